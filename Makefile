@@ -1,0 +1,38 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+# A stamp file per set of packages: a second call finds it newer than pyproject.toml and installs nothing.
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Postil needs Python >= 3.11, this is " + sys.version)'
+	$(PYTHON) -m venv .venv || { $(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv .venv; }
+
+.venv/installed: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/installed-dev: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
+	@touch .venv/installed $@
+
+demo: .venv/installed  ## set up, then show what Postil does
+	$(BIN)/postil demo
+
+test: .venv/installed-dev  ## set up, then run the tests
+	$(BIN)/python -m pytest
+
+check: .venv/installed-dev  ## ruff and strict types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed-dev  ## benchmarks (minutes; peers get environments of their own)
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove everything that make has made
+	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

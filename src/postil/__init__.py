@@ -1,0 +1,34 @@
+"""Postil labels words and phrases: neural taggers and tree classifiers on an ordinary CPU.
+
+Names are imported when they are first used, so that ``import postil`` costs little more than nothing.
+"""
+
+import importlib
+from importlib.metadata import version as _version
+from typing import Any
+
+__version__ = _version("postil")
+
+# Public name -> module that holds it. A name that is its own module (postil.graph) maps to that module.
+_MODULES = {
+    "errors": "postil.errors",
+    "arrays": "postil.arrays",
+    "graph": "postil.graph",
+    "gradcheck": "postil.gradcheck",
+    "network": "postil.network",
+    "objectives": "postil.objectives",
+    "training": "postil.training",
+}
+
+__all__ = ["__version__", *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'postil' has no attribute {name!r}")
+    module = importlib.import_module(_MODULES[name])
+    return module if _MODULES[name] == f"postil.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,90 @@
+"""Entry of the command ``postil``: find the command, let it parse and run, turn errors into one line.
+
+Exit codes: 0 done, 1 a user's mistake or a failed check, 2 wrong command line, 130 interrupted.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import NamedTuple, Protocol, cast
+
+from postil.errors import PostilError
+
+
+class Command(Protocol):
+    """What a command's module offers."""
+
+    DESCRIPTION: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def run(self, arguments: argparse.Namespace) -> int: ...
+
+
+class Entry(NamedTuple):
+    module: str
+    help: str
+
+
+# Modules are imported only when their command is called: `postil --help` stays instant.
+COMMANDS: dict[str, Entry] = {
+    "check": Entry("postil.commands.check", "compare every gradient with central differences"),
+    "demo": Entry("postil.commands.demo", "learn a small model on made-up sentences and show the machinery"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _dispatch(words)
+    except PostilError as error:
+        return _complain(str(error))
+    except BrokenPipeError:  # the reader of our output went away: `postil … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{where}{error.strerror or error}")
+    except KeyboardInterrupt:
+        return _complain("interrupted", code=130)
+
+
+def _dispatch(words: list[str]) -> int:
+    top = _top_parser()
+    if not words:
+        top.print_help()
+        return 0
+    if words[0] not in COMMANDS:
+        top.parse_args(words)  # handles --help and --version; anything else exits with 2
+        top.error(f"unknown command {words[0]!r}; expected one of: {', '.join(COMMANDS)}")
+    command = cast(Command, importlib.import_module(COMMANDS[words[0]].module))
+    parser = argparse.ArgumentParser(
+        prog=f"postil {words[0]}",
+        description=command.DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(words[1:]))
+
+
+def _top_parser() -> argparse.ArgumentParser:
+    width = max(map(len, COMMANDS))
+    listing = "\n".join(f"  {name:<{width}}  {entry.help}" for name, entry in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="postil",
+        usage="postil COMMAND [OPTIONS]",
+        description="Label words and phrases: train and run neural taggers on an ordinary CPU.",
+        epilog=f"commands:\n{listing}\n\n`postil COMMAND --help` explains one command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"postil {version('postil')}")
+    parser.add_argument("command", nargs="?", choices=list(COMMANDS), metavar="COMMAND", help=argparse.SUPPRESS)
+    return parser
+
+
+def _complain(message: str, code: int = 1) -> int:
+    print(f"postil: {message}", file=sys.stderr)
+    return code
