@@ -5,6 +5,7 @@ draw(loss, "svg", values=True)              an SVG picture with the size of ever
 draw(loss, gradients=graph.gradients(…))    with the norm of every gradient that is given
 """
 
+import itertools
 from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
@@ -189,7 +190,7 @@ def _arrange(by_row: dict[int, list[_Place]], edges: list[list[_Place]]) -> None
     """Set x and y of every place; neighbours along edges pull a row into an order with few crossings."""
     neighbours: dict[_Place, list[_Place]] = defaultdict(list)
     for edge in edges:
-        for a, b in zip(edge, edge[1:], strict=False):
+        for a, b in itertools.pairwise(edge):
             neighbours[a].append(b)
             neighbours[b].append(a)
     for places in by_row.values():
@@ -223,7 +224,7 @@ def _shift_into_view(by_row: dict[int, list[_Place]]) -> None:
 
 def _curve(edge: list[_Place]) -> str:
     path = f"M{edge[0].x:.1f},{edge[0].y + edge[0].height:.1f}"
-    for a, b in zip(edge, edge[1:], strict=False):
+    for a, b in itertools.pairwise(edge):
         y0, y1 = a.y + a.height, b.y
         middle = (y0 + y1) / 2
         path += f" C{a.x:.1f},{middle:.1f} {b.x:.1f},{middle:.1f} {b.x:.1f},{y1:.1f}"
