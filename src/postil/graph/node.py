@@ -117,8 +117,8 @@ _serial_numbers = count()
 class Result(Node):
     """A value computed from its parents.
 
-    ``serial`` grows with creation: it is the topological order. ``is_layer`` marks the node of a whole layer, whose
-    parameters are drawn inside its box.
+    ``serial`` grows with creation: it is the topological order. ``is_layer`` marks a node that stands for a
+    whole layer or objective: its parameters are drawn inside its box.
     """
 
     __slots__ = ("is_layer", "parents", "pullback", "serial")

@@ -16,6 +16,10 @@ class Chain(Layer):
     def __init__(self, *layers: Layer) -> None:
         self.layers = list(layers)
 
+    @property
+    def name(self) -> str:
+        return " → ".join(layer.name for layer in self.layers)
+
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         backs = []
         for layer in self.layers:
@@ -75,6 +79,10 @@ class Residual(Layer):
 
     def __init__(self, layer: Layer) -> None:
         self.layer = layer
+
+    @property
+    def name(self) -> str:
+        return f"X + ({self.layer.name})"
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         Y, back = self.layer.forward(X, run)

@@ -30,4 +30,4 @@ def l2(parameters: Iterable[Parameter], strength: float, *, touched: Mapping[Par
             for p, part in zip(decaying, parts, strict=True)
         ]
 
-    return Result(np.asarray(penalty, dtype), tuple(decaying), pullback, "L2")
+    return Result(np.asarray(penalty, dtype), tuple(decaying), pullback, "L2", is_layer=True)
