@@ -3,7 +3,19 @@
 A sentence holds parallel lists, never one object per token, so that a million tokens are cheap to read.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+
+class Rest(ABC):
+    """What only the writer of the same format understands: dependency columns, other JSON fields."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def lost(self) -> Mapping[str, int]:
+        """What another format's writer leaves out, in plain words, and how many of each."""
 
 
 @dataclass(slots=True)
@@ -27,8 +39,8 @@ class Sentence:
     """Not None: a document starts with this sentence; its name, or "" where it has none."""
     comments: list[str] = field(default_factory=list)
     """Comment lines before the sentence, as they stood in the source, with their '#'."""
-    rest: object = None
-    """What only the writer of the same format understands (dependency columns, other JSON fields)."""
+    rest: Rest | None = None
+    """What only the writer of the same format understands. Sentences of one JSON record share it."""
 
     def __len__(self) -> int:
         return len(self.tokens)
