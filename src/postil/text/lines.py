@@ -205,8 +205,8 @@ def _open(source: Source) -> io.BufferedReader:
     if isinstance(source, str) and source == "-":
         return cast(io.BufferedReader, sys.stdin.buffer)
     if isinstance(source, str | os.PathLike):
-        return open(source, "rb")  # noqa: PTH123, SIM115 (closed by Lines.close)
-    if isinstance(source, io.TextIOBase):
+        return open(source, "rb")  # noqa: PTH123 (closed by Lines.close)
+    if isinstance(cast(object, source), io.TextIOBase):
         raise ConfigurationError("cannot read from a text stream", expected="a path or a binary stream")
     return source if isinstance(source, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, source), PIECE)
 
