@@ -1,0 +1,1 @@
+def split_sentences(tokens): return [(0,len(tokens))]
