@@ -5,6 +5,12 @@ written without their last period; an entry matches as written, with a capital, 
 ``Etc.`` and ``ETC.`` while ``Sen`` leaves the word ``sen`` alone.
 """
 
+
+def spellings(abbreviation: str) -> tuple[str, str, str]:
+    """The three ways in which an entry may be written."""
+    return abbreviation, abbreviation[0].upper() + abbreviation[1:], abbreviation.upper()
+
+
 # Before a name: a sentence hardly ever ends here.
 TITLES = tuple(
     "Mr Mrs Ms Mx Dr Drs Prof Rev Fr Hon Pres Gov Sen Sens Rep Reps Gen Lt Col Maj Capt Cpt Cmdr Sgt Cpl Pvt Adm"

@@ -46,7 +46,7 @@ class Rules:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(field.default, tuple):
-                object.__setattr__(self, field.name, _word_list(field.name, value))
+                object.__setattr__(self, field.name, word_list(field.name, value))
             elif isinstance(field.default, bool) and not isinstance(value, bool):
                 raise ConfigurationError(f"rule {field.name!r} is a switch", expected="True or False", got=repr(value))
         if self.hyphens not in get_args(Hyphens):
@@ -60,7 +60,8 @@ class Rules:
             _check_pattern(pattern)
 
 
-def _word_list(name: str, value: object) -> tuple[str, ...]:
+def word_list(name: str, value: object) -> tuple[str, ...]:
+    """Check a list of words given for a rule."""
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         raise ConfigurationError(f"rule {name!r} is a list", expected="several strings", got=repr(value))
     words = tuple(value)
@@ -142,13 +143,13 @@ def _abbreviation(rules: Rules) -> str:
     numbered = rf"{_spellings(rules.abbreviations_before_numbers)}\.(?=\s?\d)"
     acronym = rf"[A-Za-z](?:\.[A-Za-z]){{1,9}}(?:\.(?!\.\.))?{_END}"
     initial = r"(?!I)[A-Z]\.(?=\s[^\W\d_a-z]|[A-Z][a-z]|[^\w\s.])"
-    return rf"(?<!\w)(?:{listed}|{numbered}|{acronym}|{initial})"
+    return rf"(?<!\w)(?=\w+\.)(?:{listed}|{numbered}|{acronym}|{initial})"
 
 
 def _dotted_name(rules: Rules) -> str:
     known = rf"{_DOMAIN}\.(?i:{_any_of(rules.name_endings)})(?![\w-])"
     lower = r"[a-z]\w{0,62}(?:\.[a-z][a-z_-]{1,62}){2,9}(?![\w-])"
-    return f"{known}|{lower}"
+    return rf"(?=[\w-]+\.)(?:{known}|{lower})"
 
 
 def _number(rules: Rules) -> str:
@@ -186,14 +187,14 @@ def _short_with_sign() -> str:
 
 def _word(rules: Rules) -> str:
     letters = rf"\w[\w{_JOINERS}{_marks()}]*"
+    simple = rf"{letters}+(?!-|{APOSTROPHE})"  # most words: found without trying the rest
     stem = rf"{letters}?(?:{APOSTROPHE}{letters}?)*?(?=(?i:{_any_of(rules.contractions)}){_END})"
-    plain = rf"{letters}(?:{APOSTROPHE}{letters})*"
-    word = f"(?:{stem}|{plain})" if rules.contractions else plain
+    word = rf"(?:{stem}|{letters}(?:{APOSTROPHE}{letters})*)"
     if rules.hyphens == "keep":
-        return f"{plain}(?:-{plain})*-{word}|{word}"
+        return rf"{simple}|{letters}(?:[-'’]{letters})*-{word}|{word}"
     prefixed = rf"(?i:{_any_of(rules.hyphen_prefixes)})-{word}"
     suffixed = rf"{letters}-(?i:{_any_of(rules.hyphen_suffixes)}){_END}"
-    return f"{prefixed}|{suffixed}|{word}"
+    return f"{simple}|{prefixed}|{suffixed}|{word}"
 
 
 def _run_of_marks() -> str:
@@ -216,7 +217,7 @@ def _with_apostrophes(word: str) -> str:
 
 
 def _spellings(words: Iterable[str]) -> str:
-    return _any_of(form for word in words for form in (word, word[0].upper() + word[1:], word.upper()))
+    return _any_of(form for word in words for form in english.spellings(word))
 
 
 # Invisible characters that stand inside words: zero-width joiner and non-joiner, soft hyphen, word joiner.

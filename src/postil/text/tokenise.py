@@ -79,23 +79,26 @@ _DEPENDS: Cut = (("depends", 0, 0),)  # its cut depends on what follows
 
 
 class _Cuts(dict[str, Cut]):
-    """Chunk -> its cut, found when first asked for; forgets everything when full, and never keeps long chunks.
+    """Chunk -> its cut, found when first asked for.
 
-    A key ``chunk + " " + character`` holds the cut of a chunk before a chunk that begins so.
+    A key ``chunk + " " + character`` holds the cut of a chunk before a chunk that begins so. When the table is full it
+    becomes the older generation and an empty one takes its place: what is common comes back from there, the rest goes.
     """
 
-    MOST_CHUNKS = 1 << 17
+    MOST_CHUNKS = 1 << 16
     LONGEST_CHUNK = 64
 
     def __init__(self, rules: Rules) -> None:
         super().__init__()
+        self.older: dict[str, Cut] = {}
         self.scan = re.compile(token_pattern(rules)).finditer
         self.depends = re.compile(depends_pattern(rules)).search
 
     def __missing__(self, key: str) -> Cut:
-        cut = self._cut(key)
+        cut = self.older.get(key) or self._cut(key)
         if len(key) <= self.LONGEST_CHUNK:
             if len(self) >= self.MOST_CHUNKS:
+                self.older = dict(self)
                 self.clear()
             self[key] = cut
         return cut
