@@ -22,7 +22,7 @@ SENTENCE_LIMIT = 1_000_000
 
 _COMMENT = re.compile(r"# |#(?:begin|end) document\b")
 _TREE = re.compile(r"\((?:[^\s()]+ ?)?\(.*\)\s*$|\([^\s()]+ [^\s()]+\)\s*$")
-_LABEL = re.compile(r"O$|[BIESLU]-.|[^a-z]+$")
+_LABEL = re.compile(r"O$|[BIESLUMW]-.|[A-Z][A-Z0-9$|+:-]*$|[^\w\s]+$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from postil.errors import ConfigurationError
+from postil.text.schemes import LETTERS
 
 Column = int | str
 """A column by its place (from 0; negative: from the right) or, in CoNLL-U, by its name ("upos", "misc:NER")."""
@@ -11,7 +12,7 @@ Column = int | str
 CHOICES: dict[str, tuple[str, ...]] = {
     "misaligned": ("error", "snap", "drop"),
     "overlaps": ("error", "longest", "first"),
-    "scheme": ("bio", "iob1", "iobes"),
+    "scheme": tuple(LETTERS),
     "delimiter": ("\t", " "),
 }
 
@@ -55,18 +56,18 @@ class WriteOptions:
     """CoNLL-U: column for the labels; "auto": where they were read from, "upos" for labels from elsewhere."""
     features: tuple[str, ...] = ()
     """CoNLL-U: columns for extra features from another format, in their order."""
-    scheme: str = "none"
-    """JSON Lines: the scheme of the labels, from which the spans are read; "none": they are written as they are."""
+    scheme: str = "auto"
+    """JSON Lines: the scheme of the labels, from which the spans are read; "auto": recognised from the first
+    sentences; "none": labels are written as they are."""
 
     def __post_init__(self) -> None:
-        if self.scheme != "none":
-            check_choices(self)
+        check_choices(self, scheme=(*CHOICES["scheme"], "auto", "none"))
 
 
-def check_choices(options: Any) -> None:
+def check_choices(options: Any, **other: tuple[str, ...]) -> None:
     """Raise ConfigurationError for a value that its option does not know."""
     for field in fields(options):
-        choices = CHOICES.get(field.name)
+        choices = other.get(field.name, CHOICES.get(field.name))
         value = getattr(options, field.name)
         if choices is not None and value not in choices:
             expected = "one of " + ", ".join(map(repr, choices))

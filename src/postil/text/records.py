@@ -134,12 +134,13 @@ def _tokens(text: Any, given: Any, where: str) -> Tokens:
 def _token_place(token: Any, text: str, position: int) -> tuple[int, int]:
     """Where a given token stands, (-1, -1) if nowhere. A string stands after the token before it and blanks."""
     if isinstance(token, str):
-        start = text.find(token, position)
-        between = text[position:start]
-        return (start, start + len(token)) if start >= 0 and not between.strip() else (-1, -1)
+        found = text.find(token, position)
+        fits = found >= 0 and not text[position:found].strip()
+        return (found, found + len(token)) if fits else (-1, -1)
     if not isinstance(token, dict):
         return -1, -1
-    start, end = token.get("start"), token.get("end")
+    start: Any = token.get("start")
+    end: Any = token.get("end")
     if not _is_number(start) or not _is_number(end) or token.get("text", text[start:end]) != text[start:end]:
         return -1, -1
     return start, end
@@ -171,7 +172,10 @@ def _refuse_odd_spans(fields: dict[str, Any], where: str) -> None:
     odd = fields.get("spans")
     if odd is not None:
         raise DataError(
-            "spans is not a list of spans", expected='[{"start": …, "end": …, "label": …}]', got=_shown(odd), where=where
+            "spans is not a list of spans",
+            expected='[{"start": …, "end": …, "label": …}]',
+            got=_shown(odd),
+            where=where,
         )
 
 
@@ -180,7 +184,7 @@ def _span(value: Any, text: str, where: str) -> tuple[CharacterSpan, dict[str, A
     other: dict[str, Any] = {}
     if isinstance(value, dict):
         names = next((names for names in _OFFSET_NAMES if names[0] in value), _OFFSET_NAMES[0])
-        parts = [value.get(name) for name in (*names, "label")]
+        parts: list[Any] = [value.get(name) for name in (*names, "label")]
         other = {key: item for key, item in value.items() if key not in (*names, "label")}
     else:
         parts = value

@@ -10,7 +10,7 @@ A record that brings its tokens is one sentence; a raw text is tokenised and cut
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import accumulate
 from typing import Any, final
 
 from postil.errors import DataError
@@ -107,9 +107,7 @@ class _JsonReader:
                 ranges.append((first, last))
         return ranges
 
-    def _sentence(
-        self, content: Content, spans: list[Span] | None, first: int, last: int, number: int
-    ) -> Sentence:
+    def _sentence(self, content: Content, spans: list[Span] | None, first: int, last: int, number: int) -> Sentence:
         tokens, labels = content.tokens, content.labels
         if spans is not None:
             own = [Span(s.label, s.start - first, s.end - first) for s in spans if first <= s.start < last]
@@ -130,31 +128,32 @@ class _JsonReader:
 
 def write_jsonl(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
     """The lines of a JSON Lines file: one for each sentence, or for all the sentences of one record."""
-    for _, group in groupby(enumerate(sentences), _record_key):
-        own = [sentence for _, sentence in group]
-        record = own[0].rest if isinstance(own[0].rest, Record) else Record({}, {}, [])
-        fields = _fields(own, record, options.scheme)
-        yield json.dumps(fields, ensure_ascii=False) + "\n"
+    for group in _records(sentences):
+        rest = group[0].rest
+        record = rest if isinstance(rest, Record) else Record({}, tokens=[])
+        yield json.dumps(_fields(group, record, options.scheme, report), ensure_ascii=False) + "\n"
 
 
-def _record_key(numbered: tuple[int, Sentence]) -> int:
-    """Sentences of one record are neighbours and share its object; any other sentence stands alone."""
-    number, sentence = numbered
-    return id(sentence.rest) if isinstance(sentence.rest, Record) else -number
+def _records(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    """Neighbours that share a record stand together; any other sentence stands alone."""
+    group: list[Sentence] = []
+    for sentence in sentences:
+        if group and not (isinstance(sentence.rest, Record) and sentence.rest is group[0].rest):
+            yield group
+            group = []
+        group.append(sentence)
+    if group:
+        yield group
 
 
-def _fields(sentences: list[Sentence], record: Record, scheme: str) -> dict[str, Any]:
+def _fields(sentences: list[Sentence], record: Record, scheme: str, report: Report) -> dict[str, Any]:
     first = sentences[0]
-    text, starts, ends = _layout(sentences)
-    fields: dict[str, Any] = {"text": text}
+    place = _place(sentences, report)
+    fields: dict[str, Any] = {"text": place.text}
     if record.tokens is not None:
-        fields["tokens"] = record.tokens or [
-            {"text": text[start:end], "start": start, "end": end, "id": number}
-            for number, (start, end) in enumerate(zip(starts, ends, strict=True))
-        ]
+        fields["tokens"] = record.tokens if len(record.tokens) == len(place.starts) else _token_fields(place)
     if first.labels is not None:
-        labels = [label for sentence in sentences for label in sentence.labels or ()]
-        fields |= _label_fields(labels, sentences, TokenisedText(text, starts, ends, ""), record, scheme)
+        fields |= _label_fields(sentences, place, record, scheme)
     if first.columns is not None:
         fields["columns"] = [list(cells) for sentence in sentences for cells in sentence.columns or ()]
     if first.document is not None:
@@ -162,3 +161,48 @@ def _fields(sentences: list[Sentence], record: Record, scheme: str) -> dict[str,
     if first.comments:
         fields["comments"] = first.comments
     return fields | record.fields
+
+
+def _place(sentences: list[Sentence], report: Report) -> TokenisedText:
+    """The text and the offsets in it: the record's own, those of the sentence, or tokens with spaces between."""
+    first = sentences[0]
+    tokens = [token for sentence in sentences for token in sentence.tokens]
+    starts = [start for sentence in sentences for start in sentence.starts or ()]
+    ends = [end for sentence in sentences for end in sentence.ends or ()]
+    if first.text is not None and len(starts) == len(tokens) > 0:
+        if tokens == [first.text[start:end] for start, end in zip(starts, ends, strict=True)]:
+            if isinstance(first.rest, Record):
+                return TokenisedText(first.text, starts, ends, "")
+            left = starts[0]
+            text = first.text[left : ends[-1]]
+            return TokenisedText(text, [start - left for start in starts], [end - left for end in ends], "")
+        report.changed["texts put together again from tokens that do not spell them"] += 1
+    ends = list(accumulate(len(token) + 1 for token in tokens))
+    return TokenisedText(" ".join(tokens), [0, *ends][:-1], [end - 1 for end in ends], "")
+
+
+def _token_fields(place: TokenisedText) -> list[dict[str, Any]]:
+    """Tokens as Prodigy writes them."""
+    return [
+        {"text": place.text[start:end], "start": start, "end": end, "id": number}
+        for number, (start, end) in enumerate(zip(place.starts, place.ends, strict=True))
+    ]
+
+
+def _label_fields(sentences: list[Sentence], place: TokenisedText, record: Record, scheme: str) -> dict[str, list[Any]]:
+    """Spans; labels as they are where there is no scheme, or where a span has no characters of its own."""
+    labels = [label for sentence in sentences for label in sentence.labels or ()]
+    if scheme == "none":
+        return {"labels": labels}
+    spans = []
+    for first, sentence in zip(_firsts(sentences), sentences, strict=True):
+        for label, start, end in spans_from_labels(sentence.labels or (), scheme):
+            spans.append(CharacterSpan(place.starts[first + start], place.ends[first + end - 1], label))
+            if place.touched(*spans[-1][:2]) != (first + start, first + end):
+                return {"labels": labels}
+    return {"spans": [{**span._asdict(), **record.span_fields.get(span, {})} for span in spans]}
+
+
+def _firsts(sentences: list[Sentence]) -> list[int]:
+    """Number of the first token of each sentence."""
+    return list(accumulate(map(len, sentences[:-1]), initial=0))
