@@ -96,9 +96,9 @@ def _add_writing_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, relabel, write, report."""
-    target = arguments.target or format_of_path(arguments.output)
     if arguments.output == "-" and arguments.target is None:
-        raise ConfigurationError("standard output has no format", expected="--to FORMAT")
+        raise ConfigurationError("standard output has no name to tell the format by", expected="--to FORMAT")
+    target = arguments.target or format_of_path(arguments.output)
     with _open(arguments) as reading:
         try:
             sentences, scheme = _relabelled(reading, arguments, target)
