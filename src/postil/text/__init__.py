@@ -1,0 +1,41 @@
+"""Characters to tokens, sentences and trees: documents, readers, writers, tokeniser, labelling schemes."""
+
+from postil.text.document import Document, Entity, Sentence
+from postil.text.offsets import utf8_offsets, utf16_offsets
+from postil.text.schemes import (
+    SCHEMES,
+    SchemeReport,
+    SchemeWarning,
+    Span,
+    TransitionMask,
+    labels_from_spans,
+    recognise,
+    spans_from_labels,
+    transition_mask,
+    violations,
+)
+from postil.text.sentences import split_sentences
+from postil.text.token_rules import Rules
+from postil.text.tokenise import Tokens, tokenise
+
+__all__ = [
+    "Document",
+    "Entity",
+    "Sentence",
+    "SCHEMES",
+    "SchemeReport",
+    "SchemeWarning",
+    "Span",
+    "TransitionMask",
+    "labels_from_spans",
+    "recognise",
+    "spans_from_labels",
+    "transition_mask",
+    "violations",
+    "Rules",
+    "Tokens",
+    "split_sentences",
+    "tokenise",
+    "utf8_offsets",
+    "utf16_offsets",
+]

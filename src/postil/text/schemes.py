@@ -1,0 +1,277 @@
+"""Labelling schemes: how the label of every token spells spans over tokens (E1).
+
+    tokens    Anna  Berg  Oslo  Paris  and
+    BIO       B-PER I-PER B-LOC B-LOC  O     every span opens with B
+    IOB1      I-PER I-PER I-LOC B-LOC  O     B only between two touching spans of one class
+    IOBES     B-PER E-PER S-LOC S-LOC  O     the last token is E, a span of one token S
+    none      NOUN  NOUN  PROPN PROPN  CCONJ labels stand for themselves (parts of speech)
+
+BILOU and BMEWO are IOBES in other letters: they are read as IOBES and written on request.
+
+Sequences that break their scheme still have one reading, that of conlleval: a span goes on as long as the class
+stays the same, and ends before B and S and after E and S. So ``O I-PER`` opens a span, and ``I-PER I-LOC`` holds two.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postil.errors import ConfigurationError, DataError
+
+
+class Span(NamedTuple):
+    """Tokens ``start`` to ``end`` (exclusive) carry ``label``."""
+
+    label: str
+    start: int
+    end: int
+
+
+class Tag(NamedTuple):
+    """A label taken apart: its role (B, I, E, S or O), its class, and whether its prefix is one that exists."""
+
+    role: str
+    label: str
+    known: bool
+
+
+class TransitionMask(NamedTuple):
+    """Which label may follow which: ``transitions[i, j]`` from i to j (L, L), first ``start`` and last ``end`` (L,)."""
+
+    transitions: NDArray[np.bool_]
+    start: NDArray[np.bool_]
+    end: NDArray[np.bool_]
+
+
+class SchemeReport(NamedTuple):
+    """How well label sequences keep to a scheme; ``first`` is (sentence, token) of the first break, from 0."""
+
+    scheme: str
+    broken: int
+    sentences: int
+    first: tuple[int, int] | None
+    example: str
+
+
+class SchemeWarning(UserWarning):
+    """Some label sequences break their scheme and were read by conlleval's rules."""
+
+
+# Letters for (first token, middle, last, only token) of a span. IOB1 differs from BIO only in where it needs its B.
+LETTERS = {
+    "iob1": ("B", "I", "I", "B"),
+    "bio": ("B", "I", "I", "B"),
+    "iobes": ("B", "I", "E", "S"),
+    "bilou": ("B", "I", "L", "U"),
+    "bmewo": ("B", "M", "E", "W"),
+}
+SCHEMES = (*LETTERS, "none")
+_RULES = {"iob1": "iob1", "bio": "bio", "iobes": "iobes", "bilou": "iobes", "bmewo": "iobes"}
+_ROLES = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
+_ROLES_OF = {"iob1": "OBI", "bio": "OBI", "iobes": "OBIES"}
+_OUTSIDE = Tag("O", "", True)
+
+
+@lru_cache(maxsize=65536)
+def parse_label(label: str) -> Tag:
+    """Take ``B-some-thing`` apart at its first hyphen; a bare ``B`` has the class ``""``.
+
+    As in conlleval, an unknown prefix before a class (``X-PER``) is inside, a label without both is outside.
+    """
+    prefix, hyphen, name = label.partition("-")
+    if prefix == "O":
+        return Tag("O", "", not hyphen)
+    if prefix in _ROLES:
+        return Tag(_ROLES[prefix], name, True)
+    return Tag("I", name, False) if name else Tag("O", "", False)
+
+
+def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
+    """The spans that ``labels`` spell, by conlleval's rules, in order. All span schemes share one reading."""
+    _require_spans(scheme)
+    spans = []
+    start, previous = 0, _OUTSIDE
+    for position, label in enumerate(labels):
+        tag = parse_label(label)
+        if not _continues(previous, tag):
+            if previous.role != "O":
+                spans.append(Span(previous.label, start, position))
+            start = position
+        previous = tag
+    if previous.role != "O":
+        spans.append(Span(previous.label, start, len(labels)))
+    return spans
+
+
+def labels_from_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -> list[str]:
+    """One label per token. Spans may come in any order but must not overlap nor leave ``0 … length``."""
+    _require_spans(scheme)
+    first, middle, last, only = LETTERS[scheme]
+    labels = ["O"] * length
+    previous = Span("", -1, -1)
+    for span in sorted(spans, key=lambda span: (span.start, span.end)):
+        _check_span(span, previous, length)
+        inside = [middle] * (span.end - span.start)
+        inside[0], inside[-1] = first, last
+        if len(inside) == 1:
+            inside[0] = only
+        if scheme == "iob1" and (previous.label, previous.end) != (span.label, span.start):
+            inside[0] = middle
+        labels[span.start : span.end] = [f"{letter}-{span.label}" if span.label else letter for letter in inside]
+        previous = span
+    return labels
+
+
+def convert(labels: Sequence[str], source: str, target: str) -> list[str]:
+    """The same spans spelt in another scheme. ``none`` converts to ``none`` only."""
+    if source == target == "none":
+        return list(labels)
+    return labels_from_spans(spans_from_labels(labels, source), len(labels), target)
+
+
+def violations(labels: Sequence[str], scheme: str) -> list[int]:
+    """Positions whose label does not exist in the scheme or may not stand after the label before it.
+
+    A sentence that ends inside an IOBES span breaks at its last token.
+    """
+    if check_scheme_name(scheme) == "none":
+        return []
+    edges_are_outside = ["O", *labels, "O"]
+    broken = [t for t, (one, other) in enumerate(pairwise(edges_are_outside)) if not _allowed(one, other, scheme)]
+    if broken and broken[-1] == len(labels):
+        broken[-1] -= 1
+    return broken[:-1] if broken[-2:-1] == broken[-1:] else broken
+
+
+def recognise(sequences: Iterable[Sequence[str]]) -> str:
+    """``"iob1"``, ``"bio"``, ``"iobes"`` or ``"none"``: the scheme that the fewest places break (in doubt BIO).
+
+    It is ``"none"`` when labels without a known prefix outnumber those with one; a few strays do not change the answer.
+    """
+    pairs: Counter[tuple[str, str]] = Counter()
+    for labels in sequences:
+        pairs.update(pairwise(["O", *labels, "O"]))
+    prefixed = sum(count for (_, label), count in pairs.items() if parse_label(label).known and label != "O")
+    strange = sum(count for (_, label), count in pairs.items() if not parse_label(label).known)
+    if strange > 0 and strange >= prefixed:
+        return "none"
+    broken = {
+        scheme: sum(n for (one, other), n in pairs.items() if not _allowed(one, other, scheme))
+        for scheme in ("bio", "iobes", "iob1")
+    }
+    return min(broken, key=broken.__getitem__)
+
+
+def inspect(sequences: Iterable[Sequence[str]], scheme: str) -> SchemeReport:
+    """Count the places that break ``scheme`` over all sentences."""
+    broken, sentences, first, example = 0, 0, None, ""
+    for number, labels in enumerate(sequences):
+        positions = violations(labels, scheme)
+        if positions and first is None:
+            first, example = (number, positions[0]), _describe(labels, positions[0], scheme)
+        broken += len(positions)
+        sentences += bool(positions)
+    return SchemeReport(scheme, broken, sentences, first, example)
+
+
+def check(sequences: Iterable[Sequence[str]], scheme: str, *, strict: bool = False, where: str = "") -> SchemeReport:
+    """Inspect, then warn once with the counts (`SchemeWarning`), or raise `DataError` if ``strict``."""
+    report = inspect(sequences, scheme)
+    if report.broken and strict:
+        raise DataError(summarise(report), expected=f"valid {scheme.upper()} labels", where=where or None)
+    if report.broken:
+        prefix = f"{where}: " if where else ""
+        warnings.warn(f"{prefix}{summarise(report)}; read by conlleval's rules", SchemeWarning, stacklevel=2)
+    return report
+
+
+def summarise(report: SchemeReport) -> str:
+    """One line on a report with breaks: how many, where the first one is and what it looks like."""
+    places = "1 label" if report.broken == 1 else f"{report.broken:,} labels"
+    sentences = "1 sentence" if report.sentences == 1 else f"{report.sentences:,} sentences"
+    verb = "breaks" if report.broken == 1 else "break"
+    sentence, token = report.first or (0, 0)
+    line = f"{places} in {sentences} {verb} the {report.scheme.upper()} scheme"
+    return f"{line}, first in sentence {sentence + 1}, token {token + 1}: {report.example}"
+
+
+def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
+    """The label bigrams, first and last labels that occur in valid sequences of the scheme; all of them for none."""
+    if check_scheme_name(scheme) == "none":
+        size = len(labels)
+        return TransitionMask(np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool))
+    for label in labels:
+        _check_label(label, scheme)
+    transitions = np.array([[_allowed(one, other, scheme) for other in labels] for one in labels], bool)
+    return TransitionMask(
+        transitions.reshape(len(labels), len(labels)),
+        np.array([_allowed("O", label, scheme) for label in labels], bool),
+        np.array([_allowed(label, "O", scheme) for label in labels], bool),
+    )
+
+
+def check_scheme_name(scheme: str) -> str:
+    """Return ``scheme`` or raise: the one place where names of schemes are checked."""
+    if scheme not in SCHEMES:
+        raise ConfigurationError("unknown labelling scheme", expected=" or ".join(SCHEMES), got=repr(scheme))
+    return scheme
+
+
+def _continues(previous: Tag, tag: Tag) -> bool:
+    """conlleval: does ``tag`` prolong the span of ``previous``? (Between two O nothing is prolonged.)"""
+    return tag.role in "IE" and previous.role in "BI" and tag.label == previous.label
+
+
+def _belongs(label: str, scheme: str) -> bool:
+    tag = parse_label(label)
+    return tag.known and tag.role in _ROLES_OF[_RULES[scheme]]
+
+
+@lru_cache(maxsize=65536)
+def _allowed(previous_label: str, label: str, scheme: str) -> bool:
+    """The grammar of each scheme as a relation between neighbouring labels; sentence edges count as O."""
+    previous, tag, rules = parse_label(previous_label), parse_label(label), _RULES[scheme]
+    if not _belongs(label, scheme):
+        return False
+    span_goes_on = previous.role in "BI" and previous.label == tag.label
+    if rules == "bio":
+        return tag.role != "I" or span_goes_on
+    if rules == "iob1":
+        return tag.role != "B" or span_goes_on
+    return span_goes_on if tag.role in "IE" else previous.role not in "BI"
+
+
+def _check_label(label: str, scheme: str) -> None:
+    if not _belongs(label, scheme):
+        letters = ", ".join(dict.fromkeys(LETTERS[scheme]))
+        raise ConfigurationError(
+            f"label is not of the {scheme.upper()} scheme", expected=f"O or a class after {letters}", got=repr(label)
+        )
+
+
+def _require_spans(scheme: str) -> None:
+    if check_scheme_name(scheme) == "none":
+        raise ConfigurationError("labels without a scheme have no spans", expected=" or ".join(LETTERS), got="'none'")
+
+
+def _check_span(span: Span, previous: Span, length: int) -> None:
+    if not 0 <= span.start < span.end <= length:
+        raise DataError(f"span {tuple(span)} is empty or out of range", expected=f"0 <= start < end <= {length}")
+    if span.start < previous.end:
+        raise DataError("spans overlap", expected=f"a start of {previous.end} or more", got=f"{tuple(span)}")
+
+
+def _describe(labels: Sequence[str], position: int, scheme: str) -> str:
+    """What is wrong at ``position``, in words."""
+    label, before = labels[position], labels[position - 1] if position else "O"
+    if not _belongs(label, scheme):
+        return f"{label!r} is not a label of this scheme"
+    if _allowed(before, label, scheme):
+        return f"{label!r} at the end of the sentence"
+    return f"{label!r} after {repr(before) if position else 'the start of the sentence'}"
