@@ -82,7 +82,7 @@ _OUTSIDE = Tag("O", "", True)
 def parse_label(label: str) -> Tag:
     """Take ``B-some-thing`` apart at its first hyphen; a bare ``B`` has the class ``""``.
 
-    As in conlleval, an unknown prefix before a class (``X-PER``) is inside, a label without both is outside.
+    An unknown prefix before a class (``X-PER``) is read as I, a label without either as O.
     """
     prefix, hyphen, name = label.partition("-")
     if prefix == "O":

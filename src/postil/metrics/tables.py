@@ -1,0 +1,157 @@
+"""Scores as tables: plain rows that `text` lays out, and that a command may draw more finely."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from postil.metrics.calibration import Calibration
+from postil.metrics.counts import Counts
+from postil.metrics.spans import KINDS, MATCHINGS, SpanScores
+from postil.metrics.tokens import TokenScores
+
+Cell = str | int | float | None
+WIDEST_MATRIX = 8
+
+
+class Table(NamedTuple):
+    """A title, names of columns, rows of cells, and a sentence that explains them. A last row may be a total."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+    note: str = ""
+    has_total: bool = False
+
+
+def format_cell(cell: Cell) -> str:
+    """Counts with thousands separated, ratios with two decimals, nothing for None."""
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:.2f}"
+    return f"{cell:,}" if isinstance(cell, int) else cell
+
+
+def is_words(table: Table, column: int) -> bool:
+    """Is this a column of words (set to the left), not of numbers (set to the right)?"""
+    return any(isinstance(row[column], str) for row in table.rows)
+
+
+def text(table: Table) -> str:
+    """The table in plain characters."""
+    lines = [list(table.columns), *([format_cell(cell) for cell in row] for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    set_cell = [str.ljust if is_words(table, column) else str.rjust for column in range(len(widths))]
+    laid_out = ["  ".join(f(c, w) for f, c, w in zip(set_cell, line, widths, strict=True)).rstrip() for line in lines]
+    rule = "-" * max(map(len, laid_out))
+    body = [laid_out[0], rule, *laid_out[1:]]
+    if table.has_total:
+        body.insert(-1, rule)
+    return "\n".join(filter(None, [table.title, *body, table.note]))
+
+
+def show_class(label: str | None, otherwise: str = "") -> str:
+    """A class as a reader wants to see it; a bare ``B`` has the class ``""``."""
+    return otherwise if label is None else label or "(unnamed)"
+
+
+def label_table(by_label: Mapping[str, Counts], total: Counts | None = None, title: str = "Classes") -> Table:
+    """Precision, recall and F1 in percent per class, and over all of them."""
+    rows = [_ratio_row(show_class(label), counts) for label, counts in by_label.items()]
+    if total is not None:
+        rows.append(_ratio_row("all", total))
+    columns = ("class", "precision", "recall", "F1", "gold", "predicted", "correct")
+    return Table(title, columns, rows, has_total=total is not None)
+
+
+def _ratio_row(name: str, counts: Counts) -> tuple[Cell, ...]:
+    ratios = (100 * counts.precision, 100 * counts.recall, 100 * counts.f1)
+    return (name, *ratios, counts.gold, counts.predicted, counts.correct)
+
+
+_MATCHING_MEANINGS = {
+    "strict": "same place, same class",
+    "boundaries": "same place, any class",
+    "partial": "any class; an overlap counts half",
+    "type": "any overlap, same class",
+}
+
+
+def matching_table(scores: SpanScores) -> Table:
+    """The four ways of counting a span as found."""
+    rows: list[tuple[Cell, ...]] = []
+    for name in MATCHINGS:
+        counts = scores.matching(name)
+        rows.append((name, 100 * counts.precision, 100 * counts.recall, 100 * counts.f1, _MATCHING_MEANINGS[name]))
+    return Table("If a span counts as found …", ("matching", "precision", "recall", "F1", "meaning"), rows)
+
+
+_KIND_MEANINGS = {
+    "boundary": "right class, overlaps but wrong place",
+    "type": "right place, wrong class",
+    "boundary+type": "overlaps, wrong place and wrong class",
+    "missed": "a gold span left without a partner",
+    "spurious": "a predicted span left without a partner",
+}
+
+
+def errors_table(scores: SpanScores) -> Table:
+    """Mistakes by kind, with their share."""
+    errors = scores.errors()
+    wrong = sum(errors[kind] for kind in _KIND_MEANINGS)
+    rows: list[tuple[Cell, ...]] = [
+        (kind, errors[kind], 100 * errors[kind] / wrong if wrong else 0.0, meaning)
+        for kind, meaning in _KIND_MEANINGS.items()
+    ]
+    return Table("Mistakes by kind", ("kind", "spans", "percent", "meaning"), rows)
+
+
+def confusion_table(scores: SpanScores) -> Table:
+    """Gold classes down, predicted classes across, *missed* and *spurious* at the edges."""
+    labels, cells = scores.labels, scores.confusion()
+    if len(labels) > WIDEST_MATRIX:
+        wrong = [(gold, predicted, n) for (gold, predicted), n in cells.items() if gold != predicted]
+        named = [(show_class(gold, "(spurious)"), show_class(predicted, "(missed)"), n) for gold, predicted, n in wrong]
+        return mistakes_table(named, "Confused most often")
+    down: list[str | None] = [*labels, None]
+    rows = [(show_class(gold, "(spurious)"), *(cells.get((gold, across)) for across in down)) for gold in down]
+    columns = ("gold \\ predicted", *map(show_class, labels), "(missed)")
+    return Table("Confusion of overlapping spans", columns, [tuple(row) for row in rows])
+
+
+def mistakes_table(mistakes: Sequence[tuple[str, str, int]], title: str, most: int = 10) -> Table:
+    """The most frequent (gold, predicted, count)."""
+    ranked = sorted(mistakes, key=lambda row: (-row[2], row[0], row[1]))
+    note = f"and {len(ranked) - most:,} rarer ones" if len(ranked) > most else ""
+    return Table(title, ("gold", "predicted", "count"), list(ranked[:most]), note)
+
+
+def span_novelty_table(parts: Mapping[str, SpanScores]) -> Table:
+    """Scores and kinds of outcome, apart for what the training data had and had not."""
+    rows: list[tuple[Cell, ...]] = []
+    for novelty, scores in parts.items():
+        counts, errors = scores.overall, scores.errors()
+        ratios = (100 * counts.precision, 100 * counts.recall, 100 * counts.f1)
+        rows.append((novelty, *ratios, counts.gold, *(errors[kind] for kind in KINDS)))
+    return Table("Seen and new entities", ("spans", "precision", "recall", "F1", "gold", *KINDS), rows)
+
+
+def token_novelty_table(parts: Mapping[str, TokenScores]) -> Table:
+    """Token accuracy apart for words that the training data had and had not."""
+    rows: list[tuple[Cell, ...]] = [
+        (novelty, 100 * scores.accuracy, scores.tokens, scores.correct) for novelty, scores in parts.items()
+    ]
+    return Table("Seen and unseen words", ("tokens", "accuracy", "count", "correct"), rows)
+
+
+def calibration_table(calibration: Calibration) -> Table:
+    """Reliability per bin, in percent; empty bins are left out."""
+    edges = calibration.edges * 100
+    rows: list[tuple[Cell, ...]] = [
+        (f"{edges[i]:g}-{edges[i + 1]:g}", int(count), 100 * float(promised), 100 * float(kept))
+        for i, (count, promised, kept) in enumerate(
+            zip(calibration.counts, calibration.confidence, calibration.accuracy, strict=True)
+        )
+        if count
+    ]
+    note = f"expected calibration error {100 * calibration.expected_error:.2f} %"
+    return Table("Reliability", ("probability %", "answers", "promised", "kept"), rows, note)
