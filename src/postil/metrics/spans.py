@@ -16,7 +16,7 @@ of the whole, and every number below is derived from them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -189,24 +189,19 @@ def sentence_counts(gold: Spans, predicted: Spans) -> NDArray[np.int64]:
 def align(gold: Sequence[Span], predicted: Sequence[Span]) -> list[Pair]:
     """Pair the spans of one sentence, one to one. Spans of one side must not overlap each other.
 
-    Spans at the same place are paired first: nothing else can overlap them. The others go to an overlapping partner
-    of the same class before one of another class, and to the larger overlap before the smaller, leftmost first.
+    A span goes to an overlapping partner of the same class before one of another class, and to the larger overlap
+    before the smaller, leftmost first. Spans at the same place always become a pair: nothing else can overlap them.
     """
-    partner_at = {span[1:]: span for span in predicted}
-    pairs = [Pair(span, partner_at[span[1:]]) for span in gold if span[1:] in partner_at]
-    if len(pairs) == len(gold) == len(predicted):
-        return pairs
-    places = {pair.gold[1:] for pair in pairs if pair.gold}
-    free_gold = dict.fromkeys(span for span in gold if span[1:] not in places)
-    free_predicted = dict.fromkeys(span for span in predicted if span[1:] not in places)
-    for one, other in sorted(_overlapping(list(free_gold), list(free_predicted)), key=_preference):
+    free_gold, free_predicted = dict.fromkeys(gold), dict.fromkeys(predicted)
+    pairs = []
+    for one, other in sorted(_overlapping(gold, predicted), key=_preference):
         if one in free_gold and other in free_predicted:
             del free_gold[one], free_predicted[other]
             pairs.append(Pair(one, other))
     return [*pairs, *(Pair(span, None) for span in free_gold), *(Pair(None, span) for span in free_predicted)]
 
 
-def _overlapping(gold: Iterable[Span], predicted: Iterable[Span]) -> Iterator[tuple[Span, Span]]:
+def _overlapping(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
     """All overlapping couples of two lists of disjoint spans, in one walk from left to right."""
     left, right = sorted(gold, key=_start), sorted(predicted, key=_start)
     i = j = 0

@@ -75,7 +75,6 @@ SCHEMES = (*LETTERS, "none")
 _RULES = {"iob1": "iob1", "bio": "bio", "iobes": "iobes", "bilou": "iobes", "bmewo": "iobes"}
 _ROLES = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
 _ROLES_OF = {"iob1": "OBI", "bio": "OBI", "iobes": "OBIES"}
-_OUTSIDE = Tag("O", "", True)
 
 
 @lru_cache(maxsize=65536)
@@ -96,16 +95,16 @@ def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
     """The spans that ``labels`` spell, by conlleval's rules, in order. All span schemes share one reading."""
     _require_spans(scheme)
     spans = []
-    start, previous = 0, _OUTSIDE
-    for position, label in enumerate(labels):
-        tag = parse_label(label)
-        if not _continues(previous, tag):
-            if previous.role != "O":
-                spans.append(Span(previous.label, start, position))
+    start, previous = 0, "O"
+    for position, label in enumerate((*labels, "O")):
+        if label == previous == "O":  # most tokens of most texts
+            continue
+        if not _continues(previous, label):
+            tag = parse_label(previous)
+            if tag.role != "O":
+                spans.append(Span(tag.label, start, position))
             start = position
-        previous = tag
-    if previous.role != "O":
-        spans.append(Span(previous.label, start, len(labels)))
+        previous = label
     return spans
 
 
@@ -223,8 +222,10 @@ def check_scheme_name(scheme: str) -> str:
     return scheme
 
 
-def _continues(previous: Tag, tag: Tag) -> bool:
-    """conlleval: does ``tag`` prolong the span of ``previous``? (Between two O nothing is prolonged.)"""
+@lru_cache(maxsize=65536)
+def _continues(previous_label: str, label: str) -> bool:
+    """conlleval: does ``label`` prolong the span of the label before it?"""
+    previous, tag = parse_label(previous_label), parse_label(label)
     return tag.role in "IE" and previous.role in "BI" and tag.label == previous.label
 
 
