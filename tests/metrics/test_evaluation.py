@@ -40,6 +40,13 @@ def test_schemes_that_differ_are_made_equal_before_tokens_are_compared() -> None
     assert (evaluation.tokens.accuracy, evaluation.main_score) == (1, 1)
 
 
+def test_mistakes_in_bio_are_not_taken_for_iob1() -> None:
+    compared = prepare([["O", "B-PER", "I-PER"]], [["O", "I-PER", "I-PER"]])
+    assert compared.predicted_scheme == "bio"
+    assert evaluate(compared.gold, compared.predicted).tokens.accuracy == pytest.approx(2 / 3)
+    assert evaluate([["O", "I-PER", "I-PER"]], [["O", "B-PER", "I-PER"]]).tokens.accuracy == 1
+
+
 def test_counts_for_significance() -> None:
     counts, statistic = prepare(GOLD, PREDICTED).sentence_counts()
     assert counts.tolist() == [[1, 1, 2], [0, 1, 0]]

@@ -4,7 +4,7 @@ from postil.metrics import tables
 from postil.metrics.calibration import calibrate
 from postil.metrics.counts import Counts
 from postil.metrics.novelty import known_from, spans_by_novelty, tokens_by_novelty
-from postil.metrics.spans import score_spans
+from postil.metrics.spans import SpanScores, score_spans
 from postil.metrics.tokens import score_tokens
 from postil.text.schemes import Span
 
@@ -37,6 +37,9 @@ def test_matching_and_errors() -> None:
     assert lines(tables.matching_table(SCORES))[5].split()[:4] == ["partial", "75.00", "75.00", "75.00"]
     assert lines(tables.errors_table(SCORES))[3].split()[:3] == ["boundary", "1", "100.00"]
     assert len(tables.errors_table(score_spans([], [])).rows) == 5
+    apart = tables.errors_table(SCORES, {"first half": SCORES, "second half": SpanScores()})
+    assert apart.columns == ("kind", "spans", "percent", "first half", "second half", "meaning")
+    assert apart.rows[0][:5] == ("boundary", 1, 100.0, 1, 0)
 
 
 def test_confusion() -> None:
@@ -64,7 +67,7 @@ def test_novelty() -> None:
     tokens, spans = [["Anna"]], [[Span("PER", 0, 1)]]
     known = known_from(tokens, spans)
     assert tables.span_novelty_table(spans_by_novelty(tokens, spans, spans, known)).rows[0] == (
-        "seen entity", 100.0, 100.0, 100.0, 1, 1, 0, 0, 0, 0, 0,
+        "seen entity", 100.0, 100.0, 100.0, 1, 1, 1,
     )  # fmt: skip
     parts = tokens_by_novelty(tokens, [["A"]], [["B"]], known)
     assert tables.token_novelty_table(parts).rows == [("seen word", 0.0, 1, 0), ("unseen word", 0.0, 0, 0)]

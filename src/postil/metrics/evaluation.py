@@ -41,9 +41,10 @@ class Evaluation:
 
 
 class Compared(NamedTuple):
-    """Gold and predicted labels made comparable: same scheme, and spans on both sides (empty for labels without)."""
+    """Gold and predicted labels made comparable: same scheme, and spans on both sides (none without a scheme)."""
 
     scheme: str
+    predicted_scheme: str
     gold: Labels
     predicted: Labels
     gold_spans: Spans
@@ -64,12 +65,8 @@ def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme:
     check_same_shape(gold, predicted)
     scheme = scheme or schemes.recognise(gold)
     if scheme == "none":
-        return Compared(scheme, gold, predicted, (), ())
-    predicted_scheme = predicted_scheme or schemes.recognise(predicted)
-    if predicted_scheme == "none":
-        raise DataError(
-            "predicted labels have no labelling scheme", expected=f"labels like the gold ones ({scheme.upper()})"
-        )
+        return Compared(scheme, "none", gold, predicted, (), ())
+    predicted_scheme = predicted_scheme or _recognise_beside(scheme, predicted)
     gold_spans = _spans(gold, scheme)
     predicted_spans = _spans(predicted, predicted_scheme)
     if predicted_scheme != scheme:
@@ -77,7 +74,7 @@ def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme:
             schemes.labels_from_spans(spans, len(labels), scheme)
             for spans, labels in zip(predicted_spans, predicted, strict=True)
         ]
-    return Compared(scheme, gold, predicted, gold_spans, predicted_spans)
+    return Compared(scheme, predicted_scheme, gold, predicted, gold_spans, predicted_spans)
 
 
 def evaluate(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme: str = "") -> Evaluation:
@@ -93,6 +90,17 @@ def evaluate_compared(compared: Compared) -> Evaluation:
         score_tokens(compared.gold, compared.predicted),
         None if compared.scheme == "none" else compare_spans(compared.gold_spans, compared.predicted_spans),
     )
+
+
+def _recognise_beside(scheme: str, predicted: Labels) -> str:
+    """The scheme of predictions for a gold standard in ``scheme``."""
+    recognised = schemes.recognise(predicted)
+    if recognised == "none":
+        raise DataError(
+            "predicted labels have no labelling scheme", expected=f"labels like the gold ones ({scheme.upper()})"
+        )
+    # Spans that open with I are the commonest mistake of taggers for BIO: not a reason to see IOB1 in them.
+    return "bio" if (scheme, recognised) == ("bio", "iob1") else recognised
 
 
 def _spans(sequences: Sequence[Sequence[str]], scheme: str) -> list[list[schemes.Span]]:

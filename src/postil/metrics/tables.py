@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from postil.metrics.calibration import Calibration
 from postil.metrics.counts import Counts
-from postil.metrics.spans import KINDS, MATCHINGS, SpanScores
+from postil.metrics.spans import MATCHINGS, SpanScores
 from postil.metrics.tokens import TokenScores
 
 Cell = str | int | float | None
@@ -54,12 +54,14 @@ def show_class(label: str | None, otherwise: str = "") -> str:
     return otherwise if label is None else label or "(unnamed)"
 
 
-def label_table(by_label: Mapping[str, Counts], total: Counts | None = None, title: str = "Classes") -> Table:
-    """Precision, recall and F1 in percent per class, and over all of them."""
+def label_table(
+    by_label: Mapping[str, Counts], total: Counts | None = None, *, title: str = "Classes", column: str = "class"
+) -> Table:
+    """Precision, recall and F1 in percent per class (or any other name of a part), and over all of them."""
     rows = [_ratio_row(show_class(label), counts) for label, counts in by_label.items()]
     if total is not None:
         rows.append(_ratio_row("all", total))
-    columns = ("class", "precision", "recall", "F1", "gold", "predicted", "correct")
+    columns = (column, "precision", "recall", "F1", "gold", "predicted", "correct")
     return Table(title, columns, rows, has_total=total is not None)
 
 
@@ -94,15 +96,22 @@ _KIND_MEANINGS = {
 }
 
 
-def errors_table(scores: SpanScores) -> Table:
-    """Mistakes by kind, with their share."""
+def errors_table(scores: SpanScores, parts: Mapping[str, SpanScores] | None = None) -> Table:
+    """Mistakes by kind, with their share; with ``parts`` a column for each of them as well."""
     errors = scores.errors()
+    columns_of_parts = [part.errors() for part in (parts or {}).values()]
     wrong = sum(errors[kind] for kind in _KIND_MEANINGS)
     rows: list[tuple[Cell, ...]] = [
-        (kind, errors[kind], 100 * errors[kind] / wrong if wrong else 0.0, meaning)
+        (
+            kind,
+            errors[kind],
+            100 * errors[kind] / wrong if wrong else 0.0,
+            *(part[kind] for part in columns_of_parts),
+            meaning,
+        )
         for kind, meaning in _KIND_MEANINGS.items()
     ]
-    return Table("Mistakes by kind", ("kind", "spans", "percent", "meaning"), rows)
+    return Table("Mistakes by kind", ("kind", "spans", "percent", *(parts or {}), "meaning"), rows)
 
 
 def confusion_table(scores: SpanScores) -> Table:
@@ -126,13 +135,9 @@ def mistakes_table(mistakes: Sequence[tuple[str, str, int]], title: str, most: i
 
 
 def span_novelty_table(parts: Mapping[str, SpanScores]) -> Table:
-    """Scores and kinds of outcome, apart for what the training data had and had not."""
-    rows: list[tuple[Cell, ...]] = []
-    for novelty, scores in parts.items():
-        counts, errors = scores.overall, scores.errors()
-        ratios = (100 * counts.precision, 100 * counts.recall, 100 * counts.f1)
-        rows.append((novelty, *ratios, counts.gold, *(errors[kind] for kind in KINDS)))
-    return Table("Seen and new entities", ("spans", "precision", "recall", "F1", "gold", *KINDS), rows)
+    """Scores apart for what the training data had and had not."""
+    by_novelty = {novelty: scores.overall for novelty, scores in parts.items()}
+    return label_table(by_novelty, title="Seen and new entities", column="entities")
 
 
 def token_novelty_table(parts: Mapping[str, TokenScores]) -> Table:
