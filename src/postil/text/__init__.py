@@ -1,5 +1,7 @@
-"""Characters to tokens, sentences and trees: readers, writers, labelling schemes."""
+"""Characters to tokens, sentences and trees: documents, readers, writers, tokeniser, labelling schemes."""
 
+from postil.text.document import Document, Entity, Sentence
+from postil.text.offsets import utf8_offsets, utf16_offsets
 from postil.text.schemes import (
     SCHEMES,
     SchemeReport,
@@ -12,8 +14,14 @@ from postil.text.schemes import (
     transition_mask,
     violations,
 )
+from postil.text.sentences import split_sentences
+from postil.text.token_rules import Rules
+from postil.text.tokenise import Tokens, tokenise
 
 __all__ = [
+    "Document",
+    "Entity",
+    "Sentence",
     "SCHEMES",
     "SchemeReport",
     "SchemeWarning",
@@ -24,4 +32,10 @@ __all__ = [
     "spans_from_labels",
     "transition_mask",
     "violations",
+    "Rules",
+    "Tokens",
+    "split_sentences",
+    "tokenise",
+    "utf8_offsets",
+    "utf16_offsets",
 ]

@@ -1,0 +1,174 @@
+"""Tokeniser and sentence splitter beside the gold tokens of a CoNLL-U file, and their speed beside a bare expression.
+
+    python benchmarks/tokenising.py en_ewt-ud-dev.conllu [--text wikipedia_en.txt] [--ablate]
+
+The raw text is rebuilt from the file (SpaceAfter=No, a blank line before each ``# newpar`` and ``# newdoc``). As in the
+CoNLL 2018 evaluation, a token is right when its span of characters is. The words of a multiword token count one by one
+where they spell it (do + n't), else the whole token counts as one.
+"""
+
+import argparse
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+
+from postil.text import split_sentences, token_rules, tokenise
+from postil.text.tokenise import Tokens
+
+Span = tuple[int, int]
+
+
+class Gold(NamedTuple):
+    text: str
+    tokens: list[Span]
+    sentences: list[Span]
+
+
+def read_gold(lines: Iterator[str]) -> Gold:
+    """Rebuild the text of a CoNLL-U file and the spans of its tokens and sentences."""
+    text, tokens, sentences, first = "", [], [], 0
+    before = ""  # what stands between the token before and the next one
+    for row in lines:
+        if row.startswith(("# newpar", "# newdoc")):
+            before = "\n\n" if text else ""
+        elif not row.strip() and first < len(tokens):
+            sentences.append((tokens[first][0], tokens[-1][1]))
+            first = len(tokens)
+        elif row[:1].isdigit():
+            for form, after in surface_words(row.rstrip("\n").split("\t"), lines):
+                text += before
+                tokens.append((len(text), len(text) + len(form)))
+                text += form
+                before = after
+    return Gold(text, tokens, sentences)
+
+
+def surface_words(columns: list[str], lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """The words of one row of the surface, each with the space after it; takes a multiword token's rows as well."""
+    number, form, after = columns[0], columns[1], "" if "SpaceAfter=No" in columns[9] else " "
+    if "." in number:  # an empty node is not in the text
+        return
+    words = [form]
+    if "-" in number:
+        low, high = map(int, number.split("-"))
+        parts = [next(lines).split("\t")[1] for _ in range(low, high + 1)]
+        words = parts if "".join(parts) == form else [form]
+    for index, word in enumerate(words):
+        yield word, after if index == len(words) - 1 else ""
+
+
+def spans_of(tokens: Tokens) -> list[Span]:
+    return list(zip(tokens.starts, tokens.ends, strict=True))
+
+
+def sentence_spans(tokens: Tokens) -> list[Span]:
+    return [(tokens.starts[first], tokens.ends[last - 1]) for first, last in split_sentences(tokens)]
+
+
+def score(gold: list[Span], found: list[Span]) -> tuple[float, float, float]:
+    """Precision, recall and F1 in percent."""
+    right = len(set(gold) & set(found))
+    precision, recall = 100 * right / len(found), 100 * right / len(gold)
+    return precision, recall, 2 * precision * recall / (precision + recall) if right else 0.0
+
+
+def show_score(name: str, gold: list[Span], found: list[Span]) -> None:
+    precision, recall, f1 = score(gold, found)
+    print(f"{name:<10} precision {precision:6.2f}  recall {recall:6.2f}  F1 {f1:6.2f}  ({len(gold):,} gold)")
+
+
+def commonest_errors(gold: Gold, found: list[Span], number: int) -> list[tuple[str, int]]:
+    """Chunks between white space that are cut differently: "gold -> found"."""
+
+    def cuts(spans: list[Span]) -> dict[int, list[str]]:
+        table: dict[int, list[str]] = {}
+        for start, end in spans:
+            table.setdefault(chunk_of[start], []).append(gold.text[start:end])
+        return table
+
+    chunk_of = {
+        position: match.start() for match in re.finditer(r"\S+", gold.text) for position in range(*match.span())
+    }
+    right, ours = cuts(gold.tokens), cuts(found)
+    wrong = Counter(f"{' '.join(right[chunk])}  ->  {' '.join(ours[chunk])}" for chunk in right if right[chunk] != ours[chunk])
+    return wrong.most_common(number)
+
+
+def best_time(action: Callable[[], object], repeats: int = 3) -> float:
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def show_speed(name: str, text: str) -> None:
+    """Characters a second; the first row is the limit: an expression that knows nothing and gives no offsets."""
+    bare = re.compile(r"\w+|[^\w\s]")
+    tokens = tokenise(text)
+    rows: dict[str, Callable[[], object]] = {
+        "bare re.findall": lambda: bare.findall(text),
+        "tokenise": lambda: tokenise(text),
+        "tokenise, empty cache": lambda: (token_cache_clear(), tokenise(text)),
+        "split_sentences": lambda: split_sentences(tokens),
+    }
+    print(f"\nspeed on {name}, {len(text):,} characters")
+    limit = 0.0
+    for label, action in rows.items():
+        seconds = best_time(action)
+        limit = limit or seconds
+        print(f"  {label:<22} {len(text) / seconds / 1e6:7.2f} M characters/s  {limit / seconds:5.2f} of the limit")
+
+
+def token_cache_clear() -> None:
+    from postil.text import tokenise as function  # the function hides its module of the same name
+
+    function.__globals__["_cuts_of"].cache_clear()
+
+
+def show_ablation(gold: Gold) -> None:
+    """What each alternative of the expression brings: token F1 without it, less the full F1."""
+    full = score(gold.tokens, spans_of(tokenise(gold.text)))[2]
+    alternatives = token_rules.token_alternatives
+    print("\ntoken F1 lost without")
+    for name in alternatives(token_rules.DEFAULT):
+        if name == "one character":
+            continue
+        with mock.patch.object(token_rules, "token_alternatives", lambda rules, out=name: {**alternatives(rules), out: ""}):
+            token_cache_clear()
+            found = spans_of(tokenise(gold.text))
+        print(f"  {name:<20} {full - score(gold.tokens, found)[2]:6.3f}")
+    token_cache_clear()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("conllu", type=Path, help="gold tokens and sentences")
+    parser.add_argument("--text", type=Path, help="plain text to measure the speed on (its first 20 M characters)")
+    parser.add_argument("--errors", type=int, default=25, help="how many of the commonest errors to show")
+    parser.add_argument("--ablate", action="store_true", help="also measure what each rule contributes")
+    arguments = parser.parse_args()
+
+    with arguments.conllu.open(encoding="utf-8") as lines:
+        gold = read_gold(lines)
+    tokens = tokenise(gold.text)
+    show_score("tokens", gold.tokens, spans_of(tokens))
+    show_score("sentences", gold.sentences, sentence_spans(tokens))
+    print(f"\ncommonest errors, gold -> found")
+    for error, count in commonest_errors(gold, spans_of(tokens), arguments.errors):
+        print(f"  {count:4}  {error}")
+    if arguments.ablate:
+        show_ablation(gold)
+    show_speed(arguments.conllu.name, gold.text)
+    if arguments.text:
+        with arguments.text.open(encoding="utf-8") as file:
+            show_speed(arguments.text.name, file.read(20_000_000))
+
+
+if __name__ == "__main__":
+    main()

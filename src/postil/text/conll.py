@@ -1,0 +1,361 @@
+"""CoNLL columns: one token a line, columns between tabs or spaces, a blank line after each sentence.
+
+The fast path takes a whole sentence at once; only a sentence that does not pass is looked at line by line,
+to accept blank-looking lines, comments and document marks, or to say exactly what is wrong with it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import methodcaller
+from typing import final
+
+from postil.errors import ConfigurationError, DataError
+from postil.text.document import Rest, Sentence
+from postil.text.lines import Lines, shortened
+from postil.text.options import ReadOptions, WriteOptions
+from postil.text.report import Report
+
+DOCUMENT_MARK = "-DOCSTART-"
+SENTENCE_LIMIT = 1_000_000
+"""Most lines without a blank line between them. Beyond it, memory would not stay flat."""
+
+_COMMENT = re.compile(r"# |#(?:begin|end) document\b")
+_TREE = re.compile(r"\((?:[^\s()]+ ?)?\(.*\)\s*$|\([^\s()]+ [^\s()]+\)\s*$")
+_LABEL = re.compile(r"O$|[BIESLUMW]-.|[A-Z][A-Z0-9$|+:-]*$|[^\w\s]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(Rest):
+    """A document mark's line, kept so that it is written as it was."""
+
+    fields: tuple[str, ...]
+
+    def lost(self) -> Mapping[str, int]:
+        return {}  # every format keeps the mark itself
+
+
+def looks_like_label(cell: str) -> bool:
+    """Whether a cell could be a label: O, B-PER, NN, $ - but not an ordinary word."""
+    return _LABEL.match(cell) is not None
+
+
+def looks_like_tree(line: str) -> bool:
+    """Whether a line is a bracketed parse tree."""
+    return _TREE.match(line) is not None
+
+
+def read_conll(lines: Lines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+    """The sentences of a CoNLL file."""
+    reader = _ConllReader(lines, options, report)
+    for first, block in blocks(lines):
+        sentence = reader.sentence(block, first)
+        if sentence is not None:
+            yield sentence
+    reader.finish()
+
+
+def blocks(lines: Lines) -> Iterator[tuple[int, list[str]]]:
+    """Runs of lines without an empty line, each with the number of its first line."""
+    block: list[str] = []
+    first = 1
+    for number, batch in lines:
+        begin = 0
+        for _ in range(batch.count("")):
+            end = batch.index("", begin)
+            block += batch[begin:end]
+            if block:
+                yield first, block
+            block = []
+            begin = end + 1
+            first = number + begin
+        block += batch[begin:]
+        if len(block) > SENTENCE_LIMIT:
+            raise DataError(
+                "no end of the sentence",
+                expected=f"a blank line within {SENTENCE_LIMIT:,} lines",
+                got=f"{len(block):,} lines without one",
+                where=lines.where(first),
+            )
+    if block:
+        yield first, block
+
+
+class _Labels(dict[str, str]):
+    """Label as in the file -> label. Each distinct one is cleaned once, and all its tokens share one string."""
+
+    def __missing__(self, cell: str) -> str:
+        label = cell.strip(" ")
+        if not label:
+            raise ValueError("empty label")
+        self[cell] = self[label] = label
+        return label
+
+
+@final
+class _ConllReader:
+    """Blocks of lines to sentences; the first row of the file fixes delimiter and number of columns."""
+
+    def __init__(self, lines: Lines, options: ReadOptions, report: Report) -> None:
+        self.lines, self.options, self.report = lines, options, report
+        self.labels = _Labels()
+        self.width = 0
+        self.width_line = 0
+        self.comments: list[str] = []
+        self.mark: Mark | None = None
+
+    def sentence(self, block: list[str], first: int) -> Sentence | None:
+        """The sentence of a block, or None for a block of comments or marks alone."""
+        plain = self.width and block[0][0] not in "#-" and self.options.comment in ("auto", None)
+        sentence = self._whole(block, first) if plain else None
+        if sentence is None:
+            rows = self._rows(block, first)
+            if not rows:
+                return None
+            sentence = self._whole([line for _, line in rows], rows[0][0])
+            if sentence is None:
+                raise self._mistake(rows)
+        if self.comments or self.mark is not None:
+            self._attach(sentence)
+        self.report.sentences += 1
+        self.report.tokens += len(sentence.tokens)
+        return sentence
+
+    def finish(self) -> None:
+        """Count what stood after the last sentence."""
+        self.report.dropped["comments after the last sentence"] += len(self.comments)
+        self.report.dropped["documents without a sentence"] += self.mark is not None
+
+    def _whole(self, rows: list[str], first: int) -> Sentence | None:
+        """All rows at once; None if one of them is not a plain row."""
+        try:
+            cells = list(zip(*map(self.split, rows), strict=True))
+            if len(cells) != self.width:
+                return None
+            labels = None if self.label is None else list(map(self.labels.__getitem__, cells[self.label]))
+        except ValueError:
+            return None
+        tokens = list(cells[self.token])
+        if DOCUMENT_MARK in tokens:
+            return None
+        if "" in tokens:
+            self._count_empty(tokens, first)
+        columns = list(zip(*[cells[index] for index in self.features], strict=True)) if self.features else None
+        return Sentence(tokens, labels, columns, line=first)
+
+    def _count_empty(self, tokens: list[str], first: int) -> None:
+        line = first + tokens.index("")
+        if self.options.strict:
+            raise DataError("the token is empty", expected="a token", got="''", where=self.lines.where(line))
+        self.report.notes["empty tokens"] += tokens.count("")
+
+    def _attach(self, sentence: Sentence) -> None:
+        sentence.comments, self.comments = self.comments, []
+        if self.mark is not None:
+            sentence.document, sentence.rest, self.mark = "", self.mark, None
+            self.report.documents += 1
+
+    # Line by line
+
+    def _rows(self, block: list[str], first: int) -> list[tuple[int, str]]:
+        """The numbered rows of a block; its comments and marks are kept for the sentence that comes next."""
+        if not self.width:
+            self._learn_layout(block, first)
+        rows: list[tuple[int, str]] = []
+        for number, line in enumerate(block, first):
+            if self._is_comment(line, number, head=not rows):
+                self.comments.append(line)
+                self.report.notes["comments"] += 1
+            elif _is_mark(line):
+                self._take_mark(line, number, head=not rows)
+            else:
+                rows.append((number, line))
+        return rows
+
+    def _is_comment(self, line: str, number: int, head: bool) -> bool:
+        prefix = self.options.comment
+        if prefix is None or prefix != "auto":
+            return prefix is not None and line.startswith(prefix)
+        if not head or not _could_be_comment(line):
+            return False
+        return not (self.width and self.split is _split_spaces and self._is_row(line, number))
+
+    def _is_row(self, line: str, number: int) -> bool:
+        """Whether a line of spaces that begins with "# " is a row. Where both could be meant, nobody guesses."""
+        fields = _split_spaces(line)
+        if len(fields) != self.width:
+            return False
+        if self.label is not None and looks_like_label(fields[self.label]):
+            return True
+        raise DataError(
+            f"{shortened(line)} could be a comment or a token '#'",
+            expected="comment='#' if it is a comment, comment=None if it is a token",
+            where=self.lines.where(number),
+        )
+
+    def _take_mark(self, line: str, number: int, head: bool) -> None:
+        if not head:
+            raise DataError(
+                f"{DOCUMENT_MARK} inside a sentence",
+                expected="a blank line before it",
+                got=shortened(line),
+                where=self.lines.where(number),
+            )
+        self.report.dropped["documents without a sentence"] += self.mark is not None
+        self.mark = Mark(tuple(_split_tabs(line) if "\t" in line else _split_spaces(line)))
+
+    def _learn_layout(self, block: list[str], first: int) -> None:
+        """Delimiter, number of columns and the places of token, label and features, from the first row of all."""
+        prefix = self.options.comment
+        for number, line in enumerate(block, first):
+            comment = _could_be_comment(line) if prefix == "auto" else bool(prefix) and line.startswith(str(prefix))
+            if comment or _is_mark(line):
+                continue
+            self._refuse_other_formats(line, number)
+            self.split = _split_tabs if "\t" in line or " " not in line.strip(" ") else _split_spaces
+            self.width, self.width_line = len(self.split(line)), number
+            self._place_columns(line, number)
+            return
+
+    def _refuse_other_formats(self, line: str, number: int) -> None:
+        is_json = line.startswith('{"') and line.endswith("}")
+        other = "a bracketed tree" if looks_like_tree(line) else "JSON" if is_json else None
+        if other is not None and "\t" not in line:
+            raise DataError(
+                f"this line is {other}", expected=_EXPECTED, got=shortened(line), where=self.lines.where(number)
+            )
+
+    def _place_columns(self, line: str, number: int) -> None:
+        wanted = -1 if self.options.label == "auto" else self.options.label
+        if self.width == 1 and wanted is not None:
+            raise DataError(
+                "only one column",
+                expected=f"{_EXPECTED} (label=None reads tokens without labels)",
+                got=shortened(line),
+                where=self.lines.where(number),
+            )
+        self.token = self._place(self.options.token, "token")
+        self.label = None if wanted is None else self._place(wanted, "label")
+        if self.token == self.label:
+            raise ConfigurationError("token and label are the same column", expected="two columns", got=self.token)
+        if self.options.features is None:
+            self.features = [index for index in range(self.width) if index not in (self.token, self.label)]
+        else:
+            self.features = [self._place(column, "feature") for column in self.options.features]
+
+    def _place(self, column: int | str, what: str) -> int:
+        if isinstance(column, str) or not -self.width <= column < self.width:
+            raise ConfigurationError(
+                f"no column {column!r} for the {what}",
+                expected=f"a number from 0 to {self.width - 1} (or negative, from the right)",
+                got=repr(column),
+                where=self.lines.where(self.width_line),
+            )
+        return column % self.width
+
+    def _mistake(self, rows: list[tuple[int, str]]) -> DataError:
+        """The first row of a refused sentence that is not as the first row of the file."""
+        for number, line in rows:
+            fields = self.split(line)
+            where = self.lines.where(number)
+            if len(fields) == self.width and self.label is not None and not fields[self.label].strip(" "):
+                return DataError("the label is empty", expected="a label", got=shortened(line), where=where)
+            if len(fields) == self.width:
+                continue
+            as_before = f"{self.width} columns as on line {self.width_line}"
+            short = len(fields) == self.width - 1 and self.label == self.width - 1
+            what = "the label is missing" if short else "another number of columns"
+            return DataError(what, expected=as_before, got=f"{len(fields)}: {shortened(line)}", where=where)
+        raise AssertionError("a refused sentence without a mistake")
+
+
+_EXPECTED = "a token and a label with a tab or spaces between them"
+
+
+def _could_be_comment(line: str) -> bool:
+    return "\t" not in line and _COMMENT.match(line) is not None
+
+
+def _is_mark(line: str) -> bool:
+    return line.startswith(DOCUMENT_MARK) and line[len(DOCUMENT_MARK) :][:1] in ("", " ", "\t")
+
+
+_split_tabs: Callable[[str], list[str]] = methodcaller("split", "\t")  # faster than a function of Python's own
+
+
+def _split_spaces(line: str) -> list[str]:
+    """Fields between runs of blanks. Not str.split(): a no-break space belongs to its token."""
+    fields = line.split(" ")
+    if "" in fields or "\t" in line:
+        return [field for field in line.replace("\t", " ").split(" ") if field]
+    return fields
+
+
+def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
+    """The lines of a CoNLL file, one string a sentence: token, extra columns, label."""
+    delimiter = options.delimiter
+    for sentence in sentences:
+        if not sentence.tokens:
+            report.dropped["sentences without tokens"] += 1
+            continue
+        columns = list(zip(*sentence.columns, strict=True)) if sentence.columns else []
+        labels = [sentence.labels] if sentence.labels is not None else []
+        cells: list[Sequence[str]] = [sentence.tokens, *columns, *labels]
+        rows = list(map(delimiter.join, zip(*cells, strict=True)))
+        body = "\n".join(rows)
+        if not _is_readable(sentence, rows, body, delimiter, len(cells)):
+            raise _unwritable(sentence, cells, delimiter)
+        yield f"{_preamble(sentence, len(cells), delimiter, report)}{body}\n\n"
+
+
+def _preamble(sentence: Sentence, width: int, delimiter: str, report: Report) -> str:
+    """Document mark and comments of a sentence."""
+    lines = []
+    if sentence.document is not None:
+        padding = ("-X-",) * (width - 2) + ("O",) * (width > 1)
+        fields = sentence.rest.fields if isinstance(sentence.rest, Mark) else (DOCUMENT_MARK, *padding)
+        lines += [delimiter.join(fields), ""]
+    for comment in sentence.comments:
+        plain = _could_be_comment(comment)
+        report.changed["comments that began with something else than '# '"] += not plain
+        lines.append(comment if plain else "# " + " ".join(comment.removeprefix("#").split()))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _is_readable(sentence: Sentence, rows: list[str], body: str, delimiter: str, width: int) -> bool:
+    """Whether the reader would give back this sentence: counting delimiters costs less than looking at cells."""
+    tokens, labels = sentence.tokens, sentence.labels
+    if body.count("\n") != len(rows) - 1 or body.count(delimiter) != len(rows) * (width - 1):
+        return False
+    if "\r" in body or "\0" in body or DOCUMENT_MARK in tokens:
+        return False
+    if labels is not None and any(not label or label.strip(" ") != label for label in set(labels)):
+        return False
+    if delimiter == " " and ("\t" in body or "  " in body or any(row[0] == " " or row[-1] == " " for row in rows)):
+        return False
+    return width > 1 or not any(" " in row or not row or row[0] == "#" for row in rows)
+
+
+def _unwritable(sentence: Sentence, cells: list[Sequence[str]], delimiter: str) -> DataError:
+    """Name the first cell that cannot stand in a column."""
+    labelled = sentence.labels is not None
+    for place, column in enumerate(cells):
+        name = "token" if place == 0 else "label" if labelled and place == len(cells) - 1 else "feature"
+        may_be_empty = name != "label" and delimiter == "\t" and len(cells) > 1
+        for cell in column:
+            plain = not any(character in cell for character in ("\n", "\r", "\0", "\t", delimiter))
+            if not plain or cell == DOCUMENT_MARK or (cell == "" and not may_be_empty):
+                return _unwritable_cell(name, cell, sentence)
+            if (name == "label" and cell != cell.strip(" ")) or (len(cells) == 1 and (" " in cell or cell[0] == "#")):
+                return _unwritable_cell(name, cell, sentence)
+    raise AssertionError("a refused sentence without a mistake")
+
+
+def _unwritable_cell(name: str, cell: str, sentence: Sentence) -> DataError:
+    tokens = shortened(" ".join(sentence.tokens))
+    return DataError(
+        f"this {name} cannot be written in a CoNLL column",
+        expected="a text without the delimiter, line ends and NUL, not empty, not a document mark or a comment",
+        got=shortened(cell),
+        where=f"sentence of line {sentence.line}" if sentence.line else f"sentence {tokens}",
+    )

@@ -1,0 +1,66 @@
+"""What the readers give and the writers take: sentences, entities, documents.
+
+A sentence holds parallel lists, never one object per token, so that a million tokens are cheap to read.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+class Rest(ABC):
+    """What only the writer of the same format understands: dependency columns, other JSON fields."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def lost(self) -> Mapping[str, int]:
+        """What another format's writer leaves out, in plain words, and how many of each."""
+
+
+@dataclass(slots=True)
+class Sentence:
+    """``T`` tokens and all that their source said about them.
+
+    ``tokens``, ``labels``, ``columns``, ``starts`` and ``ends`` have length T where they are not None.
+    """
+
+    tokens: list[str]
+    labels: list[str] | None = None
+    columns: list[tuple[str, ...]] | None = None
+    """The extra feature columns of each token, in the order of the file."""
+    text: str | None = None
+    """The raw text that ``starts`` and ``ends`` count in. Sentences of one text share it."""
+    starts: list[int] | None = None
+    ends: list[int] | None = None
+    line: int = 0
+    """Line of the first token in the source, counted from 1; 0: no source."""
+    document: str | None = None
+    """Not None: a document starts with this sentence; its name, or "" where it has none."""
+    comments: list[str] = field(default_factory=list)
+    """Comment lines before the sentence, as they stood in the source, with their '#'."""
+    rest: Rest | None = None
+    """What only the writer of the same format understands. Sentences of one JSON record share it."""
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(slots=True, frozen=True)
+class Entity:
+    """A labelled stretch ``start:end`` of a text, in characters."""
+
+    text: str
+    label: str
+    start: int
+    end: int
+    probability: float | None = None
+
+
+@dataclass(slots=True)
+class Document:
+    """A raw text with its sentences (their offsets count in ``text``) and entities."""
+
+    text: str
+    sentences: list[Sentence] = field(default_factory=list)
+    entities: list[Entity] = field(default_factory=list)

@@ -1,0 +1,76 @@
+"""What the tokeniser and the sentence splitter know about English, as plain lists.
+
+An apostrophe here stands for every apostrophe (straight, typographic, modifier letter, full width). Abbreviations are
+written without their last period; an entry matches as written, with a capital, and all in capitals, so ``etc`` covers
+``Etc.`` and ``ETC.`` while ``Sen`` leaves the word ``sen`` alone.
+"""
+
+
+def spellings(abbreviation: str) -> tuple[str, str, str]:
+    """The three ways in which an entry may be written."""
+    return abbreviation, abbreviation[0].upper() + abbreviation[1:], abbreviation.upper()
+
+
+# Before a name: a sentence hardly ever ends here.
+TITLES = tuple(
+    "Mr Mrs Ms Mx Dr Drs Prof Rev Fr Hon Pres Gov Sen Sens Rep Reps Gen Lt Col Maj Capt Cpt Cmdr Sgt Cpl Pvt Adm"
+    " Messrs Mme Mlle St Ste Sts Mt Ft".split()
+)
+
+# Always followed by more of the same sentence.
+CONNECTIVES = ("vs", "eg", "ie", "cf", "viz", "esp", "incl", "approx", "ca", "e.g", "i.e")
+
+# These may also end a sentence.
+OTHER_ABBREVIATIONS = tuple(
+    "etc al Inc Corp Co Cos Ltd Bros Jr Sr Esq Ph.D Ed Assn Dept Univ Ave Blvd Rd Hwy Attn Tel Jan Feb Apr Aug Sept"
+    " Sep Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri yr yrs hr hrs mins lb lbs oz ext Calif Conn Mass Va Pa".split()
+)
+
+ABBREVIATIONS = TITLES + CONNECTIVES + OTHER_ABBREVIATIONS
+
+# Ordinary words, letters or names, unless a number follows: "No. 5", "p. 12", "Sat. 9", "fig. 3".
+ABBREVIATIONS_BEFORE_NUMBERS = tuple(
+    "no nos nr p pp pg vol vols ch sec fig figs eq eqs art ver v c Sat Sun Mar Jun Jul tel".split()
+)
+
+CONTRACTIONS = ("n't", "'s", "'m", "'re", "'ve", "'ll", "'d")
+
+# One written word, several words: the bar shows where it is cut.
+FUSED = (
+    *("can|not", "gon|na", "wan|na", "got|ta", "out|ta", "gim|me", "lem|me", "du|n|no", "'t|is", "'t|was"),
+    # the same contractions written without their apostrophe, where no other word is spelt alike
+    *(f"{verb}|nt" for verb in "do does did is are was were have has had could would should ca ai".split()),
+    *("I|m", "I|ve", "you|re", "you|ve", "they|re", "that|s", "what|s", "there|s", "he|s", "she|s", "let|s"),
+)
+
+ELISIONS = ("'em", "'cause", "'til", "'till", "'n", "'bout", "'round")
+
+# Prefixes and suffixes that the hyphen does not cut off.
+HYPHEN_PREFIXES = tuple(
+    "a agro ante anti arch be bi bio co counter cross cyber de e eco ex extra hyper inter intra macro mega micro mid mini"
+    " mis mono multi neo non over pan para peri poly post pre pro proto pseudo psycho quasi re semi socio sub super"
+    " supra trans tri u ultra un uni vice x".split()
+)
+HYPHEN_SUFFIXES = ("esque", "ette", "fest", "fold", "gate", "itis", "less", "most", "rama", "wise")
+
+# Cut from the number before them: "5pm", "375mm", "24hrs".
+UNITS = tuple(
+    "am pm k m bn mm cm km ft in yd mi mg g kg lb lbs oz ml cl l sec secs s min mins hr hrs h day days yr yrs"
+    " mph kph km/h kb mb gb tb hz khz mhz ghz w kw mw kwh v mah px pt p bps kbps mbps c".split()
+)
+
+# "paulwrote.com", "letter.doc": a name that ends so is not cut at its periods.
+NAME_ENDINGS = tuple(
+    "com net org edu gov mil int info biz eu uk us ca au nz de fr es it nl be ch at se no dk fi ie jp cn in ru br io co tv"
+    " me ai app dev doc docx xls xlsx ppt pptx pdf txt rtf csv tsv json xml htm html php asp jsp url jpg jpeg png gif bmp"
+    " svg tif tiff mp3 mp4 avi mov wav zip tar gz exe dll py js css md cfg ini log".split()
+)
+
+# Capitalised, these begin a sentence even after an abbreviation: "at 5 p.m. The shop".
+SENTENCE_STARTERS = tuple(
+    "a about after all also although an and another any as at because before both but by did do does each even every few"
+    " finally first for from had has have he her here his how however i if in is it its just last later let many may"
+    " maybe meanwhile most my nevertheless next no not now of on once one only or other our please she since so some"
+    " such thank thanks that the their then there therefore these they this those though thus to today two under"
+    " unfortunately unless until we were what when where which while who why will with would yes yet you your".split()
+)

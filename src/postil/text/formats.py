@@ -1,0 +1,168 @@
+"""Every format by its name, and the two functions that most users need: ``read`` and ``write``."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple, final
+
+from postil.errors import ConfigurationError, DataError
+from postil.text.conll import Mark, read_conll, write_conll
+from postil.text.conllu import Dependencies, read_conllu, write_conllu
+from postil.text.document import Rest, Sentence
+from postil.text.lines import Lines, Source
+from postil.text.options import ReadOptions, WriteOptions
+from postil.text.output import Target, write_text
+from postil.text.plain import read_text, read_tokens
+from postil.text.recognition import recognise_format
+from postil.text.records import Record
+from postil.text.relabelling import peek_scheme
+from postil.text.report import Report
+from postil.text.spans import read_jsonl, write_jsonl
+
+Reader = Callable[[Lines, ReadOptions, Report], Iterator[Sentence]]
+Writer = Callable[[Iterable[Sentence], WriteOptions, Report], Iterator[str]]
+
+
+class Format(NamedTuple):
+    """One row of the table of formats."""
+
+    title: str
+    read: Reader
+    write: Writer | None = None
+    keeps: type[Rest] | None = None
+    """The kind of ``Sentence.rest`` that the writer writes again."""
+    keeps_text: bool = False
+    """Whether the writer writes the raw text."""
+    endings: tuple[str, ...] = ()
+    """Endings of file names for which it is written."""
+
+
+FORMATS: dict[str, Format] = {
+    "conll": Format("CoNLL columns", read_conll, write_conll, Mark, False, (".conll", ".tsv", ".txt", ".bio", ".iob")),
+    "conllu": Format("CoNLL-U", read_conllu, write_conllu, Dependencies, True, (".conllu",)),
+    "jsonl": Format("JSON Lines", read_jsonl, write_jsonl, Record, True, (".jsonl", ".ndjson", ".json")),
+    "text": Format("plain text", read_text),
+    "tokens": Format("pre-tokenised lines", read_tokens),
+}
+
+
+@final
+class Reading:
+    """An iterator over the sentences of one source, which may be larger than memory.
+
+    ``format`` is the format's name, ``report`` counts what has been read so far. Usable as a context manager; read to
+    its end, it closes itself.
+    """
+
+    def __init__(self, source: Source, format: str | None, options: ReadOptions) -> None:
+        self._lines = Lines(source, encoding=options.encoding)
+        try:
+            self.name = self._lines.name
+            self.format = _known(format) if format is not None else self._recognise()
+        except BaseException:
+            self._lines.close()
+            raise
+        self.report = Report(self.format)
+        self._sentences = self._run(options)
+
+    def __enter__(self) -> "Reading":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._lines.close()
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return self._sentences
+
+    def __next__(self) -> Sentence:
+        return next(self._sentences)
+
+    def _recognise(self) -> str:
+        head = self._lines.head()
+        if not head:
+            raise self._empty()
+        return recognise_format(head, self.name)
+
+    def _run(self, options: ReadOptions) -> Iterator[Sentence]:
+        with self._lines as lines:
+            yield from FORMATS[self.format].read(lines, options, self.report)
+            if not self.report.sentences:
+                raise self._empty() if lines.empty else self._no_sentence()
+
+    def _empty(self) -> DataError:
+        return DataError("the file is empty", expected="sentences", got="0 characters", where=self.name)
+
+    def _no_sentence(self) -> DataError:
+        others = [what for counts in (self.report.notes, self.report.dropped) for what, n in counts.items() if n]
+        got = f"only {', '.join(others)}" if others else "nothing but blank lines"
+        return DataError("no sentence", expected=f"sentences as {FORMATS[self.format].title}", got=got, where=self.name)
+
+
+def read(source: Source, format: str | None = None, **options: Any) -> Reading:
+    """The sentences of a path ("-": standard input) or binary stream; the format is recognised if it is not given.
+
+    ``options`` are those of `ReadOptions`.
+
+        for sentence in read("train.txt"):
+            print(sentence.tokens, sentence.labels)
+    """
+    return Reading(source, format, ReadOptions(**options))
+
+
+def write(
+    sentences: Iterable[Sentence],
+    target: Target,
+    format: str | None = None,
+    report: Report | None = None,
+    **options: Any,
+) -> Report:
+    """Write sentences to a path ("-": standard output; ".gz": packed) or binary stream, by default in the format of
+    the path's ending. ``options`` are those of `WriteOptions`. Gives back ``report`` with what was left out."""
+    chosen = WriteOptions(**options)
+    name = _known(format, writing=True) if format is not None else format_of_path(target)
+    report = Report(name) if report is None else report
+    if chosen.scheme == "auto" and name == "jsonl":
+        scheme, sentences = peek_scheme(sentences)
+        chosen = replace(chosen, scheme=scheme)
+    row = FORMATS[name]
+    assert row.write is not None
+    write_text(target, row.write(_count_losses(sentences, row, report), chosen, report))
+    return report
+
+
+def format_of_path(target: Target) -> str:
+    """The format to write, from the ending of a file's name."""
+    path = os.fspath(target).removesuffix(".gz") if isinstance(target, str | os.PathLike) else ""
+    for name, row in FORMATS.items():
+        if path.endswith(row.endings or ("\0",)):
+            return name
+    endings = ", ".join(ending for row in FORMATS.values() for ending in row.endings)
+    raise ConfigurationError(
+        "cannot tell the format to write", expected=f"a format ({_writable()}) or a file name in {endings}", got=target
+    )
+
+
+def _writable() -> str:
+    return ", ".join(name for name, row in FORMATS.items() if row.write is not None)
+
+
+def _known(name: str, writing: bool = False) -> str:
+    if name not in FORMATS or (writing and FORMATS[name].write is None):
+        expected = _writable() if writing else ", ".join(FORMATS)
+        raise ConfigurationError(
+            f"no {'writer' if writing else 'reader'} for this format", expected=expected, got=repr(name)
+        )
+    return name
+
+
+def _count_losses(sentences: Iterable[Sentence], row: Format, report: Report) -> Iterator[Sentence]:
+    """Count, on their way to the writer, what sentences carry that the format has no place for."""
+    before: Rest | None = None
+    for sentence in sentences:
+        rest = sentence.rest
+        if rest is not None and rest is not before and not (row.keeps is not None and isinstance(rest, row.keeps)):
+            report.dropped.update(rest.lost())
+        if sentence.text is not None and not row.keeps_text:
+            report.dropped["raw texts of sentences (their spacing)"] += 1
+        before = rest
+        yield sentence

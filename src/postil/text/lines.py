@@ -1,0 +1,222 @@
+"""Bytes to lines: files, pipes and gzip streams, decoded piece by piece in flat memory.
+
+Everything that can be wrong with a file before it has a format is found here: damaged gzip, invalid characters,
+NUL bytes, endless lines.
+"""
+
+import codecs
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO, cast, final
+
+from postil.errors import ConfigurationError, DataError
+
+Source = str | os.PathLike[str] | BinaryIO
+
+PIECE = 1 << 18
+"""Bytes read at a time."""
+LINE_LIMIT = 8_000_000
+"""Longest line, in characters. Beyond it, a file is not text in lines, and memory would not stay flat."""
+HEAD = 1 << 16
+"""Characters that are looked at to recognise a format."""
+
+_GZIP = b"\x1f\x8b"
+_NOT_TEXT = {
+    b"PK\x03\x04": "a ZIP archive or an office document",
+    b"BZh": "a bzip2 file",
+    b"\xfd7zXZ\x00": "an xz file",
+    b"\x28\xb5\x2f\xfd": "a zstd file",
+    b"%PDF": "a PDF",
+}
+# The longer mark first: UTF-16's is the beginning of UTF-32's.
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+@final
+class Lines:
+    """The lines of a source, in batches; a context manager that closes what it has opened.
+
+    ``encoding`` None means UTF-8, or what a byte order mark says. "\\n", "\\r\\n" and "\\r" end a line.
+    A line of nothing but spaces and tabs comes as an empty one.
+    """
+
+    def __init__(self, source: Source, *, encoding: str | None = None) -> None:
+        self.name = _name(source)
+        self._owned = isinstance(source, str | os.PathLike) and source != "-"
+        self._opened = _open(source)
+        self._wrapped = not self._owned and source != "-" and self._opened is not source
+        self._bytes = self._unpacked(self._opened)
+        self._decoder = self._make_decoder(encoding)
+        self._consumed = 0  # bytes
+        self._ended = False
+        self._next_line = 1
+        self._pending = ""  # the beginning of a line whose end has not been read
+        self._ahead: list[list[str]] = []  # batches that head() has read already
+
+    def __enter__(self) -> "Lines":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file if it was opened here; a stream that was handed in stays open."""
+        if self._owned:
+            self._opened.close()
+        elif self._wrapped and not self._opened.closed:
+            self._opened.detach()
+            self._wrapped = False
+
+    def where(self, line: int) -> str:
+        """The place for an error message."""
+        return f"{self.name}, line {line}"
+
+    @property
+    def empty(self) -> bool:
+        """Whether the source has ended without a single character."""
+        return self._ended and self._next_line == 1
+
+    def head(self, size: int = HEAD) -> list[str]:
+        """About ``size`` characters of lines from the beginning, without consuming them."""
+        while not self._ended and sum(map(_total_length, self._ahead)) < size:
+            self._ahead.append(self._read_batch())
+        return [line for batch in self._ahead for line in batch]
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        """Pairs of the number of the first line (from 1) and a batch of lines without their ends."""
+        number = 1
+        while self._ahead or not self._ended:
+            batch = self._ahead.pop(0) if self._ahead else self._read_batch()
+            if batch:
+                yield number, batch
+            number += len(batch)
+
+    def _read_batch(self) -> list[str]:
+        text = self._pending + self._decode(self._read_bytes())
+        lines = text.split("\n")
+        self._pending = lines.pop()
+        if self._ended and self._pending:
+            lines.append(self._pending)
+            self._pending = ""
+        self._refuse_long_lines(lines)
+        if "\n " in text or "\n\t" in text or text[:1] in (" ", "\t"):
+            lines = [line if line.strip(" \t") else "" for line in lines]
+        self._next_line += len(lines)
+        return lines
+
+    def _read_bytes(self) -> bytes:
+        """The next piece, b"" at the end. A pipe gives what it has instead of waiting for a full piece."""
+        try:
+            piece = self._bytes.read1(PIECE)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DataError(
+                "damaged gzip data", expected="a whole gzip file", got=str(error).lower(), where=self.name
+            ) from None
+        self._ended = not piece
+        return piece
+
+    def _decode(self, piece: bytes) -> str:
+        before = self._decoder.getstate()
+        try:
+            text = self._decoder.decode(piece, final=self._ended)
+        except UnicodeDecodeError as error:
+            raise self._undecodable(error, piece, before) from None
+        self._consumed += len(piece)
+        if "\0" in text:
+            line = self._next_line + text[: text.index("\0")].count("\n")
+            raise DataError("NUL byte", expected="text", got="binary data or another encoding", where=self.where(line))
+        return text
+
+    def _undecodable(self, error: UnicodeDecodeError, piece: bytes, before: tuple[bytes, int]) -> DataError:
+        held_back = len(error.object) - len(piece)  # bytes of a character that the piece before had begun
+        self._decoder.setstate(before)
+        good = self._decoder.decode(piece[: max(0, error.start - held_back)])
+        line = self._next_line + good.count("\n")
+        byte = self._consumed - held_back + error.start
+        encoding = error.encoding.upper()
+        return DataError(
+            f"invalid {encoding} at byte {byte}",
+            expected=f"{encoding} text (or the right encoding: Western text is often latin-1 or cp1252)",
+            got=f"byte 0x{error.object[error.start]:02x}",
+            where=self.where(line),
+        )
+
+    def _refuse_long_lines(self, lines: list[str]) -> None:
+        """Only the first line and the unfinished one can be longer than a piece."""
+        first = (self._next_line, lines[0] if lines else "")
+        unfinished = (self._next_line + len(lines), self._pending)
+        for number, line in (first, unfinished):
+            if len(line) > LINE_LIMIT:
+                raise DataError(
+                    "line too long",
+                    expected=f"at most {LINE_LIMIT:,} characters",
+                    got=f"at least {len(line):,}, beginning with {shortened(line, 30)}",
+                    where=self.where(number),
+                )
+
+    def _unpacked(self, stream: io.BufferedReader) -> io.BufferedReader:
+        magic = stream.peek(8)[:8]
+        for beginning, what in _NOT_TEXT.items():
+            if magic.startswith(beginning):
+                self.close()
+                raise DataError(f"this is {what}", expected="text or gzip of text", where=self.name)
+        if magic.startswith(_GZIP):
+            return cast(io.BufferedReader, gzip.GzipFile(fileobj=stream))
+        return stream
+
+    def _make_decoder(self, encoding: str | None) -> io.IncrementalNewlineDecoder:
+        encoding = encoding or self._marked_encoding()
+        try:
+            decoder = codecs.getincrementaldecoder(encoding)(errors="strict")
+        except LookupError:
+            self.close()
+            raise ConfigurationError(
+                "unknown encoding", expected="a name such as utf-8, latin-1, cp1252, utf-16", got=repr(encoding)
+            ) from None
+        return io.IncrementalNewlineDecoder(decoder, translate=True)
+
+    def _marked_encoding(self) -> str:
+        try:
+            beginning = self._bytes.peek(4)[:4]
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            return "utf-8"  # reading will meet the damage again and name it
+        for mark, encoding in _BYTE_ORDER_MARKS.items():
+            if beginning.startswith(mark):
+                return encoding
+        return "utf-8"
+
+
+def shortened(text: str, limit: int = 60) -> str:
+    """``repr`` of the text, cut so that it fits into a message."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def _open(source: Source) -> io.BufferedReader:
+    if isinstance(source, str) and source == "-":
+        return cast(io.BufferedReader, sys.stdin.buffer)
+    if isinstance(source, str | os.PathLike):
+        return open(source, "rb")  # noqa: PTH123 (closed by Lines.close)
+    if isinstance(cast(object, source), io.TextIOBase):
+        raise ConfigurationError("cannot read from a text stream", expected="a path or a binary stream")
+    return source if isinstance(source, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, source), PIECE)
+
+
+def _name(source: Source) -> str:
+    if isinstance(source, str | os.PathLike):
+        return "standard input" if source == "-" else os.fspath(source)
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "stream"
+
+
+def _total_length(lines: list[str]) -> int:
+    return sum(map(len, lines))

@@ -1,0 +1,74 @@
+"""How files are read and written: one frozen set of options for each direction."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from postil.errors import ConfigurationError
+from postil.text.schemes import LETTERS
+
+Column = int | str
+"""A column by its place (from 0; negative: from the right) or, in CoNLL-U, by its name ("upos", "misc:NER")."""
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "misaligned": ("error", "snap", "drop"),
+    "overlaps": ("error", "longest", "first"),
+    "scheme": tuple(LETTERS),
+    "delimiter": ("\t", " "),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadOptions:
+    """What a reader cannot find out by itself. A format ignores the options that do not concern it."""
+
+    encoding: str | None = None
+    """None: UTF-8, or what a byte order mark says."""
+    strict: bool = False
+    """Refuse what is otherwise accepted and counted (empty tokens, labels that break their scheme)."""
+    token: int = 0
+    """CoNLL: column of the token."""
+    label: Column | None = "auto"
+    """Column of the label; "auto": the last one in CoNLL, "upos" in CoNLL-U; None: no labels."""
+    features: tuple[Column, ...] | None = None
+    """Extra columns to keep; None: all others in CoNLL, none in CoNLL-U."""
+    comment: str | None = "auto"
+    """CoNLL: what a comment line begins with; "auto": "# " before a sentence; None: there are no comments."""
+    scheme: str = "bio"
+    """JSON Lines: the scheme in which spans become labels."""
+    misaligned: Literal["error", "snap", "drop"] = "error"
+    """JSON Lines: what to do with a span that does not fit token boundaries."""
+    overlaps: Literal["error", "longest", "first"] = "error"
+    """JSON Lines: which of several overlapping spans to keep."""
+    split: bool = True
+    """JSON Lines and plain text: cut raw text into sentences."""
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteOptions:
+    """How a writer lays out what it is given."""
+
+    delimiter: Literal["\t", " "] = "\t"
+    """CoNLL: what stands between the columns."""
+    label: str = "auto"
+    """CoNLL-U: column for the labels; "auto": where they were read from, "upos" for labels from elsewhere."""
+    features: tuple[str, ...] = ()
+    """CoNLL-U: columns for extra features from another format, in their order."""
+    scheme: str = "auto"
+    """JSON Lines: the scheme of the labels, from which the spans are read; "auto": recognised from the first
+    sentences; "none": labels are written as they are."""
+
+    def __post_init__(self) -> None:
+        check_choices(self, scheme=(*CHOICES["scheme"], "auto", "none"))
+
+
+def check_choices(options: Any, **other: tuple[str, ...]) -> None:
+    """Raise ConfigurationError for a value that its option does not know."""
+    for field in fields(options):
+        choices = other.get(field.name, CHOICES.get(field.name))
+        value = getattr(options, field.name)
+        if choices is not None and value not in choices:
+            expected = "one of " + ", ".join(map(repr, choices))
+            raise ConfigurationError(f"impossible value for {field.name}", expected=expected, got=repr(value))

@@ -1,0 +1,71 @@
+"""Which format a file has, from its first lines.
+
+Most lines must agree, not all of them: a broken file is still of its format, and its reader says what is wrong.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+
+from postil.errors import DataError
+from postil.text.conll import DOCUMENT_MARK, looks_like_label, looks_like_tree
+from postil.text.conllu import recognises
+from postil.text.lines import shortened
+
+_MOST = 0.8
+_FEW_ROWS = 3
+"""With fewer rows, equal numbers of words may be chance: labels must then look like O or B-PER."""
+_SURE_LABEL = re.compile(r"O$|[BIES]-\S")
+_ATTACHED = re.compile(r"\w[.,!?;:](?=\s|$)")
+_DETACHED = re.compile(r"(?<=\s)[.,!?;:](?=\s|$)")
+
+
+def recognise_format(head: list[str], where: str) -> str:
+    """The name of the format of a file that begins with the lines ``head``; DataError if it is none of ours."""
+    lines = [line for line in head if line]
+    rows = [line for line in lines if not line.startswith(("#", DOCUMENT_MARK))] or lines
+    if not rows:
+        raise DataError("no sentence", expected="sentences", got="nothing but blank lines", where=where)
+    if _most(rows, lambda row: "\t" in row):
+        return "conllu" if _most(rows, lambda row: recognises(row.split("\t"))) else "conll"
+    if _most(rows, lambda row: row.lstrip().startswith('{"')):
+        return "jsonl"
+    _refuse_relatives(rows, where)
+    if _is_column_of_words(rows) or _has_columns(rows):
+        return "conll"
+    return "tokens" if _is_tokenised(rows) else "text"
+
+
+def _refuse_relatives(rows: list[str], where: str) -> None:
+    """Formats that are near to ours, but are not."""
+    if rows[0].strip() in ("{", "[", "[{", "{}", "[]") or rows[0].startswith('[{"'):
+        raise DataError("JSON, but not JSON Lines", expected="one object a line", got=shortened(rows[0]), where=where)
+    if _most(rows, looks_like_tree):
+        expected = "CoNLL columns, CoNLL-U, JSON Lines or text"
+        raise DataError("these are bracketed trees", expected=expected, got=shortened(rows[0]), where=where)
+
+
+def _most(rows: list[str], test: Callable[[str], bool]) -> bool:
+    return sum(map(test, rows)) >= _MOST * len(rows)
+
+
+def _is_column_of_words(rows: list[str]) -> bool:
+    """One word a line: columns whose labels are missing."""
+    return len(rows) >= _FEW_ROWS and _most(rows, lambda row: " " not in row.strip())
+
+
+def _has_columns(rows: list[str]) -> bool:
+    """Columns between spaces: the same number of words on most lines, the last one a label."""
+    fields = [row.split() for row in rows]
+    width, _ = Counter(map(len, fields)).most_common(1)[0]
+    if width < 2 or not _most(rows, lambda row: len(row.split()) == width):
+        return False
+    is_label = looks_like_label if len(rows) >= _FEW_ROWS else lambda word: _SURE_LABEL.match(word) is not None
+    return _most(rows, lambda row: is_label(row.split()[-1]))
+
+
+def _is_tokenised(rows: list[str]) -> bool:
+    """Whether punctuation stands apart from the words."""
+    attached = sum(len(_ATTACHED.findall(row)) for row in rows)
+    detached = sum(len(_DETACHED.findall(row)) for row in rows)
+    return detached > 4 * attached

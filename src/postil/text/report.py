@@ -1,0 +1,90 @@
+"""What happened while reading or writing, in numbers: nothing is dropped or changed without being counted."""
+
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+
+from postil.errors import DataError
+
+_CONTEXT = 40
+"""Characters shown on both sides of a span."""
+_LONGEST = 80
+"""Characters shown of the span itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A span that could not be taken as it stood."""
+
+    where: str
+    what: str
+    excerpt: str
+    carets: str
+    action: str
+    """What was done: "refused", "dropped", "snapped to 'Paris'"."""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}: {self.action}\n    {self.excerpt}\n    {self.carets}"
+
+
+class SpanError(DataError):
+    """Spans that do not fit; ``problems`` lists them all."""
+
+    def __init__(self, problems: list[Problem], where: str) -> None:
+        what = "1 span does" if len(problems) == 1 else f"{len(problems):,} spans do"
+        super().__init__(
+            f"{what} not fit",
+            expected="spans on token boundaries that do not overlap (or other values for misaligned and overlaps)",
+            got=f"{problems[0].what} on {problems[0].where.rsplit(', ', 1)[-1]}{' and others' * (len(problems) > 1)}",
+            where=where,
+        )
+        self.problems = problems
+
+
+@dataclass(slots=True)
+class Report:
+    """Counts of one reading, or of one reading and one writing."""
+
+    format: str = ""
+    sentences: int = 0
+    tokens: int = 0
+    documents: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
+    """Things worth knowing that were kept, such as comments and empty tokens."""
+    changed: Counter[str] = field(default_factory=Counter)
+    """Things that are not as they were in the source."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Things that were read and are not handed on."""
+    problems: list[Problem] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """The report as text, one fact a line."""
+        size = [f"{self.sentences:,} sentences", f"{self.tokens:,} tokens"]
+        if self.documents:
+            size.append(f"{self.documents:,} document marks")
+        lines = [", ".join(size)]
+        for title, counts in (("", self.notes), ("changed: ", self.changed), ("dropped: ", self.dropped)):
+            lines += [f"{title}{what}: {number:,}" for what, number in counts.items() if number]
+        return lines
+
+
+def excerpt(text: str, start: int, end: int) -> tuple[str, str]:
+    """The text around ``start:end`` on one line, and the carets that stand under that stretch."""
+    left, right = max(0, start - _CONTEXT), min(len(text), end + _CONTEXT)
+    before = "…" * (left > 0) + _flat(text[left:start])
+    inside = _flat(text[start:end] if end - start <= _LONGEST else text[start : start + _LONGEST] + "…")
+    after = _flat(text[end:right]) + "…" * (right < len(text))
+    return before + inside + after, " " * _width(before) + "^" * max(1, _width(inside))
+
+
+def _flat(text: str) -> str:
+    """Control characters would break the line or move the carets."""
+    return "".join(" " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character for character in text)
+
+
+def _width(text: str) -> int:
+    """Columns that a terminal needs for the text."""
+    return sum(_CHARACTER_WIDTHS.get(unicodedata.east_asian_width(c), 1) for c in text if not unicodedata.combining(c))
+
+
+_CHARACTER_WIDTHS = {"W": 2, "F": 2}
