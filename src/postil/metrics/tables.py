@@ -9,7 +9,8 @@ from postil.metrics.spans import MATCHINGS, SpanScores
 from postil.metrics.tokens import TokenScores
 
 Cell = str | int | float | None
-WIDEST_MATRIX = 8
+WIDEST_MATRIX = 80
+"""Characters; a confusion table that needs more becomes a list."""
 
 
 class Table(NamedTuple):
@@ -17,7 +18,7 @@ class Table(NamedTuple):
 
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[Cell, ...]]
+    rows: Sequence[tuple[Cell, ...]]
     note: str = ""
     has_total: bool = False
 
@@ -84,7 +85,7 @@ def matching_table(scores: SpanScores) -> Table:
     for name in MATCHINGS:
         counts = scores.matching(name)
         rows.append((name, 100 * counts.precision, 100 * counts.recall, 100 * counts.f1, _MATCHING_MEANINGS[name]))
-    return Table("If a span counts as found …", ("matching", "precision", "recall", "F1", "meaning"), rows)
+    return Table("Ways to count a span as found", ("matching", "precision", "recall", "F1", "meaning"), rows)
 
 
 _KIND_MEANINGS = {
@@ -97,34 +98,34 @@ _KIND_MEANINGS = {
 
 
 def errors_table(scores: SpanScores, parts: Mapping[str, SpanScores] | None = None) -> Table:
-    """Mistakes by kind, with their share; with ``parts`` a column for each of them as well."""
-    errors = scores.errors()
-    columns_of_parts = [part.errors() for part in (parts or {}).values()]
-    wrong = sum(errors[kind] for kind in _KIND_MEANINGS)
-    rows: list[tuple[Cell, ...]] = [
-        (
-            kind,
-            errors[kind],
-            100 * errors[kind] / wrong if wrong else 0.0,
-            *(part[kind] for part in columns_of_parts),
-            meaning,
-        )
-        for kind, meaning in _KIND_MEANINGS.items()
-    ]
-    return Table("Mistakes by kind", ("kind", "spans", "percent", *(parts or {}), "meaning"), rows)
+    """Mistakes by kind, with their share and meaning; ``parts`` get a column each in place of the meaning."""
+    errors, kinds = scores.errors(), list(_KIND_MEANINGS)
+    wrong = sum(errors[kind] for kind in kinds)
+    last_columns: dict[str, list[Cell]] = {"meaning": [_KIND_MEANINGS[kind] for kind in kinds]}
+    if parts:
+        last_columns = {name: [part.errors()[kind] for kind in kinds] for name, part in parts.items()}
+    counts: list[Cell] = [errors[kind] for kind in kinds]
+    shares: list[Cell] = [100 * errors[kind] / wrong if wrong else 0.0 for kind in kinds]
+    rows = list(zip(kinds, counts, shares, *last_columns.values(), strict=True))
+    return Table("Mistakes by kind", ("kind", "spans", "percent", *last_columns), rows)
 
 
 def confusion_table(scores: SpanScores) -> Table:
-    """Gold classes down, predicted classes across, *missed* and *spurious* at the edges."""
+    """Gold classes down, predicted classes across, *missed* and *spurious* at the edges; a list if that is too wide."""
     labels, cells = scores.labels, scores.confusion()
-    if len(labels) > WIDEST_MATRIX:
-        wrong = [(gold, predicted, n) for (gold, predicted), n in cells.items() if gold != predicted]
-        named = [(show_class(gold, "(spurious)"), show_class(predicted, "(missed)"), n) for gold, predicted, n in wrong]
-        return mistakes_table(named, "Confused most often")
-    down: list[str | None] = [*labels, None]
-    rows = [(show_class(gold, "(spurious)"), *(cells.get((gold, across)) for across in down)) for gold in down]
     columns = ("gold \\ predicted", *map(show_class, labels), "(missed)")
-    return Table("Confusion of overlapping spans", columns, [tuple(row) for row in rows])
+    if sum(len(name) + 2 for name in columns) > WIDEST_MATRIX:
+        wrong = [
+            (show_class(gold, "(spurious)"), show_class(predicted, "(missed)"), count)
+            for (gold, predicted), count in cells.items()
+            if gold != predicted
+        ]
+        return mistakes_table(wrong, "Confused most often")
+    rows = [
+        (show_class(gold, "(spurious)"), *(cells.get((gold, predicted)) for predicted in (*labels, None)))
+        for gold in (*labels, None)
+    ]
+    return Table("Confusion of overlapping spans", columns, rows)
 
 
 def mistakes_table(mistakes: Sequence[tuple[str, str, int]], title: str, most: int = 10) -> Table:
@@ -142,16 +143,14 @@ def span_novelty_table(parts: Mapping[str, SpanScores]) -> Table:
 
 def token_novelty_table(parts: Mapping[str, TokenScores]) -> Table:
     """Token accuracy apart for words that the training data had and had not."""
-    rows: list[tuple[Cell, ...]] = [
-        (novelty, 100 * scores.accuracy, scores.tokens, scores.correct) for novelty, scores in parts.items()
-    ]
+    rows = [(novelty, 100 * scores.accuracy, scores.tokens, scores.correct) for novelty, scores in parts.items()]
     return Table("Seen and unseen words", ("tokens", "accuracy", "count", "correct"), rows)
 
 
 def calibration_table(calibration: Calibration) -> Table:
     """Reliability per bin, in percent; empty bins are left out."""
     edges = calibration.edges * 100
-    rows: list[tuple[Cell, ...]] = [
+    rows = [
         (f"{edges[i]:g}-{edges[i + 1]:g}", int(count), 100 * float(promised), 100 * float(kept))
         for i, (count, promised, kept) in enumerate(
             zip(calibration.counts, calibration.confidence, calibration.accuracy, strict=True)

@@ -151,14 +151,16 @@ def violations(labels: Sequence[str], scheme: str) -> list[int]:
 def recognise(sequences: Iterable[Sequence[str]]) -> str:
     """``"iob1"``, ``"bio"``, ``"iobes"`` or ``"none"``: the scheme that the fewest places break (in doubt BIO).
 
-    It is ``"none"`` when labels without a known prefix outnumber those with one; a few strays do not change the answer.
+    It is ``"none"`` unless labels with a known prefix outnumber strange ones; a few strays do not change the answer.
+    Bare letters (``B``, ``I``) are prefixes only if nothing else than such letters stands alone.
     """
     pairs: Counter[tuple[str, str]] = Counter()
     for labels in sequences:
         pairs.update(pairwise(["O", *labels, "O"]))
-    prefixed = sum(count for (_, label), count in pairs.items() if parse_label(label).known and label != "O")
-    strange = sum(count for (_, label), count in pairs.items() if not parse_label(label).known)
-    if strange > 0 and strange >= prefixed:
+    kinds: Counter[str] = Counter()
+    for (_, label), count in pairs.items():
+        kinds[_kind_of_label(label)] += count
+    if kinds["strange"] and kinds["strange"] + kinds["bare"] >= kinds["with class"]:
         return "none"
     broken = {
         scheme: sum(n for (one, other), n in pairs.items() if not _allowed(one, other, scheme))
@@ -190,14 +192,14 @@ def check(sequences: Iterable[Sequence[str]], scheme: str, *, strict: bool = Fal
     return report
 
 
-def summarise(report: SchemeReport) -> str:
-    """One line on a report with breaks: how many, where the first one is and what it looks like."""
+def summarise(report: SchemeReport, place: str = "") -> str:
+    """One line on a report with breaks: how many, where the first one is (``place``, if given) and how it looks."""
     places = "1 label" if report.broken == 1 else f"{report.broken:,} labels"
     sentences = "1 sentence" if report.sentences == 1 else f"{report.sentences:,} sentences"
     verb = "breaks" if report.broken == 1 else "break"
     sentence, token = report.first or (0, 0)
     line = f"{places} in {sentences} {verb} the {report.scheme.upper()} scheme"
-    return f"{line}, first in sentence {sentence + 1}, token {token + 1}: {report.example}"
+    return f"{line}, first {place or f'in sentence {sentence + 1}, token {token + 1}'}: {report.example}"
 
 
 def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
@@ -227,6 +229,13 @@ def _continues(previous_label: str, label: str) -> bool:
     """conlleval: does ``label`` prolong the span of the label before it?"""
     previous, tag = parse_label(previous_label), parse_label(label)
     return tag.role in "IE" and previous.role in "BI" and tag.label == previous.label
+
+
+def _kind_of_label(label: str) -> str:
+    tag = parse_label(label)
+    if not tag.known:
+        return "strange"
+    return "outside" if label == "O" else "with class" if tag.label else "bare"
 
 
 def _belongs(label: str, scheme: str) -> bool:
