@@ -112,6 +112,14 @@ def test_formats_and_schemes_may_differ(write: Write, capsys: pytest.CaptureFixt
     assert "BIO labels (predictions: IOBES)" in capsys.readouterr().out
 
 
+def test_given_schemes(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    iob1 = write("iob1.txt", GOLD.replace("\tB-", "\tI-"))
+    assert run_json(capsys, "gold.txt", iob1)["accuracy"] == 100 * 5 / 8
+    report = run_json(capsys, "gold.txt", iob1, "--predicted-scheme", "iob1")
+    assert (report["accuracy"], report["f1"], report["broken_labels"]["predicted"]) == (100, 100, 0)
+    assert "f1" not in run_json(capsys, "gold.txt", iob1, "--scheme", "none")
+
+
 def test_both_labels_in_one_file(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     both = write("both.txt", "Oslo B-LOC B-LOC\nfell O O\nAnna B-PER O\n")
     report = run_json(capsys, both, both, "--label-column", "-2", "--predicted-column", "-1")
@@ -212,12 +220,17 @@ def test_files_that_do_not_fit(write: Write, capsys: pytest.CaptureFixture[str],
 
 def test_other_mistakes(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     assert complaint(capsys, "gold.txt", "nowhere.txt") == "postil: nowhere.txt: No such file or directory"
+    line = complaint(capsys, "-", "-")
+    assert line == "postil: standard input can be read only once; expected at most one file named -"
     text = write("text.txt", "Nothing but words here, and no labels at all. Really.\n")
     assert "no labels; expected a label for every token, got plain text" in complaint(capsys, text, text)
     pos = write("pos.txt", "\n".join(f"{line.split()[0]}\tX" if line else "" for line in GOLD.splitlines()))
     line = complaint(capsys, pos, "gold.txt")
     assert line.startswith("postil: gold.txt: predicted labels are BIO; expected labels without a scheme as in pos.txt")
     assert run_json(capsys, pos, "gold.txt", "--scheme", "none")["accuracy"] == 0
+    assert "gold.txt: predicted labels are BIO" in complaint(capsys, pos, pos, "--compare", "gold.txt")
+    line = complaint(capsys, "gold.txt", "gold.txt", "--train", pos)
+    assert line == "postil: pos.txt: training labels have no labelling scheme; expected spans as in GOLD"
 
 
 def test_places_in_json_lines(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

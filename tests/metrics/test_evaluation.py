@@ -7,7 +7,7 @@ import pytest
 from postil.errors import DataError
 from postil.metrics import significance
 from postil.metrics.evaluation import evaluate, prepare
-from postil.text.schemes import Span
+from postil.text.schemes import Span, labels_from_spans
 
 GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "O"]]
 PREDICTED = [["B-PER", "I-PER", "O", "O"], ["O", "B-LOC"]]
@@ -38,6 +38,21 @@ def test_schemes_that_differ_are_made_equal_before_tokens_are_compared() -> None
     iobes = [["B-PER", "E-PER", "O", "S-LOC"], ["O", "O"]]
     evaluation = evaluate(GOLD, iobes)
     assert (evaluation.tokens.accuracy, evaluation.main_score) == (1, 1)
+
+
+@pytest.mark.parametrize("one", ["bio", "iob1", "iobes", "bilou", "bmewo"])
+@pytest.mark.parametrize("other", ["bio", "iob1", "iobes", "bilou", "bmewo"])
+def test_any_two_spellings_of_the_same_spans_agree(one: str, other: str) -> None:
+    spans, lengths = [[Span("PER", 0, 2), Span("PER", 2, 3), Span("", 4, 7)], []], [8, 2]
+    gold, predicted = (
+        [labels_from_spans(*sentence, scheme) for sentence in zip(spans, lengths, strict=True)]
+        for scheme in (one, other)
+    )
+    given = evaluate(gold, predicted, one, other)
+    assert (given.tokens.accuracy, given.main_score) == (1, 1)
+    if (one, other) != ("bio", "iob1"):
+        recognised = evaluate(gold, predicted)
+        assert (recognised.tokens.accuracy, recognised.main_score) == (1, 1)
 
 
 def test_mistakes_in_bio_are_not_taken_for_iob1() -> None:

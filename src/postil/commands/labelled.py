@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from postil.errors import DataError
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, read
+from postil.text.lines import shortened
 
 
 class LabelledFile(NamedTuple):
@@ -78,7 +79,9 @@ def _difference(gold: LabelledFile, other: LabelledFile, number: int) -> DataErr
     token = next((t for t in range(common) if one[t] != two[t]), common)
     if token < common:
         what = f"token differs from {gold.where(number, token)}"
-        return DataError(what, expected=repr(one[token]), got=repr(two[token]), where=other.where(number, token))
+        return DataError(
+            what, expected=shortened(one[token]), got=shortened(two[token]), where=other.where(number, token)
+        )
     begin = gold.where(number, 0)
     return DataError(
         f"sentence {'ends too early' if len(two) < len(one) else 'goes on too long'} beside {begin}",

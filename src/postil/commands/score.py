@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from postil.commands.labelled import LabelledFile, check_same_tokens, column_argument, load
-from postil.errors import DataError
+from postil.errors import ConfigurationError, DataError
 from postil.metrics import novelty, significance
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare
 from postil.metrics.spans import SpanScores
@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--strict", action="store_true", help="refuse labels that break their scheme, and empty tokens")
     parser.add_argument("--scheme", choices=schemes.SCHEMES, default="", help="labelling scheme of GOLD (recognised)")
+    parser.add_argument("--predicted-scheme", choices=schemes.SCHEMES, default="", help="the same for predictions")
     parser.add_argument("--resamples", type=_positive, default=2000, metavar="N", help="bootstrap resamples (2000)")
     parser.add_argument("--seed", type=_not_negative, default=0, metavar="N", help="seed of the resamples (0)")
     reading = parser.add_argument_group("reading")
@@ -115,9 +116,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def score(arguments: argparse.Namespace) -> Scored:
     """Everything that the files have to say."""
+    if [arguments.gold, arguments.predicted, arguments.train, arguments.compare].count("-") > 1:
+        raise ConfigurationError("standard input can be read only once", expected="at most one file named -")
     gold = _load(arguments.gold, arguments)
     predicted = _load(arguments.predicted, arguments, predicted=True)
-    compared = _compare(gold, predicted, arguments.scheme)
+    compared = _compare(gold, predicted, arguments.scheme, arguments.predicted_scheme)
     broken = {
         "gold": _broken(gold, compared.scheme, arguments.strict),
         "predicted": _broken(predicted, compared.predicted_scheme, arguments.strict),
@@ -153,10 +156,10 @@ def _load(path: str, arguments: argparse.Namespace, *, predicted: bool = False) 
     )
 
 
-def _compare(gold: LabelledFile, predicted: LabelledFile, scheme: str) -> Compared:
+def _compare(gold: LabelledFile, predicted: LabelledFile, scheme: str, predicted_scheme: str) -> Compared:
     check_same_tokens(gold, predicted)
     try:
-        compared = prepare(gold.labels, predicted.labels, scheme)
+        compared = prepare(gold.labels, predicted.labels, scheme, predicted_scheme)
     except DataError as error:
         raise DataError(error.what, expected=error.expected, got=error.got, where=predicted.path) from error
     if compared.scheme == "none" and not scheme:
@@ -189,25 +192,30 @@ def _broken(file: LabelledFile, scheme: str, strict: bool) -> int:
 def _novelty(
     gold: LabelledFile, compared: Compared, arguments: argparse.Namespace
 ) -> tuple[dict[str, SpanScores], dict[str, TokenScores]]:
+    """Scores of spans and of tokens, apart for what the training data had and had not."""
     if not arguments.train:
         return {}, {}
     train = _load(arguments.train, arguments)
-    spans = []
-    if compared.scheme != "none":
-        scheme = schemes.recognise(train.labels)
-        spans = [schemes.spans_from_labels(labels, scheme) for labels in train.labels]
-    known = novelty.known_from(train.tokens, spans)
-    words = novelty.tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)
     if compared.scheme == "none":
-        return {}, words
+        known = novelty.known_from(train.tokens)
+        return {}, novelty.tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)
+    known = novelty.known_from(train.tokens, _training_spans(train))
+    words = novelty.tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)
     return novelty.spans_by_novelty(gold.tokens, compared.gold_spans, compared.predicted_spans, known), words
+
+
+def _training_spans(train: LabelledFile) -> list[list[schemes.Span]]:
+    scheme = schemes.recognise(train.labels)
+    if scheme == "none":
+        raise DataError("training labels have no labelling scheme", expected="spans as in GOLD", where=train.path)
+    return [schemes.spans_from_labels(labels, scheme) for labels in train.labels]
 
 
 def _against_other(
     gold: LabelledFile, compared: Compared, arguments: argparse.Namespace, rng: np.random.Generator
 ) -> significance.Comparison:
     other = _load(arguments.compare, arguments, predicted=True)
-    other_compared = _compare(gold, other, compared.scheme)
+    other_compared = _compare(gold, other, arguments.scheme, arguments.predicted_scheme)
     _broken(other, other_compared.predicted_scheme, arguments.strict)
     first, statistic = compared.sentence_counts()
     second, _ = other_compared.sentence_counts()

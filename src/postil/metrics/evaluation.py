@@ -74,6 +74,8 @@ def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme:
             schemes.labels_from_spans(spans, len(labels), scheme)
             for spans, labels in zip(predicted_spans, predicted, strict=True)
         ]
+    if scheme not in ("bio", "iob1"):
+        gold, predicted = _in_iobes_letters(gold), _in_iobes_letters(predicted)
     return Compared(scheme, predicted_scheme, gold, predicted, gold_spans, predicted_spans)
 
 
@@ -101,6 +103,11 @@ def _recognise_beside(scheme: str, predicted: Labels) -> str:
         )
     # Spans that open with I are the commonest mistake of taggers for BIO: not a reason to see IOB1 in them.
     return "bio" if (scheme, recognised) == ("bio", "iob1") else recognised
+
+
+def _in_iobes_letters(sequences: Labels) -> Labels:
+    """BILOU and BMEWO must not differ from IOBES when tokens are compared."""
+    return [list(map(schemes.in_iobes_letters, labels)) for labels in sequences]
 
 
 def _spans(sequences: Sequence[Sequence[str]], scheme: str) -> list[list[schemes.Span]]:

@@ -91,6 +91,15 @@ def parse_label(label: str) -> Tag:
     return Tag("I", name, False) if name else Tag("O", "", False)
 
 
+@lru_cache(maxsize=65536)
+def in_iobes_letters(label: str) -> str:
+    """``L-PER`` of BILOU as ``E-PER``, ``W-PER`` of BMEWO as ``S-PER``; other labels stay as they are."""
+    tag = parse_label(label)
+    if not tag.known or tag.role == "O":
+        return label
+    return f"{tag.role}-{tag.label}" if tag.label else tag.role
+
+
 def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
     """The spans that ``labels`` spell, by conlleval's rules, in order. All span schemes share one reading."""
     _require_spans(scheme)
