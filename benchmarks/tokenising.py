@@ -94,7 +94,9 @@ def commonest_errors(gold: Gold, found: list[Span], number: int) -> list[tuple[s
         position: match.start() for match in re.finditer(r"\S+", gold.text) for position in range(*match.span())
     }
     right, ours = cuts(gold.tokens), cuts(found)
-    wrong = Counter(f"{' '.join(right[chunk])}  ->  {' '.join(ours[chunk])}" for chunk in right if right[chunk] != ours[chunk])
+    wrong = Counter(
+        f"{' '.join(right[chunk])}  ->  {' '.join(ours[chunk])}" for chunk in right if right[chunk] != ours[chunk]
+    )
     return wrong.most_common(number)
 
 
@@ -139,7 +141,9 @@ def show_ablation(gold: Gold) -> None:
     for name in alternatives(token_rules.DEFAULT):
         if name == "one character":
             continue
-        with mock.patch.object(token_rules, "token_alternatives", lambda rules, out=name: {**alternatives(rules), out: ""}):
+        with mock.patch.object(
+            token_rules, "token_alternatives", lambda rules, out=name: {**alternatives(rules), out: ""}
+        ):
             token_cache_clear()
             found = spans_of(tokenise(gold.text))
         print(f"  {name:<20} {full - score(gold.tokens, found)[2]:6.3f}")

@@ -294,6 +294,7 @@ def _split_spaces(line: str) -> list[str]:
 def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
     """The lines of a CoNLL file, one string a sentence: token, extra columns, label."""
     delimiter = options.delimiter
+    width = 0
     for sentence in sentences:
         if not sentence.tokens:
             report.dropped["sentences without tokens"] += 1
@@ -301,11 +302,15 @@ def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Re
         columns = list(zip(*sentence.columns, strict=True)) if sentence.columns else []
         labels = [sentence.labels] if sentence.labels is not None else []
         cells: list[Sequence[str]] = [sentence.tokens, *columns, *labels]
+        width = width or len(cells)
+        if len(cells) != width:
+            expected, where = f"{width} as in the first sentence", _place_of(sentence)
+            raise DataError("a sentence with another number of columns", expected=expected, got=len(cells), where=where)
         rows = list(map(delimiter.join, zip(*cells, strict=True)))
         body = "\n".join(rows)
-        if not _is_readable(sentence, rows, body, delimiter, len(cells)):
+        if not _is_readable(sentence, rows, body, delimiter, width):
             raise _unwritable(sentence, cells, delimiter)
-        yield f"{_preamble(sentence, len(cells), delimiter, report)}{body}\n\n"
+        yield f"{_preamble(sentence, width, delimiter, report)}{body}\n\n"
 
 
 def _preamble(sentence: Sentence, width: int, delimiter: str, report: Report) -> str:
@@ -352,10 +357,13 @@ def _unwritable(sentence: Sentence, cells: list[Sequence[str]], delimiter: str) 
 
 
 def _unwritable_cell(name: str, cell: str, sentence: Sentence) -> DataError:
-    tokens = shortened(" ".join(sentence.tokens))
     return DataError(
         f"this {name} cannot be written in a CoNLL column",
         expected="a text without the delimiter, line ends and NUL, not empty, not a document mark or a comment",
         got=shortened(cell),
-        where=f"sentence of line {sentence.line}" if sentence.line else f"sentence {tokens}",
+        where=_place_of(sentence),
     )
+
+
+def _place_of(sentence: Sentence) -> str:
+    return f"sentence of line {sentence.line}" if sentence.line else f"sentence {shortened(' '.join(sentence.tokens))}"

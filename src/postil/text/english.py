@@ -18,7 +18,7 @@ TITLES = tuple(
 )
 
 # Always followed by more of the same sentence.
-CONNECTIVES = ("vs", "eg", "ie", "cf", "viz", "esp", "incl", "approx", "ca", "e.g", "i.e")
+CONNECTIVES = ("vs", "eg", "ie", "cf", "viz", "esp", "incl", "approx", "ca", "e.g", "i.e", "P.S", "PS")
 
 # These may also end a sentence.
 OTHER_ABBREVIATIONS = tuple(
@@ -40,26 +40,25 @@ FUSED = (
     *("can|not", "gon|na", "wan|na", "got|ta", "out|ta", "gim|me", "lem|me", "du|n|no", "'t|is", "'t|was"),
     # the same contractions written without their apostrophe, where no other word is spelt alike
     *(f"{verb}|nt" for verb in "do does did is are was were have has had could would should ca ai".split()),
-    *("I|m", "I|ve", "you|re", "you|ve", "they|re", "that|s", "what|s", "there|s", "he|s", "she|s", "let|s"),
+    *("I|m", "I|ve", "you|re", "you|ve", "they|re", "that|s", "what|s", "there|s", "he|s", "she|s"),
 )
 
 ELISIONS = ("'em", "'cause", "'til", "'till", "'n", "'bout", "'round")
 
-# Prefixes and suffixes that the hyphen does not cut off.
+# Prefixes that the hyphen does not cut off.
 HYPHEN_PREFIXES = tuple(
     "a agro ante anti arch be bi bio co counter cross cyber de e eco ex extra hyper inter intra macro mega micro mid mini"
     " mis mono multi neo non over pan para peri poly post pre pro proto pseudo psycho quasi re semi socio sub super"
     " supra trans tri u ultra un uni vice x".split()
 )
-HYPHEN_SUFFIXES = ("esque", "ette", "fest", "fold", "gate", "itis", "less", "most", "rama", "wise")
 
 # Cut from the number before them: "5pm", "375mm", "24hrs".
 UNITS = tuple(
-    "am pm k m bn mm cm km ft in yd mi mg g kg lb lbs oz ml cl l sec secs s min mins hr hrs h day days yr yrs"
-    " mph kph km/h kb mb gb tb hz khz mhz ghz w kw mw kwh v mah px pt p bps kbps mbps c".split()
+    "am pm k m p bn mm cm km ft in yd mi mg kg lb lbs oz ml cl sec secs min mins hr hrs day days yr yrs mph kph"
+    " kb mb gb tb hz khz mhz ghz kw mw kwh mah px pt bps kbps mbps".split()
 )
 
-# "paulwrote.com", "letter.doc": a name that ends so is not cut at its periods.
+# "example.com", "letter.doc": a name that ends so is not cut at its periods.
 NAME_ENDINGS = tuple(
     "com net org edu gov mil int info biz eu uk us ca au nz de fr es it nl be ch at se no dk fi ie jp cn in ru br io co tv"
     " me ai app dev doc docx xls xlsx ppt pptx pdf txt rtf csv tsv json xml htm html php asp jsp url jpg jpeg png gif bmp"

@@ -15,6 +15,8 @@ from postil.text.lines import shortened
 _MOST = 0.8
 _FEW_ROWS = 3
 """With fewer rows, equal numbers of words may be chance: labels must then look like O or B-PER."""
+_OBJECT = re.compile(r'\s*\{\s*"')
+_CONLLU_COMMENT = re.compile(r"# (?:sent_id|newdoc|newpar|text)\b")
 _SURE_LABEL = re.compile(r"O$|[BIES]-\S")
 _ATTACHED = re.compile(r"\w[.,!?;:](?=\s|$)")
 _DETACHED = re.compile(r"(?<=\s)[.,!?;:](?=\s|$)")
@@ -23,17 +25,27 @@ _DETACHED = re.compile(r"(?<=\s)[.,!?;:](?=\s|$)")
 def recognise_format(head: list[str], where: str) -> str:
     """The name of the format of a file that begins with the lines ``head``; DataError if it is none of ours."""
     lines = [line for line in head if line]
-    rows = [line for line in lines if not line.startswith(("#", DOCUMENT_MARK))] or lines
-    if not rows:
+    if not lines:
         raise DataError("no sentence", expected="sentences", got="nothing but blank lines", where=where)
+    rows = [line for line in lines if not line.startswith(("#", DOCUMENT_MARK))]
+    if _is_conllu(lines, rows):
+        return "conllu"
+    rows = rows or lines
     if _most(rows, lambda row: "\t" in row):
-        return "conllu" if _most(rows, lambda row: recognises(row.split("\t"))) else "conll"
-    if _most(rows, lambda row: row.lstrip().startswith('{"')):
+        return "conll"
+    if _OBJECT.match(rows[0]) or 2 * sum(_OBJECT.match(row) is not None for row in rows) >= len(rows):
         return "jsonl"
     _refuse_relatives(rows, where)
     if _is_column_of_words(rows) or _has_columns(rows):
         return "conll"
     return "tokens" if _is_tokenised(rows) else "text"
+
+
+def _is_conllu(lines: list[str], rows: list[str]) -> bool:
+    """Ten columns after a number; fewer will do where comments are those of CoNLL-U."""
+    if rows and _most(rows, lambda row: recognises(row.split("\t"))):
+        return True
+    return any(map(_CONLLU_COMMENT.match, lines)) and all(row[:1].isdecimal() for row in rows)
 
 
 def _refuse_relatives(rows: list[str], where: str) -> None:

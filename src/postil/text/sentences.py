@@ -60,6 +60,7 @@ _LINE_BREAKS = {
     "never": re.compile(r"(?!)"),
 }
 _FINAL = frozenset(".!?…。！？")
+_ELLIPSES = ("..", "…")
 _CLOSING = frozenset(")]}”’»›") | {"''"}
 _CLOSING_IF_GLUED = frozenset("\"'")
 _OPENING = frozenset("([{“‘«‹\"'`") | {"``"}
@@ -114,16 +115,22 @@ class _Splitter:
             following = self.tokens[edge]
         if mark[0] not in _FINAL:
             return self._ends_after_abbreviation(mark, following)
-        if mark == "." and self._is_list_mark(begin, index):
+        if index == begin or (mark == "." and self._is_list_mark(begin, index)):
             return False
-        return not following[0].islower()
+        if following[0].islower():
+            return edge == index + 1 and not mark.startswith(_ELLIPSES) and self._is_common_word(index - 1)
+        return True
 
     def _ends_after_abbreviation(self, abbreviation: str, following: str) -> bool:
         stem = abbreviation[:-1]
         is_initial = len(stem) == 1 and stem.isupper()
         return not is_initial and stem not in self.never_final and following in self.starters
 
+    def _is_common_word(self, index: int) -> bool:
+        """Not a name ("Yahoo! is") nor short ("approx. ten"): even a small letter may begin a sentence after it."""
+        return self.tokens[index].islower() and len(self.tokens[index]) > 3
+
     def _is_list_mark(self, begin: int, index: int) -> bool:
-        """"1. Wash the rice": the number is the sentence's first token."""
+        """ "1. Wash the rice": the number is the sentence's first token."""
         first = self.tokens[begin]
         return index == begin + 1 and (len(first) == 1 or (first.isdigit() and len(first) <= 3))

@@ -24,6 +24,8 @@ from postil.text.schemes import Span, labels_from_spans, spans_from_labels
 from postil.text.sentences import split_sentences
 
 _NOT_ACCEPTED = ("reject", "ignore")
+_OTHER_LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
+"""Legal in JSON, but some programs cut lines at them: they are written as escapes."""
 
 
 def read_jsonl(lines: Lines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
@@ -131,7 +133,8 @@ def write_jsonl(sentences: Iterable[Sentence], options: WriteOptions, report: Re
     for group in _records(sentences):
         rest = group[0].rest
         record = rest if isinstance(rest, Record) else Record({}, tokens=[])
-        yield json.dumps(_fields(group, record, options.scheme, report), ensure_ascii=False) + "\n"
+        line = json.dumps(_fields(group, record, options.scheme, report), ensure_ascii=False)
+        yield line.translate(_OTHER_LINE_ENDS) + "\n"
 
 
 def _records(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:

@@ -33,7 +33,6 @@ class Rules:
     elisions: tuple[str, ...] = english.ELISIONS
     hyphens: Hyphens = "split"
     hyphen_prefixes: tuple[str, ...] = english.HYPHEN_PREFIXES
-    hyphen_suffixes: tuple[str, ...] = english.HYPHEN_SUFFIXES
     units: tuple[str, ...] = english.UNITS
     name_endings: tuple[str, ...] = english.NAME_ENDINGS
     urls: bool = True
@@ -56,6 +55,9 @@ class Rules:
         for entry in self.fused:
             if "" in entry.split("|") or "|" not in entry:
                 raise ConfigurationError("rule 'fused' lacks a cut", expected="parts like 'can|not'", got=repr(entry))
+        for entry in self.contractions:
+            if "'" not in entry:
+                raise ConfigurationError("rule 'contractions' lacks an apostrophe", expected="'ll", got=repr(entry))
         for pattern in self.extra_patterns:
             _check_pattern(pattern)
 
@@ -81,7 +83,9 @@ def _check_pattern(pattern: str) -> None:
     if compiled.groups:
         raise ConfigurationError("an extra pattern captures", expected="groups written (?:…)", got=repr(pattern))
     if compiled.fullmatch(""):
-        raise ConfigurationError("an extra pattern matches nothing", expected="at least one character", got=repr(pattern))
+        raise ConfigurationError(
+            "an extra pattern matches nothing", expected="at least one character", got=repr(pattern)
+        )
 
 
 DEFAULT = Rules()
@@ -100,7 +104,7 @@ def token_pattern(rules: Rules) -> str:
 
 def depends_pattern(rules: Rules) -> str:
     """Finds chunks whose cut depends on the next chunk: those that end in "J." or "No."."""
-    return rf"(?<!\w)(?:[A-Z]|{_spellings(rules.abbreviations_before_numbers)})\.$"
+    return rf"(?<![\w.])(?:[A-Z]|{_spellings(rules.abbreviations_before_numbers)})\.\Z"
 
 
 def token_alternatives(rules: Rules) -> dict[str, str]:
@@ -109,7 +113,7 @@ def token_alternatives(rules: Rules) -> dict[str, str]:
         "extra": "|".join(f"(?:{pattern})" for pattern in rules.extra_patterns),
         "url": _url() if rules.urls else "",
         "email": _email() if rules.emails else "",
-        "hashtag or mention": r"(?<!\w)(?:#(?=\d*[^\W\d])|@)\w+" if rules.hashtags_and_mentions else "",
+        "hashtag or mention": rf"(?<!\w)(?:#(?=\d*[^\W\d])\w+|@{_DOMAIN})" if rules.hashtags_and_mentions else "",
         "emoticon": _emoticon() if rules.emoticons else "",
         "abbreviation": _abbreviation(rules),
         "dotted name": _dotted_name(rules),
@@ -125,8 +129,11 @@ def token_alternatives(rules: Rules) -> dict[str, str]:
 
 
 def _url() -> str:
-    inside = r"""(?:[^\s<>"()]|\([^\s<>"()]*\))"""
-    return rf"""(?i:(?:https?|ftps?)://|www\.){inside}+(?<![.,;:!?'’”»\]])"""
+    """Closing marks belong to an address only where it goes on after them, and brackets only in pairs."""
+    closing = r".,;:!?'’”»\]"
+    plain = rf"""[^\s<>"(){closing}]"""
+    body = rf"""(?:{plain}++|[{closing}]++(?={plain}|\()|\([^\s<>"()]*+\))++"""
+    return rf"(?i:(?:https?|ftps?)://|www\.){body}"
 
 
 def _email() -> str:
@@ -134,28 +141,28 @@ def _email() -> str:
 
 
 def _emoticon() -> str:
-    western = r"(?<!\d)[<>]?[:;=]['’]?[-^o]?(?:[)(\]\[/\\|*]{1,9}|[DPpOo3](?!\w))(?![\w/])"
-    return rf"{western}|<3(?!\d)|\^_*\^|-_+-|\((?=[:;=])[:;=]-?(?!\w)"
+    face = r"(?<!\d)[<>]?[:;=]['’]?-?(?:[)(\]\[/\\|*]{1,9}|[DPpOo3](?!\w))(?![\w/])"
+    return rf"{face}|<3(?!\d)|\^_*\^"
 
 
 def _abbreviation(rules: Rules) -> str:
     listed = rf"{_spellings(rules.abbreviations)}\.(?!\w|\.\.)"
     numbered = rf"{_spellings(rules.abbreviations_before_numbers)}\.(?=\s?\d)"
-    acronym = rf"[A-Za-z](?:\.[A-Za-z]){{1,9}}(?:\.(?!\.\.))?{_END}"
-    initial = r"(?!I)[A-Z]\.(?=\s[^\W\d_a-z]|[A-Z][a-z]|[^\w\s.])"
+    acronym = rf"[A-Za-z](?:\.[A-Za-z]){{1,9}}\.?{_END}"
+    initial = r"(?!I)[A-Z]\.(?=\s[^\W\d_a-z]|[A-Z][a-z]|[,'’-])"
     return rf"(?<!\w)(?=\w+\.)(?:{listed}|{numbered}|{acronym}|{initial})"
 
 
 def _dotted_name(rules: Rules) -> str:
-    known = rf"{_DOMAIN}\.(?i:{_any_of(rules.name_endings)})(?![\w-])"
+    known = rf"(?:{_DOMAIN}|(?<!\w))\.(?i:{_any_of(rules.name_endings)})(?![\w-])"
     lower = r"[a-z]\w{0,62}(?:\.[a-z][a-z_-]{1,62}){2,9}(?![\w-])"
-    return rf"(?=[\w-]+\.)(?:{known}|{lower})"
+    return rf"(?=[\w-]{{0,63}}\.)(?:{known}|{lower})"
 
 
 def _number(rules: Rules) -> str:
     telephone = r"\d{1,5}-\d{1,5}(?:-\d{1,5}){1,4}(?![\w-])|\d{3}-\d{4}(?![\w-])|\d{5}-\d{4}(?![\w-])"
-    plain = r"(?:(?<!\w)\+|(?<![\w.])\.)?\d+(?:[.,:/]\d+)*"
-    ending = rf"(?:(?i:st|nd|rd|th|s|{APOSTROPHE}s){_END}|(?=(?i:{_any_of(rules.units)}){_END})|(?!\w))"
+    plain = r"(?:(?<!\w)\+|(?<![\w.])\.)?\d++(?:[.,:/]\d++){0,9}"
+    ending = rf"(?:{APOSTROPHE}s{_END}|(?=(?i:{_any_of(rules.units)}){_END})|{_END})"
     return rf"(?<!\w)(?:{telephone}|{plain}{ending})"
 
 
@@ -182,23 +189,23 @@ def _fused(rules: Rules) -> str:
 
 def _short_with_sign() -> str:
     """AT&T, b/c, w/, US$."""
-    return rf"[A-Za-z]{{1,4}}(?:&[A-Za-z]{{1,3}}){{1,3}}{_END}|[A-Za-z]/[A-Za-z]{_END}|w/{_END}|[A-Z]{{1,3}}\$"
+    return rf"[A-Za-z]{{1,4}}(?:&[A-Za-z]{{1,3}}){{1,3}}{_END}|[A-Za-z]/[A-Za-z]{_END}|w/|[A-Z]{{1,3}}\$"
 
 
 def _word(rules: Rules) -> str:
     letters = rf"\w[\w{_JOINERS}{_marks()}]*"
-    simple = rf"{letters}+(?!-|{APOSTROPHE})"  # most words: found without trying the rest
+    simple = rf"{letters}+(?!-|{APOSTROPHE})"  # most words (nothing given back: *+), found without trying the rest
     stem = rf"{letters}?(?:{APOSTROPHE}{letters}?)*?(?=(?i:{_any_of(rules.contractions)}){_END})"
     word = rf"(?:{stem}|{letters}(?:{APOSTROPHE}{letters})*)"
     if rules.hyphens == "keep":
         return rf"{simple}|{letters}(?:[-'’]{letters})*-{word}|{word}"
     prefixed = rf"(?i:{_any_of(rules.hyphen_prefixes)})-{word}"
-    suffixed = rf"{letters}-(?i:{_any_of(rules.hyphen_suffixes)}){_END}"
-    return f"{simple}|{prefixed}|{suffixed}|{word}"
+    return f"{simple}|{prefixed}|{word}"
 
 
 def _run_of_marks() -> str:
-    return r"[.!?…]{2,}|[-=_*~+#<>|]{2,}|,{2,}|\${2,}|'{2}|`{2}|’{2}|‘{2}"
+    same = "|".join(rf"{mark}{{2,}}" for mark in (r"\$", "#", ",", "<", ">", "'", "`", "’", "‘"))
+    return rf"[.!?…]{{2,}}|[-=_*~+|]{{2,}}|{same}"
 
 
 def _joined_characters() -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from postil.text.offsets import utf8_offsets, utf16_offsets
 from postil.text.token_rules import DEFAULT, Rules, depends_pattern, token_pattern
 
+
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """A text and its tokens: ``text[starts[i]:ends[i]] == tokens[i]``; offsets count characters."""

@@ -1,0 +1,81 @@
+"""Damage slices of real files at random; each must give a clear error or a right result, never a stack trace.
+
+    python benchmarks/mutating.py FILE... [--files 10000] [--seed 0]
+
+CoNLL files are also tried as JSON Lines. Prints how many files were refused, read and recognised as something else, and
+the slowest one; stops with the damaged file's path at the first failure.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from oracles.mutations import mutate
+from oracles.rereading import CHECKS, outcome
+from postil.text.formats import read, write
+
+SLICE = 4000
+"""Bytes of a file that are damaged at a time."""
+
+
+def slices(paths: list[Path], folder: Path) -> list[tuple[str, bytes]]:
+    """The files and their twins in JSON Lines, each with its format."""
+    found = []
+    for path in paths:
+        with read(path) as reading:
+            format = reading.format
+            found.append((format, path.read_bytes()))
+            if format == "conll":
+                twin = folder / "twin.jsonl"
+                write((s for s, _ in zip(reading, range(3000), strict=False)), twin)
+                found.append(("jsonl", twin.read_bytes()))
+    return found
+
+
+def cut(data: bytes, separator: bytes, rng: random.Random) -> bytes:
+    """Whole sentences or records, about SLICE bytes of them."""
+    start = data.rfind(separator, 0, rng.randrange(len(data))) + len(separator) if len(data) > SLICE else 0
+    end = data.find(separator, start + SLICE)
+    return data[max(0, start) : end + len(separator) if end > 0 else len(data)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    rng = random.Random(arguments.seed)
+    counts: Counter[str] = Counter()
+    slowest = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        sources = slices(arguments.paths, Path(folder))
+        path = Path(folder) / "damaged"
+        for number in range(arguments.files):
+            format, data = rng.choice(sources)
+            path.write_bytes(mutate(cut(data, b"\n" if format == "jsonl" else b"\n\n", rng), rng))
+            started = time.perf_counter()
+            for given in (format, None):
+                try:
+                    result = outcome(path, given, CHECKS[format])
+                except Exception:
+                    kept = Path(tempfile.gettempdir()) / f"damaged-{number}.{format}"
+                    path.replace(kept)
+                    print(f"failure: file {number} kept as {kept}", file=sys.stderr)
+                    raise
+                counts[f"{format:7} {'given' if given else 'recognised'}: {result}"] += 1
+            slowest = max(slowest, time.perf_counter() - started)
+    for what, number in sorted(counts.items()):
+        print(f"{number:7,}  {what}")
+    print(f"slowest file: {slowest * 1000:.0f} ms")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

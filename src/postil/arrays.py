@@ -1,0 +1,134 @@
+"""Arrays as they travel through Postil: ragged batches, and the rules about element types.
+
+Shape letters, the same everywhere: ``B`` sentences, ``N`` tokens in a batch, ``T`` tokens in a sentence, ``L`` labels,
+``V`` vocabulary, ``D`` features in, ``H`` features out, ``K`` window size.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
+
+Array: TypeAlias = NDArray[Any]
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ragged:
+    """Sentences of different lengths as one array, without padding.
+
+    ``data`` (N, …) holds the rows of all sentences one after the other; sentence ``i`` is
+    ``data[offsets[i]:offsets[i + 1]]``, so ``offsets`` (B + 1,) starts at 0, never falls and ends at N.
+    """
+
+    data: Array
+    offsets: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data", np.asarray(self.data))
+        object.__setattr__(self, "offsets", checked_offsets(self.offsets, rows=len(self.data)))
+
+    @classmethod
+    def from_sequences(cls, sequences: Iterable[Sequence[Any] | Array], dtype: Any = None) -> "Ragged":
+        """Join sequences of rows. Without ``dtype`` the first non-empty sequence decides."""
+        arrays = [np.asarray(sequence, dtype) for sequence in sequences]
+        filled = [array for array in arrays if len(array)]
+        data = np.concatenate(filled) if filled else np.empty(0, dtype if dtype is not None else np.int64)
+        return cls(data, offsets_from_lengths([len(array) for array in arrays]))
+
+    @property
+    def lengths(self) -> Array:
+        """(B,) how many rows each sentence has."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> Array:
+        if not -len(self) <= index < len(self):
+            raise IndexRangeError("no such sentence", expected=f"an index below {len(self)}", got=index)
+        index %= len(self)
+        return self.data[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[index] for index in range(len(self)))
+
+
+def offsets_from_lengths(lengths: Sequence[int] | Array) -> Array:
+    """(B,) lengths -> (B + 1,) offsets."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def checked_offsets(offsets: Any, rows: int) -> Array:
+    """``offsets`` as int64 (B + 1,), or a clear error when they do not cut ``rows`` rows into sentences."""
+    array = np.asarray(offsets)
+    if array.ndim != 1 or len(array) < 1 or array.dtype.kind not in "iu":
+        raise ShapeError(
+            "offsets of a ragged batch",
+            expected="a vector of integers, one longer than the number of sentences",
+            got=describe(array),
+        )
+    if array[0] != 0 or array[-1] != rows or (array[1:] < array[:-1]).any():
+        raise ShapeError(
+            "offsets of a ragged batch",
+            expected=f"a rising sequence from 0 to {rows}, the number of rows",
+            got=np.array2string(array, threshold=8),
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def describe(value: Any) -> str:
+    """An array in the words of an error message: ``float32 (3, 5)``."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape}"
+    return f"{type(value).__name__} {value!r}"[:80]
+
+
+def checked_floats(value: Any, where: str) -> Array:
+    """``value`` as an array of float32 or float64; Python floats and lists of them become float64."""
+    if not isinstance(value, np.ndarray | np.generic):
+        value = np.asarray(value, np.float64) if _is_numeric(value) else value
+    array = np.asarray(value)
+    if array.dtype not in FLOATS:
+        raise DtypeError("wrong element type", expected="float32 or float64", got=describe(array), where=where)
+    return array
+
+
+def checked_indices(value: Any, size: int, where: str) -> Array:
+    """``value`` as integers in [0, size), or an error that names the first one outside."""
+    array = np.asarray(value)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise DtypeError("wrong element type", expected="integers", got=describe(array), where=where)
+    if array.min() < 0 or array.max() >= size:
+        place = tuple(int(i) for i in np.argwhere((array < 0) | (array >= size))[0])
+        raise IndexRangeError(
+            "index out of range", expected=f"0 to {size - 1}", got=f"{array[place]} at position {place}", where=where
+        )
+    return array
+
+
+def checked_finite(array: Array, where: str) -> Array:
+    """``array`` itself, or an error that names the first NaN or infinity in it."""
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise NumericalError(
+            "a value is not finite", expected="finite numbers", got=f"{array[place]} at position {place}", where=where
+        )
+    return array
+
+
+def _is_numeric(value: Any) -> bool:
+    try:
+        return np.asarray(value).dtype.kind in "fiub"
+    except ValueError:  # ragged nested lists
+        raise ShapeError(
+            "rows of different lengths", expected="a rectangular array", got=type(value).__name__
+        ) from None

@@ -1,0 +1,82 @@
+"""``postil check``: every gradient of the package against central differences, on this machine."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from postil.commands.gradients import GradientCheck, gradient_checks
+from postil.gradcheck import TOLERANCE, Report
+
+DESCRIPTION = """\
+Compare every gradient in Postil with central differences in float64.
+
+Each row is one layer, objective or network: how many values were compared, how many were left out because
+the interval crosses a kink, and the worst relative error. Exit code 1 if any error exceeds the tolerance.
+
+examples:
+  postil check
+  postil check --json > gradients.json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    outcomes = list(_outcomes(quiet=arguments.json))
+    passed = all(report.passed for _, report in outcomes)
+    if arguments.json:
+        print(json.dumps({"checks": [_as_json(*outcome) for outcome in outcomes], "passed": passed}, indent=2))
+    else:
+        print_table(outcomes)
+    return 0 if passed else 1
+
+
+def _outcomes(quiet: bool) -> list[tuple[GradientCheck, Report]]:
+    if quiet:
+        return [(check, check.run()) for check in gradient_checks()]
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    checks = track(gradient_checks(), description="checking gradients", console=console, transient=True)
+    return [(check, check.run()) for check in checks]
+
+
+def _as_json(check: GradientCheck, report: Report) -> dict[str, Any]:
+    return {
+        "name": check.name,
+        "equations": list(check.equations),
+        "values_checked": report.checked,
+        "left_out": report.left_out,
+        "worst_error": report.worst_error,
+        "passed": report.passed,
+    }
+
+
+def print_table(outcomes: list[tuple[GradientCheck, Report]]) -> None:
+    """A row per check; failures are spelt out below on standard error."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("gradient")
+    table.add_column("equations", style="dim")
+    for title in ("values checked", "left out", "worst error"):
+        table.add_column(title, justify="right")
+    table.add_column("")
+    for check, report in outcomes:
+        verdict = "[green]ok[/]" if report.passed else "[bold red]WRONG[/]"
+        counts = (f"{report.checked:,}", str(report.left_out), f"{report.worst_error:.1e}")
+        table.add_row(check.name, " ".join(check.equations), *counts, verdict)
+    console = Console()
+    console.print(table)
+    failures = [failure for _, report in outcomes for failure in report.failures]
+    worst = max(report.worst_error for _, report in outcomes)
+    console.print(
+        f"\n{len(outcomes)} checks, {len(failures)} failures, worst error {worst:.1e} (at most {TOLERANCE:.0e})"
+    )
+    for failure in failures:
+        print(f"postil check: {failure}", file=sys.stderr)

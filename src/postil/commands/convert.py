@@ -1,0 +1,185 @@
+"""``postil convert``: from one format to another, and from one labelling scheme to another."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from postil.errors import ConfigurationError
+from postil.text.document import Sentence
+from postil.text.formats import FORMATS, Reading, format_of_path, read, write
+from postil.text.options import CHOICES, Column
+from postil.text.relabelling import peek_scheme, relabel
+from postil.text.schemes import SCHEMES
+
+DESCRIPTION = """\
+Turn a labelled file into another format or labelling scheme. Formats are recognised: the one to read by what is in the
+file, the one to write by the name of the file. Counts of everything that was read, changed or left out go to standard
+error. Nothing is written if there is a mistake.
+
+  postil convert train.conll train.jsonl                    columns to text with spans
+  postil convert annotated.jsonl train.conll                spans to columns (our own, doccano's and Prodigy's files)
+  postil convert train.txt train.conll --scheme iobes       labels in another scheme
+  postil convert corpus.conllu pos.txt --label-column xpos  one column of CoNLL-U
+  gzip -cd big.conll.gz | postil convert - - --to jsonl     from a pipe into a pipe
+"""
+
+_DELIMITERS = {"tab": "\t", "space": " "}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options, in the order of the data's way."""
+    parser.add_argument("input", metavar="IN", help="file to read, plain or gzip; - for standard input")
+    parser.add_argument("output", metavar="OUT", help="file to write, packed if it ends in .gz; - for standard output")
+    reading = parser.add_argument_group("reading")
+    reading.add_argument("--from", dest="source", choices=list(FORMATS), help="format of IN (default: recognised)")
+    reading.add_argument("--encoding", metavar="NAME", help="encoding of IN (default: UTF-8, or its byte order mark)")
+    reading.add_argument("--token-column", type=int, default=0, metavar="N", help="CoNLL: column of the token, from 0")
+    reading.add_argument(
+        "--label-column",
+        type=_column,
+        default="auto",
+        metavar="C",
+        help="column of the label: a number from 0 (negative: from the right), in CoNLL-U a name (upos, xpos, feats, "
+        "feats:Number, misc:NER); none: no labels (default: the last one; upos)",
+    )
+    reading.add_argument(
+        "--feature-columns",
+        type=_columns,
+        metavar="C,C",
+        help="other columns to keep (default: all others of CoNLL, none of CoNLL-U)",
+    )
+    reading.add_argument(
+        "--comment",
+        type=_or_none,
+        default="auto",
+        metavar="PREFIX",
+        help="CoNLL: how comment lines begin; none: no comments",
+    )
+    _add_span_arguments(parser)
+    _add_writing_arguments(parser)
+
+
+def _add_span_arguments(parser: argparse.ArgumentParser) -> None:
+    spans = parser.add_argument_group("reading JSON Lines and text")
+    spans.add_argument(
+        "--misaligned",
+        choices=CHOICES["misaligned"],
+        default="error",
+        help="spans that do not fit token boundaries: list them and stop, move them to the boundaries, or drop them",
+    )
+    spans.add_argument(
+        "--overlaps",
+        choices=CHOICES["overlaps"],
+        default="error",
+        help="overlapping spans: list them and stop, keep the longest, or keep the first",
+    )
+    spans.add_argument("--no-split", action="store_true", help="do not cut raw text into sentences")
+
+
+def _add_writing_arguments(parser: argparse.ArgumentParser) -> None:
+    writing = parser.add_argument_group("labels and writing")
+    writable = [name for name, row in FORMATS.items() if row.write is not None]
+    writing.add_argument("--to", dest="target", choices=writable, help="format of OUT (default: by its name)")
+    writing.add_argument("--scheme", choices=SCHEMES[:-1], help="labelling scheme to write (default: as it is)")
+    writing.add_argument("--from-scheme", choices=SCHEMES, help="labelling scheme of IN (default: recognised)")
+    writing.add_argument("--delimiter", choices=list(_DELIMITERS), default="tab", help="CoNLL: between the columns")
+    writing.add_argument(
+        "--to-label-column",
+        metavar="C",
+        help="CoNLL-U: column for the labels (default: where they came from; else upos, or misc:NER for spans)",
+    )
+    writing.add_argument(
+        "--to-feature-columns", type=_names, default=(), metavar="C,C", help="CoNLL-U: columns for the other columns"
+    )
+    writing.add_argument("--strict", action="store_true", help="stop at labels that break their scheme, empty tokens")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, relabel, write, report."""
+    if arguments.output == "-" and arguments.target is None:
+        raise ConfigurationError("standard output has no name to tell the format by", expected="--to FORMAT")
+    target = arguments.target or format_of_path(arguments.output)
+    with _open(arguments) as reading:
+        try:
+            sentences, scheme = _relabelled(reading, arguments, target)
+            write(
+                sentences,
+                arguments.output,
+                target,
+                reading.report,
+                delimiter=_DELIMITERS[arguments.delimiter],
+                scheme=scheme,
+                label=_label_to_write(arguments, reading.format, target, scheme),
+                features=arguments.to_feature_columns,
+            )
+        finally:
+            _print_problems(reading)
+    _print_report(reading, arguments.output, target)
+    return 0
+
+
+def _open(arguments: argparse.Namespace) -> Reading:
+    return read(
+        arguments.input,
+        arguments.source,
+        encoding=arguments.encoding,
+        strict=arguments.strict,
+        token=arguments.token_column,
+        label=arguments.label_column,
+        features=arguments.feature_columns,
+        comment=arguments.comment,
+        misaligned=arguments.misaligned,
+        overlaps=arguments.overlaps,
+        split=not arguments.no_split,
+    )
+
+
+def _relabelled(reading: Reading, arguments: argparse.Namespace, target: str) -> tuple[Iterator[Sentence], str]:
+    """The sentences with their labels as wanted, and the scheme they are in."""
+    sentences: Iterator[Sentence] = iter(reading)
+    source = arguments.from_scheme
+    if source is None:
+        source, sentences = peek_scheme(sentences)
+    wanted = arguments.scheme or source
+    if arguments.scheme or arguments.strict or target == "jsonl":
+        sentences = relabel(sentences, source, wanted, reading.report, name=reading.name, strict=arguments.strict)
+    return sentences, wanted
+
+
+def _label_to_write(arguments: argparse.Namespace, source: str, target: str, scheme: str) -> str:
+    if arguments.to_label_column is not None:
+        return str(arguments.to_label_column)
+    return "misc:NER" if target == "conllu" != source and scheme != "none" else "auto"
+
+
+def _print_problems(reading: Reading) -> None:
+    for problem in reading.report.problems:
+        print(problem, file=sys.stderr)
+
+
+def _print_report(reading: Reading, output: str, target: str) -> None:
+    first, *others = reading.report.lines()
+    print(f"{reading.name}: read as {FORMATS[reading.format].title}: {first}", file=sys.stderr)
+    for line in others:
+        print(f"  {line}", file=sys.stderr)
+    name = "standard output" if output == "-" else output
+    print(f"{name}: written as {FORMATS[target].title}", file=sys.stderr)
+
+
+def _column(text: str) -> Column | None:
+    if text == "none":
+        return None
+    return int(text) if text.lstrip("-").isdecimal() else text
+
+
+def _columns(text: str) -> tuple[Column, ...]:
+    """Columns with commas between; none for an empty text."""
+    return tuple(column for part in _names(text) if (column := _column(part)) is not None)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _or_none(text: str) -> str | None:
+    return None if text == "none" else text

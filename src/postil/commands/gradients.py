@@ -1,0 +1,244 @@
+"""The list of checked gradients: everything differentiable in Postil, on small inputs (B4).
+
+A test walks through the package and fails on anything differentiable that no row here covers.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from postil import graph, network, objectives
+from postil.arrays import Ragged
+from postil.gradcheck import Report, examine
+from postil.graph import Node
+
+Rng: TypeAlias = np.random.Generator
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientCheck:
+    """One row: what is checked, the equations it stands for, and what it covers (functions, classes or names)."""
+
+    name: str
+    equations: tuple[str, ...]
+    covers: tuple[Any, ...]
+    examine: Callable[[Rng], Report]
+
+    def run(self) -> Report:
+        return self.examine(np.random.default_rng(7))
+
+
+def gradient_checks() -> list[GradientCheck]:
+    """All rows, in the order of the data's way."""
+    return [*_operations(), *_layers(), *_activations(), *_compositions(), *_objectives(), *_networks()]
+
+
+def _row(name: str, equations: str, covers: Any, examine: Callable[[Rng], Report]) -> GradientCheck:
+    covered = covers if isinstance(covers, tuple) else (covers,)
+    return GradientCheck(name=name, equations=tuple(equations.split()), covers=covered, examine=examine)
+
+
+# ------------------------------------------------------------------------------------------------ array operations
+
+
+def _operations() -> Iterator[GradientCheck]:
+    def on(function: Callable[..., Node], *shapes: tuple[int, ...], positive: bool = False) -> Callable[[Rng], Report]:
+        def run(rng: Rng) -> Report:
+            arrays = [rng.uniform(0.5, 2, s) if positive else rng.normal(size=s) for s in shapes]
+            return examine(function, *arrays)
+
+        return run
+
+    yield _row("add", "E8", graph.add, on(graph.add, (3, 4), (4,)))
+    yield _row("subtract", "E8", graph.subtract, on(graph.subtract, (3, 1), (1, 4)))
+    yield _row("multiply", "E8", graph.multiply, on(graph.multiply, (2, 3, 4), (3, 1)))
+    yield _row("divide", "E8", graph.divide, on(graph.divide, (3, 4), (4,), positive=True))
+    yield _row("power", "E8", graph.power, on(graph.power, (3, 4), (4,), positive=True))
+    yield _row("negative", "E8", graph.negative, on(graph.negative, (3, 4)))
+    yield _row("matmul of matrices", "E5 E8", graph.matmul, on(graph.matmul, (3, 4), (4, 2)))
+    yield _row("matmul with vectors", "E5 E8", graph.matmul, on(lambda u, W, x: u @ (W @ x), (3,), (3, 4), (4,)))
+    yield _row("matmul of stacks", "E8", graph.matmul, on(graph.matmul, (2, 1, 3, 4), (5, 4, 2)))
+    yield _row("exp", "E8", graph.exp, on(graph.exp, (3, 4)))
+    yield _row("log", "E8", graph.log, on(graph.log, (3, 4), positive=True))
+    yield _row("sqrt", "E8", graph.sqrt, on(graph.sqrt, (3, 4), positive=True))
+    yield _row("tanh", "E8 E10", graph.tanh, on(graph.tanh, (3, 4)))
+    yield _row("sum", "E8", graph.sum, on(lambda x: graph.sum(x, axis=(0, 2)), (2, 3, 4)))
+    yield _row("mean", "E8", graph.mean, on(lambda x: graph.mean(x, axis=-1), (3, 4)))
+    yield _row("max", "E8 A5", graph.max, on(lambda x: graph.max(x, axis=1), (3, 4)))
+    yield _row("reshape", "E8", graph.reshape, on(lambda x: graph.reshape(x, 2, 6), (3, 4)))
+    yield _row("transpose", "E8", graph.transpose, on(lambda x: graph.transpose(x, 1, 2, 0), (2, 3, 4)))
+    yield _row("concatenate", "E8", graph.concatenate, on(lambda a, b: graph.concatenate([a, b], 1), (3, 2), (3, 4)))
+    yield _row("index", "E8", graph.getitem, on(lambda x: x[[0, 0, 2], 1:], (3, 4)))
+    yield _row("take rows", "A2 E8", graph.take_rows, on(lambda W: graph.take_rows(W, np.array([4, 0, 4])), (5, 3)))
+
+
+# ------------------------------------------------------------------------------------------------ layers
+
+
+def _sentences(rng: Rng, D: int) -> Ragged:
+    """Sentences of one, three and six words."""
+    return Ragged(rng.normal(size=(10, D)), np.array([0, 1, 4, 10]))
+
+
+def _features(rng: Rng, *sizes: int) -> Ragged:
+    columns = [rng.integers(0, V, 10) for V in sizes]
+    return Ragged(np.stack(columns, axis=1) if len(columns) > 1 else columns[0], np.array([0, 1, 4, 10]))
+
+
+def _layers() -> Iterator[GradientCheck]:
+    def row(name: str, equations: str, kind: Any, make: Callable[[Rng], network.Layer]) -> GradientCheck:
+        return _row(name, equations, kind, lambda rng: examine(make(rng), _sentences(rng, 5)))
+
+    yield _row(
+        "lookup table",
+        "A2",
+        network.LookupTable,
+        lambda rng: examine(network.LookupTable(6, 3, rng=rng), _features(rng, 6)),
+    )
+    yield _row(
+        "lookup tables, concatenated",
+        "A2",
+        network.LookupTables,
+        lambda rng: examine(network.LookupTables([(6, 3), (4, 2)], rng=rng), _features(rng, 6, 4)),
+    )
+    yield row("linear", "A3 B3 E5", network.Linear, lambda rng: network.Linear(5, 4, rng=rng))
+    yield row("window", "A4 E3", network.Window, lambda rng: network.Window(5, 3, rng=rng))
+    yield row("convolution", "A4", network.convolution, lambda rng: network.convolution(5, 4, 5, rng=rng))
+    yield row("window average", "E2", network.WindowAverage, lambda rng: network.WindowAverage(5))
+    yield row("max over time", "A5", network.MaxOverTime, lambda rng: network.MaxOverTime())
+    yield row("parametric ReLU", "E10", network.ParametricReLU, lambda rng: network.ParametricReLU(5))
+    yield row("layer normalisation", "A1", network.LayerNorm, lambda rng: network.LayerNorm(5, rng=rng))
+    for rows in (False, True):
+        yield _row(
+            f"dropout of {'rows' if rows else 'elements'}",
+            "A1",
+            network.Dropout,
+            _dropout(rows),
+        )
+
+
+def _dropout(rows: bool) -> Callable[[Rng], Report]:
+    layer = network.Dropout(0.4, rows=rows)
+
+    def with_the_same_noise(x: Node) -> Node:
+        return layer(x, rng=np.random.default_rng(3))
+
+    return lambda rng: examine(with_the_same_noise, _sentences(rng, 5))
+
+
+def _activations() -> Iterator[GradientCheck]:
+    equations = {"hardtanh": "A6", "relu": "B6 E10", "leaky-relu": "B6 E10", "softsign": "B6"}
+
+    def on_wide_values(name: str) -> Callable[[Rng], Report]:
+        return lambda rng: examine(network.Activation(name), rng.normal(scale=1.5, size=(6, 5)))
+
+    for name in network.ACTIVATIONS:
+        covers = (name, network.Activation)
+        yield _row(f"activation {name}", equations.get(name, "B6 E10"), covers, on_wide_values(name))
+
+
+def _compositions() -> Iterator[GradientCheck]:
+    def twice(rng: Rng) -> Report:
+        shared = network.Linear(5, 5, rng=rng)
+        return examine(network.Chain(shared, network.Activation("tanh"), shared), _sentences(rng, 5))
+
+    def side_by_side(rng: Rng) -> Report:
+        layer = network.Concatenation(network.Linear(5, 2, rng=rng), network.WindowAverage(3))
+        return examine(layer, _sentences(rng, 5))
+
+    def shortcut(rng: Rng) -> Report:
+        layer = network.Chain(network.convolution(5, 5, 3, rng=rng), network.Activation("tanh"))
+        return examine(network.Residual(layer), _sentences(rng, 5))
+
+    yield _row("chain that uses a layer twice", "A1 E8", network.Chain, twice)
+    yield _row("concatenation of layers", "A1", network.Concatenation, side_by_side)
+    yield _row("residual", "A1", network.Residual, shortcut)
+
+
+# ------------------------------------------------------------------------------------------------ objectives
+
+
+def _objectives() -> Iterator[GradientCheck]:
+    def cross_entropy(rng: Rng) -> Report:
+        return examine(objectives.softmax_cross_entropy, rng.normal(size=(7, 4)), rng.integers(0, 4, 7))
+
+    def margin(normalise: str) -> Callable[[Rng], Report]:
+        def hinge(true: Node, corrupt: Node) -> Node:
+            return objectives.max_margin(true, corrupt, margin=1.3, normalise=normalise)
+
+        return lambda rng: examine(hinge, rng.normal(size=8), rng.normal(size=(8, 3)))
+
+    def penalty(rng: Rng) -> Report:
+        layer, words = network.Linear(5, 4, rng=rng), network.LookupTable(6, 3, rng=rng)
+        named = {**layer.parameters(), **words.parameters()}
+        touched = {words.table: np.array([1, 4, 1])}
+        return examine(lambda: objectives.l2(named.values(), 0.3, touched=touched), parameters=named)
+
+    yield _row("softmax cross-entropy", "A7 D2 E3", objectives.softmax_cross_entropy, cross_entropy)
+    yield _row("max-margin, mean over pairs", "B2 E4", objectives.max_margin, margin("mean"))
+    yield _row("max-margin, sum over pairs", "E4", objectives.max_margin, margin("sum"))
+    yield _row("L2 penalty", "B5 E9 C1", objectives.l2, penalty)
+
+
+# ------------------------------------------------------------------------------------------------ whole networks
+
+
+def _networks() -> Iterator[GradientCheck]:
+    yield _row("score uᵀ tanh(W x + b)", "B1 B3 E5 E6", (), _score)
+    yield _row("two hidden layers, regularised", "E7 E9 E3", (), _two_hidden_layers)
+    yield _row("window network of full size", "A12 E3", (), _full_size)
+    yield _row("sentence network of full size", "A4 A5 A12", (), _sentence_network)
+
+
+def _score(rng: Rng) -> Report:
+    def score(u: Node, W: Node, x: Node, b: Node) -> Node:
+        return u.T @ graph.tanh(W @ x + b)
+
+    return examine(score, rng.normal(size=8), rng.normal(size=(8, 20)), rng.normal(size=20), rng.normal(size=8))
+
+
+def _two_hidden_layers(rng: Rng) -> Report:
+    net = network.Chain(
+        network.Linear(5, 6, rng=rng),
+        network.Activation("sigmoid"),
+        network.Linear(6, 4, rng=rng),
+        network.Activation("softsign"),
+        network.Linear(4, 3, rng=rng),
+    )
+    gold = rng.integers(0, 3, 10)
+
+    def loss(X: Node) -> Node:
+        return objectives.softmax_cross_entropy(net(X), gold) + objectives.l2(net.parameters().values(), 0.01)
+
+    return examine(loss, _sentences(rng, 5), parameters=net.parameters())
+
+
+def _full_size(rng: Rng) -> Report:
+    net = network.Chain(
+        network.LookupTables([(200, 50), (6, 5)], rng=rng),
+        network.Window(55, 5, rng=rng),
+        network.Linear(275, 300, rng=rng),
+        network.Activation("hardtanh"),
+        network.Linear(300, 17, rng=rng),
+    )
+    return _loss_on_tokens(net, rng, labels=17)
+
+
+def _sentence_network(rng: Rng) -> Report:
+    net = network.Chain(
+        network.LookupTables([(200, 50), (6, 5)], rng=rng),
+        network.convolution(55, 100, 3, rng=rng),
+        network.MaxOverTime(),
+        network.Linear(100, 60, rng=rng),
+        network.Activation("hardtanh"),
+        network.Linear(60, 9, rng=rng),
+    )
+    return _loss_on_tokens(net, rng, labels=9)
+
+
+def _loss_on_tokens(net: network.Layer, rng: Rng, labels: int) -> Report:
+    ids = _features(rng, 200, 6)
+    gold = rng.integers(0, labels, len(net(ids).value))
+    return examine(lambda: objectives.softmax_cross_entropy(net(ids), gold), parameters=net.parameters())

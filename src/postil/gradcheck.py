@@ -1,0 +1,281 @@
+"""Gradient checks by central differences in float64 (B4), for anything that is made of nodes.
+
+    postil.gradcheck.check(lambda W, x: tanh(W @ x), W, x)      a function of nodes
+    postil.gradcheck.check(layer, X)                            a layer or an objective, with its parameters
+    postil.gradcheck.check(model, batch)                        a model: something with parameters() and loss(batch)
+
+``check`` raises GradientError and names the parameter, the index and both values; ``examine`` returns the report.
+
+The numeric slope at an entry is the two-sided formula D(ε) = (f(θ + ε) - f(θ - ε)) / 2ε, not the one-sided snippet of
+the documents; (4 D(ε) - D(2ε)) / 3 of it removes the error of order ε², so that ε can be large enough for rounding not
+to matter. The error is |a - n| / max(|a|, |n|, 1e-3 max|n|, 1e-8), with max|n| over the whole parameter: an entry that is
+tiny beside the others is not judged by its rounding. Small arrays are checked entry by entry; large ones at random
+entries and along random directions. Where the interval crosses a kink (hardtanh, ReLU, max, hinge) a smaller ε is
+tried; an entry that still crosses is left out and counted, and more than 1 % left out is a failure.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from postil.arrays import Array, Ragged, checked_finite
+from postil.errors import GradientError
+from postil.graph import Input, Node, Parameter, dense, gradients
+from postil.graph.kinks import recorded_branches, same_branches
+
+__all__ = ["TOLERANCE", "Disagreement", "Entry", "Report", "check", "examine"]
+
+TOLERANCE = 1e-6
+EPSILONS = (1e-4, 1e-5)  # the second where the first crosses a kink
+ELEMENTWISE_LIMIT = 400  # arrays up to this size are checked at every entry
+SAMPLED_ENTRIES, SAMPLED_DIRECTIONS = 60, 40  # of larger ones
+LARGEST_SHARE_LEFT_OUT = 0.01
+
+# The value of the function and the branches it took, after its leaves were changed in place.
+_Evaluate: TypeAlias = Callable[[], tuple[float, list[Array]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """The place where analytic and numeric gradient differ most. ``index`` is a text: an index or a direction."""
+
+    index: str
+    analytic: float
+    numeric: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """The outcome for one parameter or input."""
+
+    name: str
+    shape: tuple[int, ...]
+    checked: int
+    left_out: int
+    worst_error: float
+    worst: Disagreement | None
+
+    def failure(self, tolerance: float) -> str | None:
+        """What is wrong with this entry, or None."""
+        if self.worst is not None and not self.worst_error <= tolerance:
+            return (
+                f"gradient of {self.name} {self.shape} is wrong at {self.worst.index}: "
+                f"analytic {self.worst.analytic:.10g}, numeric {self.worst.numeric:.10g}, error {self.worst_error:.2g}"
+            )
+        if self.left_out > LARGEST_SHARE_LEFT_OUT * (self.checked + self.left_out):
+            tried = self.checked + self.left_out
+            return f"{self.left_out} of {tried} values of {self.name} stand at a kink: choose other inputs"
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The outcome of one check."""
+
+    name: str
+    entries: list[Entry]
+    tolerance: float
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures
+
+    @property
+    def failures(self) -> list[str]:
+        found = [entry.failure(self.tolerance) for entry in self.entries]
+        return [failure for failure in found if failure is not None]
+
+    @property
+    def worst_error(self) -> float:
+        return max((entry.worst_error for entry in self.entries), default=0.0)
+
+    @property
+    def checked(self) -> int:
+        return sum(entry.checked for entry in self.entries)
+
+    @property
+    def left_out(self) -> int:
+        return sum(entry.left_out for entry in self.entries)
+
+    def table(self) -> str:
+        """The outcome per parameter and input, as text."""
+        width = max([len(entry.name) for entry in self.entries] + [len(self.name), 9])
+        lines = [f"{self.name:<{width}}  {'shape':>12}  {'checked':>7}  {'left out':>8}  worst error"]
+        for e in self.entries:
+            shape = "×".join(map(str, e.shape)) or "number"
+            verdict = "ok" if e.failure(self.tolerance) is None else "WRONG"
+            row = f"{e.name:<{width}}  {shape:>12}  {e.checked:>7}  {e.left_out:>8}  {e.worst_error:11.1e}  {verdict}"
+            lines.append(row)
+        return "\n".join(lines)
+
+
+def check(target: Any, *inputs: Any, **options: Any) -> Report:
+    """``examine``, but raise GradientError unless everything agrees. Takes the same arguments."""
+    report = examine(target, *inputs, **options)
+    if not report.passed:
+        raise GradientError("; ".join(report.failures), where=report.name)
+    return report
+
+
+def examine(
+    target: Any,
+    *inputs: Any,
+    parameters: Mapping[str, Parameter] | None = None,
+    name: str | None = None,
+    rng: np.random.Generator | None = None,
+    epsilons: tuple[float, ...] = EPSILONS,
+    tolerance: float = TOLERANCE,
+) -> Report:
+    """Compare the gradients of ``target`` with central differences.
+
+    ``target`` is a function of nodes that returns a node, a layer, an objective, or a model with ``loss(*inputs)``.
+    ``inputs`` are its arguments: float arrays and ragged batches of floats become input nodes and are checked, anything
+    else (integers, strings, …) is passed on as it is. ``parameters`` are taken from ``target.parameters()`` where it
+    has them. Parameters are brought to float64 for the check and given back unchanged.
+
+    A result that is not a single number is multiplied by fixed random weights and added up. A target that makes noise
+    must make the same noise at every call: ``lambda x: layer(x, rng=np.random.default_rng(0))``.
+    """
+    function = target.loss if hasattr(target, "loss") else target
+    if parameters is None:
+        parameters = target.parameters() if hasattr(target, "parameters") else {}
+    # Not seed 0: weights equal to inputs that a user drew from default_rng(0) would make a special case of the check.
+    rng = rng or np.random.default_rng(0x504F5354)
+    with _in_float64(parameters.values()):
+        arguments = [_as_argument(value, f"input {i}") for i, value in enumerate(inputs)]
+        leaves: dict[str, Node] = {a.name: a for a in arguments if isinstance(a, Input)}
+        leaves |= parameters
+        scalar = _Scalar(function, arguments, rng)
+        analytic = gradients(scalar.node(), leaves.values(), seed=scalar.weights)
+        entries = [
+            _examined(path, leaf.value, dense(analytic[leaf]), scalar.evaluate, epsilons, rng)
+            for path, leaf in leaves.items()
+        ]
+    return Report(name=name or _name_of(target), entries=entries, tolerance=tolerance)
+
+
+class _Scalar:
+    """The function as one number: its value times fixed weights, added up."""
+
+    def __init__(self, function: Callable[..., Node], arguments: list[Any], rng: np.random.Generator) -> None:
+        self._function, self._arguments = function, arguments
+        value = checked_finite(self.node().value, where="the function under check")
+        self.weights: Array = np.ones_like(value) if value.size == 1 else rng.normal(size=value.shape)
+
+    def node(self) -> Node:
+        return self._function(*self._arguments)
+
+    def evaluate(self) -> tuple[float, list[Array]]:
+        with recorded_branches() as branches:
+            value = self.node().value
+        return float(np.vdot(self.weights, value)), branches
+
+
+def _examined(
+    name: str,
+    value: Array,
+    analytic: Array,
+    evaluate: _Evaluate,
+    epsilons: tuple[float, ...],
+    rng: np.random.Generator,
+) -> Entry:
+    """Check one leaf. ``value`` is changed in place and set back."""
+    found: list[Disagreement] = []
+    left_out = 0
+    for index, direction in _probes(value, rng):
+        slopes = (_slope(value, direction, epsilon, evaluate) for epsilon in epsilons)
+        numeric = next((slope for slope in slopes if slope is not None), None)
+        if numeric is None:
+            left_out += 1
+        else:
+            found.append(Disagreement(index=index, analytic=_along(analytic, direction), numeric=numeric))
+    largest = max((abs(d.numeric) for d in found), default=0.0)
+    errors = [_error(d, largest) for d in found]
+    # NaN counts as the worst error of all.
+    worst = max(range(len(found)), key=lambda i: np.nan_to_num(errors[i], nan=np.inf), default=None)
+    return Entry(
+        name=name,
+        shape=value.shape,
+        checked=len(found),
+        left_out=left_out,
+        worst_error=0.0 if worst is None else errors[worst],
+        worst=None if worst is None else found[worst],
+    )
+
+
+_Direction: TypeAlias = tuple[int, ...] | Array
+
+
+def _probes(value: Array, rng: np.random.Generator) -> Iterator[tuple[str, _Direction]]:
+    """(name, direction) of every slope to compare. A direction is the index of one entry, or an array of norm 1."""
+    if value.size <= ELEMENTWISE_LIMIT:
+        places = np.arange(value.size)
+    else:
+        places = rng.choice(value.size, SAMPLED_ENTRIES, replace=False)
+        for i in range(SAMPLED_DIRECTIONS):
+            direction = rng.normal(size=value.shape)
+            yield f"random direction {i}", direction / np.linalg.norm(direction)
+    for place in places:
+        index = tuple(int(i) for i in np.unravel_index(place, value.shape))
+        yield f"index {list(index)}", index
+
+
+def _slope(value: Array, direction: _Direction, epsilon: float, evaluate: _Evaluate) -> float | None:
+    """(4 D(ε) - D(2ε)) / 3, or None where a kink lies in between."""
+    outcomes = [_moved(value, direction, factor * epsilon, evaluate) for factor in (1, -1, 2, -2)]
+    if not all(same_branches(outcomes[0][1], branches) for _, branches in outcomes):
+        return None
+    near, near_below, far, far_below = (f for f, _ in outcomes)
+    return (4 * (near - near_below) / (2 * epsilon) - (far - far_below) / (4 * epsilon)) / 3
+
+
+def _moved(value: Array, direction: _Direction, step: float, evaluate: _Evaluate) -> tuple[float, list[Array]]:
+    """f(θ + step · direction) and the branches taken there. ``value`` is θ again afterwards."""
+    before = value.copy()
+    if isinstance(direction, tuple):
+        value[direction] += step
+    else:
+        value += step * direction
+    try:
+        return evaluate()
+    finally:
+        value[...] = before
+
+
+def _along(gradient: Array, direction: _Direction) -> float:
+    return float(gradient[direction]) if isinstance(direction, tuple) else float(np.vdot(gradient, direction))
+
+
+def _error(d: Disagreement, largest: float) -> float:
+    return abs(d.analytic - d.numeric) / max(abs(d.analytic), abs(d.numeric), 1e-3 * largest, 1e-8)
+
+
+@contextmanager
+def _in_float64(parameters: Any) -> Iterator[None]:
+    """The parameters hold float64 copies inside the block, and their own arrays again afterwards."""
+    own = [(parameter, parameter.value) for parameter in parameters]
+    for parameter, value in own:
+        parameter.value = value.astype(np.float64)
+    try:
+        yield
+    finally:
+        for parameter, value in own:
+            parameter.value = value
+
+
+def _as_argument(value: Any, name: str) -> Any:
+    if isinstance(value, Node):
+        return Input(value.value.astype(np.float64), value.name or name, value.offsets)
+    if isinstance(value, Ragged) and value.data.dtype.kind == "f":
+        return Input(value.data.astype(np.float64), name, value.offsets)
+    if isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
+        return Input(np.array(value, np.float64), name)
+    return value
+
+
+def _name_of(target: Any) -> str:
+    own = getattr(target, "name", None) or getattr(target, "__name__", None)
+    return str(own or type(target).__name__)

@@ -1,0 +1,248 @@
+"""Drawings of a flow graph: Mermaid text for Markdown pages, SVG text for everything else. No dependency needed.
+
+draw(loss)                                  a Mermaid flow chart
+draw(loss, "svg", values=True)              an SVG picture with the size of every value
+draw(loss, gradients=graph.gradients(…))    with the norm of every gradient that is given
+"""
+
+import itertools
+from collections import defaultdict
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from postil.errors import ConfigurationError
+from postil.graph.node import Gradients, Input, Node, Parameter, Result, ancestors
+from postil.graph.rows import RowGradient
+
+LARGEST = 2_000
+
+
+def draw(output: Node, form: str = "mermaid", *, values: bool = False, gradients: Gradients | None = None) -> str:
+    """The graph that led to ``output``, as text in the ``form`` "mermaid" or "svg".
+
+    Boxes show name, shape and number of parameters; with ``values`` the root mean square of the value; with
+    ``gradients`` (from ``graph.gradients``) the norm of each gradient given there.
+    """
+    if form not in _FORMS:
+        raise ConfigurationError("form of a drawing", expected=" or ".join(_FORMS), got=repr(form))
+    return _FORMS[form](_boxes(output, values, gradients or {}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Box:
+    """A node as drawn: its lines of text, its kind (for the colour) and the boxes that point to it."""
+
+    node: Node
+    lines: list[str]
+    kind: str
+    sources: list[int]
+
+
+def _boxes(output: Node, values: bool, gradients: Gradients) -> list[_Box]:
+    """One box per node, parents before children. Parameters of a layer stand inside the layer's box."""
+    nodes = ancestors(output)
+    if len(nodes) > LARGEST:
+        raise ConfigurationError("drawing of a graph", expected=f"at most {LARGEST} nodes", got=f"{len(nodes)} nodes")
+    outside = _drawn_parents(nodes)
+    drawn = [node for node in nodes if not isinstance(node, Parameter) or node in outside]
+    number = {node: i for i, node in enumerate(drawn)}
+    return [
+        _Box(
+            node=node,
+            lines=_lines(node, values, gradients),
+            kind=_KINDS[type(node)],
+            sources=[number[parent] for parent in _sources(node)],
+        )
+        for node in drawn
+    ]
+
+
+def _sources(node: Node) -> list[Node]:
+    folded = isinstance(node, Result) and node.is_layer
+    return [parent for parent in node.parents if not (folded and isinstance(parent, Parameter))]
+
+
+def _drawn_parents(nodes: list[Node]) -> set[Node]:
+    drawn = {parent for node in nodes for parent in _sources(node)}
+    return drawn | {nodes[-1]}
+
+
+_KINDS: dict[type[Node], str] = {Input: "input", Parameter: "parameter", Result: "result"}
+
+
+def _lines(node: Node, values: bool, gradients: Gradients) -> list[str]:
+    lines = [f"{node.name or _KINDS[type(node)]} {_shape(node)}"]
+    inside = [p for p in node.parents if isinstance(p, Parameter)] if isinstance(node, Result) and node.is_layer else []
+    counted = [node] if isinstance(node, Parameter) else inside
+    if counted:
+        lines.append(f"{sum(p.value.size for p in counted):,} parameters")
+    if values:
+        lines.append(_size_of_value(node))
+    lines += [_norm_of_gradient(p, gradients, prefix=p.name) for p in inside if p in gradients]
+    if node in gradients:
+        lines.append(_norm_of_gradient(node, gradients, prefix=""))
+    return lines
+
+
+def _shape(node: Node) -> str:
+    return " × ".join(map(str, node.shape)) if node.ndim else "number"
+
+
+def _size_of_value(node: Node) -> str:
+    if node.value.size == 1:
+        return f"value {node.value.reshape(-1)[0]:.4g}"
+    return f"rms {np.sqrt(np.mean(np.square(node.value))):.3g}" if node.value.size else "empty"
+
+
+def _norm_of_gradient(node: Node, gradients: Gradients, prefix: str) -> str:
+    gradient = gradients[node]
+    array = gradient.values if isinstance(gradient, RowGradient) else gradient
+    return f"{prefix} |gradient| {np.linalg.norm(array):.3g}".strip()
+
+
+# ------------------------------------------------------------------------------------------------ Mermaid
+
+_STYLES = {
+    "input": "fill:#e8f1fb,stroke:#4a7fb5,color:#1b2a3a",
+    "parameter": "fill:#fdf3dc,stroke:#c39a3b,color:#3a2f14",
+    "result": "fill:#eef6ec,stroke:#5d9a57,color:#1c301a",
+}
+
+
+def _mermaid(boxes: list[_Box]) -> str:
+    lines = ["flowchart TD"]
+    for i, box in enumerate(boxes):
+        text = "<br/>".join(line.replace('"', "#quot;") for line in box.lines)
+        lines.append(f'    n{i}["{text}"]:::{box.kind}')
+    lines += [f"    n{source} --> n{i}" for i, box in enumerate(boxes) for source in box.sources]
+    lines += [f"    classDef {kind} {style}" for kind, style in _STYLES.items()]
+    return "\n".join(lines) + "\n"
+
+
+# ------------------------------------------------------------------------------------------------ SVG
+# Boxes stand in rows by their longest distance from a leaf. An edge over several rows passes through an empty place in
+# each row between, so that it goes around the boxes there.
+
+_LINE, _PAD, _GAP_X, _GAP_Y, _CHARACTER = 17, 9, 28, 44, 7.4
+
+
+@dataclass(kw_only=True, eq=False)
+class _Place:
+    """A box, or the bend of a long edge (``box`` is None), in one row of the picture."""
+
+    row: int
+    box: _Box | None = None
+    width: float = 8.0
+    height: float = 0.0
+    x: float = 0.0
+    y: float = 0.0
+
+
+def _svg(boxes: list[_Box]) -> str:
+    rows = _rows(boxes)
+    places = [_place(box, row) for box, row in zip(boxes, rows, strict=True)]
+    edges = [_routed(places[source], place) for box, place in zip(boxes, places, strict=True) for source in _once(box)]
+    by_row: dict[int, list[_Place]] = defaultdict(list)
+    for place in [*places, *(bend for edge in edges for bend in edge[1:-1])]:
+        by_row[place.row].append(place)
+    _arrange(by_row, edges)
+    width = max(p.x + p.width / 2 for p in places) + _PAD
+    height = max(p.y + p.height for p in places) + _PAD
+    parts = [_curve(edge) for edge in edges] + [_rectangle(place) for place in places]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="13">\n'
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        '<path d="M0,0 L8,4 L0,8 z" fill="#667"/></marker></defs>\n'
+        f'<rect width="100%" height="100%" fill="white"/>\n{"".join(parts)}</svg>\n'
+    )
+
+
+def _once(box: _Box) -> list[int]:
+    return list(dict.fromkeys(box.sources))
+
+
+def _rows(boxes: list[_Box]) -> list[int]:
+    """The row of each box; a leaf stands right above the first box that uses it."""
+    rows = [0] * len(boxes)
+    for i, box in enumerate(boxes):
+        rows[i] = max((rows[source] + 1 for source in box.sources), default=0)
+    users: dict[int, list[int]] = defaultdict(list)
+    for i, box in enumerate(boxes):
+        for source in box.sources:
+            users[source].append(rows[i])
+    return [min(users[i]) - 1 if not box.sources and users[i] else rows[i] for i, box in enumerate(boxes)]
+
+
+def _place(box: _Box, row: int) -> _Place:
+    width = max(map(len, box.lines)) * _CHARACTER + 2 * _PAD
+    return _Place(row=row, box=box, width=width, height=len(box.lines) * _LINE + 2 * _PAD - 4)
+
+
+def _routed(source: _Place, target: _Place) -> list[_Place]:
+    """The places an edge passes: one in every row from source to target."""
+    return [source, *(_Place(row=row) for row in range(source.row + 1, target.row)), target]
+
+
+def _arrange(by_row: dict[int, list[_Place]], edges: list[list[_Place]]) -> None:
+    """Set x and y of every place; neighbours along edges pull a row into an order with few crossings."""
+    neighbours: dict[_Place, list[_Place]] = defaultdict(list)
+    for edge in edges:
+        for a, b in itertools.pairwise(edge):
+            neighbours[a].append(b)
+            neighbours[b].append(a)
+    for places in by_row.values():
+        _spread(places)
+    for sweep in range(8):
+        for row in sorted(by_row, reverse=bool(sweep % 2)):
+            wanted = {p: np.mean([n.x for n in neighbours[p]] or [p.x]) for p in by_row[row]}
+            by_row[row].sort(key=lambda place: wanted[place])
+            _spread(by_row[row], centre=float(np.mean(list(wanted.values()))))
+    _shift_into_view(by_row)
+
+
+def _spread(places: list[_Place], centre: float = 0.0) -> None:
+    """Side by side in the order given, around ``centre``."""
+    x = centre - (sum(p.width for p in places) + _GAP_X * (len(places) - 1)) / 2
+    for place in places:
+        place.x = x + place.width / 2
+        x += place.width + _GAP_X
+
+
+def _shift_into_view(by_row: dict[int, list[_Place]]) -> None:
+    left = min(p.x - p.width / 2 for places in by_row.values() for p in places)
+    y = float(_PAD)
+    for row in sorted(by_row):
+        tallest = max(p.height for p in by_row[row])
+        for place in by_row[row]:
+            place.x += _PAD - left
+            place.y = y + (tallest - place.height) / 2
+        y += tallest + _GAP_Y
+
+
+def _curve(edge: list[_Place]) -> str:
+    path = f"M{edge[0].x:.1f},{edge[0].y + edge[0].height:.1f}"
+    for a, b in itertools.pairwise(edge):
+        y0, y1 = a.y + a.height, b.y
+        middle = (y0 + y1) / 2
+        path += f" C{a.x:.1f},{middle:.1f} {b.x:.1f},{middle:.1f} {b.x:.1f},{y1:.1f}"
+    return f'<path d="{path}" fill="none" stroke="#667" stroke-width="1.2" marker-end="url(#tip)"/>\n'
+
+
+def _rectangle(place: _Place) -> str:
+    assert place.box is not None
+    style = dict(part.split(":") for part in _STYLES[place.box.kind].split(","))
+    rows = "".join(
+        f'<text x="{place.x:.1f}" y="{place.y + _PAD + 10 + i * _LINE:.1f}" text-anchor="middle" '
+        f'fill="{style["color"]}" font-weight="{"normal" if i else "bold"}">{escape(line)}</text>\n'
+        for i, line in enumerate(place.box.lines)
+    )
+    return (
+        f'<rect x="{place.x - place.width / 2:.1f}" y="{place.y:.1f}" width="{place.width:.1f}" '
+        f'height="{place.height:.1f}" rx="6" fill="{style["fill"]}" stroke="{style["stroke"]}"/>\n{rows}'
+    )
+
+
+_FORMS = {"mermaid": _mermaid, "svg": _svg}

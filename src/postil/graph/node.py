@@ -1,0 +1,263 @@
+"""The flow graph: nodes that remember where their value came from, and the reverse pass over them (E8, A1, B3, E7).
+
+    Node                 a value
+    ├── Input            a leaf made by the user: its gradient can be asked for (E6)
+    ├── Parameter        a leaf that learning changes
+    └── Result           made from its parents; its pullback carries a gradient back to them
+
+The graph is defined by running: computing a value makes its node, so parents always exist before their children and
+the order of creation is a topological order. The reverse pass walks it backwards. Nothing is stored on the nodes: the
+same parameters can serve several graphs in several threads at once.
+"""
+
+from abc import ABC
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeAlias, final
+
+import numpy as np
+
+from postil.arrays import Array, checked_floats, checked_offsets, describe
+from postil.errors import DtypeError, ShapeError
+from postil.graph.rows import RowGradient
+
+Gradient: TypeAlias = Array | RowGradient
+Gradients: TypeAlias = Mapping["Node", Gradient]
+# A pullback takes the gradient of the node's value and gives one gradient per parent; None stands for zero.
+Pullback: TypeAlias = Callable[[Array], Sequence[Gradient | None]]
+
+
+class Node(ABC):
+    """A value in the flow graph. ``offsets`` (B + 1,) is set where the rows of the value are a ragged batch."""
+
+    __slots__ = ("name", "offsets", "value")
+    # NumPy must leave `array + node` to Node.__radd__ instead of adding elements one by one.
+    __array_ufunc__ = None
+
+    value: Array
+    name: str
+    offsets: Array | None
+    parents: tuple["Node", ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.value.ndim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.value.dtype
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name or '(unnamed)'}: {describe(self.value)}>"
+
+    if TYPE_CHECKING:  # operations.py puts these on the class, each beside its rule
+        Operand: TypeAlias = "Node | Array | float"
+
+        def __add__(self, other: Operand) -> "Result": ...
+        def __radd__(self, other: Operand) -> "Result": ...
+        def __sub__(self, other: Operand) -> "Result": ...
+        def __rsub__(self, other: Operand) -> "Result": ...
+        def __mul__(self, other: Operand) -> "Result": ...
+        def __rmul__(self, other: Operand) -> "Result": ...
+        def __truediv__(self, other: Operand) -> "Result": ...
+        def __rtruediv__(self, other: Operand) -> "Result": ...
+        def __matmul__(self, other: "Node | Array") -> "Result": ...
+        def __rmatmul__(self, other: "Node | Array") -> "Result": ...
+        def __pow__(self, other: Operand) -> "Result": ...
+        def __rpow__(self, other: Operand) -> "Result": ...
+        def __neg__(self) -> "Result": ...
+        def __getitem__(self, index: Any) -> "Result": ...
+        @property
+        def T(self) -> "Result": ...
+        def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> "Result": ...
+        def mean(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> "Result": ...
+        def max(self, axis: int | None = None, keepdims: bool = False) -> "Result": ...
+        def reshape(self, *shape: int) -> "Result": ...
+        def transpose(self, *axes: int) -> "Result": ...
+
+
+@final
+class Input(Node):
+    """A leaf that the user made, for example the word vectors of one sentence."""
+
+    __slots__ = ()
+
+    def __init__(self, value: Any, name: str = "", offsets: Any = None) -> None:
+        self.value = checked_floats(value, where=f"input {name}".strip())
+        self.name = name
+        self.offsets = None if offsets is None else checked_offsets(offsets, rows=len(self.value))
+
+
+@final
+class Parameter(Node):
+    """A leaf that learning changes.
+
+    ``fan_in`` is the number of inputs of each output (A10, A11, B8); it is 1 for a lookup table.
+    ``decays`` says whether L2 regularisation applies (B5): never to biases, by default not to lookup tables.
+    """
+
+    __slots__ = ("decays", "fan_in")
+
+    def __init__(self, value: Any, name: str, *, fan_in: int = 1, decays: bool = True) -> None:
+        self.value = checked_floats(value, where=f"parameter {name}")
+        self.name = name
+        self.offsets = None
+        self.fan_in = fan_in
+        self.decays = decays
+
+
+_serial_numbers = count()
+
+
+@final
+class Result(Node):
+    """A value computed from its parents.
+
+    ``serial`` grows with creation: it is the topological order. ``is_layer`` marks a node that stands for a
+    whole layer or objective: its parameters are drawn inside its box.
+    """
+
+    __slots__ = ("is_layer", "parents", "pullback", "serial")
+
+    def __init__(
+        self,
+        value: Array,
+        parents: tuple[Node, ...],
+        pullback: Pullback,
+        name: str,
+        *,
+        offsets: Array | None = None,
+        is_layer: bool = False,
+    ) -> None:
+        self.value = value
+        self.parents = parents
+        self.pullback = pullback
+        self.name = name
+        self.offsets = offsets
+        self.is_layer = is_layer
+        self.serial = next(_serial_numbers)
+
+
+def gradients(output: Node, wrt: Iterable[Node] | None = None, *, seed: Array | None = None) -> dict[Node, Gradient]:
+    """The gradient of ``output`` at every leaf it depends on, or at the nodes ``wrt``.
+
+    ``output`` is a single number, unless ``seed``, an array of its shape, says how the gradient of its elements
+    begins. Every node sends its gradient to its parents once, after all its successors have sent theirs: one visit and
+    one pullback per node (E8, E11). Nodes ``wrt`` that the output does not depend on get zeros.
+    """
+    wanted = None if wrt is None else dict.fromkeys(wrt)
+    arrived = _Arrived({output: _checked_seed(output, seed)})
+    kept: dict[Node, Gradient] = {}
+    for node in _results_in_reverse(output, wanted):
+        dY = arrived.take(node)
+        if wanted and node in wanted:
+            kept[node] = dY
+        for parent, gradient in zip(node.parents, node.pullback(dY), strict=True):
+            if gradient is not None:
+                arrived.add(parent, gradient, sender=node)
+    if wanted is None:
+        return arrived.gradients
+    return {node: kept.get(node, arrived.gradients.get(node, _zeros(node))) for node in wanted}
+
+
+def jacobian(y: Node, x: Node) -> Array:
+    """∂y/∂x as an array of shape ``y.shape + x.shape`` (E5): one reverse pass per element of ``y``."""
+    rows = np.zeros((y.value.size, *x.shape), y.dtype)
+    for i in range(y.value.size):
+        seed = np.zeros(y.value.size, y.dtype)
+        seed[i] = 1
+        rows[i] = dense(gradients(y, [x], seed=seed.reshape(y.shape))[x])
+    return rows.reshape(y.shape + x.shape)
+
+
+def dense(gradient: Gradient) -> Array:
+    """A gradient as an array of its parameter's shape."""
+    return gradient.dense() if isinstance(gradient, RowGradient) else gradient
+
+
+def ancestors(output: Node) -> list[Node]:
+    """``output`` and all nodes it depends on, parents before children; leaves come first."""
+    seen = {output: None}  # a dict keeps the order of discovery, so that drawings and sums repeat
+    stack: list[Node] = [output]
+    while stack:
+        for parent in stack.pop().parents:
+            if parent not in seen:
+                seen[parent] = None
+                stack.append(parent)
+    return sorted(seen, key=lambda node: node.serial if isinstance(node, Result) else -1)
+
+
+class _Arrived:
+    """The gradients that have arrived at nodes so far, added up per node."""
+
+    def __init__(self, start: dict[Node, Gradient]) -> None:
+        self.gradients = start
+        # Nodes whose sum was allocated here. Only those may be added to in place: an array that a pullback returned
+        # may be shared with another node or with the caller.
+        self._own: set[Node] = set()
+
+    def take(self, node: Node) -> Array:
+        gradient = self.gradients.pop(node, None)
+        return np.zeros_like(node.value) if gradient is None else dense(gradient)
+
+    def add(self, node: Node, gradient: Gradient, sender: Node) -> None:
+        if gradient.shape != node.shape or gradient.dtype != node.dtype:
+            raise ShapeError(
+                "a pullback gave a gradient that does not fit its parent",
+                expected=f"{node.dtype} {node.shape} for {node.name or 'a parent'}",
+                got=f"{gradient.dtype} {gradient.shape}",
+                where=f"node {sender.name}",
+            )
+        before = self.gradients.get(node)
+        if before is None:
+            self.gradients[node] = gradient
+        elif node in self._own and isinstance(before, np.ndarray) and isinstance(gradient, np.ndarray):
+            before += gradient
+        else:
+            self.gradients[node] = sum_of_two(before, gradient)
+            self._own.add(node)
+
+
+def sum_of_two(a: Gradient, b: Gradient) -> Gradient:
+    """A new gradient, sparse only where both are sparse."""
+    if isinstance(a, RowGradient) and isinstance(b, RowGradient):
+        return a.plus(b)
+    total: Array = dense(a) + dense(b)
+    return total
+
+
+def _results_in_reverse(output: Node, wanted: Iterable[Node] | None) -> list[Result]:
+    """The results that the reverse pass must visit, last one first. With ``wanted``: only those that lead there."""
+    order = ancestors(output)
+    if wanted is not None:
+        leads = set(wanted)
+        for node in order:
+            if any(parent in leads for parent in node.parents):
+                leads.add(node)
+        order = [node for node in order if node in leads]
+    return [node for node in reversed(order) if isinstance(node, Result)]
+
+
+def _checked_seed(output: Node, seed: Array | None) -> Array:
+    if seed is None:
+        if output.value.size != 1:
+            raise ShapeError(
+                "the gradient of a node with several values needs a seed",
+                expected="a single number, or seed=array",
+                got=describe(output.value),
+                where=f"node {output.name}",
+            )
+        return np.ones_like(output.value)
+    if seed.shape != output.shape:
+        raise ShapeError("seed of the reverse pass", expected=output.shape, got=seed.shape)
+    if seed.dtype != output.dtype:
+        raise DtypeError("seed of the reverse pass", expected=output.dtype, got=seed.dtype)
+    return seed
+
+
+def _zeros(node: Node) -> Array:
+    return np.zeros_like(node.value)

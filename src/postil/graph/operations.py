@@ -1,0 +1,288 @@
+"""Array operations on nodes, each beside the rule that carries its gradient back (E5, E8).
+
+``u.T @ tanh(W @ x + b)`` works as it is written. Operands may be nodes, arrays of the same float type, and Python
+numbers; float32 and float64 never mix silently. Only operands that are nodes become parents.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from postil.arrays import FLOATS, Array, checked_indices, describe
+from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
+from postil.graph.kinks import note_branches
+from postil.graph.node import Gradient, Node, Result
+from postil.graph.rows import RowGradient
+
+Operand: TypeAlias = Node | Array | float
+Axis: TypeAlias = int | tuple[int, ...] | None
+Rule: TypeAlias = Callable[[Array], Gradient]
+
+
+# ------------------------------------------------------------------------------------------------ arithmetic
+
+
+def add(a: Operand, b: Operand) -> Result:
+    A, B = _values("add", a, b)
+    Y = _computed("add", np.add, A, B)
+    return _result("add", Y, (a, lambda dY: _unbroadcast(dY, A)), (b, lambda dY: _unbroadcast(dY, B)))
+
+
+def subtract(a: Operand, b: Operand) -> Result:
+    A, B = _values("subtract", a, b)
+    Y = _computed("subtract", np.subtract, A, B)
+    return _result("subtract", Y, (a, lambda dY: _unbroadcast(dY, A)), (b, lambda dY: _unbroadcast(-dY, B)))
+
+
+def multiply(a: Operand, b: Operand) -> Result:
+    A, B = _values("multiply", a, b)
+    Y = _computed("multiply", np.multiply, A, B)
+    return _result("multiply", Y, (a, lambda dY: _unbroadcast(dY * B, A)), (b, lambda dY: _unbroadcast(dY * A, B)))
+
+
+def divide(a: Operand, b: Operand) -> Result:
+    A, B = _values("divide", a, b)
+    Y = _computed("divide", np.divide, A, B)
+    return _result("divide", Y, (a, lambda dY: _unbroadcast(dY / B, A)), (b, lambda dY: _unbroadcast(-dY * Y / B, B)))
+
+
+def power(a: Operand, b: Operand) -> Result:
+    """a ** b. The exponent gets a gradient only where it is a node; the base must then be positive."""
+    A, B = _values("power", a, b)
+    Y = _computed("power", np.power, A, B)
+    log_A = _computed("power with a variable exponent", np.log, A) if isinstance(b, Node) else A
+
+    def to_base(dY: Array) -> Array:
+        return _unbroadcast(dY * B * _computed("derivative of power", np.power, A, np.subtract(B, 1, dtype=Y.dtype)), A)
+
+    return _result("power", Y, (a, to_base), (b, lambda dY: _unbroadcast(dY * Y * log_A, B)))
+
+
+def negative(a: Node) -> Result:
+    return _result("negative", -a.value, (a, lambda dY: -dY))
+
+
+def matmul(a: Node | Array, b: Node | Array) -> Result:
+    """a @ b for vectors, matrices and stacks of matrices: ∂C/∂A = dY Bᵀ, ∂C/∂B = Aᵀ dY (13)-(15)."""
+    A, B = _values("matmul", a, b)
+    if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim and B.ndim):
+        raise ShapeError("matmul", expected="vectors or matrices", got=f"{describe(A)} @ {describe(B)}")
+    Y = _computed("matmul", np.matmul, A, B)
+    # A vector is a matrix with one row on the left and one column on the right.
+    A2 = A[None, :] if A.ndim == 1 else A
+    B2 = B[:, None] if B.ndim == 1 else B
+
+    def as_matrices(dY: Array) -> Array:
+        dY = np.expand_dims(dY, -1) if B.ndim == 1 else dY
+        return np.expand_dims(dY, -2) if A.ndim == 1 else dY
+
+    def to_a(dY: Array) -> Array:
+        return _unbroadcast(as_matrices(dY) @ B2.swapaxes(-1, -2), A2).reshape(A.shape)
+
+    def to_b(dY: Array) -> Array:
+        return _unbroadcast(A2.swapaxes(-1, -2) @ as_matrices(dY), B2).reshape(B.shape)
+
+    return _result("matmul", Y, (a, to_a), (b, to_b))
+
+
+# ------------------------------------------------------------------------------------------------ elementwise functions
+
+
+def exp(x: Node) -> Result:
+    Y = _computed("exp", np.exp, x.value)
+    return _result("exp", Y, (x, lambda dY: dY * Y))
+
+
+def log(x: Node) -> Result:
+    X = x.value
+    return _result("log", _computed("log", np.log, X), (x, lambda dY: dY / X))
+
+
+def sqrt(x: Node) -> Result:
+    Y = _computed("sqrt", np.sqrt, x.value)
+    return _result("sqrt", Y, (x, lambda dY: _computed("derivative of sqrt", np.divide, dY, 2 * Y)))
+
+
+def tanh(x: Node) -> Result:
+    Y = np.tanh(x.value)
+    return _result("tanh", Y, (x, lambda dY: dY * (1 - Y * Y)))
+
+
+# ------------------------------------------------------------------------------------------------ reductions
+
+
+def sum(x: Node, axis: Axis = None, keepdims: bool = False) -> Result:
+    X = x.value
+    Y = _computed("sum", partial(np.sum, axis=axis, keepdims=keepdims), X)
+    return _result("sum", Y, (x, lambda dY: np.broadcast_to(_spread(dY, X, axis), X.shape)))
+
+
+def mean(x: Node, axis: Axis = None, keepdims: bool = False) -> Result:
+    X = x.value
+    if X.size == 0:
+        raise ShapeError("mean of nothing", expected="at least one value", got=describe(X))
+    Y = _computed("mean", partial(np.mean, axis=axis, keepdims=keepdims), X)
+    share = X.dtype.type(Y.size / X.size)
+    return _result("mean", Y, (x, lambda dY: np.broadcast_to(_spread(dY, X, axis) * share, X.shape)))
+
+
+def max(x: Node, axis: int | None = None, keepdims: bool = False) -> Result:
+    """The largest value; the gradient goes to the first one among equals (A5)."""
+    X = x.value
+    if X.size == 0:
+        raise ShapeError("max of nothing", expected="at least one value", got=describe(X))
+    flat = X.reshape(-1) if axis is None else X
+    along = 0 if axis is None else axis
+    first = np.expand_dims(_computed("max", partial(np.argmax, axis=along), flat), along)
+    note_branches(first)
+    Y = np.take_along_axis(flat, first, along)
+
+    def pullback(dY: Array) -> Array:
+        dX = np.zeros_like(flat)
+        np.put_along_axis(dX, first, dY.reshape(Y.shape), along)
+        return dX.reshape(X.shape)
+
+    shape = np.max(X, axis=axis, keepdims=keepdims).shape
+    return _result("max", Y.reshape(shape), (x, pullback))
+
+
+# ------------------------------------------------------------------------------------------------ shape and selection
+
+
+def reshape(x: Node, *shape: int) -> Result:
+    X = x.value
+    return _result("reshape", _computed("reshape", lambda X: X.reshape(*shape), X), (x, lambda dY: dY.reshape(X.shape)))
+
+
+def transpose(x: Node, *axes: int) -> Result:
+    order = axes or tuple(reversed(range(x.ndim)))
+    back = np.argsort(order)
+    Y = _computed("transpose", lambda X: X.transpose(order), x.value)
+    return _result("transpose", Y, (x, lambda dY: dY.transpose(*back)))
+
+
+def concatenate(operands: Sequence[Node | Array], axis: int = 0) -> Result:
+    arrays = _values("concatenate", *operands)
+    Y = _computed("concatenate", lambda *parts: np.concatenate(parts, axis=axis), *arrays)
+    ends = np.cumsum([array.shape[axis] for array in arrays])
+
+    def part(i: int) -> Rule:
+        return lambda dY: np.split(dY, ends[:-1], axis=axis)[i]
+
+    return _result("concatenate", Y, *[(operand, part(i)) for i, operand in enumerate(operands)])
+
+
+def getitem(x: Node, index: Any) -> Result:
+    """x[index] with any NumPy index. Rows of a matrix picked by integers get a sparse gradient (see take_rows)."""
+    X = x.value
+    if X.ndim == 2 and isinstance(index, list | np.ndarray) and np.asarray(index).dtype.kind in "iu":
+        ids = np.asarray(index)
+        return take_rows(x, np.where(ids < 0, ids + len(X), ids))
+    try:
+        Y = X[index]
+    except IndexError as error:
+        raise IndexRangeError(f"indexing {describe(X)}: {error}") from None
+
+    def pullback(dY: Array) -> Array:
+        dX = np.zeros_like(X)
+        np.add.at(dX, index, dY)  # an element that was picked twice gets both gradients
+        return dX
+
+    return _result("index", np.asarray(Y), (x, pullback))
+
+
+def take_rows(table: Node, ids: Array) -> Result:
+    """Rows ``ids`` (…,) of ``table`` (V, D), as (…, D). The gradient is sparse: only rows that occur (A2)."""
+    W = table.value
+    ids = checked_indices(ids, len(W), where=f"rows of {table.name or 'a table'}")
+
+    def pullback(dY: Array) -> RowGradient:
+        return RowGradient.from_occurrences(ids.reshape(-1), dY.reshape(-1, *W.shape[1:]), W.shape)
+
+    return _result("take rows", W[ids], (table, pullback))
+
+
+# ------------------------------------------------------------------------------------------------ machinery
+
+
+def _result(name: str, Y: Array, *operands_and_rules: tuple[Operand, Rule]) -> Result:
+    """The node for ``Y``; constants drop out, and with them their rules."""
+    pairs = [(operand, rule) for operand, rule in operands_and_rules if isinstance(operand, Node)]
+    rules = [rule for _, rule in pairs]
+    return Result(np.asarray(Y), tuple(node for node, _ in pairs), lambda dY: [rule(dY) for rule in rules], name)
+
+
+def _values(name: str, *operands: Operand) -> list[Any]:
+    """The operands' arrays, all of one float type. Python numbers stay numbers: they take the arrays' type."""
+    values = [operand.value if isinstance(operand, Node) else operand for operand in operands]
+    dtypes = {np.asarray(v).dtype for v in values if not isinstance(v, int | float) or isinstance(v, np.generic)}
+    if len(dtypes) > 1 or not dtypes <= set(FLOATS):
+        raise DtypeError(
+            f"operands of {name}",
+            expected="all float32 or all float64",
+            got=", ".join(describe(v) for v in values),
+        )
+    return values
+
+
+def _computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
+    """``function(*arrays)``, with NumPy's complaints about shapes and domains in Postil's words."""
+    try:
+        with np.errstate(all="raise", under="ignore"):
+            return function(*arrays)
+    except FloatingPointError as error:
+        raise NumericalError(name, expected="a finite result", got=str(error), where=_operands(arrays)) from None
+    except (ValueError, np.exceptions.AxisError) as error:
+        raise ShapeError(f"{name}: {error}", got=_operands(arrays)) from None
+
+
+def _operands(arrays: Sequence[Any]) -> str:
+    return ", ".join(describe(array) for array in arrays)
+
+
+def _unbroadcast(dY: Array, like: Any) -> Array:
+    """Add ``dY`` up over the axes along which an operand was stretched, so that it has the operand's shape."""
+    shape = np.shape(like)
+    if dY.shape == shape:
+        return dY
+    dY = dY.sum(axis=tuple(range(dY.ndim - len(shape))))
+    stretched = tuple(i for i, size in enumerate(shape) if size == 1 and dY.shape[i] != 1)
+    return np.asarray(dY.sum(axis=stretched, keepdims=True) if stretched else dY)
+
+
+def _spread(dY: Array, X: Array, axis: Axis) -> Array:
+    """A reduced gradient with its reduced axes back, of size 1, ready to be broadcast."""
+    axes = range(X.ndim) if axis is None else np.atleast_1d(axis) % X.ndim
+    return dY.reshape([1 if i in axes else size for i, size in enumerate(X.shape)])
+
+
+def _swapped(operation: Callable[[Any, Any], Result]) -> Callable[[Any, Any], Result]:
+    return lambda a, b: operation(b, a)
+
+
+_METHODS: dict[str, Any] = {
+    "__add__": add,
+    "__radd__": _swapped(add),
+    "__sub__": subtract,
+    "__rsub__": _swapped(subtract),
+    "__mul__": multiply,
+    "__rmul__": _swapped(multiply),
+    "__truediv__": divide,
+    "__rtruediv__": _swapped(divide),
+    "__matmul__": matmul,
+    "__rmatmul__": _swapped(matmul),
+    "__pow__": power,
+    "__rpow__": _swapped(power),
+    "__neg__": negative,
+    "__getitem__": getitem,
+    "T": property(transpose),
+    "sum": sum,
+    "mean": mean,
+    "max": max,
+    "reshape": reshape,
+    "transpose": transpose,
+}
+for _name, _method in _METHODS.items():
+    setattr(Node, _name, _method)

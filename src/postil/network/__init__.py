@@ -1,0 +1,47 @@
+"""Layers: arrays to scores, each with its backward beside its forward."""
+
+from postil.network.activations import ACTIVATIONS, Activation, ParametricReLU
+from postil.network.composition import Chain, Concatenation, Residual
+from postil.network.dropout import Dropout
+from postil.network.initialisers import (
+    INITIALISERS,
+    Initialiser,
+    constant,
+    fan_in_as_printed,
+    fan_in_variance,
+    xavier,
+)
+from postil.network.layer import Layer, LayerPullback, ParameterGradients, Run
+from postil.network.linear import Linear
+from postil.network.lookup import LookupTable, LookupTables
+from postil.network.normalisation import LayerNorm
+from postil.network.pooling import MaxOverTime
+from postil.network.window import Window, WindowAverage, convolution
+
+__all__ = [
+    "Layer",
+    "LayerPullback",
+    "ParameterGradients",
+    "Run",
+    "Initialiser",
+    "INITIALISERS",
+    "constant",
+    "fan_in_as_printed",
+    "fan_in_variance",
+    "xavier",
+    "LookupTable",
+    "LookupTables",
+    "Linear",
+    "Window",
+    "WindowAverage",
+    "convolution",
+    "MaxOverTime",
+    "ACTIVATIONS",
+    "Activation",
+    "ParametricReLU",
+    "Dropout",
+    "LayerNorm",
+    "Chain",
+    "Concatenation",
+    "Residual",
+]

@@ -1,0 +1,118 @@
+"""Activations with their derivatives (A6, B6, E10). Each takes z and gives f(z) with its pullback.
+
+| name       | f(z)                 | f'(z)                                             |
+|------------|----------------------|---------------------------------------------------|
+| hardtanh   | clip(z, -1, 1)       | 1 on the closed interval [-1, 1], else 0 (A6)      |
+| sigmoid    | 1 / (1 + exp(-z))    | f (1 - f)                                         |
+| tanh       | tanh z               | 1 - f²                                            |
+| softsign   | z / (1 + abs z)      | 1 / (1 + abs z)²  (the printed sgn(z) is wrong)    |
+| relu       | max(0, z)            | 1 for z > 0, else 0                               |
+| leaky-relu | z or 0.01 z          | 1 for z > 0, else 0.01                            |
+| prelu      | z or a z, a learnt   | 1 for z > 0, else a; ∂f/∂a = z for z <= 0          |
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError
+from postil.graph import Parameter
+from postil.graph.kinks import listening, note_branches
+from postil.network.layer import Layer, LayerPullback, Run, checked_rows
+
+Activated: TypeAlias = tuple[Array, Callable[[Array], Array]]
+
+
+def hardtanh(Z: Array) -> Activated:
+    Y = np.clip(Z, -1, 1)
+    inside = Y == Z  # closed at both ends
+    if listening():
+        note_branches(np.sign(Y - Z))
+    return Y, lambda dY: dY * inside
+
+
+def sigmoid(Z: Array) -> Activated:
+    Y = 0.5 * (1 + np.tanh(0.5 * Z))  # the logistic function in a form that cannot overflow
+    return Y, lambda dY: dY * Y * (1 - Y)
+
+
+def tanh(Z: Array) -> Activated:
+    Y = np.tanh(Z)
+    return Y, lambda dY: dY * (1 - Y * Y)
+
+
+def softsign(Z: Array) -> Activated:
+    share = 1 / (1 + np.abs(Z))
+    return Z * share, lambda dY: dY * share * share
+
+
+def relu(Z: Array) -> Activated:
+    positive = Z > 0
+    note_branches(positive)
+    return Z * positive, lambda dY: dY * positive
+
+
+def leaky_relu(Z: Array, slope: float = 0.01) -> Activated:
+    positive = Z > 0
+    note_branches(positive)
+    slopes = np.where(positive, Z.dtype.type(1), Z.dtype.type(slope))
+    return Z * slopes, lambda dY: dY * slopes
+
+
+def parametric_relu(Z: Array, a: Array) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
+    """Z (N, D), a (D,) slopes of the negative side."""
+    positive = Z > 0
+    note_branches(positive)
+    slopes = np.where(positive, Z.dtype.type(1), a)
+
+    def pullback(dY: Array) -> tuple[Array, Array]:
+        return dY * slopes, (dY * Z * ~positive).sum(axis=0)
+
+    return Z * slopes, pullback
+
+
+ACTIVATIONS: dict[str, Callable[[Array], Activated]] = {
+    "hardtanh": hardtanh,
+    "sigmoid": sigmoid,
+    "tanh": tanh,
+    "softsign": softsign,
+    "relu": relu,
+    "leaky-relu": leaky_relu,
+}
+
+
+@final
+class Activation(Layer):
+    """One of ACTIVATIONS, by name, on every element."""
+
+    def __init__(self, function: str) -> None:
+        if function not in ACTIVATIONS:
+            raise ConfigurationError("activation", expected=f"one of {', '.join(ACTIVATIONS)}", got=repr(function))
+        self.function = function
+
+    @property
+    def name(self) -> str:
+        return self.function
+
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        Y, back = ACTIVATIONS[self.function](X)
+        return Y, lambda dY: (back(dY), {})
+
+
+@final
+class ParametricReLU(Layer):
+    """ReLU whose slope on the negative side is learnt, one per feature (E10)."""
+
+    def __init__(self, D: int, *, slope: float = 0.25, dtype: Any = np.float32) -> None:
+        self.slope = Parameter(np.full(D, slope, dtype), "slope", decays=False)
+
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        Y, back = parametric_relu(checked_rows(X, len(self.slope.value), self.name), self.slope.value)
+
+        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
+            dX, dslope = back(dY)
+            return dX, {self.slope: dslope}
+
+        return Y, pullback

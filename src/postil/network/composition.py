@@ -1,0 +1,96 @@
+"""Layers made of layers (A1, E7): one behind the other, side by side, around a shortcut."""
+
+from typing import final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, ShapeError
+from postil.network.layer import Layer, LayerPullback, ParameterGradients, Run, added
+
+
+@final
+class Chain(Layer):
+    """Layers one behind the other: f_L(… f_2(f_1(X)))."""
+
+    def __init__(self, *layers: Layer) -> None:
+        self.layers = list(layers)
+
+    @property
+    def name(self) -> str:
+        return " → ".join(layer.name for layer in self.layers)
+
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        backs = []
+        for layer in self.layers:
+            X, back = layer.forward(X, run)
+            run = Run(offsets=layer.offsets_after(run.offsets), rng=run.rng)
+            backs.append(back)
+
+        def pullback(dY: Array) -> tuple[Array | None, ParameterGradients]:
+            total: ParameterGradients = {}
+            dX: Array | None = dY
+            for back in reversed(backs):
+                if dX is None:
+                    raise ShapeError("a lookup table can only be the first of a chain", where=self.name)
+                dX, gradients = back(dX)  # (11) and (12)
+                total = added(total, gradients)
+            return dX, total
+
+        return X, pullback
+
+    def offsets_after(self, offsets: Array | None) -> Array | None:
+        for layer in self.layers:
+            offsets = layer.offsets_after(offsets)
+        return offsets
+
+
+@final
+class Concatenation(Layer):
+    """Layers on the same input, their outputs side by side: (N, H1 + H2 + …)."""
+
+    def __init__(self, *layers: Layer) -> None:
+        if not layers:
+            raise ConfigurationError("concatenation of layers", expected="at least one layer", got="none")
+        self.layers = list(layers)
+
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        outputs, backs = zip(*(layer.forward(X, run) for layer in self.layers), strict=True)  # 1
+        ends = np.cumsum([Y.shape[1] for Y in outputs])[:-1]
+
+        def pullback(dY: Array) -> tuple[Array | None, ParameterGradients]:
+            dX: Array | None = None
+            total: ParameterGradients = {}
+            for back, dpart in zip(backs, np.split(dY, ends, axis=1), strict=True):  # undoes 2
+                dX_part, gradients = back(dpart)  # undoes 1
+                total = added(total, gradients)
+                dX = dX_part if dX is None or dX_part is None else dX + dX_part
+            return dX, total
+
+        return np.concatenate(outputs, axis=1), pullback  # 2
+
+    def offsets_after(self, offsets: Array | None) -> Array | None:
+        return self.layers[0].offsets_after(offsets)
+
+
+@final
+class Residual(Layer):
+    """Y = X + f(X): a shortcut around a layer that keeps the width."""
+
+    def __init__(self, layer: Layer) -> None:
+        self.layer = layer
+
+    @property
+    def name(self) -> str:
+        return f"X + ({self.layer.name})"
+
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        Y, back = self.layer.forward(X, run)
+        if Y.shape != X.shape:
+            raise ShapeError("shortcut around a layer", expected=f"output {X.shape} like the input", got=Y.shape)
+
+        def pullback(dY: Array) -> tuple[Array | None, ParameterGradients]:
+            dX, gradients = back(dY)
+            return dY if dX is None else dY + dX, gradients
+
+        return X + Y, pullback

@@ -1,0 +1,58 @@
+"""Initialisers: functions of (rng, shape) that draw the first value of a parameter.
+
+The last axis of the shape is the fan-in, the number of inputs used for each output, as in W (H, D). For a lookup table
+the documents say that the fan-in is 1 (A10): pass ``fan_in=1`` with ``functools.partial``.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from postil.arrays import Array
+
+Shape: TypeAlias = tuple[int, ...]
+Initialiser: TypeAlias = Callable[[np.random.Generator, Shape], Array]
+
+
+def fan_in_as_printed(rng: np.random.Generator, shape: Shape, fan_in: int | None = None) -> Array:
+    """A10 to the letter: centred uniform with **variance** 1 / sqrt(fan-in).
+
+    A uniform variable on ±a has the variance a²/3. Other texts read the sentence as variance 1 / fan-in: that is
+    ``fan_in_variance``, whose values are smaller by the fourth root of the fan-in.
+    """
+    return _uniform_of_variance(rng, shape, 1 / np.sqrt(shape[-1] if fan_in is None else fan_in))
+
+
+def fan_in_variance(rng: np.random.Generator, shape: Shape, fan_in: int | None = None) -> Array:
+    """Centred uniform with variance 1 / fan-in: outputs keep the variance of the inputs."""
+    return _uniform_of_variance(rng, shape, 1 / (shape[-1] if fan_in is None else fan_in))
+
+
+def xavier(rng: np.random.Generator, shape: Shape) -> Array:
+    """B7: U[± sqrt(6 / (n_in + n_out))]."""
+    bound = np.sqrt(6 / (shape[-1] + shape[0]))
+    return rng.uniform(-bound, bound, shape)
+
+
+def constant(value: float) -> Initialiser:
+    """The same number everywhere; biases begin with ``constant(0)``."""
+    return lambda rng, shape: np.full(shape, float(value))
+
+
+zeros = constant(0.0)
+ones = constant(1.0)
+
+
+def _uniform_of_variance(rng: np.random.Generator, shape: Shape, variance: float) -> Array:
+    bound = np.sqrt(3 * variance)
+    return rng.uniform(-bound, bound, shape)
+
+
+INITIALISERS: dict[str, Initialiser] = {
+    "fan-in-as-printed": fan_in_as_printed,
+    "fan-in": fan_in_variance,
+    "xavier": xavier,
+    "zeros": zeros,
+    "ones": ones,
+}

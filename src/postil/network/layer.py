@@ -1,0 +1,124 @@
+"""The contract of every layer (A1): forward gives the output together with its pullback.
+
+A layer holds its parameters as attributes, declared in its ``__init__``. ``forward`` works on plain arrays, so that
+layers compose without a graph; calling a layer on a node, a ragged batch or an array makes one node, whatever happens
+inside. A forward pass changes nothing: the same layer can run in several threads and be used many times in one graph.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from postil.arrays import Array, Ragged, describe
+from postil.errors import DtypeError, ShapeError
+from postil.graph import Gradient, Node, Parameter, Result, sum_of_two
+
+ParameterGradients: TypeAlias = dict[Parameter, Gradient]
+# dY -> (dX, gradients of the parameters); dX is None where the input has no gradient (indices).
+LayerPullback: TypeAlias = Callable[[Array], tuple[Array | None, ParameterGradients]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What a forward pass carries besides the array.
+
+    ``offsets`` (B + 1,) cuts the rows into sentences. ``rng`` is there in training only: a layer that makes noise
+    (dropout) makes it when it finds an ``rng``, and does nothing without.
+    """
+
+    offsets: Array | None = None
+    rng: np.random.Generator | None = None
+
+
+class Layer(ABC):
+    """Something with parameters that maps an array to an array and knows its gradient."""
+
+    @abstractmethod
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        """Y and the function that carries dY back to dX and the parameters. Neither X nor dY is changed."""
+
+    def offsets_after(self, offsets: Array | None) -> Array | None:
+        """The offsets of the output: those of the input, unless the layer pools sentences."""
+        return offsets
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Every parameter once, by its path of attribute names: ``hidden.W``, ``layers.0.b``."""
+        found: dict[str, Parameter] = {}
+        for path, parameter in _walk(self, ""):
+            if all(parameter is not other for other in found.values()):
+                found[path] = parameter
+        return found
+
+    def __call__(self, x: Node | Ragged | Array, *, rng: np.random.Generator | None = None) -> Result:
+        """One node with the layer's output; its parents are ``x`` (where it is a node) and the parameters."""
+        X, offsets = (x.data, x.offsets) if isinstance(x, Ragged) else _value_and_offsets(x)
+        parameters = tuple(self.parameters().values())
+        _check_dtypes(self.name, X, parameters)
+        Y, back = self.forward(X, Run(offsets=offsets, rng=rng))
+
+        def pullback(dY: Array) -> list[Gradient | None]:
+            dX, gradients = back(dY)
+            of_parameters = [gradients.get(parameter) for parameter in parameters]
+            return [dX, *of_parameters] if isinstance(x, Node) else of_parameters
+
+        parents = (x, *parameters) if isinstance(x, Node) else parameters
+        return Result(Y, parents, pullback, self.name, offsets=self.offsets_after(offsets), is_layer=True)
+
+
+def added(a: ParameterGradients, b: ParameterGradients) -> ParameterGradients:
+    """Gradients of two uses of (partly) the same parameters, added up."""
+    total = dict(a)
+    for parameter, gradient in b.items():
+        total[parameter] = sum_of_two(total[parameter], gradient) if parameter in total else gradient
+    return total
+
+
+def needed_offsets(run: Run, where: str) -> Array:
+    """The offsets of a layer that must know where sentences begin and end."""
+    if run.offsets is None:
+        raise ShapeError(
+            "the rows are not cut into sentences", expected="a ragged batch", got="no offsets", where=where
+        )
+    return run.offsets
+
+
+def checked_rows(X: Array, width: int, where: str) -> Array:
+    """X itself if it is (N, width)."""
+    if X.ndim != 2 or X.shape[1] != width:
+        raise ShapeError("input of a layer", expected=f"(N, {width})", got=X.shape, where=where)
+    return X
+
+
+def _walk(thing: Any, path: str) -> Iterator[tuple[str, Parameter]]:
+    if isinstance(thing, Parameter):
+        yield path, thing
+    elif isinstance(thing, Layer):
+        for name, value in vars(thing).items():
+            yield from _walk(value, f"{path}.{name}".lstrip("."))
+    elif isinstance(thing, list | tuple):
+        for i, value in enumerate(thing):
+            yield from _walk(value, f"{path}.{i}")
+
+
+def _value_and_offsets(x: Node | Array) -> tuple[Array, Array | None]:
+    return (x.value, x.offsets) if isinstance(x, Node) else (np.asarray(x), None)
+
+
+def _check_dtypes(name: str, X: Array, parameters: tuple[Parameter, ...]) -> None:
+    dtypes = {parameter.dtype for parameter in parameters}
+    if X.dtype.kind not in "iu":
+        dtypes.add(X.dtype)
+    if len(dtypes) > 1:
+        raise DtypeError(
+            "float types of input and parameters differ",
+            expected=", ".join(f"{p.name} {p.dtype}" for p in parameters),
+            got=describe(X),
+            where=name,
+        )

@@ -1,0 +1,45 @@
+"""The linear layer (A3; equations (13) to (15))."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.graph import Parameter
+from postil.network.initialisers import Initialiser, xavier, zeros
+from postil.network.layer import Layer, LayerPullback, Run, checked_rows
+
+
+def linear(X: Array, W: Array, b: Array) -> tuple[Array, Callable[[Array], tuple[Array, Array, Array]]]:
+    """Y = X Wᵀ + b, for every row.  X (N, D), W (H, D), b (H,) -> Y (N, H)."""
+    Y = X @ W.T  # 1
+    Y += b  # 2
+
+    def pullback(dY: Array) -> tuple[Array, Array, Array]:
+        db = dY.sum(axis=0)  # undoes 2: (14)
+        dW = dY.T @ X  # undoes 1: (14)
+        dX = dY @ W  # undoes 1: (15)
+        return dX, dW, db
+
+    return Y, pullback
+
+
+@final
+class Linear(Layer):
+    """Rows of D features to rows of H features."""
+
+    def __init__(
+        self, D: int, H: int, *, rng: np.random.Generator, initialise: Initialiser = xavier, dtype: Any = np.float32
+    ) -> None:
+        self.W = Parameter(initialise(rng, (H, D)).astype(dtype), "W", fan_in=D)
+        self.b = Parameter(zeros(rng, (H,)).astype(dtype), "b", fan_in=D, decays=False)
+
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        Y, back = linear(checked_rows(X, self.W.shape[1], self.name), self.W.value, self.b.value)
+
+        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
+            dX, dW, db = back(dY)
+            return dX, {self.W: dW, self.b: db}
+
+        return Y, pullback

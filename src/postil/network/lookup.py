@@ -1,0 +1,90 @@
+"""Lookup tables over words and over any other discrete feature (A2): caps, suffixes, positions, dictionaries."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from postil.arrays import Array, checked_indices
+from postil.errors import ConfigurationError, ShapeError
+from postil.graph import Parameter, RowGradient
+from postil.network.initialisers import Initialiser, fan_in_variance
+from postil.network.layer import Layer, LayerPullback, Run
+
+
+def lookup(W: Array, ids: Array) -> tuple[Array, Callable[[Array], RowGradient]]:
+    """Row ids[t] of the table for every token t.  W (V, D), ids (N,) -> Y (N, D).
+
+    The gradient of row i is the sum of the output gradients at the tokens t with ids[t] = i; rows that do not occur
+    have none, and cost nothing.
+    """
+    Y = W[ids]
+
+    def pullback(dY: Array) -> RowGradient:
+        return RowGradient.from_occurrences(ids, dY, W.shape)
+
+    return Y, pullback
+
+
+def _table(V: int, D: int, name: str, initialise: Initialiser, rng: np.random.Generator, dtype: Any) -> Parameter:
+    # Tables are left out of L2 unless asked for (B5): decaying a million rows a step would undo the sparse update.
+    return Parameter(initialise(rng, (V, D)).astype(dtype), name, fan_in=1, decays=False)
+
+
+@final
+class LookupTable(Layer):
+    """ids (N,) to rows (N, D) of one table."""
+
+    def __init__(
+        self,
+        V: int,
+        D: int,
+        *,
+        rng: np.random.Generator,
+        initialise: Initialiser = fan_in_variance,
+        dtype: Any = np.float32,
+    ) -> None:
+        self.table = _table(V, D, "table", initialise, rng, dtype)
+
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        ids = checked_indices(X, len(self.table.value), where=self.name)
+        if ids.ndim != 1:
+            raise ShapeError("indices of a lookup table", expected="(N,)", got=ids.shape, where=self.name)
+        Y, back = lookup(self.table.value, ids)
+        return Y, lambda dY: (None, {self.table: back(dY)})
+
+
+@final
+class LookupTables(Layer):
+    """ids (N, F), one column per feature, to the rows of F tables side by side, (N, D1 + … + DF)."""
+
+    def __init__(
+        self,
+        sizes: Sequence[tuple[int, int]],
+        *,
+        rng: np.random.Generator,
+        initialise: Initialiser = fan_in_variance,
+        dtype: Any = np.float32,
+    ) -> None:
+        if not sizes:
+            raise ConfigurationError("lookup tables", expected="at least one (V, D)", got="none")
+        self.tables = [_table(V, D, f"table {i}", initialise, rng, dtype) for i, (V, D) in enumerate(sizes)]
+
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        if X.ndim != 2 or X.shape[1] != len(self.tables):
+            raise ShapeError(
+                "indices of lookup tables", expected=f"(N, {len(self.tables)})", got=X.shape, where=self.name
+            )
+        parts, backs = [], []
+        for column, table in zip(X.T, self.tables, strict=True):
+            ids = checked_indices(column, len(table.value), where=f"{self.name}, {table.name}")
+            Y, back = lookup(table.value, ids)  # 1
+            parts.append(Y)
+            backs.append(back)
+        ends = np.cumsum([Y.shape[1] for Y in parts])[:-1]
+
+        def pullback(dY: Array) -> tuple[None, dict[Parameter, Any]]:
+            dparts = np.split(dY, ends, axis=1)  # undoes 2
+            return None, {t: back(d) for t, back, d in zip(self.tables, backs, dparts, strict=True)}  # undoes 1
+
+        return np.concatenate(parts, axis=1), pullback  # 2

@@ -1,0 +1,48 @@
+"""Layer normalisation: every row is centred and scaled to variance 1, then stretched and shifted by learnt vectors."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.graph import Parameter
+from postil.network.initialisers import ones, zeros
+from postil.network.layer import Layer, LayerPullback, Run, checked_rows
+
+EPSILON = 1e-5  # inside the root, against rows without variance
+
+
+def layer_norm(X: Array, gain: Array, bias: Array) -> tuple[Array, Callable[[Array], tuple[Array, Array, Array]]]:
+    """Y = gain ∘ (X - mean) / sqrt(variance + ε) + bias, mean and variance per row.  X (N, D), gain, bias (D,)."""
+    centred = X - X.mean(axis=1, keepdims=True)  # 1
+    deviation = np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + X.dtype.type(EPSILON))
+    Z = centred / deviation  # 2
+    Y = Z * gain + bias  # 3
+
+    def pullback(dY: Array) -> tuple[Array, Array, Array]:
+        dgain, dbias, dZ = (dY * Z).sum(axis=0), dY.sum(axis=0), dY * gain  # undoes 3
+        # Undoes 2 and 1: Z has mean 0 and square mean 1, so what dZ has along 1 and along Z does not get through.
+        along_Z = (dZ * Z).mean(axis=1, keepdims=True)
+        dX = (dZ - dZ.mean(axis=1, keepdims=True) - Z * along_Z) / deviation
+        return dX, dgain, dbias
+
+    return Y, pullback
+
+
+@final
+class LayerNorm(Layer):
+    """(N, D) to (N, D)."""
+
+    def __init__(self, D: int, *, rng: np.random.Generator, dtype: Any = np.float32) -> None:
+        self.gain = Parameter(ones(rng, (D,)).astype(dtype), "gain", decays=False)
+        self.bias = Parameter(zeros(rng, (D,)).astype(dtype), "bias", decays=False)
+
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        Y, back = layer_norm(checked_rows(X, len(self.gain.value), self.name), self.gain.value, self.bias.value)
+
+        def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
+            dX, dgain, dbias = back(dY)
+            return dX, {self.gain: dgain, self.bias: dbias}
+
+        return Y, pullback

@@ -1,0 +1,47 @@
+"""Max over time (A5): one vector per sentence, whatever its length."""
+
+from collections.abc import Callable
+from typing import final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ShapeError
+from postil.graph.kinks import note_branches
+from postil.network.layer import Layer, LayerPullback, Run, needed_offsets
+
+
+def max_over_time(X: Array, offsets: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """The largest value of each feature in each sentence.  X (N, D) -> Y (B, D).
+
+    The gradient goes to the position of the maximum only, to the first one among equals.
+    """
+    N, lengths = len(X), np.diff(offsets)
+    if (lengths == 0).any():
+        where = f"sentence {int(np.argmin(lengths != 0))} of the batch"
+        raise ShapeError("max over time", expected="at least one word", got="an empty sentence", where=where)
+    starts = offsets[:-1]
+    Y = np.maximum.reduceat(X, starts) if len(starts) else X[:0]  # 1
+    is_maximum = np.repeat(Y, lengths, axis=0) == X
+    rows = np.where(is_maximum, np.arange(N)[:, None], N)
+    winners = np.minimum.reduceat(rows, starts) if len(starts) else rows[:0]  # (B, D) first maximum of each feature
+    note_branches(winners)
+
+    def pullback(dY: Array) -> Array:
+        dX = np.zeros_like(X)
+        np.put_along_axis(dX, winners, dY, axis=0)  # undoes 1; no two sentences share a row
+        return dX
+
+    return Y, pullback
+
+
+@final
+class MaxOverTime(Layer):
+    """(N, D) cut into B sentences, to (B, D)."""
+
+    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        Y, back = max_over_time(X, needed_offsets(run, self.name))
+        return Y, lambda dY: (back(dY), {})
+
+    def offsets_after(self, offsets: Array | None) -> None:
+        return None

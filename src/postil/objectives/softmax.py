@@ -1,0 +1,45 @@
+"""Softmax and its cross-entropy, word by word (A7, D2, E3)."""
+
+import numpy as np
+
+from postil.arrays import Array, checked_finite, checked_indices
+from postil.errors import ShapeError
+from postil.graph import Node, Result
+
+
+def softmax(scores: Array) -> Array:
+    """exp(s_i) / Σ_j exp(s_j) for every row; the largest score is taken off first, so nothing overflows.  (N, L)."""
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def log_softmax(scores: Array) -> Array:
+    """log softmax(scores), exact also where the probability underflows.  (N, L)."""
+    lowered = scores - scores.max(axis=1, keepdims=True)
+    return np.asarray(lowered - np.log(np.exp(lowered).sum(axis=1, keepdims=True)))
+
+
+def cross_entropy_and_gradient(scores: Array, gold: Array) -> tuple[float, Array]:
+    """Mean of -log p(gold) over the words and its gradient (ŷ - y) / N.  scores (N, L), gold (N,)."""
+    N = len(scores)
+    if N == 0:
+        return 0.0, np.zeros_like(scores)
+    words = np.arange(N)
+    log_p = log_softmax(scores)
+    dscores = np.exp(log_p)  # ŷ
+    dscores[words, gold] -= 1  # ŷ - y
+    dscores /= N
+    return float(-log_p[words, gold].mean(dtype=np.float64)), dscores
+
+
+def softmax_cross_entropy(scores: Node, gold: Array) -> Result:
+    """The word-level log-likelihood, negated: a node with the mean over the words.  scores (N, L), gold (N,) labels."""
+    S = scores.value
+    if S.ndim != 2 or S.shape[1] == 0:
+        raise ShapeError("scores", expected="(N, L) with at least one label", got=S.shape, where="cross-entropy")
+    checked_finite(S, where="scores of the cross-entropy")
+    labels = checked_indices(gold, S.shape[1], where="gold labels")
+    if labels.shape != S.shape[:1]:
+        raise ShapeError("gold labels", expected=S.shape[:1], got=labels.shape, where="cross-entropy")
+    loss, dscores = cross_entropy_and_gradient(S, labels)
+    return Result(np.asarray(loss, S.dtype), (scores,), lambda dY: [dY * dscores], "cross-entropy")

@@ -1,0 +1,82 @@
+"""Averaged parameters (averaged SGD): the mean of all values a parameter had, exact also for sparse rows."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.graph import Gradients, Node
+from postil.training.optimisers import Optimiser, Part, State, part_and_values
+
+
+@final
+class Averaged:
+    """An optimiser around which the mean of θ_1 … θ_T, the values after each step, is kept.
+
+    A row that a step does not touch keeps its value, so its share of the sum is settled only when it is touched next:
+    before the change, ``total += (steps it stood still) · θ``. A step costs what the touched rows cost.
+    """
+
+    def __init__(self, optimiser: Optimiser) -> None:
+        self.optimiser = optimiser
+        self.steps = 0
+        self._names: dict[Node, str] = {parameter: name for name, parameter in optimiser.parameters.items()}
+        self._total = {name: np.zeros(p.shape, np.float64) for name, p in optimiser.parameters.items()}
+        # Up to which step the total of a row is settled; a parameter without rows is one row.
+        self._settled = {name: np.zeros(p.shape[:1], np.int64) for name, p in optimiser.parameters.items()}
+
+    def step(self, gradients: Gradients, rate: float) -> None:
+        for node, gradient in gradients.items():
+            if node in self._names:
+                self._settle(self._names[node], node, part_and_values(gradient)[0])
+        self.optimiser.step(gradients, rate)
+        self.steps += 1
+
+    def mean(self, name: str) -> Array:
+        """The mean of parameter ``name`` over all steps so far, in the parameter's own float type."""
+        parameter = self.optimiser.parameters[name]
+        if self.steps == 0:
+            return parameter.value.copy()
+        still = self._still(name, parameter, ...)
+        total = self._total[name] + still * parameter.value
+        return np.asarray(total / self.steps).astype(parameter.dtype)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Inside the block the parameters have their mean values; afterwards their own again."""
+        own = {name: parameter.value for name, parameter in self.optimiser.parameters.items()}
+        for name, parameter in self.optimiser.parameters.items():
+            parameter.value = self.mean(name)
+        try:
+            yield
+        finally:
+            for name, parameter in self.optimiser.parameters.items():
+                parameter.value = own[name]
+
+    def state(self) -> State:
+        return {
+            "steps": np.array(self.steps),
+            **{f"total/{name}": array.copy() for name, array in self._total.items()},
+            **{f"settled/{name}": array.copy() for name, array in self._settled.items()},
+            **{f"optimiser/{key}": array for key, array in self.optimiser.state().items()},
+        }
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        self.optimiser.restore(
+            {k.removeprefix("optimiser/"): v for k, v in state.items() if k.startswith("optimiser/")}
+        )
+        self.steps = int(state["steps"])
+        self._total = {name: np.array(state[f"total/{name}"]) for name in self._total}
+        self._settled = {name: np.array(state[f"settled/{name}"]) for name in self._settled}
+
+    def _settle(self, name: str, parameter: Node, part: Part) -> None:
+        """Bring the total of a part up to the present step."""
+        self._total[name][part] += self._still(name, parameter, part) * parameter.value[part]
+        self._settled[name][part] = self.steps
+
+    def _still(self, name: str, parameter: Node, part: Part) -> Array:
+        """For how many steps the rows of a part have kept their present value, shaped to multiply it."""
+        still: Array = self.steps - self._settled[name][part]
+        return still.reshape(still.shape + (1,) * (parameter.ndim - still.ndim))

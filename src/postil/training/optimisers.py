@@ -1,0 +1,141 @@
+"""Optimisers: one small class each. A step on sparse gradients costs what the touched rows cost, never the table.
+
+An optimiser is made with the named parameters it may change. ``step(gradients, rate)`` changes their values in place;
+``state()`` gives everything it remembers as plain arrays and ``restore`` takes it back exactly.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from types import EllipsisType
+from typing import TypeAlias, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, ShapeError
+from postil.graph import Gradients, Node, Parameter, RowGradient
+
+State: TypeAlias = dict[str, Array]
+# What a gradient touches of an array: all of it (the index ...), or some rows.
+Part: TypeAlias = EllipsisType | Array
+
+
+def part_and_values(gradient: Array | RowGradient) -> tuple[Part, Array]:
+    """Where the gradient acts, and its values there."""
+    if isinstance(gradient, RowGradient):
+        return gradient.rows, gradient.values
+    return ..., gradient
+
+
+class Optimiser(ABC):
+    """Base of all: finds the parameters' names and keeps named arrays of memory beside them."""
+
+    def __init__(self, parameters: Mapping[str, Parameter]) -> None:
+        self.parameters = dict(parameters)
+        self._names: dict[Node, str] = {parameter: name for name, parameter in parameters.items()}
+        self._memory: State = {}
+
+    @abstractmethod
+    def _change(self, name: str, parameter: Parameter, part: Part, g: Array) -> Array:
+        """By how much ``parameter.value[part]`` is to fall at rate 1; may update the memory. ``g`` is not changed."""
+
+    def step(self, gradients: Gradients, rate: float) -> None:
+        """θ[part] -= rate · change, for every parameter that has a gradient. Others stay as they are."""
+        for node, gradient in gradients.items():
+            name = self._names.get(node)
+            if name is None:
+                continue  # an input, or a parameter that is kept fixed
+            parameter = self.parameters[name]
+            part, g = part_and_values(gradient)
+            change = self._change(name, parameter, part, g)
+            parameter.value[part] -= parameter.dtype.type(rate) * change
+
+    def state(self) -> State:
+        """Copies of all memory, by ``kind/parameter`` name."""
+        return {key: array.copy() for key, array in self._memory.items()}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Go on exactly where ``state()`` was taken."""
+        expected, got = sorted(self._memory), sorted(state)
+        if expected != got:
+            raise ConfigurationError("state of an optimiser", expected=", ".join(expected), got=", ".join(got))
+        for key, array in state.items():
+            if array.shape != self._memory[key].shape:
+                raise ShapeError(f"state {key} of an optimiser", expected=self._memory[key].shape, got=array.shape)
+        self._memory = {key: np.array(state[key]) for key in expected}
+
+    def _remember(self, kind: str, shape_of: Callable[[Parameter], tuple[int, ...]], dtype: type | None = None) -> None:
+        """One array of zeros per parameter. The system hands out zero pages lazily: untouched rows take no memory."""
+        for name, parameter in self.parameters.items():
+            self._memory[f"{kind}/{name}"] = np.zeros(shape_of(parameter), dtype or parameter.dtype)
+
+
+@final
+class SGD(Optimiser):
+    """Stochastic gradient descent (C1), with the rate divided by the fan-in (A11), its root (B8), or by nothing."""
+
+    DIVISORS: dict[str, Callable[[int], float]] = {
+        "nothing": lambda fan_in: 1.0,
+        "fan-in": lambda fan_in: float(fan_in),
+        "root-fan-in": lambda fan_in: float(np.sqrt(fan_in)),
+    }
+
+    def __init__(self, parameters: Mapping[str, Parameter], *, divide_by: str = "nothing") -> None:
+        super().__init__(parameters)
+        if divide_by not in self.DIVISORS:
+            raise ConfigurationError("divide_by", expected=" or ".join(self.DIVISORS), got=repr(divide_by))
+        self._divisor = self.DIVISORS[divide_by]
+
+    def _change(self, name: str, parameter: Parameter, part: Part, g: Array) -> Array:
+        divisor = self._divisor(parameter.fan_in)
+        return g if divisor == 1 else g / parameter.dtype.type(divisor)
+
+
+@final
+class AdaGrad(Optimiser):
+    """B9: every entry has its own rate, which falls with its past gradients. The 1e-8 stands inside the root."""
+
+    EPSILON = 1e-8
+
+    def __init__(self, parameters: Mapping[str, Parameter]) -> None:
+        super().__init__(parameters)
+        self._remember("squares", lambda p: p.shape)
+
+    def _change(self, name: str, parameter: Parameter, part: Part, g: Array) -> Array:
+        squares = self._memory[f"squares/{name}"]
+        squares[part] += g * g
+        return np.asarray(g / np.sqrt(squares[part] + g.dtype.type(self.EPSILON)))
+
+
+@final
+class Adam(Optimiser):
+    """Adam with lazy rows: a row lives in its own time, which stands still while the row is not touched.
+
+    Moments of untouched rows do not decay, and the correction of the bias counts the touches of the row. A parameter
+    with dense gradients is touched at every step, and this is then the usual Adam.
+    """
+
+    def __init__(
+        self, parameters: Mapping[str, Parameter], *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
+    ) -> None:
+        super().__init__(parameters)
+        for name, beta in (("beta1", beta1), ("beta2", beta2)):
+            if not 0 <= beta < 1:
+                raise ConfigurationError(name, expected="at least 0 and below 1", got=beta)
+        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
+        self._remember("mean", lambda p: p.shape)
+        self._remember("square", lambda p: p.shape)
+        self._remember("touches", lambda p: p.shape[:1] + (1,) * (len(p.shape) - 1), np.int64)
+
+    def _change(self, name: str, parameter: Parameter, part: Part, g: Array) -> Array:
+        mean, square, touches = (self._memory[f"{kind}/{name}"] for kind in ("mean", "square", "touches"))
+        touches[part] += 1
+        mean[part] = self.beta1 * mean[part] + (1 - self.beta1) * g
+        square[part] = self.beta2 * square[part] + (1 - self.beta2) * (g * g)
+        t = touches[part]
+        m = mean[part] / (1 - self.beta1**t).astype(g.dtype)
+        v = square[part] / (1 - self.beta2**t).astype(g.dtype)
+        return np.asarray(m / (np.sqrt(v) + g.dtype.type(self.epsilon)))
+
+
+OPTIMISERS: dict[str, Callable[..., Optimiser]] = {"sgd": SGD, "adagrad": AdaGrad, "adam": Adam}

@@ -1,0 +1,112 @@
+"""What must be true of every file, however broken: a clear error, or everything that stands in it is read.
+
+The references here look at the bytes in the most obvious way, whole file at a time, and share no code with the readers.
+"""
+
+import gzip
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from postil.errors import PostilError
+from postil.text.document import Sentence
+from postil.text.formats import Reading, read, write
+
+
+def outcome(path: Path, format: str | None, check: Any) -> str:
+    """"right", "refused" or "recognised as …"; an AssertionError says what went wrong with the file."""
+    try:
+        with read(path, format, misaligned="snap", overlaps="longest") as reading:
+            sentences = list(reading)
+    except PostilError as error:
+        message = str(error)
+        assert message and "\n" not in message and error.where is not None, message
+        assert str(path) in str(error.where), message
+        return "refused"
+    if format is None and reading.format != _FORMATS[check]:
+        return f"recognised as {reading.format}"
+    check(_text(path), sentences, reading)
+    return "right"
+
+
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    return re.sub("\r\n?", "\n", data.decode(encoding))
+
+
+def _blocks(text: str) -> list[list[str]]:
+    """Lines between blank ones."""
+    blocks: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if line.strip(" \t"):
+            blocks[-1].append(line)
+        elif blocks[-1]:
+            blocks.append([])
+    return [block for block in blocks if block]
+
+
+def _written(sentences: list[Sentence], format: str, **options: Any) -> str:
+    stream = io.BytesIO()
+    write(sentences, stream, format, **options)
+    return stream.getvalue().decode()
+
+
+def check_conll(text: str, sentences: list[Sentence], reading: Reading) -> None:
+    """Every line is a row, a comment or a mark, in its order; every block with rows is a sentence."""
+    lines = [line for block in _blocks(text) for line in block]
+    dropped = sum(reading.report.dropped.values())
+    assert len(lines) == reading.report.tokens + reading.report.notes["comments"] + reading.report.documents + (
+        reading.report.dropped["documents without a sentence"]
+    )
+    for sentence in sentences:
+        first = text.split("\n")[sentence.line - 1]
+        assert first.startswith(sentence.tokens[0]), (first, sentence)
+    if dropped or reading.report.notes["comments"] or reading.report.documents:
+        return
+    blocks = [[re.sub(r" *\t *([^\t]*?) *$", r"\t\1", line) for line in block] for block in _blocks(text)]
+    again = [
+        [re.sub(r" *\t *([^\t]*?) *$", r"\t\1", line) for line in block] for block in _blocks(_written(sentences, "conll"))
+    ]
+    if "\t" in lines[0]:
+        assert again == blocks
+    else:
+        assert again == [["\t".join(line.replace("\t", " ").split(" ")) for line in block] for block in blocks]
+
+
+def check_conllu(text: str, sentences: list[Sentence], reading: Reading) -> None:
+    """All lines come back; words are numbered lines."""
+    lines = [line for block in _blocks(text) for line in block]
+    again = [line for block in _blocks(_written(sentences, "conllu")) for line in block]
+    kept = len(lines) - reading.report.dropped["comments after the last sentence"]
+    assert again == lines[:kept]
+    assert reading.report.tokens == sum(re.match(r"[0-9]+\t", line) is not None for line in lines)
+
+
+def check_jsonl(text: str, sentences: list[Sentence], reading: Reading) -> None:
+    """Every record comes back with its text and its spans, or what happened to them is counted."""
+    records = [json.loads(line) for line in text.split("\n") if line.strip(" \t")]
+    rejected = [record for record in records if record.get("answer") in ("reject", "ignore")]
+    again = [json.loads(line) for line in _written(sentences, "jsonl").split("\n") if line]
+    report = reading.report
+    empty = report.dropped["records without tokens"]
+    assert len(again) + len(rejected) + empty == len(records)
+    if rejected or empty:
+        return
+    lost = report.dropped["spans that do not fit token boundaries"] + report.dropped["overlapping spans"]
+    assert [record.get("text") for record in again] == [record.get("text") for record in records]
+    spans = [len(record.get("spans") or ()) for record in records]
+    if all("labels" not in record for record in [*records, *again]):
+        assert sum(len(record.get("spans", ())) for record in again) == sum(spans) - lost
+    if not lost and not report.changed and all("labels" not in record for record in [*records, *again]):
+        key = lambda span: (span["start"], span["end"], span["label"])  # noqa: E731
+        assert [sorted(map(key, record.get("spans") or ())) for record in again] == [
+            sorted(map(key, record.get("spans") or ())) for record in records
+        ]
+
+
+_FORMATS = {check_conll: "conll", check_conllu: "conllu", check_jsonl: "jsonl"}
+CHECKS = {"conll": check_conll, "conllu": check_conllu, "jsonl": check_jsonl}
