@@ -10,11 +10,10 @@ from typing import Any, get_args, get_type_hints
 
 from postil.errors import ConfigurationError
 from postil.network import ACTIVATIONS, INITIALISERS
-from postil.training import OPTIMISERS
 
 ENCODERS = ("none", "average", "window", "sentence", "convolutions")
 OBJECTIVES = ("softmax", "crf")
-OPTIMISER_NAMES = (*OPTIMISERS, "sgd-fan-in", "sgd-root-fan-in")
+OPTIMISERS = ("adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +78,7 @@ class TaggerConfig:
         _one_of("objective", self.objective, OBJECTIVES)
         _one_of("activation", self.activation, ACTIVATIONS)
         _one_of("initialiser", self.initialiser, INITIALISERS)
-        _one_of("optimiser", self.optimiser, OPTIMISER_NAMES)
+        _one_of("optimiser", self.optimiser, OPTIMISERS)
         _one_of("offsets", self.offsets, (1, 3))
         for name in ("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "column_dim", "gazetteer_dim"):
             _at_least(name, getattr(self, name), 0)
@@ -147,15 +146,13 @@ def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
 
 def adapted(config: TaggerConfig, sentences: int, tokens: int) -> TaggerConfig:
     """The config with its open fields settled for so much training data."""
-    small = tokens < 60_000
-    settled = {
+    settled: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
         "batch_sentences": max(4, min(32, sentences // 150)),
         "epochs": int(max(10, min(40, 2_500_000 / max(tokens, 1)))),
         "patience": None,
         "rate": 0.001 if config.optimiser == "adam" else 0.05,
     }
-    del small
     return replace(config, **{name: value for name, value in settled.items() if getattr(config, name) is None})
 
 

@@ -1,6 +1,6 @@
 """The network of a tagger, composed from its config: word features, encoder, output maps, objective."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -50,12 +50,14 @@ class TaggerNetwork:
         form_sizes: list[tuple[int, int]],
         extra_sizes: list[tuple[int, int]],
         vectors: Array | None,
+        word_counts: Array,
         mask: TransitionMask,
         rng: np.random.Generator,
         dtype: Any = np.float32,
     ) -> None:
         self.config, self.mask = config, mask
         self.vectors = vectors  # (V, D) fixed: not learnt
+        self.word_counts = word_counts  # (V,) how often each word id occurs in training
         self.form_tables = LookupTables(form_sizes, rng=rng, dtype=dtype) if form_sizes else None
         self.extra_tables = LookupTables(extra_sizes, rng=rng, dtype=dtype) if extra_sizes else None
         vector_dim = 0 if vectors is None else vectors.shape[1]
@@ -105,7 +107,7 @@ class TaggerNetwork:
 
     def loss(self, example: Example, *, rng: np.random.Generator) -> Node:
         """The objective's mean over words (softmax) or sentences (CRF), and the regulariser outside the mean."""
-        scores = self.scores(example.inputs, rng)
+        scores = self.scores(self._with_unknown_words(example.inputs, rng), rng)
         if self.crf is not None:
             loss: Node = self.crf.loss(scores, example.gold)
         else:
@@ -113,6 +115,17 @@ class TaggerNetwork:
         if self.config.l2:
             loss = loss + l2(self.parameters().values(), self.config.l2)
         return loss
+
+    def _with_unknown_words(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+        """Some words are replaced by the unknown word, rare ones more often, so that it has something to learn from."""
+        strength = self.config.word_dropout
+        if not (strength and self.config.word_dim):
+            return inputs
+        words = inputs.forms[:, 0]
+        dropped = rng.random(len(words)) < strength / (strength + self.word_counts[words])
+        forms = inputs.forms.copy()
+        forms[dropped, 0] = 0
+        return replace(inputs, forms=forms)
 
     def lattice(self, inputs: Inputs, *, allowed: Array | None = None, bias: Array | None = None) -> Lattice:
         """All label sequences of the batch: marginals, best paths and spans are read from it."""
