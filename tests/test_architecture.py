@@ -67,6 +67,10 @@ def test_an_import_against_the_stream_is_found():
 
 PUBLIC = {
     "postil": ["__version__", "errors", "arrays", "graph", "gradcheck", "network", "objectives", "training"],
+    "postil.features": [
+        *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape", "prefixes", "suffixes"],
+        *["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values", "WordVectors"],
+    ],
     "postil.gradcheck": ["TOLERANCE", "Disagreement", "Entry", "Report", "check", "examine"],
     "postil.graph": [
         *["Node", "Input", "Parameter", "Result", "Pullback", "Gradient", "Gradients", "RowGradient"],
