@@ -117,7 +117,7 @@ def test_hashes_in_files_of_spaces() -> None:
     assert [(s.comments, s.tokens) for s in found] == [(["# one two three"], ["a"]), ([], ["#", "b"])]
     assert failure("a X\n\n# newdoc\nb X\n") == (
         "stream, line 3: '# newdoc' could be a comment or a token '#'; "
-        "expected comment='#' if it is a comment, comment=None if it is a token"
+        "expected the option comment: '#' if it is a comment, none if it is a token"
     )
     assert sentences("a X\n\n# newdoc\nb X\n", comment="#")[1].comments == ["# newdoc"]
     assert sentences("a X\n\n# newdoc\nb X\n", comment=None)[1].labels == ["newdoc", "X"]
@@ -143,7 +143,7 @@ def test_empty_tokens_are_kept_and_counted() -> None:
         ("# only\n", "stream: no sentence; expected sentences as CoNLL columns, got only comments, "
          "comments after the last sentence"),
         ("Oslo\nis\n", "stream, line 1: only one column; expected a token and a label with a tab or spaces between them "
-         "(label=None reads tokens without labels), got 'Oslo'"),
+         "(tokens without labels: label=None, --label-column none), got 'Oslo'"),
         ("a\tX\nb\n", "stream, line 2: the label is missing; expected 2 columns as on line 1, got 1: 'b'"),
         ("a\tN\tX\n\nb\tN\n", "stream, line 3: the label is missing; expected 3 columns as on line 1, got 2: 'b\\tN'"),
         ("a\tX\nb\t\n", "stream, line 2: the label is empty; expected a label, got 'b\\t'"),

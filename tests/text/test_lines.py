@@ -65,8 +65,8 @@ def failure(data: bytes, **options: str) -> str:
 
 def test_invalid_utf8_is_named_by_line_and_byte() -> None:
     assert failure(b"caf\xc3\xa9\r\nGr\xfc\xdfe\n") == (
-        "stream, line 2: invalid UTF-8 at byte 9; expected UTF-8 text (or the right encoding: Western text is often "
-        "latin-1 or cp1252), got byte 0xfc"
+        "stream, line 2: invalid UTF-8 at byte 9; expected UTF-8, or the right encoding (--encoding latin-1 or cp1252 for "
+        "older Western text), got byte 0xfc"
     )
 
 
@@ -94,10 +94,9 @@ def test_nul_byte() -> None:
 
 @pytest.mark.parametrize("end", [b"", b"\nnext"])
 def test_a_line_of_ten_megabytes(end: bytes) -> None:
-    assert re.fullmatch(
-        r"stream, line 2: line too long; expected at most 8,000,000 characters, "
-        r"got at least [0-9,]+, beginning with 'x{29}…'",
-        failure(b"a\n" + b"x" * 10_000_000 + end),
+    assert failure(b"a\n" + b"x" * 10_000_000 + end) == (
+        "stream, line 2: line too long; expected at most 8,000,000 characters, "
+        f"got more, beginning with '{'x' * 29}…'"
     )
 
 

@@ -144,8 +144,8 @@ def test_all_spans_that_do_not_fit_are_listed_before_the_error() -> None:
     with pytest.raises(SpanError) as caught:
         list(reading)
     assert str(caught.value) == (
-        "stream: 2 spans do not fit; expected spans on token boundaries that do not overlap (or other values for "
-        "misaligned and overlaps), got LOC 4:7 'Par' does not fit the tokens 'Paris' on line 1 and others"
+        "stream: 2 spans do not fit; expected spans on token boundaries that do not overlap (or --misaligned snap, "
+        "--overlaps longest), got LOC 4:7 'Par' does not fit the tokens 'Paris' on line 1 and others"
     )
     assert caught.value.problems == reading.report.problems
     assert [str(problem) for problem in reading.report.problems] == [

@@ -189,7 +189,7 @@ class _ConllReader:
             return True
         raise DataError(
             f"{shortened(line)} could be a comment or a token '#'",
-            expected="comment='#' if it is a comment, comment=None if it is a token",
+            expected="the option comment: '#' if it is a comment, none if it is a token",
             where=self.lines.where(number),
         )
 
@@ -230,7 +230,7 @@ class _ConllReader:
         if self.width == 1 and wanted is not None:
             raise DataError(
                 "only one column",
-                expected=f"{_EXPECTED} (label=None reads tokens without labels)",
+                expected=f"{_EXPECTED} (tokens without labels: label=None, --label-column none)",
                 got=shortened(line),
                 where=self.lines.where(number),
             )

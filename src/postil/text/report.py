@@ -34,7 +34,7 @@ class SpanError(DataError):
         what = "1 span does" if len(problems) == 1 else f"{len(problems):,} spans do"
         super().__init__(
             f"{what} not fit",
-            expected="spans on token boundaries that do not overlap (or other values for misaligned and overlaps)",
+            expected="spans on token boundaries that do not overlap (or --misaligned snap, --overlaps longest)",
             got=f"{problems[0].what} on {problems[0].where.rsplit(', ', 1)[-1]}{' and others' * (len(problems) > 1)}",
             where=where,
         )
