@@ -87,7 +87,7 @@ class Lines:
         return self._ended and self._next_line == 1
 
     def head(self, size: int = HEAD) -> list[str]:
-        """About ``size`` characters of lines from the beginning, without consuming them."""
+        """At least ``size`` characters of lines from the beginning, if there are so many, without consuming them."""
         while not self._ended and sum(map(_total_length, self._ahead)) < size:
             self._ahead.append(self._read_batch())
         return [line for batch in self._ahead for line in batch]

@@ -6,12 +6,15 @@ Most lines must agree, not all of them: a broken file is still of its format, an
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import islice
 
 from postil.errors import DataError
 from postil.text.conll import DOCUMENT_MARK, looks_like_label, looks_like_tree
 from postil.text.conllu import recognises
 from postil.text.lines import shortened
 
+_ENOUGH = 2000
+"""Lines that are looked at."""
 _MOST = 0.8
 _FEW_ROWS = 3
 """With fewer rows, equal numbers of words may be chance: labels must then look like O or B-PER."""
@@ -24,7 +27,7 @@ _DETACHED = re.compile(r"(?<=\s)[.,!?;:](?=\s|$)")
 
 def recognise_format(head: list[str], where: str) -> str:
     """The name of the format of a file that begins with the lines ``head``; DataError if it is none of ours."""
-    lines = [line for line in head if line]
+    lines = list(islice(filter(None, head), _ENOUGH))
     if not lines:
         raise DataError("no sentence", expected="sentences", got="nothing but blank lines", where=where)
     rows = [line for line in lines if not line.startswith(("#", DOCUMENT_MARK))]
