@@ -49,7 +49,7 @@ def test_annotations_to_columns_with_all_counts(capsys: pytest.CaptureFixture[st
     assert convert("a.jsonl", "b.conll", "--scheme", "iobes", "--delimiter", "space") == 0
     assert Path("b.conll").read_text() == "Anna B-PER\nBerg E-PER\nleft O\nOslo S-LOC\n. O\n\n"
     assert capsys.readouterr().err == (
-        "a.jsonl: read as JSON Lines: 1 sentences, 5 tokens\n"
+        "a.jsonl: read as JSON Lines: 1 sentence, 5 tokens\n"
         "  spans: 2\n  records: 1\n"
         "  dropped: JSON field 'id': 1\n  dropped: raw texts of sentences (their spacing): 1\n"
         "b.conll: written as CoNLL columns\n"
@@ -160,7 +160,7 @@ def test_mistakes_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> Non
     Path("a.txt").write_text(BIO)
     assert refused(capsys, "a.txt", "-") == "standard output has no name to tell the format by; expected --to FORMAT"
     assert refused(capsys, "a.txt", "b.xml").startswith("cannot tell the format to write; expected a format (conll, ")
-    assert "No such file or directory" in refused(capsys, "a.txt", "missing/b.conll")
+    assert refused(capsys, "a.txt", "missing/b.conll").endswith("missing/b.conll: No such file or directory")
     with pytest.raises(SystemExit) as caught:
         convert("a.txt", "b.conll", "--scheme", "bios")
     assert caught.value.code == 2

@@ -123,7 +123,7 @@ def test_sentences_of_other_formats() -> None:
         "# newdoc id = d\n# text = Hi you!\n"
         "1\tHi\ta\t_\tUH\t_\t_\t_\t_\t_\n2\tyou\ta\t_\tP\t_\t_\t_\t_\tSpaceAfter=No\n3\t!\ta\t_\t.\t_\t_\t_\t_\t_\n\n"
     )
-    assert +report.dropped == {"feature columns without a CoNLL-U column": 1}
+    assert +report.dropped == {"feature columns that were given no CoNLL-U column": 1}
 
 
 def test_what_cannot_be_written() -> None:

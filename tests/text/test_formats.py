@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from postil.errors import ConfigurationError, DataError
-from postil.text import relabelling
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, format_of_path, read, write
-from postil.text.report import Report
 
 SENTENCES = [Sentence(["Oslo", "is"], ["B-LOC", "O"]), Sentence(["far"], ["O"])]
 
@@ -27,38 +25,12 @@ def test_files_are_written_by_their_name_and_recognised_by_content(tmp_path: Pat
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
 
 
-def test_packed_files_repeat(tmp_path: Path) -> None:
-    write(SENTENCES, tmp_path / "a.conll.gz")
-    write(SENTENCES, tmp_path / "b.conll.gz")
-    assert (tmp_path / "a.conll.gz").read_bytes() == (tmp_path / "b.conll.gz").read_bytes()
-
-
-def test_a_failed_writing_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.conll"
-    path.write_text("old")
-    with pytest.raises(DataError):
-        write([*SENTENCES, Sentence(["\n"], ["X"])], path)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_file_can_be_replaced_by_what_is_read_from_it(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     write(SENTENCES * 1000, path)
     before = path.read_bytes()
     write(read(path), path)
     assert path.read_bytes() == before
-
-
-def test_links_and_devices_stay_what_they_are(tmp_path: Path) -> None:
-    (tmp_path / "real.conll").touch()
-    link = tmp_path / "link.conll"
-    link.symlink_to(tmp_path / "real.conll")
-    write(SENTENCES, link)
-    assert link.is_symlink()
-    assert (tmp_path / "real.conll").read_text().startswith("Oslo")
-    write(SENTENCES, "/dev/null", "conll")
-    assert Path("/dev/null").is_char_device()
 
 
 def test_reading_streams(tmp_path: Path) -> None:
@@ -78,15 +50,6 @@ def test_empty_files(format: str | None, packed: bool) -> None:
     data = gzip.compress(b"") if packed else b""
     with pytest.raises(DataError, match="^stream: the file is empty; expected sentences, got 0 characters$"):
         list(read(io.BytesIO(data), format))
-
-
-def test_plain_text() -> None:
-    found = list(read(io.BytesIO(b"Go on. I wait.\n\nNow!\n"), "text"))
-    assert [(s.tokens, s.line) for s in found] == [(["Go", "on", "."], 1), (["I", "wait", "."], 1), (["Now", "!"], 3)]
-    assert (found[1].text, found[1].starts, found[1].ends) == ("Go on. I wait.", [7, 9, 13], [8, 13, 14])
-    assert [s.labels for s in found] == [None] * 3
-    (whole, _) = read(io.BytesIO(b"Go on. I wait.\n\nNow!\n"), "text", split=False)
-    assert len(whole) == 6
 
 
 def test_losses_are_counted_once_for_a_record() -> None:
@@ -120,32 +83,3 @@ def test_impossible_calls(call: object, message: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         call()  # type: ignore[operator]
     assert str(caught.value) == message
-
-
-def test_relabelling_counts_what_breaks_the_scheme() -> None:
-    report = Report()
-    broken = Sentence(["a", "b", "c"], ["I-X", "I-Y", "O"], line=5)
-    (found,) = relabelling.relabel([broken], "bio", "iobes", report, name="f")
-    assert found.labels == ["S-X", "S-Y", "O"]
-    assert +report.changed == {"labels that break the BIO scheme, read by conlleval's rules": 2}
-
-
-def test_relabelling_strictly() -> None:
-    broken = Sentence(["a", "b"], ["O", "I-Y"], line=5)
-    with pytest.raises(DataError) as caught:
-        list(relabelling.relabel([broken], "bio", "bio", Report(), name="f", strict=True))
-    assert str(caught.value) == "f, line 6: a label breaks the BIO scheme; expected a label that may follow, got I-Y after O"
-
-
-def test_labels_without_spans_cannot_be_relabelled() -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        list(relabelling.relabel([], "none", "bio", Report(), name="f"))
-    assert str(caught.value) == (
-        "f: cannot turn labels of scheme 'none' into 'bio'; expected a span scheme such as BIO on both sides"
-    )
-
-
-def test_the_scheme_is_peeked_without_losing_a_sentence() -> None:
-    scheme, sentences = relabelling.peek_scheme(iter(SENTENCES))
-    assert (scheme, list(sentences)) == ("bio", SENTENCES)
-    assert relabelling.peek_scheme([Sentence(["a"])])[0] == "none"

@@ -16,6 +16,7 @@ CONLLU_ROW = "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_"
         (["# a comment", "Go VB", "on RP", ". ."], "conll"),
         (["Go VB", "on RP", "now", "and CC", "again RB", ". ."], "conll"),
         (["Oslo O"], "conll"),
+        (["Oslo B-LOC", "is O extra", "far O"], "conll"),
         (["Oslo", "is", "", "far"], "conll"),
         (["#hash\tO", "#tag\tO"], "conll"),
         (["{\tO", "[\tO", '"\tO'], "conll"),

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from itertools import islice
 
 from postil.errors import DataError
-from postil.text.conll import DOCUMENT_MARK, looks_like_label, looks_like_tree
 from postil.text.conllu import recognises
+from postil.text.line_kinds import DOCUMENT_MARK, looks_like_label, looks_like_tree
 from postil.text.lines import shortened
 
 _ENOUGH = 2000
 """Lines that are looked at."""
 _MOST = 0.8
 _FEW_ROWS = 3
-"""With fewer rows, equal numbers of words may be chance: labels must then look like O or B-PER."""
+"""With fewer rows, equal numbers of words may be chance."""
 _OBJECT = re.compile(r'\s*\{\s*"')
 _CONLLU_COMMENT = re.compile(r"# (?:sent_id|newdoc|newpar|text)\b")
 _SURE_LABEL = re.compile(r"O$|[BIES]-\S")
@@ -70,13 +70,14 @@ def _is_column_of_words(rows: list[str]) -> bool:
 
 
 def _has_columns(rows: list[str]) -> bool:
-    """Columns between spaces: the same number of words on most lines, the last one a label."""
+    """Columns between spaces: lines that end in O or B-PER, or the same number of words on most lines and a tag last."""
     fields = [row.split() for row in rows]
+    if 2 * sum(len(words) > 1 and _SURE_LABEL.match(words[-1]) is not None for words in fields) >= len(rows):
+        return True
     width, _ = Counter(map(len, fields)).most_common(1)[0]
     if width < 2 or not _most(rows, lambda row: len(row.split()) == width):
         return False
-    is_label = looks_like_label if len(rows) >= _FEW_ROWS else lambda word: _SURE_LABEL.match(word) is not None
-    return _most(rows, lambda row: is_label(row.split()[-1]))
+    return len(rows) >= _FEW_ROWS and _most(rows, lambda row: looks_like_label(row.split()[-1]))
 
 
 def _is_tokenised(rows: list[str]) -> bool:

@@ -59,13 +59,17 @@ class Report:
 
     def lines(self) -> list[str]:
         """The report as text, one fact a line."""
-        size = [f"{self.sentences:,} sentences", f"{self.tokens:,} tokens"]
+        size = [_counted(self.sentences, "sentence"), _counted(self.tokens, "token")]
         if self.documents:
-            size.append(f"{self.documents:,} document marks")
+            size.append(_counted(self.documents, "document mark"))
         lines = [", ".join(size)]
         for title, counts in (("", self.notes), ("changed: ", self.changed), ("dropped: ", self.dropped)):
             lines += [f"{title}{what}: {number:,}" for what, number in counts.items() if number]
         return lines
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def excerpt(text: str, start: int, end: int) -> tuple[str, str]:
