@@ -70,7 +70,8 @@ def main() -> int:
             best[name] = min(best[name], time.process_time() - started)
     for name, seconds in best.items():
         ratio = best["split loop"] / seconds
-        print(f"{name:12} {tokens[name]:9,} tokens  {tokens[name] / seconds / 1e6:6.2f} M tokens/s  {ratio:5.2f} of the split loop")
+        speed = tokens[name] / seconds / 1e6
+        print(f"{name:12} {tokens[name]:9,} tokens  {speed:6.2f} M tokens/s  {ratio:5.2f} of the split loop")
     return 0
 
 

@@ -47,7 +47,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", type=Path)
     paths = parser.parse_args().paths
-    files = [file for path in paths for file in (sorted(path.rglob("*.*")) if path.is_dir() else [path]) if file.is_file()]
+    files = [
+        file for path in paths for file in (sorted(path.rglob("*.*")) if path.is_dir() else [path]) if file.is_file()
+    ]
     well = True
     for file in files:
         try:

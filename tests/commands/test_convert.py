@@ -66,7 +66,8 @@ def test_spans_that_do_not_fit_are_all_shown(capsys: pytest.CaptureFixture[str])
         "a.jsonl, line 2: LOC 3:8 'Oslo ' does not fit the tokens 'Oslo': refused\n"
         "    in Oslo now\n"
         "       ^^^^^\n"
-        "postil: a.jsonl: 2 spans do not fit; expected spans on token boundaries that do not overlap (or --misaligned snap, "
+        "postil: a.jsonl: 2 spans do not fit; expected spans on "
+        "token boundaries that do not overlap (or --misaligned snap, "
         "--overlaps longest), got LOC 4:7 'Par' does not fit the tokens 'Paris' on line 1 and others"
     )
     assert not Path("b.conll").exists()
@@ -129,26 +130,56 @@ def test_text_is_tokenised_and_cut() -> None:
     ("content", "arguments", "message"),
     [
         (b"", (), "a: the file is empty; expected sentences, got 0 characters"),
-        (b"one\ntwo\nthree\n", (), "a, line 1: only one column; expected a token and a label with a tab or spaces between "
-         "them (tokens without labels: label=None, --label-column none), got 'one'"),
-        (b"a\tX\nb\tX\tY\n", (), "a, line 2: another number of columns; expected 2 columns as on line 1, got 3: 'b\\tX\\tY'"),
-        (b"a\tX\nb\n", ("--from", "conll"), "a, line 2: the label is missing; expected 2 columns as on line 1, got 1: 'b'"),
-        (b"a\tX\n\xe9\tX\n", (), "a, line 2: invalid UTF-8 at byte 4; expected UTF-8, or the right encoding (--encoding latin-1 or "
-         "cp1252 for older Western text), got byte 0xe9"),
+        (
+            b"one\ntwo\nthree\n",
+            (),
+            "a, line 1: only one column; expected a token and a label "
+            "with a tab or spaces between "
+            "them (tokens without labels: label=None, --label-column none), got 'one'",
+        ),
+        (
+            b"a\tX\nb\tX\tY\n",
+            (),
+            "a, line 2: another number of columns; expected 2 columns as on line 1, got 3: 'b\\tX\\tY'",
+        ),
+        (
+            b"a\tX\nb\n",
+            ("--from", "conll"),
+            "a, line 2: the label is missing; expected 2 columns as on line 1, got 1: 'b'",
+        ),
+        (
+            b"a\tX\n\xe9\tX\n",
+            (),
+            "a, line 2: invalid UTF-8 at byte 4; expected UTF-8, or the "
+            "right encoding (--encoding latin-1 or "
+            "cp1252 for older Western text), got byte 0xe9",
+        ),
         (b"a\tX\n\0\tX\n", (), "a, line 2: NUL byte; expected text, got binary data or another encoding"),
-        (b"a" * 10_000_000, (), "a, line 1: line too long; expected at most 8,000,000 characters, got more, "
-         f"beginning with '{'a' * 29}…'"),
-        (b"(3 (2 It) (4 works))\n", (), "a: these are bracketed trees; expected CoNLL columns, CoNLL-U, JSON Lines or text, "
-         "got '(3 (2 It) (4 works))'"),
-        (b"a\tNN\n", ("--scheme", "bio"), "a: cannot turn labels of scheme 'none' into 'bio'; expected a span scheme such as "
-         "BIO on both sides"),
-        (b"a\tX\n", ("--label-column", "4"), "a, line 1: no column 4 for the label; expected a number from 0 to 1 (or "
-         "negative, from the right), got 4"),
+        (
+            b"a" * 10_000_000,
+            (),
+            f"a, line 1: line too long; expected at most 8,000,000 characters, got more, beginning with '{'a' * 29}…'",
+        ),
+        (
+            b"(3 (2 It) (4 works))\n",
+            (),
+            "a: these are bracketed trees; expected CoNLL columns, "
+            "CoNLL-U, JSON Lines or text, "
+            "got '(3 (2 It) (4 works))'",
+        ),
+        (
+            b"a\tNN\n",
+            ("--scheme", "bio"),
+            "a: cannot turn labels of scheme 'none' into 'bio'; expected a span scheme such as BIO on both sides",
+        ),
+        (
+            b"a\tX\n",
+            ("--label-column", "4"),
+            "a, line 1: no column 4 for the label; expected a number from 0 to 1 (or negative, from the right), got 4",
+        ),
     ],
-)  # fmt: skip
-def test_mistakes(
-    capsys: pytest.CaptureFixture[str], content: bytes, arguments: tuple[str, ...], message: str
-) -> None:
+)
+def test_mistakes(capsys: pytest.CaptureFixture[str], content: bytes, arguments: tuple[str, ...], message: str) -> None:
     Path("a").write_bytes(content)
     assert refused(capsys, "a", "b.conll", *arguments) == message
     assert [path.name for path in Path().iterdir()] == ["a"]

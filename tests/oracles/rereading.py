@@ -16,7 +16,7 @@ from postil.text.formats import Reading, read, write
 
 
 def outcome(path: Path, format: str | None, check: Any) -> str:
-    """"right", "refused" or "recognised as …"; an AssertionError says what went wrong with the file."""
+    """ "right", "refused" or "recognised as …"; an AssertionError says what went wrong with the file."""
     try:
         with read(path, format, misaligned="snap", overlaps="longest") as reading:
             sentences = list(reading)
@@ -57,7 +57,7 @@ def _written(sentences: list[Sentence], format: str, **options: Any) -> str:
 
 def check_conll(text: str, sentences: list[Sentence], reading: Reading) -> None:
     """Every sentence is the block of lines it says it is; every other line is a comment or a mark."""
-    lines = text.split("\n") + [""]
+    lines = [*text.split("\n"), ""]
     first_row = lines[sentences[0].line - 1]
     for sentence in sentences:
         last = sentence.line - 1 + len(sentence)

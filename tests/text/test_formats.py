@@ -40,7 +40,7 @@ def test_reading_streams(tmp_path: Path) -> None:
     reading = read(path)
     assert next(reading).tokens == ["a"]
     assert reading.report.sentences == 1
-    with pytest.raises(DataError, match="line 400001: the label is missing"):
+    with pytest.raises(DataError, match=r"line 400001: the label is missing"):
         list(reading)
 
 
@@ -48,7 +48,7 @@ def test_reading_streams(tmp_path: Path) -> None:
 @pytest.mark.parametrize("packed", [False, True])
 def test_empty_files(format: str | None, packed: bool) -> None:
     data = gzip.compress(b"") if packed else b""
-    with pytest.raises(DataError, match="^stream: the file is empty; expected sentences, got 0 characters$"):
+    with pytest.raises(DataError, match=r"^stream: the file is empty; expected sentences, got 0 characters$"):
         list(read(io.BytesIO(data), format))
 
 
@@ -69,16 +69,29 @@ def test_columns_of_conllu_are_counted() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: read(io.BytesIO(b"a"), "xml"), "no reader for this format; expected conll, conllu, jsonl, text, tokens, "
-         "got 'xml'"),
+        (
+            lambda: read(io.BytesIO(b"a"), "xml"),
+            "no reader for this format; expected conll, conllu, jsonl, text, tokens, got 'xml'",
+        ),
         (lambda: write([], "-", "text"), "no writer for this format; expected conll, conllu, jsonl, got 'text'"),
-        (lambda: write([], "a.doc"), "cannot tell the format to write; expected a format (conll, conllu, jsonl) or a file "
-         "name in .conll, .tsv, .txt, .bio, .iob, .conllu, .jsonl, .ndjson, .json, got a.doc"),
-        (lambda: write([], "a.conll", delimiter=","), "impossible value for delimiter; expected one of '\\t', ' ', got ','"),
-        (lambda: write([], "a.conll", scheme="bios"), "impossible value for scheme; expected one of 'iob1', 'bio', 'iobes', "
-         "'bilou', 'bmewo', 'auto', 'none', got 'bios'"),
+        (
+            lambda: write([], "a.doc"),
+            "cannot tell the format to write; expected a format (conll, "
+            "conllu, jsonl) or a file "
+            "name in .conll, .tsv, .txt, .bio, .iob, .conllu, .jsonl, .ndjson, .json, got a.doc",
+        ),
+        (
+            lambda: write([], "a.conll", delimiter=","),
+            "impossible value for delimiter; expected one of '\\t', ' ', got ','",
+        ),
+        (
+            lambda: write([], "a.conll", scheme="bios"),
+            "impossible value for scheme; expected one of 'iob1', 'bio', "
+            "'iobes', "
+            "'bilou', 'bmewo', 'auto', 'none', got 'bios'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_impossible_calls(call: object, message: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         call()  # type: ignore[operator]

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+
 from oracles.mutations import MUTATIONS, mutate
 from oracles.rereading import CHECKS, outcome
 

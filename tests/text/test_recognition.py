@@ -44,12 +44,16 @@ def test_recognised(lines: list[str], format: str) -> None:
     ("lines", "message"),
     [
         (["", ""], "x: no sentence; expected sentences, got nothing but blank lines"),
-        (["(3 (2 It) (4 works))", "(2 (2 So) (2 what))"], "x: these are bracketed trees; expected CoNLL columns, CoNLL-U, "
-         "JSON Lines or text, got '(3 (2 It) (4 works))'"),
-        (['[{"text": "a"},'], "x: JSON, but not JSON Lines; expected one object a line, got '[{\"text\": \"a\"},'"),
+        (
+            ["(3 (2 It) (4 works))", "(2 (2 So) (2 what))"],
+            "x: these are bracketed trees; expected CoNLL columns, "
+            "CoNLL-U, "
+            "JSON Lines or text, got '(3 (2 It) (4 works))'",
+        ),
+        (['[{"text": "a"},'], 'x: JSON, but not JSON Lines; expected one object a line, got \'[{"text": "a"},\''),
         (["{", ' "text": "a"', "}"], "x: JSON, but not JSON Lines; expected one object a line, got '{'"),
     ],
-)  # fmt: skip
+)
 def test_refused(lines: list[str], message: str) -> None:
     with pytest.raises(DataError) as caught:
         recognise_format(lines, "x")

@@ -22,7 +22,10 @@ def test_relabelling_strictly() -> None:
     broken = Sentence(["a", "b"], ["O", "I-Y"], line=5)
     with pytest.raises(DataError) as caught:
         list(relabel([broken], "bio", "bio", Report(), name="f", strict=True))
-    assert str(caught.value) == "f, line 6: a label breaks the BIO scheme; expected a label that may follow, got I-Y after O"
+    assert (
+        str(caught.value)
+        == "f, line 6: a label breaks the BIO scheme; expected a label that may follow, got I-Y after O"
+    )
 
 
 def test_labels_without_spans_cannot_be_relabelled() -> None:

@@ -28,7 +28,9 @@ def labelled(draw: st.DrawFn, scheme: str, words: st.SearchStrategy[str]) -> Sen
     """A sentence with spans in a scheme, or with free labels."""
     tokens = draw(st.lists(words, min_size=1, max_size=8))
     if scheme == "none":
-        labels = draw(st.lists(CLASSES.filter(lambda word: " " not in word), min_size=len(tokens), max_size=len(tokens)))
+        labels = draw(
+            st.lists(CLASSES.filter(lambda word: " " not in word), min_size=len(tokens), max_size=len(tokens))
+        )
     else:
         edges = sorted(set(draw(st.lists(st.integers(0, len(tokens)), max_size=6))))
         spans = [Span(draw(CLASSES), a, b) for a, b in zip(edges[::2], edges[1::2], strict=False)]

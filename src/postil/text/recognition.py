@@ -70,7 +70,7 @@ def _is_column_of_words(rows: list[str]) -> bool:
 
 
 def _has_columns(rows: list[str]) -> bool:
-    """Columns between spaces: lines that end in O or B-PER, or the same number of words on most lines and a tag last."""
+    """Columns between spaces: lines that end in O or B-PER, or most lines with as many words and a tag at the end."""
     fields = [row.split() for row in rows]
     if 2 * sum(len(words) > 1 and _SURE_LABEL.match(words[-1]) is not None for words in fields) >= len(rows):
         return True
