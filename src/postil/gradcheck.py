@@ -8,7 +8,7 @@
 
 The numeric slope at an entry is the two-sided formula D(ε) = (f(θ + ε) - f(θ - ε)) / 2ε, not the one-sided snippet of
 the documents; (4 D(ε) - D(2ε)) / 3 of it removes the error of order ε², so that ε can be large enough for rounding not
-to matter. The error is |a - n| / max(|a|, |n|, 1e-3 max|n|, 1e-8), with max|n| over the whole parameter: an entry that is
+to matter. The error is |a - n| / max(|a|, |n|, 1e-3 max|n|, 1e-8), max|n| over the whole parameter: an entry that is
 tiny beside the others is not judged by its rounding. Small arrays are checked entry by entry; large ones at random
 entries and along random directions. Where the interval crosses a kink (hardtanh, ReLU, max, hinge) a smaller ε is
 tried; an entry that still crosses is left out and counted, and more than 1 % left out is a failure.

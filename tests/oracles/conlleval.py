@@ -3,7 +3,7 @@
 Gold and predicted columns are walked side by side. Two tables say between which neighbouring tags a chunk ends and
 begins; a change of class does both. A predicted chunk is right if it began with the gold chunk, ended with it and had
 its class. The script's tables know B, I, O and (in part) E; the pairs with E and S that it lacks are added so that a
-valid IOBES file means what it says.
+valid IOBES file means what it says. A prefix that no scheme knows is read as I.
 """
 
 from collections import Counter
@@ -15,7 +15,9 @@ BEGINS = {"BB", "IB", "OB", "OI", "EE", "EI", "OE"} | {"EB", "BS", "IS", "OS", "
 
 def split(label: str) -> tuple[str, str]:
     tag, _, name = label.partition("-")
-    return tag, name if tag != "O" else ""
+    if tag == "O":
+        return "O", ""
+    return tag if tag in tuple("BIES") else "I", name
 
 
 def chunk_ends(previous: tuple[str, str], current: tuple[str, str]) -> bool:

@@ -147,6 +147,8 @@ def test_violations(scheme: str, labels: str, expected: list[int]) -> None:
         (["B-PER I-PER O", "NOUN B-PER"], "bio"),
         (["B-some-thing I-some-thing"], "bio"),
         (["b-per i-per"], "none"),
+        (["A B B B", "B B"], "none"),
+        (["N S S O S", "S I"], "none"),
     ],
 )
 def test_recognise(sentences: list[str], expected: str) -> None:

@@ -16,6 +16,7 @@ from postil.network.linear import Linear
 from postil.network.lookup import LookupTable, LookupTables
 from postil.network.normalisation import LayerNorm
 from postil.network.pooling import MaxOverTime
+from postil.network.sentence import SentenceConvolution
 from postil.network.window import Window, WindowAverage, convolution
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "WindowAverage",
     "convolution",
     "MaxOverTime",
+    "SentenceConvolution",
     "ACTIVATIONS",
     "Activation",
     "ParametricReLU",

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from postil.arrays import Array
+from postil.arrays import Array, checked_floats
 from postil.errors import ConfigurationError
 from postil.graph import Parameter
 from postil.graph.kinks import listening, note_branches
@@ -97,7 +97,7 @@ class Activation(Layer):
         return self.function
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = ACTIVATIONS[self.function](X)
+        Y, back = ACTIVATIONS[self.function](checked_floats(X, where=self.name))
         return Y, lambda dY: (back(dY), {})
 
 
@@ -109,7 +109,7 @@ class ParametricReLU(Layer):
         self.slope = Parameter(np.full(D, slope, dtype), "slope", decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = parametric_relu(checked_rows(X, len(self.slope.value), self.name), self.slope.value)
+        Y, back = parametric_relu(checked_rows(X, self.name, self.slope), self.slope.value)
 
         def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
             dX, dslope = back(dY)

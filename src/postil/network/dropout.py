@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from postil.arrays import Array
+from postil.arrays import Array, checked_floats
 from postil.errors import ConfigurationError
 from postil.network.layer import Layer, LayerPullback, Run
 
@@ -29,6 +29,7 @@ class Dropout(Layer):
         self.rows = rows
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+        checked_floats(X, where=self.name)
         if run.rng is None or self.rate == 0:
             return X, lambda dY: (dY, {})
         Y, back = dropout(X, self.rate, self.rows, run.rng)

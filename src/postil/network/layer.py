@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from postil.arrays import Array, Ragged, describe
+from postil.arrays import FLOATS, Array, Ragged, describe
 from postil.errors import DtypeError, ShapeError
 from postil.graph import Gradient, Node, Parameter, Result, sum_of_two
 
@@ -60,7 +60,6 @@ class Layer(ABC):
         """One node with the layer's output; its parents are ``x`` (where it is a node) and the parameters."""
         X, offsets = (x.data, x.offsets) if isinstance(x, Ragged) else _value_and_offsets(x)
         parameters = tuple(self.parameters().values())
-        _check_dtypes(self.name, X, parameters)
         Y, back = self.forward(X, Run(offsets=offsets, rng=rng))
 
         def pullback(dY: Array) -> list[Gradient | None]:
@@ -89,10 +88,15 @@ def needed_offsets(run: Run, where: str) -> Array:
     return run.offsets
 
 
-def checked_rows(X: Array, width: int, where: str) -> Array:
-    """X itself if it is (N, width)."""
-    if X.ndim != 2 or X.shape[1] != width:
-        raise ShapeError("input of a layer", expected=f"(N, {width})", got=X.shape, where=where)
+def checked_rows(X: Array, where: str, like: Parameter | None = None) -> Array:
+    """X itself if it is (N, D) of floats and, with a parameter ``like`` (…, D), has its width and its float type."""
+    if X.ndim != 2 or (like is not None and X.shape[1] != like.shape[-1]):
+        raise ShapeError(
+            "input of a layer", expected=f"(N, {like.shape[-1] if like is not None else 'D'})", got=X.shape, where=where
+        )
+    if X.dtype not in ([like.dtype] if like is not None else FLOATS):
+        expected = f"{like.dtype} like {like.name}" if like is not None else "float32 or float64"
+        raise DtypeError("input of a layer", expected=expected, got=describe(X), where=where)
     return X
 
 
@@ -109,16 +113,3 @@ def _walk(thing: Any, path: str) -> Iterator[tuple[str, Parameter]]:
 
 def _value_and_offsets(x: Node | Array) -> tuple[Array, Array | None]:
     return (x.value, x.offsets) if isinstance(x, Node) else (np.asarray(x), None)
-
-
-def _check_dtypes(name: str, X: Array, parameters: tuple[Parameter, ...]) -> None:
-    dtypes = {parameter.dtype for parameter in parameters}
-    if X.dtype.kind not in "iu":
-        dtypes.add(X.dtype)
-    if len(dtypes) > 1:
-        raise DtypeError(
-            "float types of input and parameters differ",
-            expected=", ".join(f"{p.name} {p.dtype}" for p in parameters),
-            got=describe(X),
-            where=name,
-        )

@@ -36,7 +36,7 @@ class Linear(Layer):
         self.b = Parameter(zeros(rng, (H,)).astype(dtype), "b", fan_in=D, decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = linear(checked_rows(X, self.W.shape[1], self.name), self.W.value, self.b.value)
+        Y, back = linear(checked_rows(X, self.name, self.W), self.W.value, self.b.value)
 
         def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
             dX, dW, db = back(dY)

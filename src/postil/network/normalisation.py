@@ -39,7 +39,7 @@ class LayerNorm(Layer):
         self.bias = Parameter(zeros(rng, (D,)).astype(dtype), "bias", decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = layer_norm(checked_rows(X, len(self.gain.value), self.name), self.gain.value, self.bias.value)
+        Y, back = layer_norm(checked_rows(X, self.name, self.gain), self.gain.value, self.bias.value)
 
         def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
             dX, dgain, dbias = back(dY)

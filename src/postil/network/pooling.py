@@ -8,7 +8,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ShapeError
 from postil.graph.kinks import note_branches
-from postil.network.layer import Layer, LayerPullback, Run, needed_offsets
+from postil.network.layer import Layer, LayerPullback, Run, checked_rows, needed_offsets
 
 
 def max_over_time(X: Array, offsets: Array) -> tuple[Array, Callable[[Array], Array]]:
@@ -40,7 +40,7 @@ class MaxOverTime(Layer):
     """(N, D) cut into B sentences, to (B, D)."""
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = max_over_time(X, needed_offsets(run, self.name))
+        Y, back = max_over_time(checked_rows(X, self.name), needed_offsets(run, self.name))
         return Y, lambda dY: (back(dY), {})
 
     def offsets_after(self, offsets: Array | None) -> None:

@@ -68,7 +68,7 @@ class Window(Layer):
         self.padding = Parameter(initialise(rng, (D,)).astype(dtype), "padding", decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        checked_rows(X, len(self.padding.value), self.name)
+        checked_rows(X, self.name, self.padding)
         Y, back = concatenated_windows(X, self.padding.value, needed_offsets(run, self.name), self.size)
 
         def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
@@ -86,7 +86,7 @@ class WindowAverage(Layer):
         self.size = _odd(size)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = averaged_windows(X, needed_offsets(run, self.name), self.size)
+        Y, back = averaged_windows(checked_rows(X, self.name), needed_offsets(run, self.name), self.size)
         return Y, lambda dY: (back(dY), {})
 
 

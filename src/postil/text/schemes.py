@@ -75,14 +75,13 @@ SCHEMES = (*LETTERS, "none")
 _RULES = {"iob1": "iob1", "bio": "bio", "iobes": "iobes", "bilou": "iobes", "bmewo": "iobes"}
 _ROLES = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
 _ROLES_OF = {"iob1": "OBI", "bio": "OBI", "iobes": "OBIES"}
-_OUTSIDE = Tag("O", "", True)
 
 
 @lru_cache(maxsize=65536)
 def parse_label(label: str) -> Tag:
     """Take ``B-some-thing`` apart at its first hyphen; a bare ``B`` has the class ``""``.
 
-    As in conlleval, an unknown prefix before a class (``X-PER``) is inside, a label without both is outside.
+    An unknown prefix before a class (``X-PER``) is read as I, a label without either as O.
     """
     prefix, hyphen, name = label.partition("-")
     if prefix == "O":
@@ -92,20 +91,29 @@ def parse_label(label: str) -> Tag:
     return Tag("I", name, False) if name else Tag("O", "", False)
 
 
+@lru_cache(maxsize=65536)
+def in_iobes_letters(label: str) -> str:
+    """``L-PER`` of BILOU as ``E-PER``, ``W-PER`` of BMEWO as ``S-PER``; other labels stay as they are."""
+    tag = parse_label(label)
+    if not tag.known or tag.role == "O":
+        return label
+    return f"{tag.role}-{tag.label}" if tag.label else tag.role
+
+
 def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
     """The spans that ``labels`` spell, by conlleval's rules, in order. All span schemes share one reading."""
     _require_spans(scheme)
     spans = []
-    start, previous = 0, _OUTSIDE
-    for position, label in enumerate(labels):
-        tag = parse_label(label)
-        if not _continues(previous, tag):
-            if previous.role != "O":
-                spans.append(Span(previous.label, start, position))
+    start, previous = 0, "O"
+    for position, label in enumerate((*labels, "O")):
+        if label == previous == "O":  # most tokens of most texts
+            continue
+        if not _continues(previous, label):
+            tag = parse_label(previous)
+            if tag.role != "O":
+                spans.append(Span(tag.label, start, position))
             start = position
-        previous = tag
-    if previous.role != "O":
-        spans.append(Span(previous.label, start, len(labels)))
+        previous = label
     return spans
 
 
@@ -152,14 +160,16 @@ def violations(labels: Sequence[str], scheme: str) -> list[int]:
 def recognise(sequences: Iterable[Sequence[str]]) -> str:
     """``"iob1"``, ``"bio"``, ``"iobes"`` or ``"none"``: the scheme that the fewest places break (in doubt BIO).
 
-    It is ``"none"`` when labels without a known prefix outnumber those with one; a few strays do not change the answer.
+    It is ``"none"`` unless labels with a known prefix outnumber strange ones; a few strays do not change the answer.
+    Bare letters (``B``, ``I``) are prefixes only if nothing else than such letters stands alone.
     """
     pairs: Counter[tuple[str, str]] = Counter()
     for labels in sequences:
         pairs.update(pairwise(["O", *labels, "O"]))
-    prefixed = sum(count for (_, label), count in pairs.items() if parse_label(label).known and label != "O")
-    strange = sum(count for (_, label), count in pairs.items() if not parse_label(label).known)
-    if strange > 0 and strange >= prefixed:
+    kinds: Counter[str] = Counter()
+    for (_, label), count in pairs.items():
+        kinds[_kind_of_label(label)] += count
+    if kinds["strange"] and kinds["strange"] + kinds["bare"] >= kinds["with class"]:
         return "none"
     broken = {
         scheme: sum(n for (one, other), n in pairs.items() if not _allowed(one, other, scheme))
@@ -191,14 +201,14 @@ def check(sequences: Iterable[Sequence[str]], scheme: str, *, strict: bool = Fal
     return report
 
 
-def summarise(report: SchemeReport) -> str:
-    """One line on a report with breaks: how many, where the first one is and what it looks like."""
+def summarise(report: SchemeReport, place: str = "") -> str:
+    """One line on a report with breaks: how many, where the first one is (``place``, if given) and how it looks."""
     places = "1 label" if report.broken == 1 else f"{report.broken:,} labels"
     sentences = "1 sentence" if report.sentences == 1 else f"{report.sentences:,} sentences"
     verb = "breaks" if report.broken == 1 else "break"
     sentence, token = report.first or (0, 0)
     line = f"{places} in {sentences} {verb} the {report.scheme.upper()} scheme"
-    return f"{line}, first in sentence {sentence + 1}, token {token + 1}: {report.example}"
+    return f"{line}, first {place or f'in sentence {sentence + 1}, token {token + 1}'}: {report.example}"
 
 
 def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
@@ -223,9 +233,18 @@ def check_scheme_name(scheme: str) -> str:
     return scheme
 
 
-def _continues(previous: Tag, tag: Tag) -> bool:
-    """conlleval: does ``tag`` prolong the span of ``previous``? (Between two O nothing is prolonged.)"""
+@lru_cache(maxsize=65536)
+def _continues(previous_label: str, label: str) -> bool:
+    """conlleval: does ``label`` prolong the span of the label before it?"""
+    previous, tag = parse_label(previous_label), parse_label(label)
     return tag.role in "IE" and previous.role in "BI" and tag.label == previous.label
+
+
+def _kind_of_label(label: str) -> str:
+    tag = parse_label(label)
+    if not tag.known:
+        return "strange"
+    return "outside" if label == "O" else "with class" if tag.label else "bare"
 
 
 def _belongs(label: str, scheme: str) -> bool:

@@ -1,0 +1,250 @@
+"""Arrays and one JSON object in one file: written whole or not at all, opened as a memory map, never pickle.
+
+The file is a safetensors file, so other tools can open it:
+
+    8 bytes     length of the header, little-endian
+    header      JSON: for every array its dtype, shape and place; ``__metadata__`` holds one string under ``postil``
+    data        the arrays one after the other, without gaps
+
+The string under ``postil`` is JSON again, ``{"version": 1, "metadata": {…}}``. It is one string because safetensors
+writes several in an order that changes from run to run, and the same content shall give the same bytes.
+"""
+
+import json
+import math
+import mmap
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from postil.arrays import Array, describe
+from postil.errors import ConfigurationError, DtypeError, ModelFileError
+
+FORMAT = "postil"
+VERSION = 1  # of the file's outer form; a reader refuses what is newer
+
+_DTYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "|i1",
+    "U64": "<u8",
+    "U32": "<u4",
+    "U16": "<u2",
+    "U8": "|u1",
+    "BOOL": "|b1",
+}
+_WRITABLE = {np.dtype(code) for code in _DTYPES.values()}
+_LONGEST_HEADER = 100_000_000  # what the safetensors package accepts
+
+
+# ---------------------------------------------------------------------------------------------------------- writing
+
+
+def save(path: str | os.PathLike[str], arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
+    """Write the file beside its place and rename it: at any moment there is the old file or the new one.
+
+    ``metadata`` is what JSON can hold (NaN and infinity not among it). A process that is killed while writing may leave
+    a file ``.NAME.*.partial`` behind, which nothing reads.
+    """
+    content = to_bytes(arrays, metadata)
+    target = Path(os.path.realpath(path))  # a link goes on pointing to the same place
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    try:
+        try:
+            with partial.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(target)
+            _sync_folder(target.parent)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise ModelFileError("cannot write the model file", got=error.strerror or error, where=path) from None
+
+
+def to_bytes(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> bytes:
+    """The bytes that ``save`` writes: the same for the same content."""
+    # Imported here because reading needs only NumPy, and most processes only read.
+    from safetensors.numpy import save as serialise
+
+    prepared, header = _prepared(arrays, metadata)
+    return serialise(prepared, metadata=header)
+
+
+def _prepared(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, str]]:
+    prepared = {}
+    for name, array in arrays.items():
+        if name == "__metadata__":
+            raise ConfigurationError("name of an array in a model file", expected="any other", got=name)
+        prepared[name] = np.asarray(array, order="C")
+        if prepared[name].dtype.newbyteorder("<") not in _WRITABLE:
+            raise DtypeError("array in a model file", expected="numbers or booleans", got=describe(array), where=name)
+    try:
+        text = json.dumps({"version": VERSION, "metadata": dict(metadata)}, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigurationError("metadata of a model file", expected="what JSON can hold", got=error) from None
+    return prepared, {FORMAT: text}
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the disk hold the folder's new name for the file."""
+    if os.name == "nt":
+        return  # Windows cannot open a folder
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+# ---------------------------------------------------------------------------------------------------------- reading
+
+
+def load(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The arrays, read-only views into a memory map of the file, and the metadata.
+
+    Only the header is read; the rest comes from the disk when it is used, once for all processes that map the file.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+    except FileNotFoundError:
+        raise ModelFileError("no such model file", where=path) from None
+    except (OSError, ValueError) as error:
+        raise ModelFileError(
+            "cannot read the model file", got=getattr(error, "strerror", None) or error, where=path
+        ) from None
+    return from_bytes(content, where=path)
+
+
+def from_bytes(content: bytes | mmap.mmap, where: object = "model file") -> tuple[dict[str, Array], dict[str, Any]]:
+    """What ``to_bytes`` was given; the arrays are read-only views into ``content``."""
+    try:
+        header, start = _header(content)
+        metadata = _metadata(header.pop("__metadata__", None))
+        places = sorted((_place(name, entry) for name, entry in header.items()), key=lambda place: place.bounds)
+        _check_cover(places, len(content) - start)
+        return {place.name: _view(content, start, place) for place in places}, metadata
+    except ModelFileError as error:
+        raise ModelFileError(error.what, expected=error.expected, got=error.got, where=where) from None
+
+
+class _Place(NamedTuple):
+    name: str
+    dtype: "np.dtype[Any]"
+    shape: tuple[int, ...]
+    bounds: tuple[int, int]  # in bytes from the beginning of the data
+
+
+def _header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
+    """The header's JSON object and where the data begin."""
+    if not len(content):
+        raise ModelFileError("not a model file: it is empty")
+    length = int.from_bytes(content[:8], "little")
+    if len(content) < 10 or not 2 <= length <= _LONGEST_HEADER or content[8:9] != b"{":
+        raise ModelFileError("not a Postil model file", expected="a safetensors file", got=f"{content[:8]!r} …")
+    if len(content) < 8 + length:
+        raise ModelFileError("the model file is cut", expected=f"at least {8 + length} bytes", got=len(content))
+    return _json_object(content[8 : 8 + length], "its header"), 8 + length
+
+
+def _metadata(strings: object) -> dict[str, Any]:
+    text = strings.get(FORMAT) if isinstance(strings, dict) else None
+    if not isinstance(text, str):
+        raise ModelFileError("a safetensors file, but not a model of Postil's", expected=f"metadata {FORMAT!r}")
+    outer = _json_object(text, "its metadata")
+    version, metadata = outer.get("version"), outer.get("metadata")
+    if type(version) is int and version > VERSION:
+        raise ModelFileError(
+            "the model file was made by a newer Postil: update this one", expected=f"format {VERSION}", got=version
+        )
+    if type(version) is not int or version < 1 or not isinstance(metadata, dict):
+        raise ModelFileError("the model file is damaged in its metadata", expected="a version and metadata")
+    return metadata
+
+
+def _json_object(text: str | bytes, part: str) -> dict[str, Any]:
+    try:
+        found = json.loads(
+            text.decode("utf-8") if isinstance(text, bytes) else text, object_pairs_hook=_without_repeats
+        )
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"the model file is damaged in {part}", expected="JSON", got=error) from None
+    if not isinstance(found, dict):
+        raise ModelFileError(f"the model file is damaged in {part}", expected="a JSON object", got=repr(found)[:40])
+    return found
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name that stands twice")
+    return found
+
+
+def _place(name: str, entry: object) -> _Place:
+    """What the header says about one array, checked in itself."""
+    damaged = ModelFileError(
+        f"the model file is damaged in its header at array {name!r}",
+        expected="dtype, shape and data_offsets that agree",
+        got=repr(entry)[:120],
+    )
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise damaged
+    code, shape, bounds = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not (isinstance(code, str) and code in _DTYPES and _are_sizes(shape) and _are_sizes(bounds, length=2)):
+        raise damaged
+    dtype = np.dtype(_DTYPES[code])
+    if bounds[1] - bounds[0] != math.prod(shape) * dtype.itemsize:
+        raise damaged
+    return _Place(name, dtype, tuple(shape), (bounds[0], bounds[1]))
+
+
+def _are_sizes(value: object, length: int | None = None) -> bool:
+    return (
+        isinstance(value, list)
+        and all(type(size) is int and 0 <= size < 2**63 for size in value)
+        and (length is None or len(value) == length)
+    )
+
+
+def _check_cover(places: list[_Place], size: int) -> None:
+    """The arrays lie one after the other from the first byte of the data to the last."""
+    end = 0
+    for place in places:
+        if place.bounds[0] != end:
+            raise ModelFileError(
+                f"the model file is damaged in its header: array {place.name!r} overlaps another or leaves a gap",
+                expected=f"its beginning at byte {end}",
+                got=place.bounds[0],
+            )
+        end = place.bounds[1]
+    if size != end:
+        what = "the model file is cut" if size < end else "the model file has bytes after its end"
+        raise ModelFileError(what, expected=f"{end} bytes of arrays", got=size)
+
+
+def _view(content: bytes | mmap.mmap, start: int, place: _Place) -> Array:
+    try:
+        if place.bounds[0] == place.bounds[1]:
+            array = np.empty(place.shape, place.dtype)
+            array.flags.writeable = False
+            return array
+        count = math.prod(place.shape)
+        return np.frombuffer(content, place.dtype, count, start + place.bounds[0]).reshape(place.shape)
+    except (ValueError, OverflowError, MemoryError):  # more dimensions, or longer ones, than NumPy has
+        raise ModelFileError(
+            f"the model file is damaged in its header at array {place.name!r}",
+            expected="a possible shape",
+            got=str(place.shape)[:120],
+        ) from None

@@ -1,0 +1,33 @@
+"""Tables of scores on the terminal."""
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from postil.metrics.tables import Table, format_cell, is_words
+
+WIDTH_OF_FILES = 120
+
+
+def make_console() -> Console:
+    """A console for standard output; into a file or a pipe, lines are not cut at a terminal's width."""
+    console = Console(highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = max(console.width, WIDTH_OF_FILES)
+    return console
+
+
+def show_table(console: Console, table: Table) -> None:
+    """Print one table with its title above and its note below, and a blank line before it."""
+    drawn = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for place, name in enumerate(table.columns):
+        left = is_words(table, place) or not table.rows
+        drawn.add_column(Text(name), justify="left" if left else "right", no_wrap=place == 0, overflow="fold")
+    for number, row in enumerate(table.rows, start=1):
+        is_total = table.has_total and number == len(table.rows)
+        drawn.add_row(*(Text(format_cell(cell)) for cell in row), style="bold" if is_total else "")
+    console.print()
+    console.print(Text(table.title, style="bold cyan"))
+    console.print(drawn)
+    if table.note:
+        console.print(Text(table.note, style="dim"))

@@ -1,0 +1,96 @@
+"""Labelled files of one command: read whole, and held against each other token by token."""
+
+import sys
+from typing import Any, NamedTuple
+
+from postil.errors import DataError
+from postil.text.document import Sentence
+from postil.text.formats import FORMATS, Reading, read
+from postil.text.lines import shortened
+
+
+class LabelledFile(NamedTuple):
+    """Tokens and labels of every sentence, and what is needed to name a place in the file."""
+
+    path: str
+    format: str
+    sentences: list[Sentence]
+
+    @property
+    def tokens(self) -> list[list[str]]:
+        return [sentence.tokens for sentence in self.sentences]
+
+    @property
+    def labels(self) -> list[list[str]]:
+        return [sentence.labels or [] for sentence in self.sentences]
+
+    def place(self, sentence: int, token: int) -> str:
+        """``line N`` of a token, both counted from 0; where tokens have no line of their own, its number as well."""
+        line = self.sentences[sentence].line
+        return f"line {line + token}" if self.format == "conll" else f"line {line}, token {token + 1}"
+
+    def where(self, sentence: int, token: int) -> str:
+        """The place with the file's name before it."""
+        return f"{self.path}, {self.place(sentence, token)}"
+
+
+def load(path: str, **options: Any) -> LabelledFile:
+    """Read a whole file with labels; what was changed or left out on the way is told on standard error."""
+    with read(path, features=(), **options) as reading:
+        try:
+            file = LabelledFile(reading.name, reading.format, list(reading))
+        finally:
+            _tell(reading)
+    for number, sentence in enumerate(file.sentences):
+        if sentence.labels is None:
+            title = FORMATS[file.format].title
+            raise DataError("no labels", expected="a label for every token", got=title, where=file.where(number, 0))
+    return file
+
+
+def _tell(reading: Reading) -> None:
+    report = reading.report
+    for problem in report.problems:
+        print(problem, file=sys.stderr)
+    for what, counts in (("changed", report.changed), ("dropped", report.dropped)):
+        for thing, number in counts.items():
+            if number:
+                print(f"postil: {reading.name}: {what}: {thing}: {number:,}", file=sys.stderr)
+
+
+def check_same_tokens(gold: LabelledFile, other: LabelledFile) -> None:
+    """Refuse two files that do not hold the same sentences, naming the first place where they part."""
+    for number, (one, two) in enumerate(zip(gold.sentences, other.sentences, strict=False)):
+        if one.tokens != two.tokens:
+            raise _difference(gold, other, number)
+    if len(gold.sentences) != len(other.sentences):
+        shorter, longer = sorted((gold, other), key=lambda file: len(file.sentences))
+        raise DataError(
+            f"{shorter.path} ends before sentence {len(shorter.sentences) + 1:,}",
+            expected=f"{len(gold.sentences):,} sentences as in {gold.path}",
+            got=f"{len(other.sentences):,}",
+            where=longer.where(len(shorter.sentences), 0),
+        )
+
+
+def _difference(gold: LabelledFile, other: LabelledFile, number: int) -> DataError:
+    one, two = gold.sentences[number].tokens, other.sentences[number].tokens
+    common = min(len(one), len(two))
+    token = next((t for t in range(common) if one[t] != two[t]), common)
+    if token < common:
+        what = f"token differs from {gold.where(number, token)}"
+        return DataError(
+            what, expected=shortened(one[token]), got=shortened(two[token]), where=other.where(number, token)
+        )
+    begin = gold.where(number, 0)
+    return DataError(
+        f"sentence {'ends too early' if len(two) < len(one) else 'goes on too long'} beside {begin}",
+        expected=f"{len(one)} tokens",
+        got=len(two),
+        where=other.where(number, min(token, len(two) - 1)),
+    )
+
+
+def column_argument(text: str) -> int | str:
+    """A column on the command line: a number, or a name of CoNLL-U."""
+    return int(text) if text.removeprefix("-").isdecimal() else text

@@ -1,0 +1,31 @@
+"""Words to integers: vocabularies, orthography, pre-trained vectors."""
+
+from postil.features.orthography import CAPS_CLASSES, caps_class, fold_digits, normalise, prefixes, shape, suffixes
+from postil.features.vectors import WordVectors
+from postil.features.vocabulary import Vocabulary
+from postil.features.words import (
+    UNKNOWN,
+    Column,
+    WordFeatureConfig,
+    WordFeatures,
+    distinct,
+    frequent_values,
+)
+
+__all__ = [
+    "Vocabulary",
+    "CAPS_CLASSES",
+    "normalise",
+    "fold_digits",
+    "caps_class",
+    "shape",
+    "prefixes",
+    "suffixes",
+    "UNKNOWN",
+    "Column",
+    "WordFeatureConfig",
+    "WordFeatures",
+    "distinct",
+    "frequent_values",
+    "WordVectors",
+]

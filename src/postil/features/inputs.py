@@ -1,0 +1,143 @@
+"""Sentences as the integer arrays that a network takes: distinct words once, and who stands where."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+import numpy as np
+
+from postil.arrays import Array, offsets_from_lengths
+from postil.errors import DataError
+from postil.features.gazetteer import Gazetteer
+from postil.features.vectors import WordVectors
+from postil.features.vocabulary import Vocabulary
+from postil.features.words import WordFeatureConfig, WordFeatures, distinct, frequent_values
+
+# A token is its form, or a tuple of its form and the extra columns of the file.
+Token: TypeAlias = str | tuple[str, ...]
+GAZETTEER_CODES = 5  # none, B, I, E, S
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Inputs:
+    """B sentences with N tokens of U distinct forms."""
+
+    forms: Array  # (U, F) ids of the learnt features of each distinct form
+    vectors: Array  # (U,) its row among the fixed vectors; zeros where there are none
+    places: Array  # (N,) which form stands at each token
+    extra: Array  # (N, E) ids of the features of the token in its sentence: columns of the file, gazetteers
+    offsets: Array  # (B + 1,)
+
+    def selected(self, sentences: Array) -> "Inputs":
+        """The arrays of some of the sentences, in the order given, with only the forms that occur in them."""
+        rows = np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in sentences])
+        used, places = np.unique(self.places[rows], return_inverse=True)
+        return Inputs(
+            forms=self.forms[used],
+            vectors=self.vectors[used],
+            places=places,
+            extra=self.extra[rows],
+            offsets=offsets_from_lengths(self.offsets[sentences + 1] - self.offsets[sentences]),
+        )
+
+
+@final
+class InputFeatures:
+    """All features of a tagger: of words, of the file's extra columns (one vocabulary each), of gazetteers."""
+
+    def __init__(self, words: WordFeatures, columns: Sequence[Vocabulary], gazetteer: Gazetteer | None) -> None:
+        self.words, self.columns, self.gazetteer = words, list(columns), gazetteer
+
+    @classmethod
+    def build(
+        cls,
+        config: WordFeatureConfig,
+        sentences: Sequence[Sequence[Token]],
+        *,
+        vectors: WordVectors | None = None,
+        gazetteer: Gazetteer | None = None,
+        use_columns: bool = True,
+    ) -> "InputFeatures":
+        """Number the values of every feature in the training sentences."""
+        words = WordFeatures.build(config, (forms_of(tokens) for tokens in sentences), vectors)
+        columns = _column_vocabularies(sentences) if use_columns else []
+        return cls(words, columns, gazetteer)
+
+    def form_sizes(self) -> list[tuple[int, int]]:
+        """(V, D) of each learnt feature of a form."""
+        return [(column.V, column.D) for column in self.words.columns if column.name != "vector"]
+
+    def extra_sizes(self, column_dim: int, gazetteer_dim: int) -> list[tuple[int, int]]:
+        """(V, D) of each feature of a token in its sentence."""
+        classes = self.gazetteer.columns if self.gazetteer is not None else []
+        sizes = [(len(vocabulary), column_dim) for vocabulary in self.columns]
+        return sizes + [(GAZETTEER_CODES, gazetteer_dim) for _ in classes]
+
+    def inputs(self, sentences: Sequence[Sequence[Token]]) -> Inputs:
+        """The arrays of a batch."""
+        forms = [forms_of(tokens) for tokens in sentences]
+        found, places, offsets = distinct(forms)
+        rows = self.words.rows(found)
+        has_vectors = bool(self.words.config.vector_dim)
+        return Inputs(
+            forms=rows[:, :-1] if has_vectors else rows,
+            vectors=rows[:, -1] if has_vectors else np.zeros(len(rows), np.int32),
+            places=places,
+            extra=self._extra(sentences, forms, len(places)),
+            offsets=offsets,
+        )
+
+    def _extra(self, sentences: Sequence[Sequence[Token]], forms: Sequence[Sequence[str]], N: int) -> Array:
+        parts = [
+            vocabulary.ids([_column(token, i, len(self.columns)) for s in sentences for token in s], default=0)
+            for i, vocabulary in enumerate(self.columns)
+        ]
+        matched = [self.gazetteer.match(tokens) for tokens in forms] if self.gazetteer is not None else []
+        codes = np.concatenate(matched) if matched else np.zeros((N, 0), np.int64)
+        return np.column_stack([*parts, codes]).astype(np.int64) if parts else codes
+
+    def arrays(self) -> dict[str, Array]:
+        """For the model file; gazetteers are stored as their lists of names."""
+        named = {f"words/{name}": array for name, array in self.words.arrays().items()}
+        for i, vocabulary in enumerate(self.columns):
+            named |= {f"column{i}/{part}": array for part, array in vocabulary.arrays().items()}
+        if self.gazetteer is not None:
+            named |= {f"gazetteer/{part}": array for part, array in self.gazetteer.arrays().items()}
+        return named
+
+    @classmethod
+    def from_arrays(cls, config: WordFeatureConfig, columns: int, arrays: Mapping[str, Array]) -> "InputFeatures":
+        words = WordFeatures.from_arrays(config, _under("words/", arrays))
+        vocabularies = [Vocabulary.from_arrays(_under(f"column{i}/", arrays)) for i in range(columns)]
+        names = _under("gazetteer/", arrays)
+        return cls(words, vocabularies, Gazetteer.from_arrays(names) if names else None)
+
+
+def forms_of(tokens: Sequence[Token]) -> list[str]:
+    """The forms alone."""
+    return [token if isinstance(token, str) else token[0] for token in tokens]
+
+
+def _column_vocabularies(sentences: Iterable[Sequence[Token]]) -> list[Vocabulary]:
+    counts: list[Counter[str]] = []
+    for tokens in sentences:
+        for token in tokens:
+            if isinstance(token, tuple):
+                counts += [Counter() for _ in range(len(token) - 1 - len(counts))]
+                for counter, value in zip(counts, token[1:], strict=False):
+                    counter[value] += 1
+    return [frequent_values(counter, 1) for counter in counts]
+
+
+def _column(token: Token, i: int, expected: int) -> str:
+    if isinstance(token, str) or len(token) <= i + 1:
+        got = 0 if isinstance(token, str) else len(token) - 1
+        form = token if isinstance(token, str) else token[0]
+        raise DataError(f"token {form!r} lacks extra columns", expected=f"{expected}, as in training", got=got)
+    return token[i + 1]
+
+
+def _under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,234 @@
+"""Words to integers: one column of ids per feature that depends on the word alone.
+
+Whatever depends on the word alone is worked out once per distinct word: ``distinct`` finds the distinct words of a
+batch, ``WordFeatures.rows`` gives their ids and remembers them.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import chain
+from struct import Struct
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array, offsets_from_lengths
+from postil.errors import ConfigurationError, ModelFileError
+from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, shape
+from postil.features.vectors import VectorIds, WordVectors
+from postil.features.vocabulary import Vocabulary
+
+UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is empty
+_MOST_REMEMBERED = 200_000
+_LONGEST_REMEMBERED = 100  # characters; longer ones are rarely words and seldom come again
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordFeatureConfig:
+    """Which features of a word there are. A dimension of 0 switches a feature off.
+
+    Words are counted in lower case with digits folded; those seen less than ``min_count`` times in training share the
+    unknown word. Prefixes and suffixes are those of the same lower-case form, one column per length;
+    ``min_affix_count`` holds for them and for shapes. ``vector_dim`` is set from the vectors given to
+    ``WordFeatures.build``.
+    """
+
+    word_dim: int = 64
+    min_count: int = 2
+    caps_dim: int = 8
+    shape_dim: int = 16
+    prefix_dim: int = 16
+    prefix_lengths: tuple[int, ...] = (1, 2, 3)
+    suffix_dim: int = 16
+    suffix_lengths: tuple[int, ...] = (1, 2, 3)
+    min_affix_count: int = 3
+    vector_dim: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name.endswith("_lengths"):
+                # A list is what JSON gives back for a tuple.
+                object.__setattr__(self, field.name, _checked_lengths(value, field.name))
+            else:
+                _check_whole(value, field.name, least=1 if field.name.startswith("min_") else 0)
+
+
+class Column(NamedTuple):
+    """One feature: ids from 0 (unknown) to V - 1, each to become a vector of D numbers."""
+
+    name: str
+    V: int
+    D: int
+
+
+class _StringFeature(NamedTuple):
+    """A feature whose values are strings, numbered by a vocabulary of those frequent enough in training."""
+
+    D: int
+    min_count: int
+    value: Callable[[str, str], str]  # of the form and of its normalised form
+
+
+def _string_features(config: WordFeatureConfig) -> dict[str, _StringFeature]:
+    features = {
+        "word": _StringFeature(config.word_dim, config.min_count, lambda form, normal: normal),
+        "shape": _StringFeature(config.shape_dim, config.min_affix_count, lambda form, normal: shape(form)),
+    }
+    for n in config.prefix_lengths:
+        cut = slice(0, n)
+        features[f"prefix {n}"] = _affix(config.prefix_dim, config.min_affix_count, cut)
+    for n in config.suffix_lengths:
+        cut = slice(-n, None)
+        features[f"suffix {n}"] = _affix(config.suffix_dim, config.min_affix_count, cut)
+    return {name: feature for name, feature in features.items() if feature.D}
+
+
+def _affix(D: int, min_count: int, cut: slice) -> _StringFeature:
+    return _StringFeature(D, min_count, lambda form, normal: normal[cut])
+
+
+@final
+class WordFeatures:
+    """The ids of every feature of a word; the vocabularies come from the training words.
+
+    ``columns`` are the features in the order of the ids. ``counts`` (V of the column ``word``,) says how often each
+    word id occurred in training; place 0 counts the tokens whose word was too rare for an id of its own. It is empty
+    when the word feature is switched off.
+    """
+
+    def __init__(self, config: WordFeatureConfig, vocabularies: Mapping[str, Vocabulary], counts: Array) -> None:
+        self.config, self.vocabularies, self.counts = config, dict(vocabularies), counts
+        self._strings = _string_features(config)
+        self._vector_ids = VectorIds(vocabularies["vector"]) if config.vector_dim else None
+        self.columns = [Column(name, len(vocabularies[name]), feature.D) for name, feature in self._strings.items()]
+        if config.caps_dim:
+            self.columns.append(Column("caps", len(CAPS_CLASSES), config.caps_dim))
+        if config.vector_dim:
+            self.columns.append(Column("vector", len(vocabularies["vector"]), config.vector_dim))
+        self._packed = Struct(f"={len(self.columns)}i")
+        self._remembered: dict[str, bytes] = {}
+
+    @classmethod
+    def build(
+        cls, config: WordFeatureConfig, sentences: Iterable[Iterable[str]], vectors: WordVectors | None = None
+    ) -> "WordFeatures":
+        """Count the forms of the training sentences and number the values of every feature, most frequent first."""
+        if vectors is None and config.vector_dim:
+            raise ConfigurationError("vector_dim without vectors", expected="0, or vectors", got=config.vector_dim)
+        if vectors is not None:
+            config = replace(config, vector_dim=_agreed_dimension(config, vectors))
+        forms = Counter(chain.from_iterable(sentences))
+        normal = {form: normalise(form) for form in forms}
+        vocabularies, counts = {}, np.zeros(0, np.int64)
+        for name, feature in _string_features(config).items():
+            values: Counter[str] = Counter()
+            for form, count in forms.items():
+                values[feature.value(form, normal[form])] += count
+            vocabularies[name] = frequent_values(values, feature.min_count)
+            if name == "word":
+                counts = _counts_by_id(vocabularies[name], values)
+        if vectors is not None:
+            vocabularies["vector"] = vectors.words
+        return cls(config, vocabularies, counts)
+
+    def rows(self, forms: Sequence[str]) -> Array:
+        """(U, F) int32: the ids of the F columns for each of the U forms."""
+        if len(self._remembered) >= _MOST_REMEMBERED:
+            self._remembered = {}
+        remembered = self._remembered  # held, because another thread may begin a new one meanwhile
+        packed = bytearray().join([remembered.get(form) or self._worked_out(form, remembered) for form in forms])
+        return np.frombuffer(packed, np.int32).reshape(len(forms), len(self.columns))
+
+    def _worked_out(self, form: str, remembered: dict[str, bytes]) -> bytes:
+        normal = normalise(form)
+        ids = [
+            self.vocabularies[name].id(feature.value(form, normal), default=0)
+            for name, feature in self._strings.items()
+        ]
+        if self.config.caps_dim:
+            ids.append(caps_class(form))
+        if self._vector_ids:
+            ids.append(self._vector_ids(form))
+        packed = self._packed.pack(*ids)
+        if len(form) <= _LONGEST_REMEMBERED and len(remembered) < _MOST_REMEMBERED:
+            remembered[form] = packed
+        return packed
+
+    def rare_ids(self, at_most: int) -> Array:
+        """The ids of the words seen at most so often in training, without the unknown word."""
+        return 1 + np.flatnonzero(self.counts[1:] <= at_most)
+
+    def arrays(self) -> dict[str, Array]:
+        """Everything but the configuration, for the model file."""
+        named = {
+            f"{name}/{part}": array
+            for name, vocabulary in self.vocabularies.items()
+            for part, array in vocabulary.arrays().items()
+        }
+        return {**named, "counts": self.counts}
+
+    @classmethod
+    def from_arrays(cls, config: WordFeatureConfig, arrays: Mapping[str, Array]) -> "WordFeatures":
+        """The features that ``arrays`` gave: the vocabularies are used where they lie."""
+        names = [*_string_features(config), *(["vector"] if config.vector_dim else [])]
+        parts: dict[str, dict[str, Array]] = defaultdict(dict)
+        for key, array in arrays.items():
+            name, _, part = key.partition("/")
+            parts[name][part] = array
+        missing = [name for name in [*names, "counts"] if name not in parts]
+        if missing:
+            raise ModelFileError("arrays of word features", expected=", ".join(missing), got="none of these")
+        vocabularies = {name: Vocabulary.from_arrays(parts[name]) for name in names}
+        return cls(config, vocabularies, arrays["counts"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WordFeatures, (self.config, self.vocabularies, self.counts)
+
+
+def frequent_values(values: Mapping[str, int], min_count: int) -> Vocabulary:
+    """The values that occur at least so often, most frequent first, after the unknown value at id 0.
+
+    Equal counts stand in the order of their characters, so that the order of the sentences does not matter.
+    """
+    frequent = [(-count, value) for value, count in values.items() if count >= min_count and value != UNKNOWN]
+    return Vocabulary.build([UNKNOWN, *(value for _, value in sorted(frequent))])
+
+
+def distinct(sentences: Iterable[Sequence[str]]) -> tuple[list[str], Array, Array]:
+    """The distinct forms of a batch (U), which of them stands at each token (N,), and the offsets (B + 1,)."""
+    sentences = list(sentences)
+    offsets = offsets_from_lengths([len(sentence) for sentence in sentences])
+    places: defaultdict[str, int] = defaultdict()
+    places.default_factory = places.__len__  # a new form gets the next place
+    indices = np.fromiter(map(places.__getitem__, chain.from_iterable(sentences)), np.int64, int(offsets[-1]))
+    return list(places), indices, offsets
+
+
+def _counts_by_id(words: Vocabulary, values: Mapping[str, int]) -> Array:
+    counts = np.array([values.get(word, 0) for word in words], np.int64)
+    counts[0] = sum(values.values()) - counts[1:].sum()
+    return counts
+
+
+def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
+    D = int(vectors.matrix.shape[1])
+    if config.vector_dim not in (0, D):
+        raise ConfigurationError("vector_dim", expected=f"{D}, the size of the vectors given", got=config.vector_dim)
+    return D
+
+
+def _check_whole(value: object, name: str, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigurationError(f"word feature setting {name}", expected=f"a whole number from {least}", got=value)
+
+
+def _checked_lengths(value: object, name: str) -> tuple[int, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise ConfigurationError(f"word feature setting {name}", expected="a list of lengths", got=repr(value))
+    for length in value:
+        _check_whole(length, name, least=1)
+    if len(set(value)) != len(value):
+        raise ConfigurationError(f"word feature setting {name}", expected="different lengths", got=list(value))
+    return tuple(value)

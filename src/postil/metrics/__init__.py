@@ -1,0 +1,36 @@
+"""Predictions against gold: counts that add up, and the ratios derived from them."""
+
+from postil.metrics.calibration import Calibration, calibrate, calibrate_by_label
+from postil.metrics.counts import Counts
+from postil.metrics.evaluation import Evaluation, evaluate
+from postil.metrics.novelty import Known, known_from, spans_by_novelty, tokens_by_novelty
+from postil.metrics.significance import Comparison, Interval, bootstrap_interval, compare_systems
+from postil.metrics.spans import SpanScores, align, compare_spans, score_spans, sentence_counts
+from postil.metrics.tables import Table
+from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
+
+__all__ = [
+    "Counts",
+    "SpanScores",
+    "align",
+    "compare_spans",
+    "score_spans",
+    "sentence_counts",
+    "TokenScores",
+    "score_tokens",
+    "sentence_token_counts",
+    "Known",
+    "known_from",
+    "spans_by_novelty",
+    "tokens_by_novelty",
+    "Calibration",
+    "calibrate",
+    "calibrate_by_label",
+    "Interval",
+    "bootstrap_interval",
+    "Comparison",
+    "compare_systems",
+    "Evaluation",
+    "evaluate",
+    "Table",
+]

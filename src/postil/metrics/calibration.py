@@ -1,0 +1,93 @@
+"""Do probabilities mean what they say? Of all answers given with 0.8, eight in ten should be right.
+
+Answers are sorted into equal bins by their probability. A bin keeps three sums (answers, probabilities, right
+answers), so tables add up; the expected calibration error is the mean gap between what a bin promised and what it
+kept, weighted by its answers.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from postil.errors import ConfigurationError, DataError
+from postil.metrics.counts import ratio
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """Sums per bin, each of shape (bins,). A bin holds its upper edge; the first one holds 0 as well."""
+
+    counts: NDArray[np.int64]
+    promised: NDArray[np.float64]
+    kept: NDArray[np.int64]
+
+    def __add__(self, other: "Calibration") -> "Calibration":
+        if len(self.counts) != len(other.counts):
+            raise ConfigurationError("tables with different bins", expected=len(self.counts), got=len(other.counts))
+        return Calibration(self.counts + other.counts, self.promised + other.promised, self.kept + other.kept)
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Borders of the bins, (bins + 1,)."""
+        return np.linspace(0, 1, len(self.counts) + 1)
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """Mean probability of each bin, 0 where it is empty."""
+        return ratio(self.promised, self.counts)
+
+    @property
+    def accuracy(self) -> NDArray[np.float64]:
+        """Share of right answers in each bin, 0 where it is empty."""
+        return ratio(self.kept, self.counts)
+
+    @property
+    def expected_error(self) -> float:
+        """Expected calibration error, 0 (perfect) to 1; 0 if there are no answers."""
+        return float(ratio(np.abs(self.promised - self.kept).sum(), self.counts.sum()))
+
+    @property
+    def largest_error(self) -> float:
+        """The widest gap of any bin."""
+        return float(np.max(np.abs(self.confidence - self.accuracy), initial=0.0))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Errors in percent and one row per bin that has answers."""
+        rows = zip(self.edges, self.edges[1:], self.counts, self.confidence, self.accuracy, strict=False)
+        names = ("from", "to", "count", "confidence", "accuracy")
+        return {
+            "expected_calibration_error": 100 * self.expected_error,
+            "largest_calibration_error": 100 * self.largest_error,
+            "bins": [dict(zip(names, map(float, row), strict=True)) | {"count": int(row[2])} for row in rows if row[2]],
+        }
+
+
+def calibrate(probabilities: ArrayLike, correct: ArrayLike, *, bins: int = 10) -> Calibration:
+    """Table of (probability, was it right) pairs, both of shape (N,)."""
+    promised, kept = np.asarray(probabilities, np.float64), np.asarray(correct, np.bool_)
+    if bins < 1:
+        raise ConfigurationError("impossible number of bins", expected="1 or more", got=bins)
+    if promised.ndim != 1 or promised.shape != kept.shape:
+        raise DataError("one probability per answer is needed", expected=f"shape {kept.shape}", got=promised.shape)
+    if not np.all((promised >= 0) & (promised <= 1)):
+        worst = promised[~((promised >= 0) & (promised <= 1))][0]
+        raise DataError("not a probability", expected="0 to 1", got=worst)
+    place = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], promised, side="left")
+    return Calibration(
+        np.bincount(place, minlength=bins),
+        np.bincount(place, weights=promised, minlength=bins).astype(np.float64),
+        np.bincount(place[kept], minlength=bins),
+    )
+
+
+def calibrate_by_label(answers: Iterable[tuple[str, float, bool]], *, bins: int = 10) -> dict[str, Calibration]:
+    """One table per label from (label, probability, was it right); the tables add up to that of all answers."""
+    groups: dict[str, tuple[list[float], list[bool]]] = {}
+    for label, probability, is_right in answers:
+        promised, kept = groups.setdefault(label, ([], []))
+        promised.append(probability)
+        kept.append(is_right)
+    return {label: calibrate(*groups[label], bins=bins) for label in sorted(groups)}

@@ -1,0 +1,83 @@
+"""Counts add up, ratios are derived: the one place where precision, recall and F1 are computed.
+
+0/0 is 0, as in conlleval: where nothing was predicted precision is 0, where nothing was there to find recall is 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from postil.errors import DataError
+
+
+def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
+    """Elementwise quotient in float64, 0 where the denominator is 0."""
+    below = np.asarray(denominator, np.float64)
+    above = np.broadcast_to(np.asarray(numerator, np.float64), below.shape)
+    return np.divide(above, below, out=np.zeros_like(below), where=below != 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many were predicted, how many are in the gold standard, how many agree.
+
+    ``partial`` are agreements that earn half a point each (see `postil.metrics.spans.MATCHINGS`).
+    """
+
+    correct: int = 0
+    predicted: int = 0
+    gold: int = 0
+    partial: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.correct + other.correct,
+            self.predicted + other.predicted,
+            self.gold + other.gold,
+            self.partial + other.partial,
+        )
+
+    @property
+    def credit(self) -> float:
+        return self.correct + self.partial / 2
+
+    @property
+    def precision(self) -> float:
+        """Share of the predicted that is right, 0 to 1."""
+        return self.credit / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the gold that was found, 0 to 1."""
+        return self.credit / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall, 0 to 1; this form needs neither of them."""
+        return 2 * self.credit / (self.predicted + self.gold) if self.predicted + self.gold else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ratios in percent, and the counts they come from."""
+        counts: dict[str, Any] = {"support": self.gold, "predicted": self.predicted, "correct": self.correct}
+        if self.partial:
+            counts["partial"] = self.partial
+        return {"precision": 100 * self.precision, "recall": 100 * self.recall, "f1": 100 * self.f1, **counts}
+
+
+def check_same_shape(gold: Sequence[Sequence[object]], predicted: Sequence[Sequence[object]]) -> None:
+    """Refuse gold and predictions that are not about the same sentences."""
+    if len(gold) != len(predicted):
+        raise DataError(
+            "gold and predictions differ in their number of sentences", expected=len(gold), got=len(predicted)
+        )
+    for number, (one, other) in enumerate(zip(gold, predicted, strict=True), start=1):
+        if len(one) != len(other):
+            raise DataError(
+                "gold and predictions differ in their number of labels",
+                expected=len(one),
+                got=len(other),
+                where=f"sentence {number}",
+            )

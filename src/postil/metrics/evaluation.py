@@ -1,0 +1,114 @@
+"""All scores of a set of predictions at once: what `postil score` and `postil evaluate` report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postil.errors import DataError
+from postil.metrics import significance
+from postil.metrics.counts import check_same_shape
+from postil.metrics.spans import Labels, Spans, SpanScores, compare_spans, sentence_counts
+from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
+from postil.text import schemes
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Scores of tokens, and of spans if the labels have a scheme."""
+
+    scheme: str
+    sentences: int
+    tokens: TokenScores
+    spans: SpanScores | None
+
+    @property
+    def main_score(self) -> float:
+        """conlleval's F1 for span schemes, else token accuracy; 0 to 1."""
+        return self.tokens.accuracy if self.spans is None else self.spans.overall.f1
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON: ``tokens``, ``accuracy``, ``labels``; with spans ``precision``, ``recall``, ``f1`` …"""
+        about = {"scheme": self.scheme, "sentences": self.sentences, **self.tokens.as_dict()}
+        if self.spans is not None:
+            return about | self.spans.as_dict()
+        return about | {
+            "labels": {label: counts.as_dict() for label, counts in self.tokens.by_label().items()},
+            "confusion": self.tokens.confusion_dict(),
+        }
+
+
+class Compared(NamedTuple):
+    """Gold and predicted labels made comparable: same scheme, and spans on both sides (none without a scheme)."""
+
+    scheme: str
+    predicted_scheme: str
+    gold: Labels
+    predicted: Labels
+    gold_spans: Spans
+    predicted_spans: Spans
+
+    def sentence_counts(self) -> tuple[NDArray[np.int64], significance.Statistic]:
+        """Counts per sentence (B, C) and the main score as a function of their sum; for `significance`."""
+        if self.scheme == "none":
+            return sentence_token_counts(self.gold, self.predicted), significance.accuracy
+        return sentence_counts(self.gold_spans, self.predicted_spans), significance.f1
+
+
+def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme: str = "") -> Compared:
+    """Recognise the schemes (unless given) and read the spans of both sides.
+
+    Where the schemes differ the predicted labels are respelt in that of the gold standard.
+    """
+    check_same_shape(gold, predicted)
+    scheme = scheme or schemes.recognise(gold)
+    if scheme == "none":
+        return Compared(scheme, "none", gold, predicted, (), ())
+    predicted_scheme = predicted_scheme or _recognise_beside(scheme, predicted)
+    gold_spans = _spans(gold, scheme)
+    predicted_spans = _spans(predicted, predicted_scheme)
+    if predicted_scheme != scheme:
+        predicted = [
+            schemes.labels_from_spans(spans, len(labels), scheme)
+            for spans, labels in zip(predicted_spans, predicted, strict=True)
+        ]
+    if scheme not in ("bio", "iob1"):
+        gold, predicted = _in_iobes_letters(gold), _in_iobes_letters(predicted)
+    return Compared(scheme, predicted_scheme, gold, predicted, gold_spans, predicted_spans)
+
+
+def evaluate(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme: str = "") -> Evaluation:
+    """Score predicted labels; schemes that are not given are recognised."""
+    return evaluate_compared(prepare(gold, predicted, scheme, predicted_scheme))
+
+
+def evaluate_compared(compared: Compared) -> Evaluation:
+    """Score what `prepare` has made."""
+    return Evaluation(
+        compared.scheme,
+        len(compared.gold),
+        score_tokens(compared.gold, compared.predicted),
+        None if compared.scheme == "none" else compare_spans(compared.gold_spans, compared.predicted_spans),
+    )
+
+
+def _recognise_beside(scheme: str, predicted: Labels) -> str:
+    """The scheme of predictions for a gold standard in ``scheme``."""
+    recognised = schemes.recognise(predicted)
+    if recognised == "none":
+        raise DataError(
+            "predicted labels have no labelling scheme", expected=f"labels like the gold ones ({scheme.upper()})"
+        )
+    # Spans that open with I are the commonest mistake of taggers for BIO: not a reason to see IOB1 in them.
+    return "bio" if (scheme, recognised) == ("bio", "iob1") else recognised
+
+
+def _in_iobes_letters(sequences: Labels) -> Labels:
+    """BILOU and BMEWO must not differ from IOBES when tokens are compared."""
+    return [list(map(schemes.in_iobes_letters, labels)) for labels in sequences]
+
+
+def _spans(sequences: Sequence[Sequence[str]], scheme: str) -> list[list[schemes.Span]]:
+    return [schemes.spans_from_labels(labels, scheme) for labels in sequences]

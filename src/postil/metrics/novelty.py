@@ -1,0 +1,66 @@
+"""How much was new: scores apart for what the training data had and for what it had not.
+
+seen entity       the same words with the same class stood in the training data
+new entity        a new combination, or a new class, of words that all stood there
+unseen word       at least one of its words never stood there
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from postil.metrics.spans import Outcome, Spans, SpanScores, align
+from postil.metrics.tokens import TokenScores
+from postil.text.schemes import Span
+
+SPAN_NOVELTIES = ("seen entity", "new entity", "unseen word")
+WORD_NOVELTIES = ("seen word", "unseen word")
+
+
+class Known(NamedTuple):
+    """What the training data had: words, and entities as (class, words)."""
+
+    words: frozenset[str]
+    entities: frozenset[tuple[str, tuple[str, ...]]]
+
+
+def known_from(tokens: Sequence[Sequence[str]], spans: Spans = ()) -> Known:
+    """Collect the words, and the entities if there are spans, of the training data."""
+    entities = (
+        (span.label, tuple(words[span.start : span.end]))
+        for words, sentence in zip(tokens, spans, strict=False)
+        for span in sentence
+    )
+    return Known(frozenset(word for words in tokens for word in words), frozenset(entities))
+
+
+def span_novelty(words: Sequence[str], span: Span, known: Known) -> str:
+    """One of `SPAN_NOVELTIES`."""
+    covered = tuple(words[span.start : span.end])
+    if (span.label, covered) in known.entities:
+        return "seen entity"
+    return "new entity" if known.words.issuperset(covered) else "unseen word"
+
+
+def spans_by_novelty(
+    tokens: Sequence[Sequence[str]], gold: Spans, predicted: Spans, known: Known
+) -> dict[str, SpanScores]:
+    """Scores per novelty, which add up to the whole. A pair goes where its gold span belongs."""
+    outcomes: dict[str, Counter[Outcome]] = {novelty: Counter() for novelty in SPAN_NOVELTIES}
+    for words, one, other in zip(tokens, gold, predicted, strict=True):
+        for pair in align(one, other):
+            span = pair.gold or pair.predicted
+            if span is not None:
+                outcomes[span_novelty(words, span, known)][pair.outcome] += 1
+    return {novelty: SpanScores(counter) for novelty, counter in outcomes.items()}
+
+
+def tokens_by_novelty(
+    tokens: Sequence[Sequence[str]], gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]], known: Known
+) -> dict[str, TokenScores]:
+    """Token scores apart for words that the training data had and had not."""
+    cells: dict[str, Counter[tuple[str, str]]] = {novelty: Counter() for novelty in WORD_NOVELTIES}
+    for words, *columns in zip(tokens, gold, predicted, strict=True):
+        for word, one, other in zip(words, *columns, strict=True):
+            cells["seen word" if word in known.words else "unseen word"][one, other] += 1
+    return {novelty: TokenScores(counter) for novelty, counter in cells.items()}

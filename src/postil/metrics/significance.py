@@ -1,0 +1,171 @@
+"""How much of a score is luck: intervals by bootstrap over sentences, and a paired test of two systems.
+
+A score is a function of counts summed over sentences. Sentences with the same counts are interchangeable, so a
+resample is drawn over *kinds* of sentence: how often each kind is drawn is multinomial, how often it is swapped
+between two systems binomial. This is the same distribution as drawing sentence by sentence, and a test set of
+thousands of sentences has only some dozens of kinds.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postil.errors import ConfigurationError, DataError
+from postil.metrics.counts import ratio
+
+CELLS_AT_ONCE = 1 << 21
+Statistic = Callable[[NDArray[Any]], NDArray[np.float64]]
+
+
+class Interval(NamedTuple):
+    """A score and the range that holds ``level`` of its bootstrap resamples."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+    resamples: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The three scores in percent."""
+        return self._asdict() | {name: 100 * getattr(self, name) for name in ("value", "low", "high")}
+
+
+class Comparison(NamedTuple):
+    """Two systems on the same sentences. ``difference`` is second minus first, with its bootstrap interval.
+
+    ``p_value``: how often swapping the systems' answers at random makes a difference as large (two-sided).
+    ``second_better``: share of bootstrap resamples in which the second system is ahead (a draw counts half).
+    """
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    level: float
+    p_value: float
+    second_better: float
+    resamples: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Scores in percent; the p-value and the share stay between 0 and 1."""
+        names = ("first", "second", "difference", "low", "high")
+        return self._asdict() | {name: 100 * getattr(self, name) for name in names}
+
+
+def f1(counts: NDArray[Any]) -> NDArray[np.float64]:
+    """F1 from (…, 3) counts: correct, predicted, gold. See `postil.metrics.spans.sentence_counts`."""
+    return ratio(2 * counts[..., 0], counts[..., 1] + counts[..., 2])
+
+
+def accuracy(counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Accuracy from (…, 2) counts: right, all. See `postil.metrics.tokens.sentence_token_counts`."""
+    return ratio(counts[..., 0], counts[..., 1])
+
+
+def bootstrap_interval(
+    counts: NDArray[np.int64],
+    statistic: Statistic,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 2000,
+    level: float = 0.95,
+) -> Interval:
+    """Percentile interval of ``statistic`` over resampled sentences; ``counts`` is (B, C), one row per sentence."""
+    _check(counts, resamples, level)
+    value = float(statistic(counts.sum(axis=0)))
+    scores = np.concatenate([statistic(sums) for sums in _resampled_sums(counts, resamples, rng)])
+    low, high = _percentiles(scores, level)
+    return Interval(value, low, high, level, resamples)
+
+
+def compare_systems(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    statistic: Statistic,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 2000,
+    level: float = 0.95,
+) -> Comparison:
+    """Paired bootstrap and approximate randomisation of two systems; both counts are (B, C), same sentences."""
+    _check(first, resamples, level)
+    if first.shape != second.shape:
+        raise DataError("two systems must answer the same sentences", expected=first.shape, got=second.shape)
+    width = first.shape[1]
+    both = np.concatenate([first, second], axis=1)
+    gaps = np.concatenate(
+        [statistic(sums[:, width:]) - statistic(sums[:, :width]) for sums in _resampled_sums(both, resamples, rng)]
+    )
+    low, high = _percentiles(gaps, level)
+    one, other = float(statistic(first.sum(axis=0))), float(statistic(second.sum(axis=0)))
+    better = float(np.mean(gaps > 0) + np.mean(gaps == 0) / 2)
+    p_value = randomisation_test(first, second, statistic, rng=rng, resamples=resamples)
+    return Comparison(one, other, other - one, low, high, level, p_value, better, resamples)
+
+
+def randomisation_test(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    statistic: Statistic,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 2000,
+) -> float:
+    """Two-sided p-value: each sentence's answers change sides with probability 1/2 if the systems are alike.
+
+    The observed assignment counts as one of the drawn ones, so the p-value is never 0.
+    """
+    total = first.sum(axis=0) + second.sum(axis=0)
+    observed = abs(float(statistic(second.sum(axis=0)) - statistic(first.sum(axis=0))))
+    gains, sizes = _kinds(second - first)
+    moves = np.any(gains != 0, axis=1)  # swapping equal answers changes nothing
+    gains, sizes = gains[moves], sizes[moves]
+    as_extreme = 0
+    for rows in _batches(resamples, len(sizes)):
+        swapped = rng.binomial(sizes, 0.5, size=(rows, len(sizes)))
+        sums = first.sum(axis=0) + swapped @ gains
+        gap = np.abs(statistic(total - sums) - statistic(sums))
+        # Sums are whole numbers: equal assignments differ by rounding at most.
+        as_extreme += int(np.sum(gap >= observed - 1e-12))
+    return (as_extreme + 1) / (resamples + 1)
+
+
+def _resampled_sums(counts: NDArray[np.int64], resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """Sums over B sentences drawn with replacement, (rows, C) at a time, ``resamples`` rows in all."""
+    rows_of_kind, sizes = _kinds(counts)
+    for rows in _batches(resamples, len(sizes)):
+        if len(counts) == 0:
+            yield np.zeros((rows, counts.shape[1]), np.int64)
+            continue
+        yield rng.multinomial(len(counts), sizes / len(counts), size=rows) @ rows_of_kind
+
+
+def _kinds(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct rows (K, C) and how many sentences have each (K,)."""
+    rows, sizes = np.unique(counts, axis=0, return_counts=True)
+    return rows, sizes
+
+
+def _batches(resamples: int, kinds: int) -> Iterator[int]:
+    """Numbers of rows that keep a batch of (rows, kinds) within `CELLS_AT_ONCE`."""
+    step = max(1, CELLS_AT_ONCE // max(kinds, 1))
+    for done in range(0, resamples, step):
+        yield min(step, resamples - done)
+
+
+def _percentiles(scores: NDArray[np.float64], level: float) -> tuple[float, float]:
+    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _check(counts: NDArray[np.int64], resamples: int, level: float) -> None:
+    if counts.ndim != 2:
+        raise DataError("one row of counts per sentence is needed", expected="2 dimensions", got=counts.ndim)
+    if resamples < 1:
+        raise ConfigurationError("impossible number of resamples", expected="1 or more", got=resamples)
+    if not 0 < level < 1:
+        raise ConfigurationError("impossible level of confidence", expected="between 0 and 1", got=level)

@@ -1,0 +1,224 @@
+"""Predicted spans against gold spans: conlleval's numbers, and what kind of mistakes were made.
+
+Every gold span is paired with at most one predicted span that overlaps it, and the other way round. What became of
+each pair is an `Outcome`; a `SpanScores` is nothing but a count of outcomes, so scores of parts add up to the score
+of the whole, and every number below is derived from them.
+
+    gold       predicted   same place   kind             strict  boundaries  partial  type
+    PER        PER         yes          correct             1        1          1       1
+    PER        LOC         yes          type                0        1          1       0
+    PER        PER         no           boundary            0        0         1/2      1
+    PER        LOC         no           boundary+type       0        0         1/2      0
+    PER        —                        missed              0        0          0       0
+    —          LOC                      spurious            0        0          0       0
+
+*strict* is conlleval's count. The other three are those of the MUC and SemEval-2013 evaluations.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postil.errors import ConfigurationError
+from postil.metrics.counts import Counts, check_same_shape
+from postil.text.schemes import Span, spans_from_labels
+
+KINDS = ("correct", "boundary", "type", "boundary+type", "missed", "spurious")
+Labels = Sequence[Sequence[str]]
+Spans = Sequence[Sequence[Span]]
+
+
+class Outcome(NamedTuple):
+    """Classes of a paired gold and predicted span; None where there is no partner."""
+
+    gold: str | None
+    predicted: str | None
+    same_place: bool
+
+    @property
+    def kind(self) -> str:
+        if self.gold is None or self.predicted is None:
+            return "spurious" if self.gold is None else "missed"
+        if self.same_place:
+            return "correct" if self.gold == self.predicted else "type"
+        return "boundary" if self.gold == self.predicted else "boundary+type"
+
+
+class Pair(NamedTuple):
+    """A gold and a predicted span of one sentence that belong together; None where there is no partner."""
+
+    gold: Span | None
+    predicted: Span | None
+
+    @property
+    def outcome(self) -> Outcome:
+        gold, predicted = self.gold, self.predicted
+        same_place = gold is not None and predicted is not None and gold[1:] == predicted[1:]
+        return Outcome(gold and gold.label, predicted and predicted.label, same_place)
+
+
+def _is_same_class(outcome: Outcome) -> bool:
+    return outcome.gold is not None and outcome.gold == outcome.predicted
+
+
+def _overlaps(outcome: Outcome) -> bool:
+    return outcome.gold is not None and outcome.predicted is not None
+
+
+# Name -> (which outcomes are right, which others earn half a point).
+MATCHINGS: dict[str, tuple[Callable[[Outcome], bool], Callable[[Outcome], bool]]] = {
+    "strict": (lambda outcome: outcome.same_place and _is_same_class(outcome), lambda _: False),
+    "boundaries": (lambda outcome: outcome.same_place, lambda _: False),
+    "partial": (lambda outcome: outcome.same_place, lambda outcome: _overlaps(outcome) and not outcome.same_place),
+    "type": (_is_same_class, lambda _: False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SpanScores:
+    """How often each outcome happened."""
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+
+    def __add__(self, other: "SpanScores") -> "SpanScores":
+        return SpanScores(self.outcomes + other.outcomes)
+
+    @property
+    def labels(self) -> list[str]:
+        """Classes that occur in the gold standard or in the predictions, in alphabetical order."""
+        sides = (side for outcome in self.outcomes for side in outcome[:2])
+        return sorted({side for side in sides if isinstance(side, str)})
+
+    @property
+    def overall(self) -> Counts:
+        """conlleval's counts over all classes (micro average)."""
+        return self.matching("strict")
+
+    def matching(self, name: str) -> Counts:
+        """Counts over all classes under one of `MATCHINGS`."""
+        if name not in MATCHINGS:
+            raise ConfigurationError("unknown way of matching spans", expected=" or ".join(MATCHINGS), got=repr(name))
+        right, half = MATCHINGS[name]
+        return Counts(
+            correct=self._total(right),
+            predicted=self._total(lambda outcome: outcome.predicted is not None),
+            gold=self._total(lambda outcome: outcome.gold is not None),
+            partial=self._total(half),
+        )
+
+    def by_label(self) -> dict[str, Counts]:
+        """conlleval's counts of each class."""
+        gold: Counter[str | None] = Counter()
+        predicted: Counter[str | None] = Counter()
+        correct: Counter[str | None] = Counter()
+        for outcome, count in self.outcomes.items():
+            gold[outcome.gold] += count
+            predicted[outcome.predicted] += count
+            correct[outcome.gold] += count if outcome.kind == "correct" else 0
+        return {label: Counts(correct[label], predicted[label], gold[label]) for label in self.labels}
+
+    @property
+    def macro_f1(self) -> float:
+        """Mean of the classes' F1, each class counting the same; 0 if there is no class."""
+        by_label = self.by_label()
+        return sum(counts.f1 for counts in by_label.values()) / len(by_label) if by_label else 0.0
+
+    def errors(self) -> dict[str, int]:
+        """How many outcomes are of each of the `KINDS`."""
+        kinds = dict.fromkeys(KINDS, 0)
+        for outcome, count in self.outcomes.items():
+            kinds[outcome.kind] += count
+        return kinds
+
+    def confusion(self) -> Counter[tuple[str | None, str | None]]:
+        """(gold class, predicted class) -> count, wherever the two overlap; (x, None) missed, (None, x) spurious."""
+        table: Counter[tuple[str | None, str | None]] = Counter()
+        for outcome, count in self.outcomes.items():
+            table[outcome.gold, outcome.predicted] += count
+        return table
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ratios in percent, ready for JSON."""
+        overall = self.overall.as_dict()
+        confusion, labels = self.confusion(), self.labels
+        return {
+            **{name: overall[name] for name in ("precision", "recall", "f1")},
+            "macro_f1": 100 * self.macro_f1,
+            "counts": {name: overall[name] for name in ("correct", "predicted", "support")},
+            "labels": {label: counts.as_dict() for label, counts in self.by_label().items()},
+            "matching": {name: self.matching(name).as_dict() for name in MATCHINGS},
+            "errors": self.errors(),
+            "confusion": {
+                gold: {other: confusion[gold, other] for other in labels if confusion[gold, other]} for gold in labels
+            },
+            "missed": {label: confusion[label, None] for label in labels},
+            "spurious": {label: confusion[None, label] for label in labels},
+        }
+
+    def _total(self, wanted: Callable[[Outcome], bool]) -> int:
+        return sum(count for outcome, count in self.outcomes.items() if wanted(outcome))
+
+
+def score_spans(gold: Labels, predicted: Labels, scheme: str = "bio", predicted_scheme: str = "") -> SpanScores:
+    """Score label sequences; the schemes of the two sides may differ, since their spans are compared."""
+    check_same_shape(gold, predicted)
+    return compare_spans(
+        [spans_from_labels(labels, scheme) for labels in gold],
+        [spans_from_labels(labels, predicted_scheme or scheme) for labels in predicted],
+    )
+
+
+def compare_spans(gold: Spans, predicted: Spans) -> SpanScores:
+    """Score the spans of every sentence."""
+    pairs = (pair for one, other in zip(gold, predicted, strict=True) for pair in align(one, other))
+    return SpanScores(Counter(pair.outcome for pair in pairs))
+
+
+def sentence_counts(gold: Spans, predicted: Spans) -> NDArray[np.int64]:
+    """(B, 3): correct, predicted and gold spans of each sentence, under strict matching; for `significance`."""
+    rows = [
+        (len(set(one).intersection(other)), len(other), len(one)) for one, other in zip(gold, predicted, strict=True)
+    ]
+    return np.array(rows, np.int64).reshape(-1, 3)
+
+
+def align(gold: Sequence[Span], predicted: Sequence[Span]) -> list[Pair]:
+    """Pair the spans of one sentence, one to one. Spans of one side must not overlap each other.
+
+    A span goes to an overlapping partner of the same class before one of another class, and to the larger overlap
+    before the smaller, leftmost first. Spans at the same place always become a pair: nothing else can overlap them.
+    """
+    free_gold, free_predicted = dict.fromkeys(gold), dict.fromkeys(predicted)
+    pairs = []
+    for one, other in sorted(_overlapping(gold, predicted), key=_preference):
+        if one in free_gold and other in free_predicted:
+            del free_gold[one], free_predicted[other]
+            pairs.append(Pair(one, other))
+    return [*pairs, *(Pair(span, None) for span in free_gold), *(Pair(None, span) for span in free_predicted)]
+
+
+def _overlapping(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
+    """All overlapping couples of two lists of disjoint spans, in one walk from left to right."""
+    left, right = sorted(gold, key=_start), sorted(predicted, key=_start)
+    i = j = 0
+    while i < len(left) and j < len(right):
+        if left[i].start < right[j].end and right[j].start < left[i].end:
+            yield left[i], right[j]
+        if left[i].end <= right[j].end:
+            i += 1
+        else:
+            j += 1
+
+
+def _start(span: Span) -> int:
+    return span.start
+
+
+def _preference(couple: tuple[Span, Span]) -> tuple[bool, int, int, int]:
+    one, other = couple
+    overlap = min(one.end, other.end) - max(one.start, other.start)
+    return one.label != other.label, -overlap, one.start, other.start

@@ -1,0 +1,161 @@
+"""Scores as tables: plain rows that `text` lays out, and that a command may draw more finely."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from postil.metrics.calibration import Calibration
+from postil.metrics.counts import Counts
+from postil.metrics.spans import MATCHINGS, SpanScores
+from postil.metrics.tokens import TokenScores
+
+Cell = str | int | float | None
+WIDEST_MATRIX = 80
+"""Characters; a confusion table that needs more becomes a list."""
+
+
+class Table(NamedTuple):
+    """A title, names of columns, rows of cells, and a sentence that explains them. A last row may be a total."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Cell, ...]]
+    note: str = ""
+    has_total: bool = False
+
+
+def format_cell(cell: Cell) -> str:
+    """Counts with thousands separated, ratios with two decimals, nothing for None."""
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:.2f}"
+    return f"{cell:,}" if isinstance(cell, int) else cell
+
+
+def is_words(table: Table, column: int) -> bool:
+    """Is this a column of words (set to the left), not of numbers (set to the right)?"""
+    return any(isinstance(row[column], str) for row in table.rows)
+
+
+def text(table: Table) -> str:
+    """The table in plain characters."""
+    lines = [list(table.columns), *([format_cell(cell) for cell in row] for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    set_cell = [str.ljust if is_words(table, column) else str.rjust for column in range(len(widths))]
+    laid_out = ["  ".join(f(c, w) for f, c, w in zip(set_cell, line, widths, strict=True)).rstrip() for line in lines]
+    rule = "-" * max(map(len, laid_out))
+    body = [laid_out[0], rule, *laid_out[1:]]
+    if table.has_total:
+        body.insert(-1, rule)
+    return "\n".join(filter(None, [table.title, *body, table.note]))
+
+
+def show_class(label: str | None, otherwise: str = "") -> str:
+    """A class as a reader wants to see it; a bare ``B`` has the class ``""``."""
+    return otherwise if label is None else label or "(unnamed)"
+
+
+def label_table(
+    by_label: Mapping[str, Counts], total: Counts | None = None, *, title: str = "Classes", column: str = "class"
+) -> Table:
+    """Precision, recall and F1 in percent per class (or any other name of a part), and over all of them."""
+    rows = [_ratio_row(show_class(label), counts) for label, counts in by_label.items()]
+    if total is not None:
+        rows.append(_ratio_row("all", total))
+    columns = (column, "precision", "recall", "F1", "gold", "predicted", "correct")
+    return Table(title, columns, rows, has_total=total is not None)
+
+
+def _ratio_row(name: str, counts: Counts) -> tuple[Cell, ...]:
+    ratios = (100 * counts.precision, 100 * counts.recall, 100 * counts.f1)
+    return (name, *ratios, counts.gold, counts.predicted, counts.correct)
+
+
+_MATCHING_MEANINGS = {
+    "strict": "same place, same class",
+    "boundaries": "same place, any class",
+    "partial": "any class; an overlap counts half",
+    "type": "any overlap, same class",
+}
+
+
+def matching_table(scores: SpanScores) -> Table:
+    """The four ways of counting a span as found."""
+    rows: list[tuple[Cell, ...]] = []
+    for name in MATCHINGS:
+        counts = scores.matching(name)
+        rows.append((name, 100 * counts.precision, 100 * counts.recall, 100 * counts.f1, _MATCHING_MEANINGS[name]))
+    return Table("Ways to count a span as found", ("matching", "precision", "recall", "F1", "meaning"), rows)
+
+
+_KIND_MEANINGS = {
+    "boundary": "right class, overlaps but wrong place",
+    "type": "right place, wrong class",
+    "boundary+type": "overlaps, wrong place and wrong class",
+    "missed": "a gold span left without a partner",
+    "spurious": "a predicted span left without a partner",
+}
+
+
+def errors_table(scores: SpanScores, parts: Mapping[str, SpanScores] | None = None) -> Table:
+    """Mistakes by kind, with their share and meaning; ``parts`` get a column each in place of the meaning."""
+    errors, kinds = scores.errors(), list(_KIND_MEANINGS)
+    wrong = sum(errors[kind] for kind in kinds)
+    last_columns: dict[str, list[Cell]] = {"meaning": [_KIND_MEANINGS[kind] for kind in kinds]}
+    if parts:
+        last_columns = {name: [part.errors()[kind] for kind in kinds] for name, part in parts.items()}
+    counts: list[Cell] = [errors[kind] for kind in kinds]
+    shares: list[Cell] = [100 * errors[kind] / wrong if wrong else 0.0 for kind in kinds]
+    rows = list(zip(kinds, counts, shares, *last_columns.values(), strict=True))
+    return Table("Mistakes by kind", ("kind", "spans", "percent", *last_columns), rows)
+
+
+def confusion_table(scores: SpanScores) -> Table:
+    """Gold classes down, predicted classes across, *missed* and *spurious* at the edges; a list if that is too wide."""
+    labels, cells = scores.labels, scores.confusion()
+    columns = ("gold \\ predicted", *map(show_class, labels), "(missed)")
+    if sum(len(name) + 2 for name in columns) > WIDEST_MATRIX:
+        wrong = [
+            (show_class(gold, "(spurious)"), show_class(predicted, "(missed)"), count)
+            for (gold, predicted), count in cells.items()
+            if gold != predicted
+        ]
+        return mistakes_table(wrong, "Confused most often")
+    rows = [
+        (show_class(gold, "(spurious)"), *(cells.get((gold, predicted)) for predicted in (*labels, None)))
+        for gold in (*labels, None)
+    ]
+    return Table("Confusion of overlapping spans", columns, rows)
+
+
+def mistakes_table(mistakes: Sequence[tuple[str, str, int]], title: str, most: int = 10) -> Table:
+    """The most frequent (gold, predicted, count)."""
+    ranked = sorted(mistakes, key=lambda row: (-row[2], row[0], row[1]))
+    note = f"and {len(ranked) - most:,} rarer ones" if len(ranked) > most else ""
+    return Table(title, ("gold", "predicted", "count"), list(ranked[:most]), note)
+
+
+def span_novelty_table(parts: Mapping[str, SpanScores]) -> Table:
+    """Scores apart for what the training data had and had not."""
+    by_novelty = {novelty: scores.overall for novelty, scores in parts.items()}
+    return label_table(by_novelty, title="Seen and new entities", column="entities")
+
+
+def token_novelty_table(parts: Mapping[str, TokenScores]) -> Table:
+    """Token accuracy apart for words that the training data had and had not."""
+    rows = [(novelty, 100 * scores.accuracy, scores.tokens, scores.correct) for novelty, scores in parts.items()]
+    return Table("Seen and unseen words", ("tokens", "accuracy", "count", "correct"), rows)
+
+
+def calibration_table(calibration: Calibration) -> Table:
+    """Reliability per bin, in percent; empty bins are left out."""
+    edges = calibration.edges * 100
+    rows = [
+        (f"{edges[i]:g}-{edges[i + 1]:g}", int(count), 100 * float(promised), 100 * float(kept))
+        for i, (count, promised, kept) in enumerate(
+            zip(calibration.counts, calibration.confidence, calibration.accuracy, strict=True)
+        )
+        if count
+    ]
+    note = f"expected calibration error {100 * calibration.expected_error:.2f} %"
+    return Table("Reliability", ("probability %", "answers", "promised", "kept"), rows, note)

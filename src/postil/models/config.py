@@ -1,0 +1,191 @@
+"""What a tagger is made of: features x encoder x objective x optimiser, in one frozen table of settings.
+
+Every field can be set from Python (``Tagger(hidden=200)``) and from the command line (``--set hidden=200``). A field
+that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it differs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_args, get_type_hints
+
+from postil.errors import ConfigurationError
+from postil.network import ACTIVATIONS, INITIALISERS
+
+ENCODERS = ("none", "average", "window", "sentence", "convolutions")
+OBJECTIVES = ("softmax", "crf")
+OPTIMISERS = ("adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerConfig:
+    """All settings of a tagger. Dimensions of 0 switch a feature off."""
+
+    # Features of the word alone (A2)
+    word_dim: int = 50
+    min_count: int | None = None
+    """Words seen less often in training are unknown words."""
+    caps_dim: int = 5
+    shape_dim: int = 0
+    prefix_dim: int = 0
+    suffix_dim: int = 0
+    prefix_lengths: tuple[int, ...] = (2, 3, 4)
+    suffix_lengths: tuple[int, ...] = (1, 2, 3, 4)
+    min_affix_count: int = 3
+    vector_scale: float = 1.0
+    """Pre-trained vectors are brought to this root mean square."""
+    # Features of the place in the sentence
+    column_dim: int = 10
+    """Each extra column of the file."""
+    gazetteer_dim: int = 5
+    position_dim: int = 5
+    """Distance to the word being tagged (sentence approach only)."""
+    # Encoder
+    encoder: str = "window"
+    window: int = 5
+    hidden: int = 300
+    layers: int = 1
+    activation: str = "hardtanh"
+    initialiser: str = "xavier"
+    # Noise
+    input_dropout: float = 0.0
+    hidden_dropout: float = 0.0
+    word_dropout: float = 0.0
+    """Words are replaced by the unknown word with probability word_dropout / (word_dropout + count)."""
+    # Objective
+    objective: str = "crf"
+    offsets: int = 1
+    """Output maps per word: 1, or 3 for the neighbours' too (C2)."""
+    constrained: bool = True
+    """Label sequences that the scheme forbids are impossible."""
+    l2: float = 0.0
+    # Learning
+    optimiser: str = "adam"
+    rate: float | None = None
+    warm_up: float = 0.05
+    """Share of the training in which the rate rises."""
+    final_share: float = 0.05
+    """What is left of the rate at the end."""
+    epochs: int | None = None
+    patience: int | None = None
+    batch_sentences: int | None = None
+    shards: int = 2
+    """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
+    clip: float = 5.0
+    averaged: bool = False
+
+    def __post_init__(self) -> None:
+        _one_of("encoder", self.encoder, ENCODERS)
+        _one_of("objective", self.objective, OBJECTIVES)
+        _one_of("activation", self.activation, ACTIVATIONS)
+        _one_of("initialiser", self.initialiser, INITIALISERS)
+        _one_of("optimiser", self.optimiser, OPTIMISERS)
+        _one_of("offsets", self.offsets, (1, 3))
+        for name in ("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "column_dim", "gazetteer_dim"):
+            _at_least(name, getattr(self, name), 0)
+        for name in ("hidden", "layers", "window", "shards", "min_count", "epochs", "patience", "batch_sentences"):
+            if getattr(self, name) is not None:
+                _at_least(name, getattr(self, name), 1)
+        if self.window % 2 == 0:
+            raise ConfigurationError("window", expected="an odd number", got=self.window)
+        for name in ("input_dropout", "hidden_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigurationError(name, expected="at least 0 and below 1", got=getattr(self, name))
+        for name in ("word_dropout", "l2"):
+            _at_least(name, getattr(self, name), 0)
+        if self.rate is not None and not self.rate > 0:
+            raise ConfigurationError("rate", expected="a positive number", got=self.rate)
+
+
+_EVERY_WORD_FEATURE = {"word_dim": 50, "caps_dim": 8, "shape_dim": 16, "prefix_dim": 12, "suffix_dim": 12}
+_SENNA = {"activation": "hardtanh", "hidden": 300, "window": 5}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # the models of the documents
+    "average-softmax": {"encoder": "average", "objective": "softmax", "caps_dim": 5},
+    "window-softmax": {"encoder": "window", "objective": "softmax", "activation": "tanh", "hidden": 100},
+    "window-wll": {"encoder": "window", "objective": "softmax", **_SENNA},
+    "window-sll": {"encoder": "window", "objective": "crf", **_SENNA},
+    "sentence-wll": {"encoder": "sentence", "objective": "softmax", "hidden": 200, "window": 3},
+    "sentence-sll": {"encoder": "sentence", "objective": "crf", "hidden": 200, "window": 3},
+    "linear-crf": {"encoder": "none", "objective": "crf", "offsets": 3},
+    "neural-crf": {"encoder": "window", "objective": "crf", "offsets": 3, "window": 1, "hidden": 200},
+    # our own
+    "fast": {
+        **_EVERY_WORD_FEATURE,
+        "encoder": "window",
+        "window": 5,
+        "hidden": 300,
+        "activation": "relu",
+        "input_dropout": 0.3,
+        "hidden_dropout": 0.3,
+        "word_dropout": 0.3,
+    },
+    "accurate": {
+        **_EVERY_WORD_FEATURE,
+        "encoder": "convolutions",
+        "window": 3,
+        "hidden": 160,
+        "layers": 3,
+        "activation": "relu",
+        "input_dropout": 0.3,
+        "hidden_dropout": 0.3,
+        "word_dropout": 0.3,
+    },
+}
+
+
+def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
+    """The preset's row with the user's settings on top."""
+    _one_of("preset", preset, PRESETS)
+    known = {field.name for field in fields(TaggerConfig)}
+    for name in settings:
+        if name not in known:
+            raise ConfigurationError("unknown setting", expected=f"one of {', '.join(sorted(known))}", got=repr(name))
+    return TaggerConfig(**{**PRESETS[preset], **settings})
+
+
+def adapted(config: TaggerConfig, sentences: int, tokens: int) -> TaggerConfig:
+    """The config with its open fields settled for so much training data."""
+    settled: dict[str, Any] = {
+        "min_count": 1 if config.word_dropout else 2,
+        "batch_sentences": max(4, min(32, sentences // 150)),
+        "epochs": int(max(10, min(40, 2_500_000 / max(tokens, 1)))),
+        "patience": None,
+        "rate": 0.001 if config.optimiser == "adam" else 0.05,
+    }
+    return replace(config, **{name: value for name, value in settled.items() if getattr(config, name) is None})
+
+
+def parsed_setting(text: str) -> tuple[str, Any]:
+    """``name=value`` of the command line, with the value in the field's own type."""
+    name, equals, value = text.partition("=")
+    hints = get_type_hints(TaggerConfig)
+    if not equals or name not in hints:
+        raise ConfigurationError("setting", expected=f"NAME=VALUE with a name of {', '.join(hints)}", got=repr(text))
+    return name, _parsed(name, value, hints[name])
+
+
+def _parsed(name: str, value: str, hint: Any) -> Any:
+    kinds = get_args(hint) or (hint,)
+    if value.lower() in ("none", "auto") and type(None) in kinds:
+        return None
+    try:
+        if bool in kinds:
+            return {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}[value.lower()]
+        if Ellipsis in kinds:  # tuple[int, ...]
+            return tuple(int(part) for part in value.split(",") if part)
+        kind = next(kind for kind in kinds if kind is not type(None))
+        return kind(value)
+    except (KeyError, ValueError):
+        expected = {bool: "true or false"}.get(kinds[0], getattr(kinds[0], "__name__", str(hint)))
+        raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value)) from None
+
+
+def _one_of(name: str, value: Any, known: Any) -> None:
+    if value not in known:
+        raise ConfigurationError(name, expected=f"one of {', '.join(map(str, known))}", got=repr(value))
+
+
+def _at_least(name: str, value: float, smallest: float) -> None:
+    if not value >= smallest:
+        raise ConfigurationError(name, expected=f"{smallest} or more", got=value)

@@ -1,0 +1,403 @@
+"""The linear-chain conditional random field (A8, A9, C2-C6), exact, on ragged batches.
+
+From top to bottom: score of a path, messages, partition and marginals, loss with gradient. Then go on with
+``crf_decoding.py`` (Viterbi, k best), ``crf_spans.py`` (spans, constraints) and ``crf_objective.py`` (parameters and
+nodes). All of them read the lattice of ``lattice.py``, which gives every path y a score s(y) and so a probability
+
+    p(y) = exp(s(y)) / Z,    Z = Σ_y exp(s(y))
+
+Shapes: B sentences, N tokens in the batch, L labels, P pairs of neighbouring tokens.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array, checked_indices
+from postil.errors import ConfigurationError, DataError, ShapeError
+from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, Scratch
+
+# ------------------------------------------------------------------------------------------------ score of a path
+
+
+def path_scores(lattice: Lattice, labels: Any) -> Array:
+    """s(y) of one labelling per sentence: labels (N,) -> (B,); -inf where it takes an impossible step."""
+    y = _checked_path(lattice, labels)
+    chain, first, last, pairs = lattice.chain, lattice.first_tokens, lattice.last_tokens, lattice.pairs
+    scores = lattice.unary[np.arange(len(y)), y]  # (N,)
+    scores[first] += chain.start[y[first]]
+    scores[last] += chain.end[y[last]]
+    scores[pairs] += chain.transitions[y[pairs], y[pairs + 1]]
+    return lattice.sentence_sums(scores)
+
+
+def log_probabilities(lattice: Lattice, labels: Any) -> Array:
+    """log p(y) of one labelling per sentence: labels (N,) -> (B,)."""
+    return path_scores(lattice, labels) - Posterior.of(lattice).log_partition
+
+
+def _checked_path(lattice: Lattice, labels: Any) -> Array:
+    y = checked_indices(labels, lattice.chain.labels, where="labels")
+    if y.shape != lattice.unary.shape[:1]:
+        raise ShapeError("one label per token", expected=lattice.unary.shape[:1], got=y.shape, where="labels")
+    return y
+
+
+# ------------------------------------------------------------------------------------------------ two algebras
+
+
+class Algebra(NamedTuple):
+    """How sums and products over paths are carried out.
+
+    SCALED multiplies and adds probabilities: fast, but small ones can underflow. LOGARITHMIC adds logarithms and sums
+    with log Σ exp: never underflows, costs some ten times as much. The recursions are written once, for both.
+    """
+
+    zero: float
+    enter: Callable[[Array], Array]  # log-score -> number of this algebra
+    log: Callable[[Array], Array]  # number -> log-score
+    probability: Callable[[Array], Array]  # number -> probability
+    times: np.ufunc
+    over: np.ufunc
+    total: Callable[[Array], Array]  # (…, L) -> (…, 1)
+    step: Callable[
+        [Array, Array, Array], object
+    ]  # messages (2, n, i), tables (2, i, j) -> out (2, n, j), summed over i
+    pair_sum: Callable[[Array, Array, Array], Array]  # (P, i), table (i, j), (P, j) -> (i, j) of probabilities, over P
+
+
+def _itself(numbers: Array) -> Array:
+    return numbers
+
+
+def _sum(numbers: Array) -> Array:
+    return numbers @ _ones(numbers.shape[-1])  # three times as fast as a sum over short rows
+
+
+@cache
+def _ones(labels: int) -> Array:
+    return np.ones((labels, 1))
+
+
+def _log_sum(numbers: Array, axis: int = -1) -> Array:
+    peak = numbers.max(axis=axis, keepdims=True)
+    peak[peak == -np.inf] = 0  # nothing possible: the sum is 0, its logarithm -inf
+    total: Array = np.log(np.exp(numbers - peak).sum(axis=axis, keepdims=True)) + peak
+    return total
+
+
+def _log_step(messages: Array, tables: Array, out: Array) -> None:
+    out[:] = _log_sum(messages[:, :, :, None] + tables[:, None], axis=2)[:, :, 0]
+
+
+def _pair_sum(before: Array, table: Array, after: Array) -> Array:
+    counts: Array = (before.T @ after) * table
+    return counts
+
+
+def _log_pair_sum(before: Array, table: Array, after: Array) -> Array:
+    counts, size = np.zeros_like(table), max(1, GROUP_ENTRIES // table.size)
+    for first in range(0, len(before), size):
+        rows = slice(first, first + size)
+        counts += np.exp(before[rows, :, None] + table + after[rows, None, :]).sum(axis=0)
+    return counts
+
+
+SCALED = Algebra(0.0, np.exp, np.log, _itself, np.multiply, np.divide, _sum, np.matmul, _pair_sum)
+LOGARITHMIC = Algebra(-np.inf, _itself, _itself, np.exp, np.add, np.subtract, _log_sum, _log_step, _log_pair_sum)
+
+
+# ------------------------------------------------------------------------------------------------ messages
+
+_SCRATCH = Scratch()
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Messages:
+    """What forward-backward leaves behind, in one algebra; one row per token, in reading order.
+
+    α_t(j) sums over all beginnings of paths that reach label j at token t, ψ_t(j) included; β_t(j) over all ways to go
+    on from there. They are kept in units that make prefix × following, and prefix × E × arriving, probabilities.
+    """
+
+    algebra: Algebra
+    lattice: Lattice
+    factors: Array  # (N, L) ψ_t(j): the unary scores, each token's largest taken off
+    transitions: Array  # (L, L) E_ij: the transition scores, the largest taken off
+    prefix: Array  # (N, L) α_t, divided by its total
+    scale: Array  # (N, 1) what α_t was divided by at this token
+    following: Array  # (N, L) β_t / Z: Σ_j prefix_t(j) following_t(j) = 1
+    arriving: Array  # (N, L) ψ_t β_t / Z: Σ_ij prefix_t-1(i) E_ij arriving_t(j) = 1; zero at first tokens
+    log_partition: Array  # (B,) log Z
+    is_exact: Array  # (B,) False where something may have been lost to underflow, or no path is possible
+
+
+def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
+    """Both recursions over all sentences.
+
+    log Z adds up all that was divided out on the way: every total of α, the last token's weight, and the peaks.
+    """
+    chain, last = lattice.chain, lattice.last_tokens
+    peaks = _row_peaks(lattice.unary)  # (N, 1)
+    start_peak, end_peak, step_peak = (_peak(table) for table in (chain.start, chain.end, chain.transitions))
+    factors = algebra.enter(lattice.unary - peaks)
+    transitions = algebra.enter(chain.transitions - step_peak)
+    entry = algebra.enter(np.stack([chain.start - start_peak, chain.end - end_peak]))
+    with np.errstate(divide="ignore", invalid="ignore"):  # log 0 and 0 / 0, where a sentence has no possible path
+        prefix, scale, following, suffix = _sweep(algebra, Packing(lattice.offsets), factors, transitions, entry)
+        weight = algebra.total(algebra.times(prefix, following))  # (N, 1) Z in the units of each token
+        logs = (algebra.log(scale) + peaks)[:, 0]
+        logs[last] += algebra.log(weight[last, 0])
+        constant = start_peak + end_peak + (lattice.lengths - 1) * step_peak
+        is_exact = _is_exact(lattice, factors, prefix, suffix, weight) if algebra is SCALED else lattice.lengths >= 0
+        algebra.over(following, weight, following)
+        algebra.over(suffix[1:], weight[:-1], suffix[1:])  # β_t-1 = E ψ_t β_t: a pair has its left token's weight
+        suffix[lattice.first_tokens] = algebra.zero
+    return Messages(
+        algebra=algebra,
+        lattice=lattice,
+        factors=factors,
+        transitions=transitions,
+        prefix=prefix,
+        scale=scale,
+        following=following,
+        arriving=suffix,
+        log_partition=lattice.sentence_sums(logs) + np.where(lattice.lengths, constant, 0),
+        is_exact=is_exact,
+    )
+
+
+def _row_peaks(scores: Array) -> Array:
+    """(N, L) -> (N, 1) the largest score of each row; 0 where none is possible."""
+    peaks: Array = scores.T.copy().max(axis=0)[:, None]  # short rows: three times as fast as max(axis=1)
+    peaks[peaks == -np.inf] = 0
+    return peaks
+
+
+def _peak(table: Array) -> float:
+    peak = float(table.max())
+    return peak if peak > -np.inf else 0.0
+
+
+def _sweep(
+    algebra: Algebra, packing: Packing, factors: Array, transitions: Array, entry: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Forward and backward messages in one loop over time.  entry (2, L): start and end.
+
+    Forward:    α_1(j) = start_j ψ_1(j),   α_t(j) = ψ_t(j) Σ_i α_t-1(i) E_ij.
+    Backward, with γ = ψ β:   β_T(i) = end_i,   β_t(i) = Σ_j E_ij γ_t+1(j),   γ_t(i) = ψ_t(i) β_t(i):
+    the same recursion on the sentence read from its end, with Eᵀ for E. Step t does the t-th token from the left and
+    the t-th from the right of all n sentences that are long enough: one block (2, n, L).
+    Gives α_t and its scale, β_t, γ_t: one row per token; α and γ divided by their totals.
+    """
+    N, L = factors.shape
+    tokens = np.empty(2 * N, np.int64)
+    tokens[packing.left], tokens[packing.right] = packing.forward, packing.backward
+    both = np.stack([transitions, transitions.T])  # (2, L, L)
+    ordered, incoming, outgoing = (_SCRATCH.array(name, 2 * N, L) for name in ("ordered", "incoming", "outgoing"))
+    scale = np.empty((2 * N, 1))
+    factors.take(tokens, axis=0, out=ordered, mode="clip")  # "raise", the default, would copy once more
+    previous = outgoing
+    for first, end in packing.steps:
+        n, rows = end - first, slice(2 * first, 2 * end)
+        arriving, leaving = incoming[rows], outgoing[rows]
+        if first == 0:
+            arriving.reshape(2, n, L)[:] = entry[:, None]
+        else:
+            algebra.step(previous.reshape(2, -1, L)[:, :n], both, arriving.reshape(2, n, L))
+        algebra.times(arriving, ordered[rows], leaving)
+        scale[rows] = total = algebra.total(leaving)
+        algebra.over(leaving, total, leaving)
+        previous = leaving
+    left, right = np.empty(N, np.int64), np.empty(N, np.int64)  # row of each token in either sweep
+    left[packing.forward], right[packing.backward] = packing.left, packing.right
+    return outgoing.take(left, 0), scale.take(left, 0), incoming.take(right, 0), outgoing.take(right, 0)
+
+
+# When is SCALED exact? Suppose that within each token's scores, within the transitions, within start and within end,
+# the possible ones differ by at most WIDEST. Then a step shrinks a message by at most exp(-2 WIDEST) / L, some 1e-90
+# for a thousand labels: one above SMALLEST cannot vanish (fall below 1e-308) in a single step. So before a possible
+# path is lost, a message between 0 and SMALLEST is seen. A sentence without such a message has lost nothing.
+WIDEST = 100.0
+SMALLEST = 1e-100
+
+
+def _is_exact(lattice: Lattice, factors: Array, prefix: Array, suffix: Array, weight: Array) -> Array:
+    """(B,) True where scaled messages have certainly lost nothing, and some path is possible."""
+    chain = lattice.chain
+    if any(_is_wide(table) for table in (chain.transitions, chain.start, chain.end)):
+        return np.equal(lattice.lengths, 0)
+    lost = ~(weight[:, 0] > 0)  # (N,) True also for NaN
+    if factors.min(initial=1) < np.exp(-WIDEST):
+        lost |= ((factors < np.exp(-WIDEST)) & (lattice.unary > -np.inf)).any(axis=1)
+    for message in (prefix, suffix):
+        if message.min(initial=1) < SMALLEST:
+            lost |= ((message < SMALLEST) & (message > 0)).any(axis=1)
+    return np.equal(lattice.sentence_sums(lost.astype(float)), 0)
+
+
+def _is_wide(table: Array) -> bool:
+    return bool(table.max() - table.min(where=table > -np.inf, initial=np.inf) > WIDEST)
+
+
+# ------------------------------------------------------------------------------------------------ partition, marginals
+
+
+class Part(NamedTuple):
+    """Sentences solved together, and their tokens as rows of the whole lattice."""
+
+    sentences: Array
+    tokens: Array
+    messages: Messages
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """p(y) of every sentence of a lattice, ready for questions."""
+
+    lattice: Lattice
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, lattice: Lattice) -> "Posterior":
+        """Solve a lattice: scaled, and in logarithms the sentences that may have lost something to underflow."""
+        scaled = forward_backward(lattice, SCALED)
+        exact = scaled.is_exact
+        if exact.all():
+            return cls(lattice, (Part(np.arange(len(exact)), np.arange(len(lattice.unary)), scaled),))
+        posterior = cls(lattice, (*_solved(lattice, exact, SCALED), *_solved(lattice, ~exact, LOGARITHMIC)))
+        check_possible(posterior.log_partition)
+        return posterior
+
+    @property
+    def log_partition(self) -> Array:
+        """(B,) log Z."""
+        return self._gathered((len(self.lattice.lengths),), lambda part: (part.sentences, part.messages.log_partition))
+
+    def marginals(self) -> Array:
+        """(N, L) p(y_t = j) = α_t(j) β_t(j) / Z (C4)."""
+        return self._gathered(self.lattice.unary.shape, lambda part: (part.tokens, _marginals(part.messages)))
+
+    def pairwise_marginals(self) -> Array:
+        """(N, L, L) p(y_t-1 = i, y_t = j) = α_t-1(i) E_ij ψ_t(j) β_t(j) / Z in row t; 0 where t begins a sentence."""
+        N, L = self.lattice.unary.shape
+        return self._gathered((N, L, L), lambda part: (part.tokens, _pairwise_marginals(part.messages)))
+
+    def transition_counts(self) -> Array:
+        """(L, L) how often each transition is expected in the batch: the sum of the pairwise marginals."""
+        counts: Array = np.sum([_transition_counts(part.messages) for part in self.parts], axis=0)
+        return counts
+
+    def _gathered(self, shape: tuple[int, ...], answer: Callable[[Part], tuple[Array, Array]]) -> Array:
+        if len(self.parts) == 1:
+            return answer(self.parts[0])[1]
+        whole = np.empty(shape)
+        for part in self.parts:
+            rows, values = answer(part)
+            whole[rows] = values
+        return whole
+
+
+def _solved(lattice: Lattice, which: Array, algebra: Algebra) -> list[Part]:
+    chosen = np.flatnonzero(which)
+    selection, rows = lattice.selected(chosen)
+    groups = selection.groups()
+    return [Part(chosen[b], rows[tokens], forward_backward(part, algebra)) for part, b, tokens in groups]
+
+
+def check_possible(scores: Array) -> None:
+    """Complain about the first sentence whose best or total log-score (B,) says that it has no possible path."""
+    impossible = np.flatnonzero(~np.isfinite(scores))
+    if len(impossible):
+        raise ConfigurationError(
+            "no labelling is possible",
+            expected="a path that the mask and the allowed labels leave open",
+            got="all paths forbidden",
+            where=f"sentence {impossible[0]}",
+        )
+
+
+def _marginals(m: Messages) -> Array:
+    return m.algebra.probability(m.algebra.times(m.prefix, m.following))
+
+
+def _pairwise_marginals(m: Messages) -> Array:
+    N, L = m.prefix.shape
+    joint = np.zeros((N, L, L))
+    edges = m.algebra.times(m.prefix[:-1, :, None], m.transitions)
+    joint[1:] = m.algebra.probability(m.algebra.times(edges, m.arriving[1:, None, :]))
+    return joint
+
+
+def _transition_counts(m: Messages) -> Array:
+    return m.algebra.pair_sum(m.prefix[:-1], m.transitions, m.arriving[1:])
+
+
+# ------------------------------------------------------------------------------------------------ loss and gradient
+
+
+class Moments(NamedTuple):
+    """Log-weight of a set of paths and what it expects: the derivatives of that log-weight by the scores."""
+
+    log_weight: Array  # (B,)
+    unary: Array  # (N, L) expected label of each token
+    transitions: Array  # (L, L) expected number of each transition
+
+
+class LossGradient(NamedTuple):
+    """Derivatives of the summed loss."""
+
+    unary: Array  # (N, L)
+    transitions: Array  # (L, L)
+    start: Array  # (L,)
+    end: Array  # (L,)
+
+
+def loss_and_gradient(lattice: Lattice, gold: Any, costs: Array | None = None) -> tuple[Array, LossGradient]:
+    """-log p(gold) of every sentence (B,), and the derivatives of their sum (A8, C3, C5).
+
+    gold (N,) is one label per token, or (N, L) boolean the labels each token may have (partial annotation). The loss
+    is log Z - log Z(gold), with Z(gold) summed over the paths that agree with the gold (one path: its score). Its
+    derivative by any score is what the model expects minus what the gold expects: p(y_t = j) - 1[gold_t = j].
+
+    costs (N, L), zero at gold labels, are added to the scores inside Z only: the model must then beat a wrong label by
+    its cost (softmax-margin).
+    """
+    annotated = _gold_moments(lattice, np.asarray(gold))
+    rivals = lattice if costs is None else replace(lattice, unary=lattice.unary + costs)
+    expected = _moments(rivals)
+    dU = expected.unary - annotated.unary
+    gradient = LossGradient(
+        unary=dU,
+        transitions=expected.transitions - annotated.transitions,
+        start=dU[lattice.first_tokens].sum(axis=0),  # a start score is one more unary score of first tokens
+        end=dU[lattice.last_tokens].sum(axis=0),
+    )
+    return expected.log_weight - annotated.log_weight, gradient
+
+
+def _moments(lattice: Lattice) -> Moments:
+    posterior = Posterior.of(lattice)
+    return Moments(posterior.log_partition, posterior.marginals(), posterior.transition_counts())
+
+
+def _gold_moments(lattice: Lattice, gold: Array) -> Moments:
+    if gold.dtype == np.bool_:
+        return _moments(lattice.restricted(gold))
+    y, L = _checked_path(lattice, gold), lattice.chain.labels
+    scores = path_scores(lattice, y)
+    if not np.isfinite(scores).all():
+        raise DataError(
+            "the gold labels are forbidden by the mask",
+            expected="labels whose start, transitions and end are all allowed",
+            where=f"sentence {np.flatnonzero(~np.isfinite(scores))[0]}",
+        )
+    chosen = np.zeros(lattice.unary.shape)
+    chosen[np.arange(len(y)), y] = 1
+    steps = y[lattice.pairs] * L + y[lattice.pairs + 1]
+    return Moments(scores, chosen, np.bincount(steps, minlength=L * L).reshape(L, L).astype(float))

@@ -1,0 +1,151 @@
+"""Decoding on the lattice of a CRF: the best labelling (A9) and the k best.
+
+Both recursions run over all sentences of a batch at once, in the order of time, in float64 log-scores.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError
+from postil.objectives.crf import Posterior, check_possible, path_scores
+from postil.objectives.lattice import Lattice, Packing
+
+# ------------------------------------------------------------------------------------------------ Viterbi
+
+
+def viterbi(lattice: Lattice) -> Array:
+    """The best labelling of every sentence, (N,) (A9). Of equal paths: the lower label, decided from the last token.
+
+    δ_1(j) = start_j + u_1(j),   δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij):   the best beginning that ends in j.
+    No pointers are kept: on the way back, y_t = argmax_i (δ_t(i) + A_i,y_t+1) is asked for the one best path only.
+    """
+    labels = np.empty(len(lattice.unary), np.int64)
+    for part, _, tokens in lattice.groups():
+        labels[tokens] = best_paths(part)
+    check_possible(path_scores(lattice, labels))
+    return labels
+
+
+def best_paths(lattice: Lattice) -> Array:
+    """Viterbi's labels (N,) without the check: meaningless where a sentence has no possible path."""
+    packing, L = Packing(lattice.offsets), lattice.chain.labels
+    deltas = _best_beginnings(lattice, packing)  # (N, L), rows in the order of time
+    # The end is one more label, number L, that follows each sentence's last token.
+    departures = np.vstack([lattice.chain.transitions.T, lattice.chain.end])  # (L + 1, L) one row per next label
+    y = np.full(len(packing.order), L)  # (B,) label of the next token
+    packed = np.empty(len(deltas), np.int64)
+    for first, end in reversed(packing.steps):
+        n = end - first
+        y[:n] = packed[first:end] = (deltas[first:end] + departures.take(y[:n], axis=0)).argmax(axis=1)
+    labels = np.empty_like(packed)
+    labels[packing.forward] = packed
+    return labels
+
+
+def _best_beginnings(lattice: Lattice, packing: Packing) -> Array:
+    """δ of every token, (N, L) in the order of time. Inside, labels come first: long inner loops for the maximum."""
+    delta = lattice.unary.take(packing.forward, axis=0).T.copy()  # (L, N), turned from u into δ step by step
+    L, B = len(delta), len(packing.order)
+    table = np.repeat(lattice.chain.transitions[:, :, None], B, axis=2)  # (L, L, B): A_ij for every sentence
+    buffer = np.empty(table.size)
+    previous = 0
+    for first, end in packing.steps:
+        n = end - first
+        if first == 0:
+            delta[:, :end] += lattice.chain.start[:, None]
+        else:
+            sums = buffer[: L * L * n].reshape(L, L, n)
+            np.add(delta[:, None, previous : previous + n], table[:, :, :n], sums)
+            delta[:, first:end] += np.maximum.reduce(sums, axis=0)
+        previous = first
+    return delta.T.copy()
+
+
+# ------------------------------------------------------------------------------------------------ k best
+
+
+class RankedPath(NamedTuple):
+    """One labelling of a sentence."""
+
+    labels: Array  # (T,)
+    score: float
+    probability: float
+
+
+def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
+    """The k best labellings of every sentence, best first, with their exact probabilities; fewer if there are fewer.
+
+    δ_t(j, r) is the r-th best beginning that ends in j. It is one of δ_t-1(i, ·) extended by A_ij + u_t(j), and each
+    source i offers its own beginnings best first: so k times the best offer is taken, and its source offers its next.
+    """
+    if k < 1:
+        raise ConfigurationError("number of labellings", expected="1 or more", got=k)
+    log_z = Posterior.of(lattice).log_partition
+    ranked: list[list[RankedPath]] = []
+    for part, sentences, _ in lattice.groups():
+        paths, scores = _ranked_paths(part, k)
+        for b, first, end in zip(sentences, part.offsets[:-1], part.offsets[1:], strict=True):
+            found = scores[b - sentences[0]]  # (k,)
+            found = found[found > -np.inf]
+            probabilities = np.exp(np.minimum(found - log_z[b], 0))
+            columns = zip(paths[first:end].T, found.tolist(), probabilities.tolist(), strict=False)
+            ranked.append([RankedPath(*column) for column in columns])
+    return ranked
+
+
+def _ranked_paths(lattice: Lattice, k: int) -> tuple[Array, Array]:
+    """Labels (N, k) and scores (B, k) of the k best paths; a path that does not exist scores -inf."""
+    packing = Packing(lattice.offsets)
+    ordered_scores, sources, pointers = _ranked_beginnings(lattice, packing, k)
+    paths = np.empty((len(lattice.unary), k), np.int64)
+    for (first, end), pointer in zip(reversed(packing.steps), reversed(pointers), strict=True):
+        n = end - first
+        label, rank = np.divmod(sources[:n], k)  # (n, k)
+        paths[packing.forward[first:end]] = label
+        sources[:n] = pointer[np.arange(n)[:, None], label, rank]
+    scores = np.empty_like(ordered_scores)
+    scores[packing.order] = ordered_scores
+    return paths, scores
+
+
+def _ranked_beginnings(lattice: Lattice, packing: Packing, k: int) -> tuple[Array, Array, list[Array]]:
+    """Scores (B, k) of the best whole paths, where they come from (B, k), and each step's pointers (n, L, k).
+
+    A pointer is source label × k + rank. The end is reached like a label: by a step into a table with one column.
+    """
+    chain, alive = lattice.chain, [*(end - first for first, end in packing.steps), 0]
+    unary = lattice.unary[packing.forward]  # (N, L)
+    scores = np.full((len(packing.order), k), -np.inf)
+    scores[alive[0] :, 0] = 0  # a sentence without tokens has one path, the empty one
+    sources = np.zeros((len(packing.order), k), np.int64)
+    delta, pointers = np.full((0, 0, 0), -np.inf), []
+    for (first, end), survivors in zip(packing.steps, alive[1:], strict=True):
+        if first == 0:
+            delta, pointer = np.full((end, chain.labels, k), -np.inf), np.zeros((end, chain.labels, k), np.int64)
+            delta[:, :, 0] = chain.start
+        else:
+            delta, pointer = _ranked_step(delta[: end - first], chain.transitions)
+        delta += unary[first:end, :, None]
+        pointers.append(pointer)
+        final, source = _ranked_step(delta[survivors:], chain.end[:, None])
+        scores[survivors : end - first], sources[survivors : end - first] = final[:, 0], source[:, 0]
+    return scores, sources, pointers
+
+
+def _ranked_step(delta: Array, table: Array) -> tuple[Array, Array]:
+    """The k best of δ(i, r) + table (L, J) into each j, with pointers.  delta (n, L, k) -> two (n, J, k)."""
+    (n, _, k), J = delta.shape, table.shape[1]
+    best, pointers = np.empty((n, J, k)), np.empty((n, J, k), np.int64)
+    following = np.pad(delta, ((0, 0), (0, 0), (0, 1)), constant_values=-np.inf)  # after the last rank comes nothing
+    offers = delta[:, None, :, 0] + table.T  # (n, J, L) what each source i offers now
+    taken = np.zeros(offers.shape, np.int64)  # how many of its beginnings have been taken
+    b, j = np.ogrid[:n, :J]
+    for r in range(k):
+        i = offers.argmax(axis=2)  # (n, J)
+        rank = taken[b, j, i]
+        best[:, :, r], pointers[:, :, r] = offers[b, j, i], i * k + rank
+        taken[b, j, i] += 1
+        offers[b, j, i] = following[b, i, rank + 1] + table[i, j]
+    return best, pointers

@@ -1,0 +1,272 @@
+"""Entities on the lattice of a CRF: exact probabilities of spans, and decoding with spans forced or forbidden.
+
+A scheme writes an entity as a run of labels. "Tokens 3 to 5, and no more, are a PER" is, under BIO, the set of paths
+with B-PER at 3, I-PER at 4 and 5, and anything but I-PER at 6; under IOBES the labels B, I, E say it by themselves.
+Every such statement is a **window**: consecutive tokens with a set of allowed labels each. Its probability is the share
+of Z that belongs to the paths through the window.
+
+Spans come as rows (sentence, start, end), counted in tokens of the sentence, the end not included. M is their number.
+"""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+
+from postil.arrays import Array, checked_indices, describe, offsets_from_lengths
+from postil.errors import IndexRangeError, ShapeError
+from postil.objectives.crf import Messages, Posterior, check_possible, path_scores
+from postil.objectives.crf_decoding import best_paths, viterbi
+from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, checked_mask, selected_rows
+
+# ------------------------------------------------------------------------------------------------ entities as labels
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EntityLabels:
+    """How a scheme writes one class of entity: the labels allowed at each place, (L,) boolean each."""
+
+    before: Array  # of the token before the entity
+    only: Array  # of an entity of one token
+    first: Array  # of a longer entity: its first,
+    middle: Array  # its middle
+    last: Array  # and its last token
+    after: Array  # of the token after the entity
+
+    @classmethod
+    def bio(cls, labels: int, *, begin: int, inside: int) -> Self:
+        """B I I, where an I of the same class would make the entity longer. ``labels`` is L."""
+        B, I = _one(labels, begin), _one(labels, inside)  # noqa: E741
+        return cls(before=~_none(labels), only=B, first=B, middle=I, last=I, after=~I)
+
+    @classmethod
+    def iobes(cls, labels: int, *, begin: int, inside: int, end: int, single: int) -> Self:
+        """B I E, or S alone."""
+        B, I, E, S = (_one(labels, label) for label in (begin, inside, end, single))  # noqa: E741
+        return cls(before=~_none(labels), only=S, first=B, middle=I, last=E, after=~_none(labels))
+
+    @classmethod
+    def io(cls, labels: int, *, inside: int) -> Self:
+        """I I I: also the token before must not be of this class."""
+        I = _one(labels, inside)  # noqa: E741
+        return cls(before=~I, only=I, first=I, middle=I, last=I, after=~I)
+
+    @property
+    def own(self) -> Array:
+        """(L,) the labels of tokens inside."""
+        return self.only | self.first | self.middle | self.last
+
+    def at_places(self) -> Array:
+        """(6, L) the sets, in the order of the constants below."""
+        return np.stack([self.before, self.only, self.first, self.middle, self.last, self.after])
+
+
+BEFORE, ONLY, FIRST, MIDDLE, LAST, AFTER = range(6)
+
+
+def _none(labels: int) -> Array:
+    return np.zeros(labels, bool)
+
+
+def _one(labels: int, label: int) -> Array:
+    chosen = _none(labels)
+    chosen[checked_indices(label, labels, where="labels of an entity")] = True
+    return chosen
+
+
+# ------------------------------------------------------------------------------------------------ windows
+
+
+class Windows(NamedTuple):
+    """M runs of tokens, each token with its allowed labels; a ragged batch like the sentences themselves."""
+
+    tokens: Array  # (W,) rows of the lattice; consecutive inside a window, which stays inside a sentence
+    offsets: Array  # (M + 1,)
+    allowed: Array  # (W, L) boolean
+
+
+def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Windows:
+    """The windows that say "exactly this span is an entity of this kind".
+
+    spans (M, 3); kinds (M,), or one for all: places in ``entities``. A window also covers the tokens beside the span.
+    """
+    rows, begin, end = _checked_spans(lattice, spans).T
+    kind = np.broadcast_to(checked_indices(kinds, len(entities), where="kinds of spans"), rows.shape)
+    low = np.maximum(begin - 1, 0)
+    lengths = np.minimum(end + 1, lattice.lengths[rows]) - low
+    offsets = offsets_from_lengths(lengths)
+    begin, end, low, kind = (np.repeat(column, lengths) for column in (begin, end, low, kind))  # (W,) each from here on
+    t = low + np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)  # token of the sentence
+    place = np.full(len(t), MIDDLE)
+    place[t == begin], place[t == end - 1] = FIRST, LAST
+    place[(t == begin) & (t == end - 1)] = ONLY
+    place[t < begin], place[t == end] = BEFORE, AFTER
+    tables = np.stack([entity.at_places() for entity in entities])  # (kinds, 6, L)
+    return Windows(np.repeat(lattice.offsets[rows], lengths) + t, offsets, tables[kind, place])
+
+
+def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
+    """(M,) the probability that every token of the window has one of its allowed labels, whatever happens outside."""
+    lattice, M = posterior.lattice, len(windows.offsets) - 1
+    checked_mask(windows.allowed, (len(windows.tokens), lattice.chain.labels), where="allowed labels of windows")
+    probabilities = np.empty(M)
+    first = windows.tokens[windows.offsets[:-1]]
+    size = max(1, GROUP_ENTRIES // lattice.chain.labels**2)
+    for part in posterior.parts:
+        places = np.full(len(lattice.unary), -1)  # row of each token in this part
+        places[part.tokens] = np.arange(len(part.tokens))
+        mine = np.flatnonzero(places[first] >= 0)
+        for group in (mine[low : low + size] for low in range(0, len(mine), size)):
+            chosen = _selected(windows, group)
+            probabilities[group] = _window_sums(part.messages, chosen._replace(tokens=places[chosen.tokens]))
+    return probabilities
+
+
+def _selected(windows: Windows, which: Array) -> Windows:
+    offsets, rows = selected_rows(windows.offsets, which)
+    return Windows(windows.tokens[rows], offsets, windows.allowed[rows])
+
+
+def _window_sums(m: Messages, windows: Windows) -> Array:
+    """The forward recursion through the windows, restricted: all windows at once, one token at a time.
+
+    v_1(j) = α(j) 1[j allowed],   v_t(j) = 1[j allowed] ψ_t(j) Σ_i v_t-1(i) E_ij,   p = Σ_j v_T(j) β_T(j) / Z.
+    v goes through the same divisions as α did, so ``following`` has the right units for it.
+    """
+    packing, algebra = Packing(windows.offsets), m.algebra
+    sums = np.empty(len(packing.order))
+    alive = [*(end - first for first, end in packing.steps), 0]
+    v = np.empty((0, 0))
+    for (first, end), n, survivors in zip(packing.steps, alive, alive[1:], strict=False):
+        places = packing.forward[first:end]
+        tokens = windows.tokens[places]  # (n,)
+        if first == 0:
+            v = m.prefix[tokens]
+        else:
+            stepped = np.empty((1, n, v.shape[1]))
+            algebra.step(v[None, :n], m.transitions[None], stepped)
+            v = algebra.over(algebra.times(stepped[0], m.factors[tokens]), m.scale[tokens])
+        v = np.where(windows.allowed[places], v, algebra.zero)
+        ended = algebra.times(v[survivors:], m.following[tokens[survivors:]])
+        sums[packing.order[survivors:n]] = algebra.probability(algebra.total(ended))[:, 0]
+    return sums
+
+
+# ------------------------------------------------------------------------------------------------ probabilities
+
+
+def span_probabilities(posterior: Posterior, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Array:
+    """(M,) the probability that exactly these tokens, and no more, form an entity of this kind."""
+    return window_probabilities(posterior, span_windows(posterior.lattice, spans, kinds, entities))
+
+
+def any_entity_probabilities(posterior: Posterior, spans: Any, entities: Sequence[EntityLabels]) -> Array:
+    """(M,) the probability that exactly these tokens form an entity of some kind; the kinds exclude each other."""
+    kinds = range(len(entities))
+    total: Array = np.sum([span_probabilities(posterior, spans, kind, entities) for kind in kinds], axis=0)
+    return total
+
+
+# ------------------------------------------------------------------------------------------------ constraints
+
+
+def forced_spans(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Array:
+    """(N, L) allowed labels that leave only the paths on which every one of these spans is such an entity.
+
+    For decoding, ``lattice.restricted(…)``; for training, the gold of a partly annotated sentence.
+    """
+    windows = span_windows(lattice, spans, kinds, entities)
+    allowed = np.ones(lattice.unary.shape, bool)
+    np.logical_and.at(allowed, windows.tokens, windows.allowed)  # windows may overlap: all of them must hold
+    return allowed
+
+
+def outside_spans(lattice: Lattice, spans: Any, entities: Sequence[EntityLabels]) -> Array:
+    """(N, L) allowed labels that leave only the paths on which no token of these spans belongs to any entity."""
+    allowed = np.ones(lattice.unary.shape, bool)
+    of_entities = np.any([entity.own for entity in entities], axis=0)
+    for sentence, start, end in _checked_spans(lattice, spans).tolist():
+        first = lattice.offsets[sentence]
+        allowed[first + start : first + end, of_entities] = False
+    return allowed
+
+
+def viterbi_without_spans(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Array:
+    """The best labelling (N,) of every sentence among those on which *none* of these spans is such an entity."""
+    labels = viterbi(lattice)
+    windows = span_windows(lattice, spans, kinds, entities)
+    sentences = _checked_spans(lattice, spans)[:, 0]
+    for b in np.unique(sentences):
+        one, tokens = lattice.selected(np.array([b]))
+        mine = _selected(windows, np.flatnonzero(sentences == b))
+        labels[tokens] = _best_avoiding(one, mine._replace(tokens=mine.tokens - tokens[0]), sentence=b)
+    return labels
+
+
+def _best_avoiding(lattice: Lattice, windows: Windows, sentence: int) -> Array:
+    """Best-first search over sets of paths, for one sentence.
+
+    A set of paths is a table of allowed labels. Take the set with the best path. If that path goes through a forbidden
+    window, split the set by the first token at which a path leaves the window: the paths that never do so are dropped,
+    all others are in exactly one of the parts. Otherwise no other set can hold a better path.
+    """
+    number = count()  # of equal scores the older set first; also keeps the heap from comparing arrays
+    heap: list[tuple[float, int, Array, Array]] = []
+    parts = [np.ones(lattice.unary.shape, bool)]
+    while True:
+        for score, labels, allowed in _solved(lattice, parts):
+            heapq.heappush(heap, (-score, next(number), labels, allowed))
+        check_possible(np.array([0.0] * sentence + [-heap[0][0] if heap else -np.inf]))
+        _, _, labels, allowed = heapq.heappop(heap)
+        entered = next(_entered(windows, labels), None)
+        if entered is None:
+            return labels
+        parts = _split(allowed, *entered)
+
+
+def _solved(lattice: Lattice, tables: list[Array]) -> Iterator[tuple[float, Array, Array]]:
+    """Best score and labels under each table of allowed labels that leaves a path: all of them as one batch."""
+    copies, _ = lattice.selected(np.zeros(len(tables), np.int64))
+    restricted = copies.restricted(np.concatenate(tables))
+    labels = best_paths(restricted)
+    scores = path_scores(restricted, labels)
+    answers = zip(scores.tolist(), np.split(labels, len(tables)), tables, strict=True)
+    return (answer for answer in answers if answer[0] > -np.inf)
+
+
+def _entered(windows: Windows, labels: Array) -> Iterator[tuple[Array, Array]]:
+    """Tokens and allowed labels of the windows that a path (T,) goes through."""
+    for first, end in zip(windows.offsets[:-1], windows.offsets[1:], strict=True):
+        tokens, allowed = windows.tokens[first:end], windows.allowed[first:end]
+        if allowed[np.arange(len(tokens)), labels[tokens]].all():
+            yield tokens, allowed
+
+
+def _split(allowed: Array, tokens: Array, window: Array) -> list[Array]:
+    """One table per token of the window: inside it up to there, outside it there."""
+    parts = []
+    for i, token in enumerate(tokens):
+        part = allowed.copy()
+        part[tokens[:i]] &= window[:i]
+        part[token] &= ~window[i]
+        parts.append(part)
+    return parts
+
+
+def _checked_spans(lattice: Lattice, spans: Any) -> Array:
+    array = np.asarray(spans)
+    array = array.reshape(-1, 3).astype(np.int64) if array.size == 0 else array
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
+        raise ShapeError("spans", expected="integers (M, 3): sentence, start, end", got=describe(array))
+    B = len(lattice.lengths)
+    for number, (sentence, start, end) in enumerate(array.tolist()):
+        length = lattice.lengths[sentence] if 0 <= sentence < B else -1
+        if not 0 <= start < end <= length:
+            room = f"0 <= start < end <= {length}" if length >= 0 else f"a sentence below {B}"
+            place = {"got": (sentence, start, end), "where": f"span {number}"}
+            raise IndexRangeError("a span lies outside its sentence", expected=room, **place)
+    return array

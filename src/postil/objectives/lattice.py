@@ -1,0 +1,222 @@
+"""The lattice of a linear chain: every labelling of every sentence in a batch, and what each of them scores.
+
+A path y through a sentence of T tokens scores
+
+    s(y) = start[y_1] + Σ_t unary[t, y_t] + Σ_t transitions[y_t, y_t+1] + end[y_T]
+
+What is impossible scores -inf, which is probability 0 exactly. Masks, allowed sets and constraints all become -inf in
+this file, so no recursion ever asks what is allowed. Callers hand over finite scores and boolean masks.
+"""
+
+import math
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self, final
+
+import numpy as np
+
+from postil.arrays import Array, checked_finite, checked_floats, checked_offsets, describe, offsets_from_lengths
+from postil.errors import DtypeError, NumericalError, ShapeError
+
+# Sums over 100,000 tokens of such scores stay far from the end of float64; a larger one is a mistake upstream.
+LARGEST_SCORE = 1e30
+GROUP_ENTRIES = 2**20  # 8 MB of float64: a step's sums stay near the processor, with any number of labels and sentences
+SCRATCH_ENTRIES = 2**21  # larger arrays are used long enough to pay for their pages
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChainScores:
+    """What a path scores besides its tokens: float64, -inf where a step is impossible."""
+
+    transitions: Array  # (L, L) from label i (row) to label j (column)
+    start: Array  # (L,)
+    end: Array  # (L,)
+
+    @classmethod
+    def under_mask(
+        cls,
+        labels: int,
+        *,
+        transitions: Any = None,
+        start: Any = None,
+        end: Any = None,
+        allowed_transitions: Any = None,
+        allowed_start: Any = None,
+        allowed_end: Any = None,
+    ) -> Self:
+        """Scores, -inf outside the boolean masks. A score that is left out is 0, a mask that is left out allows all.
+
+        A mask without scores makes the chain of a softmax model: tokens independent of each other but for the mask.
+        """
+        return cls(
+            transitions=_masked("transitions", transitions, allowed_transitions, (labels, labels)),
+            start=_masked("start", start, allowed_start, (labels,)),
+            end=_masked("end", end, allowed_end, (labels,)),
+        )
+
+    @property
+    def labels(self) -> int:
+        return len(self.start)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lattice:
+    """A ragged batch of sentences on one chain: sentence b owns the tokens ``offsets[b]:offsets[b + 1]``."""
+
+    unary: Array  # (N, L) float64, -inf where a token may not have a label
+    offsets: Array  # (B + 1,)
+    chain: ChainScores
+
+    @classmethod
+    def over(cls, unary: Any, offsets: Any, chain: ChainScores, *, allowed: Any = None, bias: Any = None) -> Self:
+        """Check a batch and lay it out.
+
+        unary (N, L) finite scores, float32 or float64; offsets (B + 1,); allowed (N, L) boolean: the labels that each
+        token may have; bias (L,) is added to every token's scores: the dial between precision and recall.
+        """
+        scores = checked_scores(unary, (None, chain.labels), where="unary scores")
+        if bias is not None:
+            scores = scores + checked_scores(bias, (chain.labels,), where="label bias")
+        lattice = cls(unary=scores, offsets=checked_offsets(offsets, rows=len(scores)), chain=chain)
+        return lattice if allowed is None else lattice.restricted(allowed)
+
+    def restricted(self, allowed: Any) -> Self:
+        """Only the paths on which every token has an allowed label.  allowed (N, L) boolean."""
+        mask = checked_mask(allowed, self.unary.shape, where="allowed labels")
+        return replace(self, unary=np.where(mask, self.unary, -np.inf))
+
+    def selected(self, sentences: Array) -> tuple[Self, Array]:
+        """The lattice of some sentences, in the order given, and the rows (n,) of this lattice that it took."""
+        offsets, tokens = selected_rows(self.offsets, sentences)
+        return replace(self, unary=self.unary[tokens], offsets=offsets), tokens
+
+    @cached_property
+    def lengths(self) -> Array:
+        """(B,) tokens in each sentence."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def first_tokens(self) -> Array:
+        """The first token of every sentence that has one."""
+        return self.offsets[:-1][self.lengths > 0]
+
+    @cached_property
+    def last_tokens(self) -> Array:
+        """The last token of every sentence that has one."""
+        return self.offsets[1:][self.lengths > 0] - 1
+
+    @cached_property
+    def pairs(self) -> Array:
+        """(P,) every token that is followed by another one of its sentence."""
+        followed = np.ones(len(self.unary), bool)
+        followed[self.last_tokens] = False
+        return np.flatnonzero(followed)
+
+    def groups(self) -> Iterator[tuple[Self, Array, Array]]:
+        """The batch in pieces small enough for an (L, L) table per sentence: each with its sentences and its tokens."""
+        B, size = len(self.lengths), max(1, GROUP_ENTRIES // self.chain.labels**2)
+        if size >= B:
+            yield self, np.arange(B), np.arange(len(self.unary))
+            return
+        for first in range(0, B, size):
+            sentences = np.arange(first, min(first + size, B))
+            part, tokens = self.selected(sentences)
+            yield part, sentences, tokens
+
+    def sentence_sums(self, values: Array) -> Array:
+        """(N,) -> (B,): the sum over each sentence; 0 for one without tokens."""
+        sums = np.zeros(len(self.offsets) - 1)
+        if len(values):
+            sums[self.lengths > 0] = np.add.reduceat(values, self.first_tokens)
+        return sums
+
+
+@final
+class Packing:
+    """A ragged batch in the order of time: step t holds the t-th token of every sentence that has one.
+
+    Longer sentences stand first, so those alive at step t are the first ones of step t - 1, and every step is a plain
+    slice of rows: no padding, no mask. For two sweeps side by side, one from each end of the sentences, step t is a
+    block of twice as many rows: the t-th tokens from the left, then the t-th tokens from the right.
+    """
+
+    __slots__ = ("backward", "forward", "left", "order", "right", "steps")
+
+    def __init__(self, offsets: Array) -> None:
+        lengths = np.diff(offsets)
+        self.order: Array = np.argsort(-lengths, kind="stable")  # (B,) sentence at each place of a step
+        alive = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]  # (T,) sentences longer than t
+        borders = offsets_from_lengths(alive)
+        self.steps: list[tuple[int, int]] = list(pairwise(borders.tolist()))  # first row and end of each step
+        step = np.repeat(np.arange(len(alive)), alive)  # (N,) of each row
+        rows = np.arange(len(step))
+        sentence = self.order[rows - borders[step]]
+        self.forward: Array = offsets[sentence] + step  # (N,) token at each row, read from left to right
+        self.backward: Array = offsets[sentence + 1] - 1 - step  # (N,) token at each row, read from right to left
+        self.left: Array = rows + borders[step]  # (N,) row of forward[r] among the 2N rows of two sweeps
+        self.right: Array = self.left + alive[step]  # (N,) row of backward[r] among them
+
+
+@final
+class Scratch(threading.local):
+    """Memory that recursions use again from call to call, one set of buffers per thread.
+
+    Fresh memory has to be mapped page by page, which costs as much as the arithmetic on it. Contents are undefined, and
+    nothing that a caller keeps may live here.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, Array] = {}
+
+    def array(self, name: str, *shape: int) -> Array:
+        """A float64 array under a name: the next call with that name gives the same memory."""
+        size = math.prod(shape)
+        if size > SCRATCH_ENTRIES:
+            return np.empty(shape)
+        if name not in self._buffers or self._buffers[name].size < size:
+            self._buffers[name] = np.empty(size)
+        return self._buffers[name][:size].reshape(shape)
+
+
+def selected_rows(offsets: Array, which: Array) -> tuple[Array, Array]:
+    """Some pieces of a ragged batch: their offsets as a batch of their own, and the rows that they take."""
+    lengths = np.diff(offsets)[which]
+    own = offsets_from_lengths(lengths)
+    return own, np.arange(own[-1]) + np.repeat(offsets[which] - own[:-1], lengths)
+
+
+def checked_scores(scores: Any, shape: tuple[int | None, ...], where: str) -> Array:
+    """Finite scores of the given shape (None: any size) as float64."""
+    array = checked_floats(scores, where=where)
+    _check_shape(array, shape, where)
+    wide = array.astype(np.float64)
+    if array.size and not max(wide.max(), -wide.min()) <= LARGEST_SCORE:  # NaN fails every comparison
+        checked_finite(wide, where=where)
+        limit = f"at most {LARGEST_SCORE:g}"
+        raise NumericalError("a score is too large", expected=limit, got=np.abs(wide).max(), where=where)
+    return wide
+
+
+def checked_mask(mask: Any, shape: tuple[int | None, ...], where: str) -> Array:
+    """A boolean array of the given shape."""
+    array = np.asarray(mask)
+    if array.dtype != np.bool_:
+        raise DtypeError("wrong element type", expected="bool", got=describe(array), where=where)
+    _check_shape(array, shape, where)
+    return array
+
+
+def _masked(what: str, scores: Any, allowed: Any, shape: tuple[int, ...]) -> Array:
+    table = np.zeros(shape) if scores is None else checked_scores(scores, shape, where=f"{what} scores")
+    return table if allowed is None else np.where(checked_mask(allowed, shape, where=f"allowed {what}"), table, -np.inf)
+
+
+def _check_shape(array: Array, shape: tuple[int | None, ...], where: str) -> None:
+    if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
+        expected = str(shape).replace("None", "N")
+        raise ShapeError("wrong shape", expected=expected, got=array.shape, where=where)

@@ -1,0 +1,241 @@
+"""The training loop, as a generator: it learns while somebody asks for the next event, and never prints.
+
+It knows a protocol, not a model: named parameters, and the loss of a shard as a node. All randomness comes from the
+seed and from counters (epoch, batch, shard), so a training that was stopped goes on with the same bits, and each batch
+is cut into shards in the same way whatever the number of threads: shard gradients are added in the order of the shards.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, NumericalError
+from postil.graph import Gradient, Node, Parameter, gradients, sum_of_two
+from postil.training.clipping import clipped
+from postil.training.optimisers import State
+
+Shard_contra = TypeVar("Shard_contra", contravariant=True)
+Shard = TypeVar("Shard")
+
+
+class Trainable(Protocol[Shard_contra]):
+    """What the loop asks of a model."""
+
+    def parameters(self) -> dict[str, Parameter]: ...
+    def loss(self, shard: Shard_contra, *, rng: np.random.Generator) -> Node:
+        """A node with the mean loss of the shard. ``rng`` is for dropout and the like."""
+
+
+class Steps(Protocol):
+    """What the loop asks of an optimiser: Optimiser and Averaged both fit."""
+
+    def step(self, gradients: Mapping[Node, Gradient], rate: float) -> None: ...
+    def state(self) -> State: ...
+    def restore(self, state: Mapping[str, Array]) -> None: ...
+
+
+@final
+@dataclass(frozen=True)
+class Batch(Generic[Shard]):
+    """Shards with their shares of the batch's mean loss, which add up to 1; ``tokens`` for the speed shown."""
+
+    shards: Sequence[Shard]
+    shares: Sequence[float]
+    tokens: int
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How long to train and how."""
+
+    epochs: int
+    patience: int | None = None
+    """Stop after so many epochs without a better score; None: never."""
+    clip: float = 5.0
+    threads: int = 1
+    minutes: float | None = None
+    """A time budget: the schedule is shortened so that it ends with it."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, smallest in (("epochs", 1), ("threads", 1)):
+            if getattr(self, name) < smallest:
+                raise ConfigurationError(name, expected=f"{smallest} or more", got=getattr(self, name))
+        if self.minutes is not None and not self.minutes > 0:
+            raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """After every batch."""
+
+    epoch: int
+    batch: int
+    batches: int
+    loss: float
+    tokens: int
+    progress: float
+    """Share of the whole training that is done."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Epoch:
+    """After every epoch."""
+
+    epoch: int
+    loss: float
+    score: float | None
+    is_best: bool
+    seconds: float
+
+
+@final
+@dataclass(kw_only=True)
+class Progress:
+    """Where a training stands: everything that must be saved besides parameters and optimiser."""
+
+    epoch: int = 0
+    batch: int = 0
+    loss_sum: float = 0.0
+    steps: int = 0
+    seconds: float = 0.0
+    best_score: float | None = None
+    best_epoch: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+@final
+class Training(Generic[Shard]):
+    """One training run.
+
+    ``batches(epoch, rng)`` gives the batches of an epoch; ``schedule(share)`` the rate for the share of the training
+    that is done, 0 to 1; ``score()`` the present quality on held-out data, higher is better, or None to use the full
+    schedule and keep the last parameters.
+    """
+
+    def __init__(
+        self,
+        model: Trainable[Shard],
+        optimiser: Steps,
+        schedule: Callable[[float], float],
+        batches: Callable[[int, np.random.Generator], Sequence[Batch[Shard]]],
+        plan: Plan,
+        score: Callable[[], float] | None = None,
+    ) -> None:
+        self.model, self.optimiser, self.schedule = model, optimiser, schedule
+        self.batches, self.plan, self.score = batches, plan, score
+        self.progress = Progress()
+        self.best: State = {}
+
+    def run(self) -> Iterator[Step | Epoch]:
+        """Train to the end of the plan, or from where ``restore`` put us."""
+        with ThreadPoolExecutor(self.plan.threads) as pool:
+            while not self._finished():
+                yield from self._epoch(pool)
+
+    def _epoch(self, pool: ThreadPoolExecutor) -> Iterator[Step | Epoch]:
+        now, began = self.progress, time.perf_counter() - self.progress.seconds
+        batches = self.batches(now.epoch, np.random.default_rng([self.plan.seed, now.epoch]))
+        while now.batch < len(batches) and not self._late():
+            batch = batches[now.batch]
+            share = self._share(len(batches))
+            loss = self._learn(batch, share, pool)
+            now.loss_sum += loss
+            now.batch += 1
+            now.steps += 1
+            now.seconds = time.perf_counter() - began
+            yield Step(
+                epoch=now.epoch,
+                batch=now.batch,
+                batches=len(batches),
+                loss=loss,
+                tokens=batch.tokens,
+                progress=self._share(len(batches)),
+            )
+        yield self._end_of_epoch(now.batch, began)
+
+    def _learn(self, batch: Batch[Shard], share: float, pool: ThreadPoolExecutor) -> float:
+        """One step of the optimiser. Shards are computed in any order and added up in theirs."""
+        now = self.progress
+
+        def of_shard(i: int) -> tuple[float, dict[Node, Gradient]]:
+            rng = np.random.default_rng([self.plan.seed, now.epoch, now.batch, i])
+            loss = self.model.loss(batch.shards[i], rng=rng)
+            return float(loss.value) * batch.shares[i], gradients(loss, seed=np.full_like(loss.value, batch.shares[i]))
+
+        total: dict[Node, Gradient] = {}
+        mean = 0.0
+        for loss, found in pool.map(of_shard, range(len(batch.shards))):
+            mean += loss
+            for node, gradient in found.items():
+                total[node] = sum_of_two(total[node], gradient) if node in total else gradient
+        if not np.isfinite(mean):
+            where = f"epoch {now.epoch + 1}, batch {now.batch + 1}"
+            raise NumericalError("the loss is not finite: try a smaller rate", got=mean, where=where)
+        self.optimiser.step(clipped(total, self.plan.clip)[0], self.schedule(share))
+        return mean
+
+    def _end_of_epoch(self, batches: int, began: float) -> Epoch:
+        now = self.progress
+        score = self.score() if self.score is not None else None
+        is_best = score is not None and (now.best_score is None or score > now.best_score)
+        now.epoch += 1
+        if is_best:
+            now.best_score, now.best_epoch = score, now.epoch
+            self.best = {name: p.value.copy() for name, p in self.model.parameters().items()}
+        now.seconds = time.perf_counter() - began
+        event = Epoch(
+            epoch=now.epoch, loss=now.loss_sum / max(batches, 1), score=score, is_best=is_best, seconds=now.seconds
+        )
+        now.history.append({"epoch": now.epoch, "loss": event.loss, "score": score, "seconds": now.seconds})
+        now.batch, now.loss_sum = 0, 0.0
+        return event
+
+    def _share(self, batches: int) -> float:
+        """How much of the training is done, by batches or, under a time budget, by the clock if that is further."""
+        now = self.progress
+        done = (now.epoch * batches + now.batch) / max(self.plan.epochs * batches, 1)
+        if self.plan.minutes is not None:
+            done = max(done, now.seconds / (60 * self.plan.minutes))
+        return min(done, 1.0)
+
+    def _finished(self) -> bool:
+        now, plan = self.progress, self.plan
+        waited = (
+            plan.patience is not None and now.best_score is not None and now.epoch - now.best_epoch >= plan.patience
+        )
+        return now.epoch >= plan.epochs or waited or self._late()
+
+    def _late(self) -> bool:
+        return self.plan.minutes is not None and self.progress.seconds >= 60 * self.plan.minutes
+
+    def keep_best(self) -> None:
+        """Give the model the parameters of its best epoch, where there was a score."""
+        parameters = self.model.parameters()
+        for name, value in self.best.items():
+            parameters[name].value = value.copy()
+
+    def state(self) -> tuple[State, dict[str, Any]]:
+        """Arrays and plain values from which ``restore`` goes on with the same bits."""
+        arrays = {f"model/{name}": p.value.copy() for name, p in self.model.parameters().items()}
+        arrays |= {f"best/{name}": value for name, value in self.best.items()}
+        arrays |= {f"optimiser/{name}": value for name, value in self.optimiser.state().items()}
+        return arrays, vars(self.progress) | {"history": list(self.progress.history)}
+
+    def restore(self, arrays: Mapping[str, Array], progress: Mapping[str, Any]) -> None:
+        def under(prefix: str) -> State:
+            return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+
+        for name, value in under("model/").items():
+            self.model.parameters()[name].value = np.array(value)
+        self.best = {name: np.array(value) for name, value in under("best/").items()}
+        self.optimiser.restore(under("optimiser/"))
+        self.progress = Progress(**progress)

@@ -1,0 +1,102 @@
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from postil.commands import check as check_command
+from postil.commands.main import COMMANDS, main
+from postil.errors import DataError
+from postil.gradcheck import Disagreement, Entry, Report
+
+
+def test_without_a_command_the_help_lists_all(capsys):
+    assert main([]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed.split() for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([name, "--help"])
+    assert stopped.value.code == 0
+    assert f"usage: postil {name}" in capsys.readouterr().out
+
+
+def test_a_wrong_command_line_exits_with_two(capsys):
+    for words in (["no-such-command"], ["--no-such-option"], ["check", "--no-such-option"]):
+        with pytest.raises(SystemExit) as stopped:
+            main(words)
+        assert stopped.value.code == 2
+        assert "error:" in capsys.readouterr().err
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert version("postil") in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "code"),
+    [
+        (DataError("columns", expected=2, got=3, where="a.txt, line 4"), "postil: a.txt, line 4: columns", 1),
+        (FileNotFoundError(2, "No such file or directory", "a.txt"), "postil: a.txt: No such file or directory\n", 1),
+        (KeyboardInterrupt(), "postil: interrupted\n", 130),
+    ],
+)
+def test_a_mistake_is_one_line(error, line, code, capsys, monkeypatch):
+    def fail(arguments):
+        raise error
+
+    monkeypatch.setattr(check_command, "run", fail)
+    assert main(["check"]) == code
+    printed = capsys.readouterr()
+    assert printed.err.startswith(line) and printed.err.count("\n") == 1 and not printed.out
+
+
+def run(*words):
+    return subprocess.run([sys.executable, "-m", "postil", *words], capture_output=True, text=True)
+
+
+def test_check_prints_one_json_object_and_nothing_else():
+    answer = run("check", "--json")
+    document = json.loads(answer.stdout)
+    assert answer.returncode == 0 and answer.stderr == "" and document["passed"] is True
+    assert len(document["checks"]) >= 49
+    for row in document["checks"]:
+        assert set(row) == {"name", "equations", "values_checked", "left_out", "worst_error", "passed"}
+
+
+def test_check_prints_a_table(capsys):
+    assert main(["check"]) == 0
+    printed = capsys.readouterr().out
+    assert "max over time" in printed and "0 failures" in printed
+
+
+def test_a_failing_check_exits_with_one_and_names_the_place(capsys, monkeypatch):
+    worst = Disagreement(index="index [3]", analytic=1.0, numeric=2.0)
+    entry = Entry(name="W", shape=(4,), checked=4, left_out=0, worst_error=0.5, worst=worst)
+    report = Report(name="broken", entries=[entry], tolerance=1e-6)
+    rows = check_command.gradient_checks()[:1]
+    monkeypatch.setattr(type(rows[0]), "run", lambda self: report)
+    monkeypatch.setattr(check_command, "gradient_checks", lambda: rows)
+    assert main(["check", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["passed"] is False
+    assert main(["check"]) == 1
+    assert "gradient of W (4,) is wrong at index [3]: analytic 1, numeric 2" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_mistake():
+    command = f"{sys.executable} -m postil check --json | head -c 1"
+    answer = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert answer.stdout == "{" and answer.stderr == ""
+
+
+def test_help_imports_no_heavy_module():
+    code = "import sys; from postil.commands.main import main; main([]); print({'numpy', 'rich'} & set(sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.stdout.splitlines()[-1] == "set()"

@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import postil.graph as graph
+from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
+from postil.gradcheck import check
+from postil.graph import Input, gradients
+
+small = st.integers(1, 3)
+
+
+@given(st.data(), st.lists(small, min_size=0, max_size=3))
+def test_broadcasting_of_any_two_shapes(data, shape):
+    """Each operand may lack leading axes and be 1 anywhere."""
+
+    def shrunk():
+        kept = shape[data.draw(st.integers(0, len(shape))) :]
+        return [1 if data.draw(st.booleans()) else size for size in kept]
+
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(1, 2, shrunk()), rng.uniform(1, 2, shrunk())
+    operation = data.draw(st.sampled_from([graph.add, graph.subtract, graph.multiply, graph.divide, graph.power]))
+    check(operation, a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((3,), (3, 2)),
+        ((4, 2, 3), (3, 2)),
+        ((3,), (4, 3, 2)),
+        ((4, 2, 3), (3,)),
+        ((0, 3), (3, 2)),
+    ],
+)
+def test_matmul_of_vectors_matrices_and_stacks(a, b):
+    rng = np.random.default_rng(0)
+    report = check(graph.matmul, rng.normal(size=a), rng.normal(size=b))
+    A, B = Input(np.ones(a)), Input(np.ones(b))
+    assert np.array_equal((A @ B).value, np.ones(a) @ np.ones(b))
+    assert report.passed
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_sums_and_means_over_any_axes(axis, keepdims):
+    x = np.random.default_rng(0).normal(size=(2, 3, 2))
+    assert np.allclose(Input(x).sum(axis, keepdims).value, x.sum(axis, keepdims=keepdims))
+    check(lambda n: n.sum(axis, keepdims), x)
+    check(lambda n: n.mean(axis, keepdims), x)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_max_over_any_axis(axis, keepdims):
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    assert np.array_equal(Input(x).max(axis, keepdims).value, x.max(axis, keepdims=keepdims))
+    check(lambda n: n.max(axis, keepdims), x)
+
+
+def test_the_first_of_equal_maxima_gets_the_gradient():
+    x = Input(np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]]))
+    assert np.array_equal(gradients(x.max(axis=1).sum())[x], [[0, 1, 0], [1, 0, 0]])
+    assert np.array_equal(gradients(x.max())[x], [[0, 1, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "index",
+    [0, -1, slice(1, None), (slice(None), 1), [0, 0, 2], np.array([[0, 1], [2, 2]]), (..., None), ([0, 1], [1, 1])],
+    ids=str,
+)
+def test_indexing_like_numpy(index):
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    assert np.array_equal(Input(x)[index].value, x[index])
+    check(lambda n: n[index], x)
+
+
+def test_indexing_by_truth_values():
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    chosen = x > 0
+    assert np.array_equal(Input(x)[chosen].value, x[chosen])
+    check(lambda n: n[chosen], x)
+
+
+def test_a_node_can_be_unpacked():
+    a, b = Input(np.array([1.0, 2.0]))
+    assert (a.value, b.value) == (1.0, 2.0)
+
+
+def test_numbers_and_arrays_on_either_side():
+    x = Input(np.array([2.0, 4.0]))
+    array = np.array([1.0, 3.0])
+    assert np.array_equal((1 - x).value, [-1, -3])
+    assert np.array_equal((array - x).value, [-1, -1])
+    assert np.array_equal((8 / x).value, [4, 2])
+    assert np.array_equal((2**x).value, [4, 16])
+    assert np.array_equal((array * x).value, [2, 12])
+    assert (array @ x).value == 14
+    assert np.array_equal((-x).value, [-2, -4])
+    check(lambda n: 2.0**n + 3 / n - (1 - n) * np.array([1.0, 2.0]), x.value)
+
+
+def test_constants_are_no_parents():
+    x = Input(np.ones(2))
+    assert (x + np.ones(2)).parents == (x,)
+    assert (3.0 * x).parents == (x,)
+
+
+def test_powers_of_zero_and_negative_bases():
+    check(lambda n: n**2, np.array([-1.5, 0.0, 2.0]))
+    check(lambda n: n**-1.0, np.array([-1.5, 2.0]))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda x: x + np.ones(2, np.float32),
+            DtypeError,
+            r"operands of add; expected all float32 or all float64, got",
+        ),
+        (lambda x: x * np.array([1, 2]), DtypeError, "operands of multiply"),
+        (lambda x: x + np.float32(1), DtypeError, "operands of add"),
+        (lambda x: x + np.ones(3), ShapeError, r"add: .*broadcast"),
+        (lambda x: x @ np.ones((3, 2)), ShapeError, "matmul"),
+        (lambda x: x @ 2.0, ShapeError, "matmul; expected vectors or matrices"),
+        (lambda x: graph.log(x - 1), NumericalError, "log; expected a finite result, got divide by zero"),
+        (lambda x: graph.log(x - 5), NumericalError, "log; expected a finite result, got invalid value"),
+        (lambda x: graph.sqrt(-x), NumericalError, "sqrt; expected a finite result"),
+        (lambda x: graph.exp(x * 1e4), NumericalError, "exp; expected a finite result, got overflow"),
+        (lambda x: x / (x - 1), NumericalError, "divide; expected a finite result"),
+        (lambda x: x[5], IndexRangeError, "out of bounds"),
+        (lambda x: graph.take_rows(x, np.array([2])), IndexRangeError, "expected 0 to 1, got 2"),
+        (lambda x: x.reshape(3), ShapeError, "reshape"),
+        (lambda x: x.transpose(1, 0), ShapeError, "transpose"),
+        (lambda x: x.sum(axis=3), ShapeError, "sum"),
+        (lambda x: graph.concatenate([x, np.ones((2, 2))]), ShapeError, "concatenate"),
+        (lambda x: x[:0].max(), ShapeError, "max of nothing; expected at least one value"),
+        (lambda x: x[:0].mean(), ShapeError, "mean of nothing"),
+        (lambda x: Input([1, 2j]), DtypeError, "expected float32 or float64"),
+    ],
+)
+def test_bad_operands_get_one_clear_message(make, error, message):
+    with pytest.raises(error, match=message):
+        make(Input(np.array([1.0, 2.0]), "x"))

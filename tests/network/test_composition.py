@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+from postil.errors import ConfigurationError, ShapeError
+from postil.graph import gradients
+from postil.network import Activation, Chain, Concatenation, Linear, LookupTable, MaxOverTime, Residual
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_a_chain_is_named_after_its_layers():
+    assert Chain(Linear(2, 2, rng=rng()), Activation("tanh")).name == "Linear → tanh"
+
+
+def test_a_chain_ends_sentences_where_it_pools():
+    assert Chain(Activation("tanh"), MaxOverTime()).offsets_after(np.array([0, 2])) is None
+
+
+def test_a_shortcut_needs_the_same_width():
+    with pytest.raises(
+        ShapeError, match=r"shortcut around a layer; expected output \(4, 2\) like the input, got \(4, 3\)"
+    ):
+        Residual(Linear(2, 3, rng=rng()))(np.ones((4, 2), np.float32))
+
+
+def test_a_concatenation_of_nothing():
+    with pytest.raises(ConfigurationError, match="concatenation of layers; expected at least one layer"):
+        Concatenation()
+
+
+def test_two_tables_on_the_same_indices():
+    words, more = LookupTable(5, 2, rng=rng()), LookupTable(5, 3, rng=rng())
+    y = Concatenation(words, more)(np.array([1, 1]))
+    assert y.shape == (2, 5)
+    assert np.array_equal(gradients(y.sum())[more.table].values, [[2, 2, 2]])

@@ -1,0 +1,242 @@
+"""Model files: what goes in comes out; whatever else a file holds is refused in one clear line."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from safetensors import safe_open
+from safetensors.numpy import save as safetensors_bytes
+
+from postil import archive
+from postil.errors import ConfigurationError, DtypeError, ModelFileError
+
+ARRAYS = {
+    "matrix": np.arange(12, dtype=np.float32).reshape(3, 4),
+    "transposed": np.arange(6, dtype=np.int64).reshape(2, 3).T,
+    "one number": np.array(2.5),
+    "nothing": np.zeros((0, 3), np.int32),
+    "marks": np.array([True, False, True]),
+    "big-endian": np.array([1, 2], ">i2"),
+    "bytes": np.frombuffer(b"abc", np.uint8),
+}
+METADATA = {"labels": ["O", "B-Ä", "\ud83d"], "score": 0.5, "nested": {"none": None}}
+CONTENT = archive.to_bytes(ARRAYS, METADATA)
+
+
+def same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, array in found.items():
+        assert array.dtype == expected[name].dtype.newbyteorder("<") and array.shape == expected[name].shape
+        np.testing.assert_array_equal(array, expected[name])
+        assert not array.flags.writeable
+    return True
+
+
+def names_in(folder):
+    return [path.name for path in folder.iterdir()]
+
+
+def test_what_is_saved_is_loaded(tmp_path):
+    path = tmp_path / "a model.postil"
+    archive.save(path, ARRAYS, METADATA)
+    arrays, metadata = archive.load(str(path))
+    assert same(arrays, ARRAYS) and metadata == METADATA
+    assert names_in(tmp_path) == [path.name]
+
+
+dtypes = st.sampled_from([np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8, np.bool_])
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"])),
+        dtypes.flatmap(
+            lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
+        ),
+        max_size=4,
+    )
+)
+def test_any_arrays(arrays):
+    arrays.pop("__metadata__", None)
+    content = archive.to_bytes(arrays, {})
+    assert same(archive.from_bytes(content)[0], arrays)
+    assert content == archive.to_bytes(dict(reversed(arrays.items())), {})
+
+
+def test_the_safetensors_package_reads_it(tmp_path):
+    archive.save(tmp_path / "m", ARRAYS, METADATA)
+    with safe_open(tmp_path / "m", "numpy") as file:
+        for name, array in ARRAYS.items():
+            np.testing.assert_array_equal(file.get_tensor(name), array)
+        assert json.loads(file.metadata()["postil"]) == {"version": archive.VERSION, "metadata": METADATA}
+
+
+def test_same_content_same_bytes():
+    program = (
+        "import sys, numpy as np; from postil import archive\n"
+        "arrays = {'b': np.arange(3), 'a': np.ones(2, 'f4')}\n"
+        "sys.stdout.buffer.write(archive.to_bytes(arrays, {'y': 1, 'x': {'d': 1, 'c': 2}}))"
+    )
+    runs = {subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout for _ in range(2)}
+    runs.add(archive.to_bytes({"a": np.ones(2, "f4"), "b": np.arange(3)}, {"x": {"c": 2, "d": 1}, "y": 1}))
+    assert len(runs) == 1
+
+
+def test_nothing_is_copied_on_loading(tmp_path):
+    path = tmp_path / "m"
+    archive.save(path, {"x": np.zeros(1000)}, {})
+    arrays, _ = archive.load(path)
+    with path.open("r+b") as file:  # what is written into the file in place shows in the array
+        file.seek(-8, os.SEEK_END)
+        file.write(np.float64(7).tobytes())
+    assert arrays["x"][-1] == 7
+
+
+def test_an_old_file_stays_usable_while_a_new_one_takes_its_place(tmp_path):
+    path, link = tmp_path / "m", tmp_path / "link"
+    link.symlink_to(path)
+    archive.save(path, {"x": np.zeros(1000)}, {})
+    old, _ = archive.load(path)
+    archive.save(link, {"x": np.ones(1000)}, {})
+    assert link.is_symlink() and not old["x"].any() and archive.load(path)[0]["x"].all()
+
+
+def file_with(header, data=b"", padding=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + padding + data
+
+
+def header(**entries):
+    return {"__metadata__": {"postil": '{"version": 1, "metadata": {}}'}, **entries}
+
+
+def entry(dtype="F32", shape=(2,), bounds=(0, 8)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(bounds)}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not a model file: it is empty"),
+        (b"abc", "not a Postil model file; expected a safetensors file, got b'abc' …"),
+        (b"PK\x03\x04" + bytes(100), "not a Postil model file"),
+        (b"\x80\x04\x95" + bytes(100), "not a Postil model file"),
+        (CONTENT[:100], "the model file is cut; expected at least"),
+        (CONTENT[:-1], "the model file is cut; expected 114 bytes of arrays, got 113"),
+        (CONTENT + b"\n", "the model file has bytes after its end; expected 114 bytes of arrays, got 115"),
+        (safetensors_bytes({"x": np.zeros(3)}), "a safetensors file, but not a model of Postil's"),
+        (safetensors_bytes({"x": np.zeros(3)}, {"format": "pt"}), "a safetensors file, but not a model of Postil's"),
+        (file_with({"__metadata__": {"postil": '{"version": 99}'}}), "by a newer Postil.*expected format 1, got 99"),
+        (file_with({"__metadata__": {"postil": '{"version": true, "metadata": {}}'}}), "damaged in its metadata"),
+        (file_with({"__metadata__": {"postil": '{"version": 1, "metadata": []}'}}), "damaged in its metadata"),
+        (file_with({"__metadata__": {"postil": "[]"}}), "damaged in its metadata; expected a JSON object"),
+        (file_with({"__metadata__": {"postil": "[" * 99_999}}), "damaged in its metadata; expected JSON"),
+        (file_with({"__metadata__": {"postil": "{"}}), "damaged in its metadata; expected JSON"),
+        (file_with(b"{]"), "damaged in its header; expected JSON"),
+        (file_with(b"{\xff"), "damaged in its header; expected JSON"),
+        (file_with(b'{"a": 1, "a": 2}'), "a name that stands twice"),
+        (file_with(b'{"a": ' + b"9" * 5000 + b"}"), "damaged in its header; expected JSON"),
+        (file_with(header(a=3)), "in its header at array 'a'; expected dtype, shape and data_offsets that agree"),
+        (file_with(header(a={"dtype": "F32"})), "at array 'a'"),
+        (file_with(header(a=entry("BF16", (4,))), bytes(8)), "at array 'a'"),
+        (file_with(header(a=entry(["F32"])), bytes(8)), "at array 'a'"),
+        (file_with(header(a=entry(shape=(3,))), bytes(8)), "at array 'a'"),
+        (file_with(header(a=entry(shape=(-1, -2))), bytes(8)), "at array 'a'"),
+        (file_with(header(a=entry(shape=(True, 2))), bytes(8)), "at array 'a'"),
+        (file_with(header(a=entry(bounds=(8, 0))), bytes(8)), "at array 'a'"),
+        (file_with(header(a=entry(bounds=(0, 8, 8))), bytes(8)), "at array 'a'"),
+        (file_with(header(a=entry(shape=[2**62, 2**62, 0], bounds=(0, 0)))), "at array 'a'; expected a possible shape"),
+        (file_with(header(a=entry(shape=[1] * 99 + [2])), bytes(8)), "at array 'a'; expected a possible shape"),
+        (file_with(header(a=entry(), b=entry()), bytes(8)), "array '.' overlaps another or leaves a gap"),
+        (file_with(header(a=entry(bounds=(4, 12))), bytes(12)), "a gap; expected its beginning at byte 0, got 4"),
+    ],
+)  # fmt: skip
+def test_other_files_are_refused(tmp_path, content, message):
+    path = tmp_path / "m"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        archive.load(path)
+    assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
+
+
+HEADER_END = 8 + int.from_bytes(CONTENT[:8], "little")
+flips = st.lists(st.tuples(st.integers(0, HEADER_END - 1), st.integers(0, 255)), max_size=4)
+cuts = st.tuples(st.integers(0, len(CONTENT)), st.integers(0, 12))
+
+
+@given(flips, st.none() | cuts)
+def test_a_changed_header_is_refused_or_harmless(changes, cut):
+    content = bytearray(CONTENT)
+    for place, byte in changes:
+        content[place] = byte
+    if cut:
+        del content[cut[0] : cut[0] + cut[1]]
+    try:
+        arrays, metadata = archive.from_bytes(bytes(content))
+    except ModelFileError as error:
+        assert "\n" not in str(error)
+    else:
+        assert isinstance(metadata, dict)
+        assert sum(array.nbytes for array in arrays.values()) == len(CONTENT) - HEADER_END
+
+
+def test_every_cut_is_found():
+    for length in range(len(CONTENT)):
+        with pytest.raises(ModelFileError):
+            archive.from_bytes(CONTENT[:length])
+
+
+def test_places_that_cannot_be_read_or_written(tmp_path):
+    with pytest.raises(ModelFileError, match="nowhere: no such model file"):
+        archive.load(tmp_path / "nowhere")
+    with pytest.raises(ModelFileError, match="cannot read the model file; got Is a directory"):
+        archive.load(tmp_path)
+    with pytest.raises(ModelFileError, match="cannot write the model file; got No such file or directory"):
+        archive.save(tmp_path / "nowhere" / "m", ARRAYS, {})
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ModelFileError, match="folder: cannot write the model file; got Is a directory"):
+        archive.save(tmp_path / "folder", ARRAYS, {})
+    assert names_in(tmp_path) == ["folder"]
+
+
+def test_what_cannot_be_saved(tmp_path):
+    with pytest.raises(DtypeError, match="text: array in a model file; expected numbers or booleans, got <U1"):
+        archive.save(tmp_path / "m", {"text": np.array(["a"])}, {})
+    with pytest.raises(DtypeError, match="objects"):
+        archive.save(tmp_path / "m", {"objects": np.array([None])}, {})
+    with pytest.raises(ConfigurationError, match="expected what JSON can hold, got Out of range float"):
+        archive.save(tmp_path / "m", {}, {"score": float("nan")})
+    with pytest.raises(ConfigurationError, match="name of an array"):
+        archive.save(tmp_path / "m", {"__metadata__": np.zeros(1)}, {})
+    assert names_in(tmp_path) == []
+
+
+SAVE_FOR_EVER = """
+import itertools, sys
+import numpy as np
+from postil import archive
+for number in itertools.count(1):
+    archive.save(sys.argv[1], {"x": np.full(300_000, number)}, {"number": number})
+    print(number, flush=True)
+"""
+
+
+def test_killed_while_saving(tmp_path):
+    path = tmp_path / "m"
+    for delay in (0.0, 0.003, 0.011, 0.017, 0.04):
+        command = [sys.executable, "-c", SAVE_FOR_EVER, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            process.stdout.readline()  # the first file is whole
+            time.sleep(delay)
+            process.send_signal(signal.SIGKILL)
+        arrays, metadata = archive.load(path)
+        assert (arrays["x"] == metadata["number"]).all()
+    assert all(name.endswith(".partial") for name in names_in(tmp_path) if name != "m")

@@ -1,0 +1,45 @@
+import pytest
+
+from postil.errors import (
+    ArrayError,
+    DataError,
+    DtypeError,
+    GradientError,
+    IndexRangeError,
+    NumericalError,
+    PostilError,
+    ShapeError,
+    format_message,
+)
+
+
+def test_a_message_says_where_what_expected_and_got():
+    assert format_message("columns", 2, 3, "a.txt, line 4") == "a.txt, line 4: columns; expected 2, got 3"
+    assert format_message("no labels") == "no labels"
+    assert format_message("rate", expected="a number") == "rate; expected a number"
+    assert format_message("rate", got=0) == "rate; got 0"
+
+
+def test_a_message_is_one_line():
+    assert "\n" not in str(DataError("two\nlines", got="a\nb", where="f"))
+
+
+def test_the_parts_of_an_error_can_be_read():
+    error = ShapeError("input", expected=(2, 3), got=(3, 2), where="Linear")
+    assert (error.what, error.expected, error.got, error.where) == ("input", (2, 3), (3, 2), "Linear")
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (DataError, ValueError),
+        (ShapeError, ValueError),
+        (DtypeError, TypeError),
+        (IndexRangeError, IndexError),
+        (NumericalError, ArithmeticError),
+        (GradientError, AssertionError),
+    ],
+)
+def test_errors_are_also_python_s_own(error, builtin):
+    assert issubclass(error, PostilError) and issubclass(error, builtin)
+    assert issubclass(ShapeError, ArrayError)

@@ -1,0 +1,193 @@
+"""The checker is trusted only because it rejects wrong gradients: every mistake here must be found."""
+
+import numpy as np
+import pytest
+
+import postil.graph as graph
+from postil.arrays import Ragged
+from postil.errors import GradientError, NumericalError
+from postil.gradcheck import check, examine
+from postil.graph import Input, Parameter, Result, RowGradient
+from postil.network import Activation, Linear, LookupTable
+
+RNG = np.random.default_rng(5)
+
+
+def linear_with(mistake):
+    """y = W x + b with right gradients, then spoilt by ``mistake(dW, dx, db)``."""
+
+    def function(W, x, b):
+        def pullback(dY):
+            return list(mistake(np.outer(dY, x.value), W.value.T @ dY, dY))
+
+        return Result(W.value @ x.value + b.value, (W, x, b), pullback, "linear")
+
+    return function
+
+
+def one_wrong(dW, dx, db):
+    dW = dW.copy()
+    dW[1, 2] *= 1.01
+    return dW, dx, db
+
+
+MISTAKES = {
+    "zero": (lambda dW, dx, db: (dW * 0, dx, db), "input 0"),
+    "scaled by 1.001": (lambda dW, dx, db: (dW, dx * 1.001, db), "input 1"),
+    "one wrong entry": (one_wrong, r"input 0 .* wrong at index \[1, 2\]"),
+    "swapped sign": (lambda dW, dx, db: (dW, -dx, db), "input 1"),
+    "forgotten bias": (lambda dW, dx, db: (dW, dx, None), "input 2"),
+    "transposed": (lambda dW, dx, db: (dW.T, dx, db), "input 0"),
+    "not a number": (lambda dW, dx, db: (dW, dx * np.nan, db), "input 1"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_wrong_gradient_is_rejected_and_named(mistake):
+    spoil, message = MISTAKES[mistake]
+    arrays = RNG.normal(size=(4, 4)), RNG.normal(size=4), RNG.normal(size=4)
+    with pytest.raises(GradientError, match=message):
+        check(linear_with(spoil), *arrays)
+
+
+def test_the_right_gradient_is_accepted():
+    arrays = RNG.normal(size=(4, 4)), RNG.normal(size=4), RNG.normal(size=4)
+    report = check(linear_with(lambda *right: right), *arrays)
+    assert report.checked == 24 and report.left_out == 0 and report.worst_error < 1e-8
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_wrong_gradient_of_a_large_array_is_rejected(mistake):
+    """Random directions feel every entry, also the one that no sampled entry meets."""
+    if mistake == "transposed":
+        pytest.skip("a transposed gradient of a square matrix is among the small ones")
+    spoil, message = MISTAKES[mistake]
+    arrays = RNG.normal(size=(40, 50)), RNG.normal(size=50), RNG.normal(size=40)
+    with pytest.raises(GradientError, match=message.split(" ")[0]):
+        check(linear_with(spoil), *arrays)
+
+
+def test_the_message_has_parameter_index_and_both_values():
+    function = linear_with(one_wrong)
+    with pytest.raises(GradientError) as caught:
+        check(function, np.ones((2, 3)), np.ones(3), np.ones(2), name="my layer")
+    assert str(caught.value).startswith("my layer: gradient of input 0 (2, 3) is wrong at index [1, 2]: analytic ")
+    assert "numeric" in str(caught.value) and "error" in str(caught.value)
+
+
+def test_wrong_sparse_gradients_are_rejected():
+    def lookup(forget_repeats):
+        def function(table):
+            ids = np.array([1, 1, 2])
+
+            def pullback(dY):
+                if forget_repeats:  # each row's gradient is that of its last occurrence
+                    return [RowGradient(np.array([1, 2]), dY[1:], table.shape)]
+                return [RowGradient.from_occurrences(ids, dY, table.shape)]
+
+            return Result(table.value[ids], (table,), pullback, "lookup")
+
+        return function
+
+    table = RNG.normal(size=(4, 3))
+    check(lookup(False), table)
+    with pytest.raises(GradientError, match="input 0"):
+        check(lookup(True), table)
+
+
+def test_a_wrong_gradient_inside_a_layer_names_the_parameter():
+    layer = Linear(3, 2, rng=np.random.default_rng(0))
+    forward = layer.forward
+
+    def spoilt(X, run):
+        Y, back = forward(X, run)
+
+        def pullback(dY):
+            dX, found = back(dY)
+            return dX, {**found, layer.b: found[layer.b] * 2}
+
+        return Y, pullback
+
+    layer.forward = spoilt
+    with pytest.raises(GradientError, match=r"gradient of b \(2,\) is wrong at index \[0\]"):
+        check(layer, RNG.normal(size=(5, 3)))
+
+
+def test_entries_at_a_kink_are_left_out_and_counted():
+    x = RNG.normal(size=300)
+    x[:2] = 1.0, 1e-7 - 1.0  # hardtanh bends here
+    report = examine(Activation("hardtanh"), x)
+    assert report.left_out == 2 and report.checked == 298 and report.passed
+
+
+def test_too_many_entries_at_kinks_are_a_failure():
+    report = examine(Activation("relu"), np.zeros(50))
+    assert not report.passed
+    assert report.failures == ["50 of 50 values of input 0 stand at a kink: choose other inputs"]
+
+
+def test_kinks_do_not_hide_a_wrong_gradient():
+    def relu_with_wrong_slope(x):
+        right = Activation("relu")(x)
+        return Result(right.value, (x,), lambda dY: [1.01 * g for g in right.pullback(dY)], "relu")
+
+    with pytest.raises(GradientError, match="wrong at index"):
+        check(relu_with_wrong_slope, np.array([0.0, 1.0, 2.0, -1.0]))
+
+
+def test_parameters_come_back_unchanged():
+    layer = Linear(3, 2, rng=np.random.default_rng(0))
+    before = layer.W.value
+    check(layer, RNG.normal(size=(5, 3)).astype(np.float32))
+    assert layer.W.value is before and before.dtype == np.float32
+
+
+def test_parameters_come_back_even_when_the_function_fails():
+    layer = Linear(3, 2, rng=np.random.default_rng(0))
+    before = layer.W.value
+    with pytest.raises(ValueError, match="mine"):
+        check(lambda: (_ for _ in ()).throw(ValueError("mine")), parameters=layer.parameters())
+    assert layer.W.value is before
+
+
+def test_a_model_is_something_with_parameters_and_a_loss():
+    class Model:
+        def __init__(self):
+            self.table = LookupTable(6, 3, rng=np.random.default_rng(0))
+
+        def parameters(self):
+            return self.table.parameters()
+
+        def loss(self, batch):
+            return (self.table(batch) * 2.0).sum()
+
+    report = check(Model(), Ragged(np.array([0, 3, 3]), np.array([0, 3])))
+    assert [entry.name for entry in report.entries] == ["table"] and report.name == "Model"
+
+
+def test_ragged_batches_and_nodes_are_inputs():
+    rows = RNG.normal(size=(4, 2))
+    assert check(graph.tanh, Ragged(rows, [0, 1, 4])).checked == 8
+    assert check(graph.tanh, Input(rows, "vectors")).entries[0].name == "vectors"
+
+
+def test_a_function_that_is_not_finite_is_an_error_of_its_own():
+    with pytest.raises(NumericalError, match="the function under check"):
+        check(lambda x: Result(x.value * np.inf, (x,), lambda dY: [dY], "broken"), np.ones(2))
+
+
+def test_large_arrays_are_sampled():
+    report = check(graph.tanh, RNG.normal(size=(100, 100)))
+    assert report.checked == 100
+
+
+def test_the_table_is_readable():
+    report = check(lambda W: (W * W).sum(), np.ones((2, 3)), name="squares")
+    head, row = report.table().splitlines()
+    assert head.split() == ["squares", "shape", "checked", "left", "out", "worst", "error"]
+    assert row.split()[:4] == ["input", "0", "2×3", "6"] and row.endswith("ok")
+
+
+def test_a_parameter_outside_the_function_gets_a_zero_gradient_and_passes():
+    unused = Parameter(np.ones(3), "unused")
+    assert check(lambda x: x * 2.0, np.ones(2), parameters={"unused": unused}).passed

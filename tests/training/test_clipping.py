@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from postil.errors import ConfigurationError, NumericalError
+from postil.graph import Parameter, RowGradient
+from postil.training import clipped, gradient_norm
+
+W, TABLE = Parameter(np.zeros(2), "W"), Parameter(np.zeros((4, 1)), "table")
+
+
+def found():
+    return {W: np.array([3.0, 0.0]), TABLE: RowGradient(np.array([1]), np.array([[4.0]]), (4, 1))}
+
+
+def test_the_norm_is_over_everything():
+    assert gradient_norm(found()) == 5.0
+
+
+def test_long_gradients_are_shortened_together():
+    before = found()
+    short, norm = clipped(before, 1.0)
+    assert norm == 5.0 and gradient_norm(short) == pytest.approx(1.0)
+    assert np.allclose(short[W], [0.6, 0.0]) and np.allclose(short[TABLE].values, [[0.8]])
+    assert np.array_equal(before[W], [3.0, 0.0])
+
+
+def test_short_gradients_stay():
+    same, _ = clipped(found(), 6.0)
+    assert np.array_equal(same[W], [3.0, 0.0])
+
+
+def test_a_gradient_that_is_not_finite_is_named():
+    with pytest.raises(NumericalError, match="W: a gradient is not finite; expected finite numbers, got nan"):
+        clipped({**found(), W: np.array([np.nan, 0])}, 1.0)
+    with pytest.raises(ConfigurationError, match="limit of the gradient norm"):
+        clipped(found(), 0)
