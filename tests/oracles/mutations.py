@@ -21,14 +21,16 @@ def random_byte(data: bytes, rng: random.Random) -> bytes:
     return data[:place] + bytes([rng.randrange(256)]) + data[place + 1 :]
 
 
+INSERTIONS = (
+    *(b"\0", b"\xff", b"\xc3", b"\t", b"\t\t", b" ", b"\n", b"\n\n", b"\r", b"\r\n", b"#", b"# ", b"-DOCSTART-"),
+    *(text.encode() for text in ("\ufeff", "\u2028", "\x85", "\xa0", '"', "\\", "{", "]", "_", "|")),
+    *(b"\\ud800", b"\\u0000", b"1e999", b"NaN", b"-1", "é".encode("latin-1")),
+)
+
+
 def insert_something(data: bytes, rng: random.Random) -> bytes:
-    something = rng.choice(
-        [b"\0", b"\xff", b"\xc3", b"\t", b"\t\t", b" ", b"\n", b"\n\n", b"\r", b"\r\n", b"#", b"# ", b"-DOCSTART-"]
-        + ["\ufeff".encode(), "\u2028".encode(), "\x85".encode(), "\xa0".encode(), "é".encode("latin-1"), b'"', b"\\", b"{", b"]"]
-        + [b"\\ud800", b"\\u0000", b"1e999", b"NaN", b"-1", b"_", b"|"]
-    )
     place = _place(data, rng)
-    return data[:place] + something + data[place:]
+    return data[:place] + rng.choice(INSERTIONS) + data[place:]
 
 
 def cut_stretch(data: bytes, rng: random.Random) -> bytes:

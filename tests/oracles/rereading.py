@@ -16,7 +16,7 @@ from postil.text.formats import Reading, read, write
 
 
 def outcome(path: Path, format: str | None, check: Any) -> str:
-    """"right", "refused" or "recognised as …"; an AssertionError says what went wrong with the file."""
+    """ "right", "refused" or "recognised as …"; an AssertionError says what went wrong with the file."""
     try:
         with read(path, format, misaligned="snap", overlaps="longest") as reading:
             sentences = list(reading)
@@ -56,34 +56,40 @@ def _written(sentences: list[Sentence], format: str, **options: Any) -> str:
 
 
 def check_conll(text: str, sentences: list[Sentence], reading: Reading) -> None:
-    """Every line is a row, a comment or a mark, in its order; every block with rows is a sentence."""
-    lines = [line for block in _blocks(text) for line in block]
-    dropped = sum(reading.report.dropped.values())
-    assert len(lines) == reading.report.tokens + reading.report.notes["comments"] + reading.report.documents + (
-        reading.report.dropped["documents without a sentence"]
-    )
+    """Every sentence is the block of lines it says it is; every other line is a comment or a mark."""
+    lines = [*text.split("\n"), ""]
+    first_row = lines[sentences[0].line - 1]
     for sentence in sentences:
-        first = text.split("\n")[sentence.line - 1]
-        assert first.startswith(sentence.tokens[0]), (first, sentence)
-    if dropped or reading.report.notes["comments"] or reading.report.documents:
-        return
-    blocks = [[re.sub(r" *\t *([^\t]*?) *$", r"\t\1", line) for line in block] for block in _blocks(text)]
-    again = [
-        [re.sub(r" *\t *([^\t]*?) *$", r"\t\1", line) for line in block] for block in _blocks(_written(sentences, "conll"))
-    ]
-    if "\t" in lines[0]:
-        assert again == blocks
-    else:
-        assert again == [["\t".join(line.replace("\t", " ").split(" ")) for line in block] for block in blocks]
+        last = sentence.line - 1 + len(sentence)
+        rows = [_cells(line, "\t" in first_row) for line in lines[sentence.line - 1 : last]]
+        assert sentence.tokens == [row[0] for row in rows]
+        assert sentence.labels == [row[-1].strip(" ") for row in rows]
+        assert (sentence.columns or [()] * len(rows)) == [tuple(row[1:-1]) for row in rows]
+        assert not lines[last].strip(" \t"), "the sentence goes on"
+    report = reading.report
+    others = report.notes["comments"] + report.documents + report.dropped["documents without a sentence"]
+    assert sum(map(len, _blocks(text))) == report.tokens + others
+    again = list(read(io.BytesIO(_written(sentences, "conll").encode()), "conll"))
+    assert [_content(sentence) for sentence in again] == [_content(sentence) for sentence in sentences]
+
+
+def _cells(line: str, tabs: bool) -> list[str]:
+    return line.split("\t") if tabs else [cell for cell in re.split("[ \t]", line) if cell]
+
+
+def _content(sentence: Sentence) -> tuple[object, ...]:
+    return (sentence.tokens, sentence.labels, sentence.columns, sentence.document, sentence.comments)
 
 
 def check_conllu(text: str, sentences: list[Sentence], reading: Reading) -> None:
-    """All lines come back; words are numbered lines."""
+    """All lines come back; the words are the numbered lines, the labels their fourth column."""
     lines = [line for block in _blocks(text) for line in block]
     again = [line for block in _blocks(_written(sentences, "conllu")) for line in block]
     kept = len(lines) - reading.report.dropped["comments after the last sentence"]
     assert again == lines[:kept]
-    assert reading.report.tokens == sum(re.match(r"[0-9]+\t", line) is not None for line in lines)
+    words = [line.split("\t") for line in lines if re.match(r"[0-9]+\t", line)]
+    assert [token for sentence in sentences for token in sentence.tokens] == [word[1] for word in words]
+    assert [label for sentence in sentences for label in sentence.labels or ()] == [word[3] for word in words]
 
 
 def check_jsonl(text: str, sentences: list[Sentence], reading: Reading) -> None:

@@ -117,7 +117,7 @@ def test_hashes_in_files_of_spaces() -> None:
     assert [(s.comments, s.tokens) for s in found] == [(["# one two three"], ["a"]), ([], ["#", "b"])]
     assert failure("a X\n\n# newdoc\nb X\n") == (
         "stream, line 3: '# newdoc' could be a comment or a token '#'; "
-        "expected comment='#' if it is a comment, comment=None if it is a token"
+        "expected the option comment: '#' if it is a comment, none if it is a token"
     )
     assert sentences("a X\n\n# newdoc\nb X\n", comment="#")[1].comments == ["# newdoc"]
     assert sentences("a X\n\n# newdoc\nb X\n", comment=None)[1].labels == ["newdoc", "X"]
@@ -140,28 +140,50 @@ def test_empty_tokens_are_kept_and_counted() -> None:
     [
         ("", "stream: the file is empty; expected sentences, got 0 characters"),
         ("\n \n\n", "stream: no sentence; expected sentences as CoNLL columns, got nothing but blank lines"),
-        ("# only\n", "stream: no sentence; expected sentences as CoNLL columns, got only comments, "
-         "comments after the last sentence"),
-        ("Oslo\nis\n", "stream, line 1: only one column; expected a token and a label with a tab or spaces between them "
-         "(label=None reads tokens without labels), got 'Oslo'"),
+        (
+            "# only\n",
+            "stream: no sentence; expected sentences as CoNLL columns, got only comments, "
+            "comments after the last sentence",
+        ),
+        (
+            "Oslo\nis\n",
+            "stream, line 1: only one column; expected a token and a "
+            "label with a tab or spaces between them "
+            "(tokens without labels: label=None, --label-column none), got 'Oslo'",
+        ),
         ("a\tX\nb\n", "stream, line 2: the label is missing; expected 2 columns as on line 1, got 1: 'b'"),
         ("a\tN\tX\n\nb\tN\n", "stream, line 3: the label is missing; expected 3 columns as on line 1, got 2: 'b\\tN'"),
         ("a\tX\nb\t\n", "stream, line 2: the label is empty; expected a label, got 'b\\t'"),
         ("a\tX\nb\t \n", "stream, line 2: the label is empty; expected a label, got 'b\\t '"),
-        ("# c d\na X\n\nb N X\n", "stream, line 4: another number of columns; expected 2 columns as on line 2, got 3: 'b N X'"),
+        (
+            "# c d\na X\n\nb N X\n",
+            "stream, line 4: another number of columns; expected 2 columns as on line 2, got 3: 'b N X'",
+        ),
         ("a\tN\tX\nb\n", "stream, line 2: another number of columns; expected 3 columns as on line 1, got 1: 'b'"),
         ("a\tX\nb Y\n", "stream, line 2: the label is missing; expected 2 columns as on line 1, got 1: 'b Y'"),
         ("a\tX\n# x\nb\tY\n", "stream, line 2: the label is missing; expected 2 columns as on line 1, got 1: '# x'"),
-        ("a X\n-DOCSTART- O\n", "stream, line 2: -DOCSTART- inside a sentence; expected a blank line before it, "
-         "got '-DOCSTART- O'"),
-        ("(S (NP (NN Introduction)))\n", "stream, line 1: this line is a bracketed tree; expected a token and a label "
-         "with a tab or spaces between them, got '(S (NP (NN Introduction)))'"),
-        ('{"text": "a"}\n', "stream, line 1: this line is JSON; expected a token and a label with a tab or spaces between "
-         "them, got '{\"text\": \"a\"}'"),
-        ("a\tX\n" + "y" * 100 + "\n", "stream, line 2: the label is missing; expected 2 columns as on line 1, "
-         f"got 1: '{'y' * 59}…'"),
+        (
+            "a X\n-DOCSTART- O\n",
+            "stream, line 2: -DOCSTART- inside a sentence; expected a blank line before it, got '-DOCSTART- O'",
+        ),
+        (
+            "(S (NP (NN Introduction)))\n",
+            "stream, line 1: this line is a bracketed tree; expected a "
+            "token and a label "
+            "with a tab or spaces between them, got '(S (NP (NN Introduction)))'",
+        ),
+        (
+            '{"text": "a"}\n',
+            "stream, line 1: this line is JSON; expected a token and a "
+            "label with a tab or spaces between "
+            'them, got \'{"text": "a"}\'',
+        ),
+        (
+            "a\tX\n" + "y" * 100 + "\n",
+            f"stream, line 2: the label is missing; expected 2 columns as on line 1, got 1: '{'y' * 59}…'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes(text: str, message: str) -> None:
     assert failure(text) == message
 
@@ -169,17 +191,31 @@ def test_mistakes(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"token": 3}, "stream, line 1: no column 3 for the token; expected a number from 0 to 1 (or negative, from the "
-         "right), got 3"),
-        ({"label": "upos"}, "stream, line 1: no column 'upos' for the label; expected a number from 0 to 1 (or negative, "
-         "from the right), got 'upos'"),
-        ({"features": (-3,)}, "stream, line 1: no column -3 for the feature; expected a number from 0 to 1 (or negative, "
-         "from the right), got -3"),
+        (
+            {"token": 3},
+            "stream, line 1: no column 3 for the token; expected a "
+            "number from 0 to 1 (or negative, from the "
+            "right), got 3",
+        ),
+        (
+            {"label": "upos"},
+            "stream, line 1: no column 'upos' for the label; expected a "
+            "number from 0 to 1 (or negative, "
+            "from the right), got 'upos'",
+        ),
+        (
+            {"features": (-3,)},
+            "stream, line 1: no column -3 for the feature; expected a "
+            "number from 0 to 1 (or negative, "
+            "from the right), got -3",
+        ),
         ({"label": 0}, "token and label are the same column; expected two columns, got 0"),
-        ({"misaligned": "ignore"}, "impossible value for misaligned; expected one of 'error', 'snap', 'drop', "
-         "got 'ignore'"),
+        (
+            {"misaligned": "ignore"},
+            "impossible value for misaligned; expected one of 'error', 'snap', 'drop', got 'ignore'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_impossible_options(options: dict[str, object], message: str) -> None:
     assert failure("a\tX\n", **options) == message
 
@@ -200,9 +236,7 @@ def test_labels_are_shared_strings() -> None:
 def test_written_with_marks_comments_and_columns() -> None:
     sentence = Sentence(["a", "b"], ["X", "O"], [("1", "2"), ("3", "4")], document="name", comments=["# x", "#y\tz"])
     report = Report()
-    assert written([sentence], report=report) == (
-        "-DOCSTART-\t-X-\t-X-\tO\n\n# x\n# y z\na\t1\t2\tX\nb\t3\t4\tO\n\n"
-    )
+    assert written([sentence], report=report) == ("-DOCSTART-\t-X-\t-X-\tO\n\n# x\n# y z\na\t1\t2\tX\nb\t3\t4\tO\n\n")
     assert +report.changed == {"comments that began with something else than '# '": 1}
 
 
@@ -237,6 +271,8 @@ def test_what_cannot_be_written(sentence: Sentence, options: dict[str, object], 
 
 
 def test_all_sentences_have_the_same_columns() -> None:
-    message = "sentence of line 7: a sentence with another number of columns; expected 2 as in the first sentence, got 1"
+    message = (
+        "sentence of line 7: a sentence with another number of columns; expected 2 as in the first sentence, got 1"
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         written([Sentence(["a"], ["X"]), Sentence(["b"], line=7)])

@@ -65,8 +65,9 @@ def failure(data: bytes, **options: str) -> str:
 
 def test_invalid_utf8_is_named_by_line_and_byte() -> None:
     assert failure(b"caf\xc3\xa9\r\nGr\xfc\xdfe\n") == (
-        "stream, line 2: invalid UTF-8 at byte 9; expected UTF-8 text (or the right encoding: Western text is often "
-        "latin-1 or cp1252), got byte 0xfc"
+        "stream, line 2: invalid UTF-8 at byte 9; expected UTF-8, or "
+        "the right encoding (--encoding latin-1 or cp1252 for "
+        "older Western text), got byte 0xfc"
     )
 
 
@@ -87,17 +88,13 @@ def test_a_character_cut_at_the_end_of_the_file() -> None:
 
 
 def test_nul_byte() -> None:
-    assert failure(b"a\nb\0c") == (
-        "stream, line 2: NUL byte; expected text, got binary data or another encoding"
-    )
+    assert failure(b"a\nb\0c") == ("stream, line 2: NUL byte; expected text, got binary data or another encoding")
 
 
 @pytest.mark.parametrize("end", [b"", b"\nnext"])
 def test_a_line_of_ten_megabytes(end: bytes) -> None:
-    assert re.fullmatch(
-        r"stream, line 2: line too long; expected at most 8,000,000 characters, "
-        r"got at least [0-9,]+, beginning with 'x{29}…'",
-        failure(b"a\n" + b"x" * 10_000_000 + end),
+    assert failure(b"a\n" + b"x" * 10_000_000 + end) == (
+        f"stream, line 2: line too long; expected at most 8,000,000 characters, got more, beginning with '{'x' * 29}…'"
     )
 
 
@@ -131,7 +128,7 @@ def test_files_that_are_not_text(beginning: bytes, name: str) -> None:
 
 
 def test_unknown_encoding() -> None:
-    with pytest.raises(ConfigurationError, match="unknown encoding; expected a name such as utf-8, .*, got 'klingon'"):
+    with pytest.raises(ConfigurationError, match=r"unknown encoding; expected a name such as utf-8, .*, got 'klingon'"):
         lines_of(b"a", encoding="klingon")
 
 
@@ -151,7 +148,7 @@ def test_a_stream_that_was_handed_in_stays_open() -> None:
 def test_a_pipe_is_read_as_it_comes() -> None:
     """The first line is there before the writer has closed its end."""
     reading, writing = os.pipe()
-    with open(reading, "rb") as source, open(writing, "wb", buffering=0) as target:
+    with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as target:
         target.write(b"first\nsec")
         batches = iter(Lines(source))
         assert next(batches) == (1, ["first"])
@@ -166,14 +163,14 @@ def test_memory_stays_flat() -> None:
     reading, writing = os.pipe()
 
     def feed() -> None:
-        with open(writing, "wb") as target:
+        with os.fdopen(writing, "wb") as target:
             for _ in range(80):
                 target.write(b"token\tO\n" * 12_500)
 
     thread = threading.Thread(target=feed)
     tracemalloc.start()
     thread.start()
-    with open(reading, "rb") as source:
+    with os.fdopen(reading, "rb") as source:
         count = sum(len(batch) for _, batch in Lines(source))
     thread.join()
     peak = tracemalloc.get_traced_memory()[1]

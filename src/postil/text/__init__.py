@@ -1,7 +1,10 @@
 """Characters to tokens, sentences and trees: documents, readers, writers, tokeniser, labelling schemes."""
 
 from postil.text.document import Document, Entity, Sentence
+from postil.text.formats import FORMATS, Reading, read, write
 from postil.text.offsets import utf8_offsets, utf16_offsets
+from postil.text.options import ReadOptions, WriteOptions
+from postil.text.report import Problem, Report, SpanError
 from postil.text.schemes import (
     SCHEMES,
     SchemeReport,
@@ -22,6 +25,15 @@ __all__ = [
     "Document",
     "Entity",
     "Sentence",
+    "FORMATS",
+    "Reading",
+    "read",
+    "write",
+    "ReadOptions",
+    "WriteOptions",
+    "Report",
+    "Problem",
+    "SpanError",
     "SCHEMES",
     "SchemeReport",
     "SchemeWarning",

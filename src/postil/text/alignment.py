@@ -81,13 +81,15 @@ def _separate(
     taken: dict[int, CharacterSpan] = {}  # token -> the span that has it
     kept = []
     for span, source in fitted:
-        rival = next((taken[token] for token in range(span.start, span.end) if token in taken), None)
+        tokens = range(span.start, span.end)
+        rival = next((taken[token] for token in tokens if token in taken), None)
+        refused = rival is not None and options.overlaps == "error"
+        if rival is None or refused:  # a refused span counts: whatever overlaps it is listed, too
+            taken.update(dict.fromkeys(tokens, source))
         if rival is None:
             kept.append(span)
-            taken.update(dict.fromkeys(range(span.start, span.end), source))
             continue
         what = f"{_described(source, text)} overlaps {_described(rival, text)}"
-        refused = options.overlaps == "error"
         report.problems.append(_problem(what, REFUSED if refused else "dropped", source, text))
         report.dropped["overlapping spans"] += not refused
     return sorted(kept, key=lambda span: span.start)

@@ -4,7 +4,6 @@ The fast path takes a whole sentence at once; only a sentence that does not pass
 to accept blank-looking lines, comments and document marks, or to say exactly what is wrong with it.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import methodcaller
@@ -12,17 +11,13 @@ from typing import final
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.document import Rest, Sentence
+from postil.text.line_kinds import DOCUMENT_MARK, could_be_comment, is_mark, looks_like_label, looks_like_tree
 from postil.text.lines import Lines, shortened
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
 
-DOCUMENT_MARK = "-DOCSTART-"
 SENTENCE_LIMIT = 1_000_000
 """Most lines without a blank line between them. Beyond it, memory would not stay flat."""
-
-_COMMENT = re.compile(r"# |#(?:begin|end) document\b")
-_TREE = re.compile(r"\((?:[^\s()]+ ?)?\(.*\)\s*$|\([^\s()]+ [^\s()]+\)\s*$")
-_LABEL = re.compile(r"O$|[BIESLUMW]-.|[A-Z][A-Z0-9$|+:-]*$|[^\w\s]+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +28,6 @@ class Mark(Rest):
 
     def lost(self) -> Mapping[str, int]:
         return {}  # every format keeps the mark itself
-
-
-def looks_like_label(cell: str) -> bool:
-    """Whether a cell could be a label: O, B-PER, NN, $ - but not an ordinary word."""
-    return _LABEL.match(cell) is not None
-
-
-def looks_like_tree(line: str) -> bool:
-    """Whether a line is a bracketed parse tree."""
-    return _TREE.match(line) is not None
 
 
 def read_conll(lines: Lines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
@@ -166,7 +151,7 @@ class _ConllReader:
             if self._is_comment(line, number, head=not rows):
                 self.comments.append(line)
                 self.report.notes["comments"] += 1
-            elif _is_mark(line):
+            elif is_mark(line):
                 self._take_mark(line, number, head=not rows)
             else:
                 rows.append((number, line))
@@ -176,7 +161,7 @@ class _ConllReader:
         prefix = self.options.comment
         if prefix is None or prefix != "auto":
             return prefix is not None and line.startswith(prefix)
-        if not head or not _could_be_comment(line):
+        if not head or not could_be_comment(line):
             return False
         return not (self.width and self.split is _split_spaces and self._is_row(line, number))
 
@@ -189,7 +174,7 @@ class _ConllReader:
             return True
         raise DataError(
             f"{shortened(line)} could be a comment or a token '#'",
-            expected="comment='#' if it is a comment, comment=None if it is a token",
+            expected="the option comment: '#' if it is a comment, none if it is a token",
             where=self.lines.where(number),
         )
 
@@ -208,8 +193,8 @@ class _ConllReader:
         """Delimiter, number of columns and the places of token, label and features, from the first row of all."""
         prefix = self.options.comment
         for number, line in enumerate(block, first):
-            comment = _could_be_comment(line) if prefix == "auto" else bool(prefix) and line.startswith(str(prefix))
-            if comment or _is_mark(line):
+            comment = could_be_comment(line) if prefix == "auto" else bool(prefix) and line.startswith(str(prefix))
+            if comment or is_mark(line):
                 continue
             self._refuse_other_formats(line, number)
             self.split = _split_tabs if "\t" in line or " " not in line.strip(" ") else _split_spaces
@@ -230,7 +215,7 @@ class _ConllReader:
         if self.width == 1 and wanted is not None:
             raise DataError(
                 "only one column",
-                expected=f"{_EXPECTED} (label=None reads tokens without labels)",
+                expected=f"{_EXPECTED} (tokens without labels: label=None, --label-column none)",
                 got=shortened(line),
                 where=self.lines.where(number),
             )
@@ -270,14 +255,6 @@ class _ConllReader:
 
 
 _EXPECTED = "a token and a label with a tab or spaces between them"
-
-
-def _could_be_comment(line: str) -> bool:
-    return "\t" not in line and _COMMENT.match(line) is not None
-
-
-def _is_mark(line: str) -> bool:
-    return line.startswith(DOCUMENT_MARK) and line[len(DOCUMENT_MARK) :][:1] in ("", " ", "\t")
 
 
 _split_tabs: Callable[[str], list[str]] = methodcaller("split", "\t")  # faster than a function of Python's own
@@ -321,7 +298,7 @@ def _preamble(sentence: Sentence, width: int, delimiter: str, report: Report) ->
         fields = sentence.rest.fields if isinstance(sentence.rest, Mark) else (DOCUMENT_MARK, *padding)
         lines += [delimiter.join(fields), ""]
     for comment in sentence.comments:
-        plain = _could_be_comment(comment)
+        plain = could_be_comment(comment)
         report.changed["comments that began with something else than '# '"] += not plain
         lines.append(comment if plain else "# " + " ".join(comment.removeprefix("#").split()))
     return "".join(f"{line}\n" for line in lines)

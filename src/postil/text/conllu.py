@@ -297,7 +297,7 @@ def _put_features(rows: list[list[str]], sentence: Sentence, places: list[Place]
     for row, values in zip(rows, columns, strict=True):
         for place, value in zip(places, values, strict=False):
             put(row, place, value)
-    report.dropped["feature columns without a CoNLL-U column"] += max(0, len(columns[0]) - len(places))
+    report.dropped["feature columns that were given no CoNLL-U column"] += max(0, len(columns[0]) - len(places))
 
 
 def _comments(sentence: Sentence, report: Report) -> list[str]:

@@ -58,7 +58,7 @@ class Reading:
         self._lines = Lines(source, encoding=options.encoding)
         try:
             self.name = self._lines.name
-            self.format = _known(format) if format is not None else self._recognise()
+            self.format = _known(format) if format is not None else self._recognise(options)
         except BaseException:
             self._lines.close()
             raise
@@ -77,11 +77,15 @@ class Reading:
     def __next__(self) -> Sentence:
         return next(self._sentences)
 
-    def _recognise(self) -> str:
+    def _recognise(self, options: ReadOptions) -> str:
         head = self._lines.head()
         if not head:
             raise self._empty()
-        return recognise_format(head, self.name)
+        prefix = options.comment
+        if prefix is not None and prefix != "auto":
+            head = [line for line in head if not line.startswith(prefix)]
+        format = recognise_format(head, self.name)
+        return "conll" if format in ("text", "tokens") and options.names_columns else format
 
     def _run(self, options: ReadOptions) -> Iterator[Sentence]:
         with self._lines as lines:

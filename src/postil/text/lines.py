@@ -87,7 +87,7 @@ class Lines:
         return self._ended and self._next_line == 1
 
     def head(self, size: int = HEAD) -> list[str]:
-        """About ``size`` characters of lines from the beginning, without consuming them."""
+        """At least ``size`` characters of lines from the beginning, if there are so many, without consuming them."""
         while not self._ended and sum(map(_total_length, self._ahead)) < size:
             self._ahead.append(self._read_batch())
         return [line for batch in self._ahead for line in batch]
@@ -146,7 +146,7 @@ class Lines:
         encoding = error.encoding.upper()
         return DataError(
             f"invalid {encoding} at byte {byte}",
-            expected=f"{encoding} text (or the right encoding: Western text is often latin-1 or cp1252)",
+            expected=f"{encoding}, or the right encoding (--encoding latin-1 or cp1252 for older Western text)",
             got=f"byte 0x{error.object[error.start]:02x}",
             where=self.where(line),
         )
@@ -160,7 +160,7 @@ class Lines:
                 raise DataError(
                     "line too long",
                     expected=f"at most {LINE_LIMIT:,} characters",
-                    got=f"at least {len(line):,}, beginning with {shortened(line, 30)}",
+                    got=f"more, beginning with {shortened(line, 30)}",
                     where=self.where(number),
                 )
 
@@ -203,7 +203,7 @@ def shortened(text: str, limit: int = 60) -> str:
 
 def _open(source: Source) -> io.BufferedReader:
     if isinstance(source, str) and source == "-":
-        return cast(io.BufferedReader, sys.stdin.buffer)
+        return _open(sys.stdin.buffer)
     if isinstance(source, str | os.PathLike):
         return open(source, "rb")  # noqa: PTH123 (closed by Lines.close)
     if isinstance(cast(object, source), io.TextIOBase):

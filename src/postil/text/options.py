@@ -45,6 +45,11 @@ class ReadOptions:
     def __post_init__(self) -> None:
         check_choices(self)
 
+    @property
+    def names_columns(self) -> bool:
+        """Whether the user has said which columns to read: then there are columns."""
+        return self.token != 0 or self.label not in ("auto", None) or self.features is not None
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteOptions:

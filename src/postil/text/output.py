@@ -35,7 +35,7 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
     path = path.resolve()  # a link stays a link
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with beside.open("xb") as file:
+        with _created(beside, path) as file:
             if path.suffix == ".gz":
                 # Neither name nor time: the same data give the same bytes.
                 with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
@@ -45,6 +45,13 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _created(beside: Path, path: Path) -> BinaryIO:
+    try:
+        return beside.open("xb")
+    except OSError as error:  # in words of the user: nobody has asked for the file beside
+        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def _write(stream: BinaryIO, pieces: Iterable[str]) -> None:

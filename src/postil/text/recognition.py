@@ -6,15 +6,18 @@ Most lines must agree, not all of them: a broken file is still of its format, an
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import islice
 
 from postil.errors import DataError
-from postil.text.conll import DOCUMENT_MARK, looks_like_label, looks_like_tree
 from postil.text.conllu import recognises
+from postil.text.line_kinds import DOCUMENT_MARK, looks_like_label, looks_like_tree
 from postil.text.lines import shortened
 
+_ENOUGH = 2000
+"""Lines that are looked at."""
 _MOST = 0.8
 _FEW_ROWS = 3
-"""With fewer rows, equal numbers of words may be chance: labels must then look like O or B-PER."""
+"""With fewer rows, equal numbers of words may be chance."""
 _OBJECT = re.compile(r'\s*\{\s*"')
 _CONLLU_COMMENT = re.compile(r"# (?:sent_id|newdoc|newpar|text)\b")
 _SURE_LABEL = re.compile(r"O$|[BIES]-\S")
@@ -24,7 +27,7 @@ _DETACHED = re.compile(r"(?<=\s)[.,!?;:](?=\s|$)")
 
 def recognise_format(head: list[str], where: str) -> str:
     """The name of the format of a file that begins with the lines ``head``; DataError if it is none of ours."""
-    lines = [line for line in head if line]
+    lines = list(islice(filter(None, head), _ENOUGH))
     if not lines:
         raise DataError("no sentence", expected="sentences", got="nothing but blank lines", where=where)
     rows = [line for line in lines if not line.startswith(("#", DOCUMENT_MARK))]
@@ -67,13 +70,14 @@ def _is_column_of_words(rows: list[str]) -> bool:
 
 
 def _has_columns(rows: list[str]) -> bool:
-    """Columns between spaces: the same number of words on most lines, the last one a label."""
+    """Columns between spaces: lines that end in O or B-PER, or most lines with as many words and a tag at the end."""
     fields = [row.split() for row in rows]
+    if 2 * sum(len(words) > 1 and _SURE_LABEL.match(words[-1]) is not None for words in fields) >= len(rows):
+        return True
     width, _ = Counter(map(len, fields)).most_common(1)[0]
     if width < 2 or not _most(rows, lambda row: len(row.split()) == width):
         return False
-    is_label = looks_like_label if len(rows) >= _FEW_ROWS else lambda word: _SURE_LABEL.match(word) is not None
-    return _most(rows, lambda row: is_label(row.split()[-1]))
+    return len(rows) >= _FEW_ROWS and _most(rows, lambda row: looks_like_label(row.split()[-1]))
 
 
 def _is_tokenised(rows: list[str]) -> bool:

@@ -53,8 +53,8 @@ def parse(line: str, where: str) -> dict[str, Any]:
     except _DoubleKey as error:
         raise DataError("the same key twice in an object", expected="one value", got=str(error), where=where) from None
     except ValueError as error:  # also numbers with thousands of digits
-        got = _json_mistake(error, line)
-        raise DataError("not valid JSON", expected="one object a line", got=got, where=where) from None
+        what, got = _json_mistake(error, line)
+        raise DataError(f"not valid JSON: {what}", expected="one object a line", got=got, where=where) from None
     if not isinstance(value, dict):
         raise DataError("not a JSON object", expected='{"text": …}', got=shortened(line), where=where)
     if "\\u" in line:
@@ -74,11 +74,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _json_mistake(error: ValueError, line: str) -> str:
+def _json_mistake(error: ValueError, line: str) -> tuple[str, str]:
+    """What the parser says, and the place where it says it."""
     if not isinstance(error, json.JSONDecodeError):
-        return str(error).split(";")[0].lower()
-    near = shortened(line[max(0, error.pos - 10) : error.pos + 20])
-    return f"{error.msg.lower()} at character {error.pos + 1}, near {near}"
+        return str(error).split(";")[0].lower(), shortened(line)
+    near = line[max(0, error.pos - 20) : error.pos + 20]
+    return f"{error.msg.lower()} at character {error.pos + 1}", shortened(near)
 
 
 def _refuse_half_characters(value: dict[str, Any], where: str) -> None:

@@ -34,7 +34,7 @@ class SpanError(DataError):
         what = "1 span does" if len(problems) == 1 else f"{len(problems):,} spans do"
         super().__init__(
             f"{what} not fit",
-            expected="spans on token boundaries that do not overlap (or other values for misaligned and overlaps)",
+            expected="spans on token boundaries that do not overlap (or --misaligned snap, --overlaps longest)",
             got=f"{problems[0].what} on {problems[0].where.rsplit(', ', 1)[-1]}{' and others' * (len(problems) > 1)}",
             where=where,
         )
@@ -59,13 +59,17 @@ class Report:
 
     def lines(self) -> list[str]:
         """The report as text, one fact a line."""
-        size = [f"{self.sentences:,} sentences", f"{self.tokens:,} tokens"]
+        size = [_counted(self.sentences, "sentence"), _counted(self.tokens, "token")]
         if self.documents:
-            size.append(f"{self.documents:,} document marks")
+            size.append(_counted(self.documents, "document mark"))
         lines = [", ".join(size)]
         for title, counts in (("", self.notes), ("changed: ", self.changed), ("dropped: ", self.dropped)):
             lines += [f"{title}{what}: {number:,}" for what, number in counts.items() if number]
         return lines
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def excerpt(text: str, start: int, end: int) -> tuple[str, str]:

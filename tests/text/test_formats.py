@@ -1,0 +1,98 @@
+"""Reading and writing by name: files, packed files, marks of the end, what is left out and counted."""
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+
+from postil.errors import ConfigurationError, DataError
+from postil.text.document import Sentence
+from postil.text.formats import FORMATS, format_of_path, read, write
+
+SENTENCES = [Sentence(["Oslo", "is"], ["B-LOC", "O"]), Sentence(["far"], ["O"])]
+
+
+@pytest.mark.parametrize("name", ["a.conll", "a.txt.gz", "a.conllu", "a.jsonl", "a.jsonl.gz"])
+def test_files_are_written_by_their_name_and_recognised_by_content(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    write(SENTENCES, path)
+    assert path.read_bytes().startswith(b"\x1f\x8b") == name.endswith(".gz")
+    with read(path) as reading:
+        assert [(s.tokens, s.labels) for s in reading] == [(s.tokens, s.labels) for s in SENTENCES]
+    assert reading.format == format_of_path(name)
+    assert (reading.report.sentences, reading.report.tokens) == (2, 3)
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+def test_a_file_can_be_replaced_by_what_is_read_from_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    write(SENTENCES * 1000, path)
+    before = path.read_bytes()
+    write(read(path), path)
+    assert path.read_bytes() == before
+
+
+def test_reading_streams(tmp_path: Path) -> None:
+    """The first sentence comes although the file breaks later."""
+    path = tmp_path / "a.conll"
+    path.write_text("a\tX\n\n" * 200_000 + "broken\n")
+    reading = read(path)
+    assert next(reading).tokens == ["a"]
+    assert reading.report.sentences == 1
+    with pytest.raises(DataError, match=r"line 400001: the label is missing"):
+        list(reading)
+
+
+@pytest.mark.parametrize("format", [None, *FORMATS])
+@pytest.mark.parametrize("packed", [False, True])
+def test_empty_files(format: str | None, packed: bool) -> None:
+    data = gzip.compress(b"") if packed else b""
+    with pytest.raises(DataError, match=r"^stream: the file is empty; expected sentences, got 0 characters$"):
+        list(read(io.BytesIO(data), format))
+
+
+def test_losses_are_counted_once_for_a_record() -> None:
+    text = b'{"text": "Go on. I wait.", "spans": [], "id": 7}\n'
+    report = write(read(io.BytesIO(text)), io.BytesIO(), "conll")
+    assert report.dropped["JSON field 'id'"] == 1
+    assert report.dropped["raw texts of sentences (their spacing)"] == 2
+
+
+def test_columns_of_conllu_are_counted() -> None:
+    row = "{}\tx\t_\tX\t_\t_\t_\t_\t_\t_\n"
+    text = "".join(map(row.format, ("1-2", "1", "2", "2.1")))
+    report = write(read(io.BytesIO(text.encode())), io.BytesIO(), "conll")
+    assert +report.dropped == {"sentences with CoNLL-U columns": 1, "multiword tokens": 1, "empty nodes": 1}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: read(io.BytesIO(b"a"), "xml"),
+            "no reader for this format; expected conll, conllu, jsonl, text, tokens, got 'xml'",
+        ),
+        (lambda: write([], "-", "text"), "no writer for this format; expected conll, conllu, jsonl, got 'text'"),
+        (
+            lambda: write([], "a.doc"),
+            "cannot tell the format to write; expected a format (conll, "
+            "conllu, jsonl) or a file "
+            "name in .conll, .tsv, .txt, .bio, .iob, .conllu, .jsonl, .ndjson, .json, got a.doc",
+        ),
+        (
+            lambda: write([], "a.conll", delimiter=","),
+            "impossible value for delimiter; expected one of '\\t', ' ', got ','",
+        ),
+        (
+            lambda: write([], "a.conll", scheme="bios"),
+            "impossible value for scheme; expected one of 'iob1', 'bio', "
+            "'iobes', "
+            "'bilou', 'bmewo', 'auto', 'none', got 'bios'",
+        ),
+    ],
+)
+def test_impossible_calls(call: object, message: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        call()  # type: ignore[operator]
+    assert str(caught.value) == message
