@@ -1,13 +1,14 @@
 """Tokens -> sentences, as ranges of tokens.
 
-Two signs end a sentence: a line break that the rules count, and a final mark (``. ! ? …``) with whatever closes after it,
-unless what stands before (a title, an initial, the number of a list) or after it (a small letter, a comma) says no.
+Two signs end a sentence: a line break that the rules count, and a final mark (``. ! ? …``) with whatever closes after
+it, unless what stands before (a title, an initial, the number of a list) or after it (a small letter, a comma) says no.
 """
 
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, get_args
 
 from postil.errors import ConfigurationError
@@ -49,10 +50,10 @@ def split_sentences(tokens: Tokens, rules: SentenceRules = DEFAULT) -> list[tupl
         return []
     splitter = _Splitter(tokens, rules)
     edges = [0, *splitter.edges(), len(tokens)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
-_LINE_END = r"(?:\r\n|[\n\r\f\x85\u2028\u2029])"
+_LINE_END = r"(?>\r\n|[\n\r\f\x85\u2028\u2029])"
 _LIST_MARK = r"(?:[-*•‣◦▪·–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s"
 _LINE_BREAKS = {
     "blank": re.compile(rf"{_LINE_END}[ \t]*(?={_LINE_END}|{_LIST_MARK})|[\f\u2029]"),

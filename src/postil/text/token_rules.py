@@ -57,9 +57,16 @@ class Rules:
                 raise ConfigurationError("rule 'fused' lacks a cut", expected="parts like 'can|not'", got=repr(entry))
         for entry in self.contractions:
             if "'" not in entry:
-                raise ConfigurationError("rule 'contractions' lacks an apostrophe", expected="'ll", got=repr(entry))
+                raise ConfigurationError(
+                    "rule 'contractions' lacks an apostrophe", expected="one like 'll", got=repr(entry)
+                )
         for pattern in self.extra_patterns:
             _check_pattern(pattern)
+
+    def __repr__(self) -> str:
+        """Only what differs from the default, for the lists are long."""
+        changed = (field.name for field in fields(self) if getattr(self, field.name) != field.default)
+        return f"Rules({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
 
 def word_list(name: str, value: object) -> tuple[str, ...]:
@@ -83,15 +90,13 @@ def _check_pattern(pattern: str) -> None:
     if compiled.groups:
         raise ConfigurationError("an extra pattern captures", expected="groups written (?:…)", got=repr(pattern))
     if compiled.fullmatch(""):
-        raise ConfigurationError(
-            "an extra pattern matches nothing", expected="at least one character", got=repr(pattern)
-        )
+        raise ConfigurationError("an extra pattern is empty", expected="one character at least", got=repr(pattern))
 
 
 DEFAULT = Rules()
 
 
-APOSTROPHE = "['’ʼ＇]"
+APOSTROPHE = "['’＇]"
 _END = r"(?!\w)"
 _DOMAIN = r"\w[\w-]{0,62}(?:\.[\w-]{1,63}){0,8}"
 
