@@ -43,6 +43,7 @@ EXAMPLES = {
     "emoticon stays": "Thanks! :)| See you.",
     "list in a line": "1. Wash the rice.| 2. Boil it.",
     "comma after": 'It is "done.", he said.',
+    "mark inside a code": "Use A1-b.7 or x?5 here",
     "missing space": "It ended.|The next began.",
     "blank line": "A heading|\n\nThe text\ngoes on.|\n \nMore",
     "wrapped line": "The text\nGoes on",

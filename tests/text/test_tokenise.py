@@ -64,12 +64,13 @@ EXAMPLES = {
     "domain": ("at example.com, irc.example.net.", "at example.com , irc.example.net ."),
     "file": ("my_letter.doc (a.PDF) .docx", "my_letter.doc ( a.PDF ) .docx"),
     "dotted name": ("alt.animals.cats os.path.join", "alt.animals.cats os.path.join"),
+    "version": ("v1.2.3. pH7.5", "v1.2.3 . pH7.5"),
     "missing space": ("the end.The start", "the end . The start"),
     "email": ("<jo.doe+x@mail.example.org>, jo@corp.", "< jo.doe+x@mail.example.org > , jo@corp ."),
     "hashtag and mention": ("#nlp, @jo: #1", "#nlp , @jo : # 1"),
     "emoticons": ("Hi :) ok :-( ;D >:( <3 ^_^ :)))", "Hi :) ok :-( ;D >:( <3 ^_^ :)))"),
     "glued emoticon": ("thanks:) cool:-)", "thanks :) cool :-)"),
-    "no emoticon": ("so:(a) 10:30 a:b", "so : ( a ) 10:30 a : b"),
+    "no emoticon": ("so:(a) 10:30 a:b x=3", "so : ( a ) 10:30 a : b x = 3"),
     # hyphens, dashes, slashes
     "compound": ("a well-known state-of-the-art", "a well - known state - of - the - art"),
     "number compound": ("15-year F-16", "15 - year F - 16"),
@@ -78,7 +79,7 @@ EXAMPLES = {
     "prefix and contraction": ("co-author's", "co-author 's"),
     "dashes": ("yes--no a – b—c", "yes -- no a – b — c"),
     "slashes": ("and/or b/c w/o w/ me", "and / or b/c w/o w/ me"),
-    "ampersand": ("AT&T R&D black&white", "AT&T R&D black & white"),
+    "ampersand": ("AT&T R&D black&white A &amp; B", "AT&T R&D black & white A &amp; B"),
     # quotes and marks
     "double quotes": ('"Go," he said. "Now!"', '" Go , " he said . " Now ! "'),
     "typographic quotes": ("“Go,” ‘now’ «si»", "“ Go , ” ‘ now ’ « si »"),
@@ -183,7 +184,7 @@ REPEATED += ["a.", "a-", "a'", "1.", "1-", "1/", "a@", ":(", "n't", "A.", "www."
 
 
 @pytest.mark.parametrize("unit", REPEATED)
-@pytest.mark.parametrize("last", ["", "x"])
+@pytest.mark.parametrize("last", ["", "1x"])  # "1x" makes a chain of numbers or names fail at its end
 def test_time_grows_with_the_text_not_faster(unit: str, last: str) -> None:
     def seconds(length: int) -> float:
         text = unit * (length // len(unit)) + last

@@ -22,7 +22,7 @@ TITLES = _words("""
 """)
 
 # Always followed by more of the same sentence.
-CONNECTIVES = ("vs", "eg", "ie", "cf", "viz", "esp", "incl", "approx", "e.g", "i.e", "P.S", "PS")
+CONNECTIVES = ("vs", "eg", "ie", "cf", "viz", "esp", "incl", "approx", "e.g", "i.e", "p.s", "PS")
 
 # These may also end a sentence.
 OTHER_ABBREVIATIONS = _words("""
@@ -47,7 +47,7 @@ FUSED = (
     *_words("ca|nt ai|nt I|m I|ve you|re you|ve they|re that|s what|s there|s he|s she|s"),
 )
 
-ELISIONS = ("'em", "'cause", "'til", "'till", "'n", "'bout", "'round")
+ELISIONS = ("'em", "'cause", "'til", "'till", "'n", "'n'", "'bout", "'round")
 
 # Prefixes that the hyphen does not cut off.
 HYPHEN_PREFIXES = _words("""

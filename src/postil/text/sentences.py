@@ -109,7 +109,8 @@ class _Splitter:
 
     def _ends_sentence(self, begin: int, index: int, edge: int, limit: int) -> bool:
         mark, following = self.tokens[index], self.tokens[edge]
-        if following in _GOES_ON or following[0] in _FINAL:
+        glued = self.starts[edge] == self.ends[edge - 1]
+        if following in _GOES_ON or following[0] in _FINAL or (glued and following[0].isdigit()):
             return False
         while following in _OPENING and edge + 1 < limit:
             edge += 1

@@ -146,14 +146,15 @@ def _email() -> str:
 
 
 def _emoticon() -> str:
-    face = r"(?<!\d)[<>]?[:;=]['’]?-?(?:[)(\]\[/\\|*]{1,9}|[DPpOo3](?!\w))(?![\w/])"
-    return rf"{face}|<3(?!\d)|\^_*\^"
+    smile = r"(?<!\d)[<>]?[:;=]['’]?-?[)(\]\[/\\|*]{1,9}(?![\w/])"
+    letter = rf"(?<!\w)[:;=]-?[DPpOo3]{_END}"
+    return rf"{smile}|{letter}|<3(?!\d)|\^_*\^"
 
 
 def _abbreviation(rules: Rules) -> str:
     listed = rf"{_spellings(rules.abbreviations)}\.(?!\w|\.\.)"
     numbered = rf"{_spellings(rules.abbreviations_before_numbers)}\.(?=\s?\d)"
-    acronym = rf"[A-Za-z](?:\.[A-Za-z]){{1,9}}\.?{_END}"
+    acronym = rf"[A-Za-z](?:\.[A-Za-z])+\.?{_END}"
     initial = r"(?!I)[A-Z]\.(?=\s[^\W\d_a-z]|[A-Z][a-z]|[,'’-])"
     return rf"(?<!\w)(?=\w+\.)(?:{listed}|{numbered}|{acronym}|{initial})"
 
@@ -161,12 +162,13 @@ def _abbreviation(rules: Rules) -> str:
 def _dotted_name(rules: Rules) -> str:
     known = rf"(?:{_DOMAIN}|(?<!\w))\.(?i:{_any_of(rules.name_endings)})(?![\w-])"
     lower = r"[a-z]\w{0,62}(?:\.[a-z][a-z_-]{1,62}){2,9}(?![\w-])"
-    return rf"(?=[\w-]{{0,63}}\.)(?:{known}|{lower})"
+    version = r"[A-Za-z]{1,9}\d++(?:\.\d++)+"
+    return rf"(?=[\w-]{{0,63}}\.)(?:{known}|{lower}|{version}{_END})"
 
 
 def _number(rules: Rules) -> str:
     telephone = r"\d{1,5}-\d{1,5}(?:-\d{1,5}){1,4}(?![\w-])|\d{3}-\d{4}(?![\w-])|\d{5}-\d{4}(?![\w-])"
-    plain = r"(?:(?<!\w)\+|(?<![\w.])\.)?\d++(?:[.,:/]\d++){0,9}"
+    plain = r"(?:(?<!\w)\+|(?<![\w.])\.)?\d++(?:[.,:/]\d++)*"
     ending = rf"(?:{APOSTROPHE}s{_END}|(?=(?i:{_any_of(rules.units)}){_END})|{_END})"
     return rf"(?<!\w)(?:{telephone}|{plain}{ending})"
 
@@ -193,8 +195,9 @@ def _fused(rules: Rules) -> str:
 
 
 def _short_with_sign() -> str:
-    """AT&T, b/c, w/, US$."""
-    return rf"[A-Za-z]{{1,4}}(?:&[A-Za-z]{{1,3}}){{1,3}}{_END}|[A-Za-z]/[A-Za-z]{_END}|w/|[A-Z]{{1,3}}\$"
+    """AT&T, &amp;, b/c, w/, US$."""
+    ampersand = rf"[A-Za-z]{{1,4}}(?:&[A-Za-z]{{1,3}})+{_END}|&(?:amp|lt|gt|quot|nbsp);"
+    return rf"{ampersand}|[A-Za-z]/[A-Za-z]{_END}|w/|[A-Z]{{1,3}}\$"
 
 
 def _word(rules: Rules) -> str:

@@ -106,7 +106,7 @@ class _Cuts(dict[str, Cut]):
 
     def _cut(self, key: str) -> Cut:
         chunk, space, _ = key.partition(" ")
-        if not space and self.depends(chunk):
+        if not space and chunk.endswith(".") and self.depends(chunk):
             return _DEPENDS
         cut = tuple((match[0], *match.span()) for match in self.scan(key) if match.end() <= len(chunk))
         return _WHOLE if len(cut) == 1 and not space else cut
