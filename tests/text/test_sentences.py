@@ -41,6 +41,7 @@ EXAMPLES = {
     "name with a mark": "I use Yahoo! and like it.",
     "short word is perhaps an abbreviation": "in the var. alba group",
     "emoticon stays": "Thanks! :)| See you.",
+    "a ruler is no emoticon": "It ends here.| ===== Next",
     "list in a line": "1. Wash the rice.| 2. Boil it.",
     "comma after": 'It is "done.", he said.',
     "mark inside a code": "Use A1-b.7 or x?5 here",

@@ -67,7 +67,7 @@ _CLOSING = frozenset(")]}”’»›") | {"''"}
 _CLOSING_IF_GLUED = frozenset("\"'")
 _OPENING = frozenset("([{“‘«‹\"'`") | {"``"}
 _GOES_ON = frozenset(",;:)]}%&/=") | {"-", "--", "–", "—"}
-_EMOTICON = re.compile(r"[<>]?[:;=]\S+|<3|\^_*\^")
+_EMOTICON = re.compile(r"[<>]?[:;=]\S*[^\s:;=]|<3|\^_*\^")
 
 
 @functools.lru_cache(maxsize=16)
