@@ -147,7 +147,7 @@ def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
     factors = algebra.enter(lattice.unary - peaks)
     transitions = algebra.enter(chain.transitions - step_peak)
     entry = algebra.enter(np.stack([chain.start - start_peak, chain.end - end_peak]))
-    with np.errstate(divide="ignore", invalid="ignore"):  # log 0 and 0 / 0, where a sentence has no possible path
+    with np.errstate(all="ignore"):  # 0 / 0 and the like in sentences that are not exact: they are found out
         prefix, scale, following, suffix = _sweep(algebra, Packing(lattice.offsets), factors, transitions, entry)
         weight = algebra.total(algebra.times(prefix, following))  # (N, 1) Z in the units of each token
         logs = (algebra.log(scale) + peaks)[:, 0]
