@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from oracles.logadd import cost_and_gradients
 from oracles.paths import SCORES, enumerate_all, in_sentence, random_lattice
-
 from postil.errors import ConfigurationError, DataError, DtypeError, IndexRangeError, ShapeError
 from postil.objectives import (
     LOGARITHMIC,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.paths import SCORES, enumerate_all, in_sentence, random_lattice
 
+from oracles.paths import SCORES, enumerate_all, in_sentence, random_lattice
 from postil.errors import ConfigurationError
 from postil.objectives import ChainScores, Lattice, k_best, path_scores, viterbi
 from postil.objectives import lattice as lattice_module

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.paths import SCORES, enumerate_all, in_sentence
 
+from oracles.paths import SCORES, enumerate_all, in_sentence
 from postil.errors import ConfigurationError, DtypeError, IndexRangeError, ShapeError
 from postil.objectives import (
     LOGARITHMIC,

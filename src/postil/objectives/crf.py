@@ -84,8 +84,9 @@ def _ones(labels: int) -> Array:
 
 def _log_sum(numbers: Array, axis: int = -1) -> Array:
     peak = numbers.max(axis=axis, keepdims=True)
-    peak[peak == -np.inf] = 0  # nothing possible: the sum is 0, its logarithm -inf
-    total: Array = np.log(np.exp(numbers - peak).sum(axis=axis, keepdims=True)) + peak
+    peak[peak == -np.inf] = 0
+    with np.errstate(divide="ignore"):  # log 0 = -inf is meant: nothing is possible
+        total: Array = np.log(np.exp(numbers - peak).sum(axis=axis, keepdims=True)) + peak
     return total
 
 
