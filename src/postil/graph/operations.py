@@ -167,11 +167,13 @@ def concatenate(operands: Sequence[Node | Array], axis: int = 0) -> Result:
     arrays = _values("concatenate", *operands)
     Y = _computed("concatenate", lambda *parts: np.concatenate(parts, axis=axis), *arrays)
     ends = np.cumsum([array.shape[axis] for array in arrays])
+    before = (slice(None),) * (axis % Y.ndim)
 
-    def part(i: int) -> Rule:
-        return lambda dY: np.split(dY, ends[:-1], axis=axis)[i]
+    def part(end: int, size: int) -> Rule:
+        return lambda dY: dY[(*before, slice(end - size, end))]
 
-    return _result("concatenate", Y, *[(operand, part(i)) for i, operand in enumerate(operands)])
+    parts = [part(int(end), array.shape[axis]) for end, array in zip(ends, arrays, strict=True)]
+    return _result("concatenate", Y, *zip(operands, parts, strict=True))
 
 
 def getitem(x: Node, index: Any) -> Result:
