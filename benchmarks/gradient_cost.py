@@ -3,8 +3,9 @@
     python -m benchmarks.gradient_cost [--repeats 9]
 
 Chains of 10 to 1,000 layers, each Y = tanh(X Wᵀ + b) with its own W and b, are built in three ways: layers applied to
-nodes, all layers folded into one node, and the graph of single array operations. "forward" makes the whole graph and the
-loss; "backward" is ``graph.gradients(loss)``: the gradients of all parameters and of the input. float32, one thread.
+nodes, all layers folded into one node, and the graph of single array operations. A fourth graph is wide, not deep: as
+many uses of one lookup table and one linear layer, concatenated. "forward" makes the whole graph and the loss;
+"backward" is ``graph.gradients(loss)``: the gradients of all parameters and of the input. float32, one thread.
 """
 
 import sys
@@ -15,8 +16,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.measuring import Outcome, interleaved, medians, parser, report
-from postil.graph import Input, Node, Parameter, gradients, tanh
-from postil.network import Activation, Chain, Linear
+from postil.graph import Input, Node, Parameter, concatenate, gradients, tanh
+from postil.network import Activation, Chain, Linear, LookupTable
 
 DEPTHS = (10, 100, 1_000)
 SIZES = ((1, 16), (32, 64), (256, 128))  # rows, width
@@ -51,6 +52,16 @@ def array_operations(depth: int, width: int, rng: np.random.Generator) -> Callab
     return score
 
 
+def shared_layers(depth: int, width: int, rng: np.random.Generator) -> Callable[[Node], Node]:
+    words, layer = LookupTable(5_000, width, rng=rng), Linear(width, width, rng=rng)
+
+    def score(x: Node) -> Node:
+        ids = rng.integers(0, 5_000, (depth, len(x.value)))
+        return concatenate([tanh(layer(words(sentence)) + x) for sentence in ids]).sum()
+
+    return score
+
+
 def _layers(depth: int, width: int, rng: np.random.Generator) -> list[Any]:
     pairs = ((Linear(width, width, rng=rng), Activation("tanh")) for _ in range(depth))
     return [layer for pair in pairs for layer in pair]
@@ -60,7 +71,12 @@ def _matrix(width: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
     return rng.normal(scale=width**-0.5, size=(width, width)).astype(np.float32)
 
 
-KINDS = {"layers on nodes": layers_on_nodes, "one node": one_node, "array operations": array_operations}
+KINDS = {
+    "layers on nodes": layers_on_nodes,
+    "one node": one_node,
+    "array operations": array_operations,
+    "shared, wide": shared_layers,
+}
 
 
 def measured(kind: str, depth: int, rows: int, width: int, repeats: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: fair timing, a table on the screen, the same figures as JSON under ``benchmarks/results/``."""
+"""What the benchmarks share: fair timing, a table on the screen, the same figures in ``benchmarks/results/*.json``."""
 
 import argparse
 import json
