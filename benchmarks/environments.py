@@ -1,7 +1,7 @@
 """Environments of their own for the peers, so that none of them is ever installed beside Postil.
 
-    python = environment("torch", ["torch==2.13.0"])
-    subprocess.run([python, "peer.py", …])
+    python = environment("torch", TORCH)
+    subprocess.run([python, "-m", "benchmarks.peers.pytorch"])
 
 An environment is made once, under ``benchmarks/results/``, and made again when its list of packages changes.
 """
@@ -15,8 +15,8 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "results"
 ROOT = Path(__file__).parent.parent
 
-# This exact version: others bring gigabytes of libraries for graphics cards.
-TORCH = ["torch==2.13.0", "numpy>=2.0"]
+# This exact version of PyTorch: others bring gigabytes of libraries for graphics cards. Postil itself goes beside it.
+TORCH = ["torch==2.13.0", "pytorch-crf==0.7.2", f"--editable={ROOT}"]
 
 
 def environment(name: str, packages: Sequence[str]) -> Path:
@@ -27,7 +27,7 @@ def environment(name: str, packages: Sequence[str]) -> Path:
     stamp = folder / "installed-packages.txt"
     if stamp.exists() and stamp.read_text() == wanted:
         return python
-    print(f"making an environment with {', '.join(packages)} in {folder.relative_to(ROOT)} …", file=sys.stderr)
+    print(f"making an environment with {packages[0]} in {folder.relative_to(ROOT)} …", file=sys.stderr)
     shutil.rmtree(folder, ignore_errors=True)
     RESULTS.mkdir(exist_ok=True)
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
