@@ -31,7 +31,7 @@ def environment(name: str, packages: Sequence[str]) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     RESULTS.mkdir(exist_ok=True)
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, *packages], check=True)
     stamp.write_text(wanted)
     return python

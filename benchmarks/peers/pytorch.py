@@ -71,7 +71,7 @@ def compared(case: Case) -> dict[str, Any]:
     tensors = [_tensor(value) for value in case.inputs]
     tensors += [_tensor(parameter.value) for parameter in case.parameters.values()]
     expected = case.theirs(*tensors)
-    expected.backward(torch.tensor(seed))  # type: ignore[no-untyped-call]
+    expected.backward(torch.tensor(seed))
     theirs = [tensor.grad for tensor in tensors if tensor.requires_grad]
     pairs = [(dense(ours[leaf]), dleaf.numpy()) for leaf, dleaf in zip(leaves, theirs, strict=True)]
     return _row(case.name, (y.value, expected.detach().numpy()), pairs)

@@ -142,14 +142,16 @@ class Result(Node):
         self.serial = next(_serial_numbers)
 
 
-def gradients(output: Node, wrt: Iterable[Node] | None = None, *, seed: Array | None = None) -> dict[Node, Gradient]:
-    """The gradient of ``output`` at every leaf it depends on, or at the nodes ``wrt``.
+def gradients(
+    output: Node, wrt: Node | Iterable[Node] | None = None, *, seed: Array | None = None
+) -> dict[Node, Gradient]:
+    """The gradient of ``output`` at every leaf it depends on, or at the node or nodes ``wrt``.
 
     ``output`` is a single number, unless ``seed``, an array of its shape, says how the gradient of its elements
     begins. Every node sends its gradient to its parents once, after all its successors have sent theirs: one visit and
     one pullback per node (E8, E11). Nodes ``wrt`` that the output does not depend on get zeros.
     """
-    wanted = None if wrt is None else dict.fromkeys(wrt)
+    wanted = None if wrt is None else dict.fromkeys([wrt] if isinstance(wrt, Node) else wrt)
     arrived = _Arrived()
     arrived.start(output, _checked_seed(output, seed))
     kept: dict[Node, Gradient] = {}
