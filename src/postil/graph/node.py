@@ -236,7 +236,7 @@ class _Arrived:
         return rows if total is None else sum_of_two(total, rows)
 
     def take_all(self) -> dict[Node, Gradient]:
-        return {node: self.take(node) for node in [*self._dense, *self._sparse]}
+        return {node: self.take(node) for node in dict.fromkeys([*self._dense, *self._sparse])}
 
 
 def sum_of_two(a: Gradient, b: Gradient) -> Gradient:
