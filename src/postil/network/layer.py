@@ -109,6 +109,9 @@ def _walk(thing: Any, path: str) -> Iterator[tuple[str, Parameter]]:
     elif isinstance(thing, list | tuple):
         for i, value in enumerate(thing):
             yield from _walk(value, f"{path}.{i}")
+    elif isinstance(thing, dict):
+        for key, value in thing.items():
+            yield from _walk(value, f"{path}.{key}")
 
 
 def _value_and_offsets(x: Node | Array) -> tuple[Array, Array | None]:
