@@ -14,7 +14,7 @@ from postil.graph import Node, Result
 from postil.network import ACTIVATIONS, Layer
 
 PACKAGE = Path(postil.__file__).parent
-FOUNDATION = ["errors", "arrays", "kernels", "graph", "gradcheck", "archive"]
+FOUNDATION = ["errors", "arrays", "kernels", "threads", "graph", "gradcheck", "archive"]
 STREAM = [
     *["text", "features", "network", "objectives", "metrics", "training", "models", "reports", "serving", "commands"]
 ]
