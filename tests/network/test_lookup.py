@@ -29,6 +29,16 @@ def test_several_tables_stand_side_by_side():
     assert np.array_equal(layer(ids).value, np.concatenate([words[[5, 2]], caps[[0, 3]]], axis=1))
 
 
+def test_neighbouring_features_of_one_width_share_a_parameter():
+    layer = LookupTables([(6, 3), (4, 2), (5, 2), (2, 3)], rng=rng(), dtype=np.float64)
+    assert [table.shape for table in layer.tables] == [(6, 3), (9, 2), (2, 3)]
+    y = layer(np.array([[5, 3, 4, 1], [0, 3, 0, 1]]))
+    first, both, last = (table.value for table in layer.tables)
+    assert np.array_equal(y.value[0], np.concatenate([first[5], both[3], both[4 + 4], last[1]]))
+    found = gradients(y.sum())[layer.tables[1]]
+    assert list(found.rows) == [3, 4, 8] and np.array_equal(found.values, [[2, 2], [1, 1], [1, 1]])
+
+
 def test_a_table_has_fan_in_one_and_does_not_decay():
     table = LookupTable(6, 2, rng=rng()).table
     assert table.fan_in == 1 and not table.decays
@@ -54,7 +64,7 @@ def test_bad_indices(ids, error, message):
 
 def test_bad_indices_of_several_tables():
     layer = LookupTables([(6, 3), (4, 2)], rng=rng())
-    with pytest.raises(IndexRangeError, match="LookupTables, table 1: index out of range; expected 0 to 3, got 4"):
+    with pytest.raises(IndexRangeError, match="LookupTables, feature 1: index out of range; expected 0 to 3, got 4"):
         layer(Ragged(np.array([[0, 4]]), [0, 1]))
     with pytest.raises(ShapeError, match=r"expected \(N, 2\), got \(3,\)"):
         layer(np.array([1, 2, 3]))

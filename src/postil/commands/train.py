@@ -39,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", dest="settings", metavar="NAME=VALUE", action="append", default=[], help="change one setting"
     )
-    parser.add_argument("--vectors", metavar="FILE", help="word vectors: a GloVe, word2vec or fastText file, or glove-50d")
+    parser.add_argument(
+        "--vectors", metavar="FILE", help="word vectors: a GloVe, word2vec or fastText file, or glove-50d"
+    )
     parser.add_argument("--gazetteer", metavar="FILE", action="append", default=[], help="names of a class, one a line")
     parser.add_argument("--seed", type=int, default=0, help="of all randomness (default: 0)")
     parser.add_argument("--threads", type=int, default=1, help="cores to use; the result is the same (default: 1)")

@@ -1,6 +1,7 @@
 """Lookup tables over words and over any other discrete feature (A2): caps, suffixes, positions, dictionaries."""
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, groupby
 from typing import Any, final
 
 import numpy as np
@@ -56,7 +57,11 @@ class LookupTable(Layer):
 
 @final
 class LookupTables(Layer):
-    """ids (N, F), one column per feature, to the rows of F tables side by side, (N, D1 + … + DF)."""
+    """ids (N, F), one column per feature, to the rows of F tables side by side, (N, D1 + … + DF).
+
+    Neighbouring features of the same width share one parameter, their tables one below the other: a batch then costs
+    one look-up and one sparse gradient for all of them.
+    """
 
     def __init__(
         self,
@@ -68,23 +73,43 @@ class LookupTables(Layer):
     ) -> None:
         if not sizes:
             raise ConfigurationError("lookup tables", expected="at least one (V, D)", got="none")
-        self.tables = [_table(V, D, f"table {i}", initialise, rng, dtype) for i, (V, D) in enumerate(sizes)]
+        self.sizes = list(sizes)
+        self.groups = [list(group) for _, group in groupby(range(len(sizes)), key=lambda f: sizes[f][1])]
+        self.tables = [
+            _table(sum(sizes[f][0] for f in group), sizes[group[0]][1], f"table {i}", initialise, rng, dtype)
+            for i, group in enumerate(self.groups)
+        ]
+        # Where the table of each feature begins in the parameter that holds it.
+        self.starts = [
+            start for group in self.groups for start in accumulate((sizes[f][0] for f in group[:-1]), initial=0)
+        ]
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        if X.ndim != 2 or X.shape[1] != len(self.tables):
-            raise ShapeError(
-                "indices of lookup tables", expected=f"(N, {len(self.tables)})", got=X.shape, where=self.name
-            )
+        N, rows = len(X), self._rows(X)
         parts, backs = [], []
-        for column, table in zip(X.T, self.tables, strict=True):
-            ids = checked_indices(column, len(table.value), where=f"{self.name}, {table.name}")
-            Y, back = lookup(table.value, ids)  # 1
-            parts.append(Y)
+        for group, table in zip(self.groups, self.tables, strict=True):
+            Y, back = lookup(table.value, rows[:, group].reshape(-1))  # 1
+            parts.append(Y.reshape(N, len(group) * table.shape[1]))
             backs.append(back)
         ends = np.cumsum([Y.shape[1] for Y in parts])[:-1]
 
         def pullback(dY: Array) -> tuple[None, dict[Parameter, Any]]:
             dparts = np.split(dY, ends, axis=1)  # undoes 2
-            return None, {t: back(d) for t, back, d in zip(self.tables, backs, dparts, strict=True)}  # undoes 1
+            return None, {
+                table: back(dpart.reshape(-1, table.shape[1]))  # undoes 1
+                for table, back, dpart in zip(self.tables, backs, dparts, strict=True)
+            }
 
         return np.concatenate(parts, axis=1), pullback  # 2
+
+    def _rows(self, X: Array) -> Array:
+        """Indices of features as rows of the parameters that hold them."""
+        if X.ndim != 2 or X.shape[1] != len(self.sizes):
+            raise ShapeError(
+                "indices of lookup tables", expected=f"(N, {len(self.sizes)})", got=X.shape, where=self.name
+            )
+        limits = np.array([V for V, _ in self.sizes])
+        if X.dtype.kind in "iu" and X.size and ((X < 0) | (X >= limits)).any():
+            feature = int(np.argmax(((X < 0) | (X >= limits)).any(axis=0)))
+            checked_indices(X[:, feature], self.sizes[feature][0], where=f"{self.name}, feature {feature}")
+        return checked_indices(X, int(limits.max()), where=self.name) + np.array(self.starts)

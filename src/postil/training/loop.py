@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar, final
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from postil.training.optimisers import State
 
 Shard_contra = TypeVar("Shard_contra", contravariant=True)
 Shard = TypeVar("Shard")
+_Map: TypeAlias = Callable[..., Any]  # map, or that of a pool: results come in the order of the arguments
 
 
 class Trainable(Protocol[Shard_contra]):
@@ -137,17 +138,23 @@ class Training(Generic[Shard]):
 
     def run(self) -> Iterator[Step | Epoch]:
         """Train to the end of the plan, or from where ``restore`` put us."""
+        if self.plan.threads == 1:
+            yield from self._epochs(map)
+            return
         with ThreadPoolExecutor(self.plan.threads) as pool:
-            while not self._finished():
-                yield from self._epoch(pool)
+            yield from self._epochs(pool.map)
 
-    def _epoch(self, pool: ThreadPoolExecutor) -> Iterator[Step | Epoch]:
+    def _epochs(self, mapped: _Map) -> Iterator[Step | Epoch]:
+        while not self._finished():
+            yield from self._epoch(mapped)
+
+    def _epoch(self, mapped: _Map) -> Iterator[Step | Epoch]:
         now, began = self.progress, time.perf_counter() - self.progress.seconds
         batches = self.batches(now.epoch, np.random.default_rng([self.plan.seed, now.epoch]))
         while now.batch < len(batches) and not self._late():
             batch = batches[now.batch]
             share = self._share(len(batches))
-            loss = self._learn(batch, share, pool)
+            loss = self._learn(batch, share, mapped)
             now.loss_sum += loss
             now.batch += 1
             now.steps += 1
@@ -162,7 +169,7 @@ class Training(Generic[Shard]):
             )
         yield self._end_of_epoch(now.batch, began)
 
-    def _learn(self, batch: Batch[Shard], share: float, pool: ThreadPoolExecutor) -> float:
+    def _learn(self, batch: Batch[Shard], share: float, mapped: _Map) -> float:
         """One step of the optimiser. Shards are computed in any order and added up in theirs."""
         now = self.progress
 
@@ -173,7 +180,7 @@ class Training(Generic[Shard]):
 
         total: dict[Node, Gradient] = {}
         mean = 0.0
-        for loss, found in pool.map(of_shard, range(len(batch.shards))):
+        for loss, found in mapped(of_shard, range(len(batch.shards))):
             mean += loss
             for node, gradient in found.items():
                 total[node] = sum_of_two(total[node], gradient) if node in total else gradient
