@@ -2,11 +2,14 @@
 
 import gzip
 import io
+import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from postil.errors import ConfigurationError, DataError
+from postil.text import lines, output, relabelling
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, format_of_path, read, write
 
@@ -42,6 +45,38 @@ def test_reading_streams(tmp_path: Path) -> None:
     assert reading.report.sentences == 1
     with pytest.raises(DataError, match=r"line 160001: the label is missing"):
         list(reading)
+
+
+class Endless(io.RawIOBase):
+    """A stream of so many rows that are never all in memory."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        row = b"a\tO\n\n"
+        count = min(self.rows, len(buffer) // len(row))  # type: ignore[arg-type]
+        self.rows -= count
+        buffer[: count * len(row)] = row * count  # type: ignore[index]
+        return count * len(row)
+
+
+@pytest.mark.parametrize("target", ["conll", "jsonl"])
+def test_memory_does_not_grow_with_the_file(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "PIECE", 4096)
+    monkeypatch.setattr(output, "PIECE", 4096)
+    monkeypatch.setattr(relabelling, "SAMPLE", 100)
+    peaks = []
+    for rows in (3_000, 9_000):
+        tracemalloc.start()
+        with Path(os.devnull).open("wb") as nowhere:
+            write(read(Endless(rows), "conll"), nowhere, target)  # type: ignore[arg-type]
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
 
 
 @pytest.mark.parametrize("format", [None, *FORMATS])
