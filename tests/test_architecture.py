@@ -14,7 +14,7 @@ from postil.graph import Node, Result
 from postil.network import ACTIVATIONS, Layer
 
 PACKAGE = Path(postil.__file__).parent
-FOUNDATION = ["errors", "arrays", "kernels", "graph", "gradcheck", "archive"]
+FOUNDATION = ["errors", "arrays", "kernels", "threads", "graph", "gradcheck", "archive"]
 STREAM = [
     *["text", "features", "network", "objectives", "metrics", "training", "models", "reports", "serving", "commands"]
 ]
@@ -84,7 +84,14 @@ PUBLIC = {
         *["LookupTable", "LookupTables", "Linear", "Window", "WindowAverage", "convolution", "MaxOverTime"],
         *["ACTIVATIONS", "Activation", "ParametricReLU", "Dropout", "LayerNorm", "Chain", "Concatenation", "Residual"],
     ],
-    "postil.objectives": ["softmax", "log_softmax", "softmax_cross_entropy", "max_margin", "l2"],
+    "postil.objectives": [
+        *["softmax", "log_softmax", "softmax_cross_entropy", "max_margin", "l2"],
+        *["CRF", "offset_scores", "label_costs", "ChainScores", "Lattice", "path_scores", "log_probabilities"],
+        *["Posterior", "forward_backward", "SCALED", "LOGARITHMIC", "loss_and_gradient", "LossGradient"],
+        *["viterbi", "k_best", "RankedPath", "EntityLabels", "Windows", "span_windows", "window_probabilities"],
+        *["span_probabilities", "any_entity_probabilities"],
+        *["forced_spans", "outside_spans", "viterbi_without_spans"],
+    ],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

@@ -125,6 +125,11 @@ def checked_finite(array: Array, where: str) -> Array:
     return array
 
 
+def sum_of_squares(array: Array) -> float:
+    """Σ x², added up in float64 whatever the array's type: in float32 a million small squares lose four digits."""
+    return float(np.square(array, dtype=np.float64).sum())
+
+
 def _is_numeric(value: Any) -> bool:
     try:
         return np.asarray(value).dtype.kind in "fiub"

@@ -14,6 +14,7 @@ entries and along random directions. Where the interval crosses a kink (hardtanh
 tried; an entry that still crosses is left out and counted, and more than 1 % left out is a failure.
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -144,17 +145,19 @@ def examine(
         parameters = target.parameters() if hasattr(target, "parameters") else {}
     # Not seed 0: weights equal to inputs that a user drew from default_rng(0) would make a special case of the check.
     rng = rng or np.random.default_rng(0x504F5354)
+    title = name or _name_of(target)
     with _in_float64(parameters.values()):
         arguments = [_as_argument(value, f"input {i}") for i, value in enumerate(inputs)]
-        leaves: dict[str, Node] = {a.name: a for a in arguments if isinstance(a, Input)}
-        leaves |= parameters
+        leaves = _named_apart([(a.name, a) for a in arguments if isinstance(a, Input)] + list(parameters.items()))
+        if not leaves:
+            raise GradientError("nothing to check", expected="float inputs or parameters", got="none", where=title)
         scalar = _Scalar(function, arguments, rng)
         analytic = gradients(scalar.node(), leaves.values(), seed=scalar.weights)
         entries = [
             _examined(path, leaf.value, dense(analytic[leaf]), scalar.evaluate, epsilons, rng)
             for path, leaf in leaves.items()
         ]
-    return Report(name=name or _name_of(target), entries=entries, tolerance=tolerance)
+    return Report(name=title, entries=entries, tolerance=tolerance)
 
 
 class _Scalar:
@@ -264,6 +267,15 @@ def _in_float64(parameters: Any) -> Iterator[None]:
     finally:
         for parameter, value in own:
             parameter.value = value
+
+
+def _named_apart(named: list[tuple[str, Node]]) -> dict[str, Node]:
+    """Every leaf under a name of its own: of two with the same name none may be left unchecked."""
+    leaves: dict[str, Node] = {}
+    for name, leaf in named:
+        twins = (f"{name} ({i})" for i in itertools.count(2))
+        leaves[name if name not in leaves else next(twin for twin in twins if twin not in leaves)] = leaf
+    return leaves
 
 
 def _as_argument(value: Any, name: str) -> Any:

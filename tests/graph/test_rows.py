@@ -30,6 +30,6 @@ def test_what_belongs_to_one_row_is_added_up(rows):
 @given(ids, ids)
 def test_two_sparse_gradients_add_to_a_sparse_one(a, b):
     first, second = (RowGradient.from_occurrences(*occurrences(rows), (10, 2)) for rows in (a, b))
-    total = first.plus(second)
+    total = RowGradient.total([first, second])
     assert np.array_equal(total.dense(), first.dense() + second.dense())
     assert list(total.rows) == sorted(set(a) | set(b))

@@ -180,6 +180,43 @@ def _objectives() -> Iterator[GradientCheck]:
     yield _row("max-margin, mean over pairs", "B2 E4", objectives.max_margin, margin("mean"))
     yield _row("max-margin, sum over pairs", "E4", objectives.max_margin, margin("sum"))
     yield _row("L2 penalty", "B5 E9 C1", objectives.l2, penalty)
+    yield from _conditional_random_fields()
+
+
+def _conditional_random_fields() -> Iterator[GradientCheck]:
+    gold = np.array([0, 1, 2, 0, 2, 2, 1, 0, 1, 0])
+    several = np.eye(3, dtype=bool)[gold] | (np.arange(30).reshape(10, 3) % 4 == 0)  # partial annotation
+
+    def crf(rng: Rng, **options: Any) -> objectives.CRF:
+        made = objectives.CRF(3, **options)
+        for parameter in made.parameters().values():
+            parameter.value[...] = rng.normal(size=parameter.shape)
+        return made
+
+    def masked(rng: Rng) -> Report:
+        mask = np.array([[True, True, False], [True, False, True], [True, True, True]])
+        return examine(crf(rng, allowed_transitions=mask, normalise="tokens"), _sentences(rng, 3), gold)
+
+    def costly(rng: Rng) -> Report:
+        return examine(crf(rng, costs=objectives.label_costs(np.array([0.5, 2.0, 1.0]))), _sentences(rng, 3), gold)
+
+    def three_offsets(rng: Rng) -> Report:
+        objective = crf(rng)
+        tables = [_sentences(rng, 3) for _ in range(3)]
+        return examine(lambda *nodes: objective.loss(nodes, gold), *tables, parameters=objective.parameters())
+
+    def far_apart(rng: Rng) -> Report:  # too far for scaled probabilities: the gradient comes from logarithms
+        scores = _sentences(rng, 3)
+        scores.data[5:7] = [[300, 0, -300], [0, 300, 301]]
+        return examine(crf(rng), scores, gold)
+
+    covers = objectives.CRF
+    yield _row("CRF", "A8 C3 C5", covers, lambda rng: examine(crf(rng), _sentences(rng, 3), gold))
+    yield _row("CRF under a mask", "A8 C5", covers, masked)
+    yield _row("CRF, partial annotation", "C3 C5", covers, lambda rng: examine(crf(rng), _sentences(rng, 3), several))
+    yield _row("CRF, cost-augmented", "C3 C5", covers, costly)
+    yield _row("CRF, scores far apart", "A8", covers, far_apart)
+    yield _row("CRF on three offsets", "C2 C5 C6", (covers, objectives.offset_scores), three_offsets)
 
 
 # ------------------------------------------------------------------------------------------------ whole networks

@@ -36,7 +36,7 @@ class LabelledFile(NamedTuple):
 
 def load(path: str, **options: Any) -> LabelledFile:
     """Read a whole file with labels; what was changed or left out on the way is told on standard error."""
-    with read(path, features=(), **options) as reading:
+    with read(path, **{"features": (), **options}) as reading:
         try:
             file = LabelledFile(reading.name, reading.format, list(reading))
         finally:

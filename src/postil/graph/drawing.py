@@ -125,7 +125,7 @@ def _mermaid(boxes: list[_Box]) -> str:
 # Boxes stand in rows by their longest distance from a leaf. An edge over several rows passes through an empty place in
 # each row between, so that it goes around the boxes there.
 
-_LINE, _PAD, _GAP_X, _GAP_Y, _CHARACTER = 17, 9, 28, 44, 7.4
+_LINE, _PAD, _GAP_X, _GAP_Y, _CHARACTER, _BOLD_CHARACTER = 17, 9, 28, 44, 7.4, 8.6
 
 
 @dataclass(kw_only=True, eq=False)
@@ -177,7 +177,8 @@ def _rows(boxes: list[_Box]) -> list[int]:
 
 
 def _place(box: _Box, row: int) -> _Place:
-    width = max(map(len, box.lines)) * _CHARACTER + 2 * _PAD
+    title, *others = box.lines  # the title is bold
+    width = max(len(title) * _BOLD_CHARACTER, *(len(line) * _CHARACTER for line in others), 0) + 2 * _PAD
     return _Place(row=row, box=box, width=width, height=len(box.lines) * _LINE + 2 * _PAD - 4)
 
 
@@ -218,6 +219,8 @@ def _shift_into_view(by_row: dict[int, list[_Place]]) -> None:
         tallest = max(p.height for p in by_row[row])
         for place in by_row[row]:
             place.x += _PAD - left
+            if place.box is None:  # an edge crosses the row straight, beside the tallest box
+                place.height = tallest
             place.y = y + (tallest - place.height) / 2
         y += tallest + _GAP_Y
 
@@ -228,6 +231,7 @@ def _curve(edge: list[_Place]) -> str:
         y0, y1 = a.y + a.height, b.y
         middle = (y0 + y1) / 2
         path += f" C{a.x:.1f},{middle:.1f} {b.x:.1f},{middle:.1f} {b.x:.1f},{y1:.1f}"
+        path += f" V{y1 + b.height:.1f}" if b.box is None else ""
     return f'<path d="{path}" fill="none" stroke="#667" stroke-width="1.2" marker-end="url(#tip)"/>\n'
 
 

@@ -142,26 +142,29 @@ class Result(Node):
         self.serial = next(_serial_numbers)
 
 
-def gradients(output: Node, wrt: Iterable[Node] | None = None, *, seed: Array | None = None) -> dict[Node, Gradient]:
-    """The gradient of ``output`` at every leaf it depends on, or at the nodes ``wrt``.
+def gradients(
+    output: Node, wrt: Node | Iterable[Node] | None = None, *, seed: Array | None = None
+) -> dict[Node, Gradient]:
+    """The gradient of ``output`` at every leaf it depends on, or at the node or nodes ``wrt``.
 
     ``output`` is a single number, unless ``seed``, an array of its shape, says how the gradient of its elements
     begins. Every node sends its gradient to its parents once, after all its successors have sent theirs: one visit and
     one pullback per node (E8, E11). Nodes ``wrt`` that the output does not depend on get zeros.
     """
-    wanted = None if wrt is None else dict.fromkeys(wrt)
-    arrived = _Arrived({output: _checked_seed(output, seed)})
+    wanted = None if wrt is None else dict.fromkeys([wrt] if isinstance(wrt, Node) else wrt)
+    arrived = _Arrived()
+    arrived.start(output, _checked_seed(output, seed))
     kept: dict[Node, Gradient] = {}
     for node in _results_in_reverse(output, wanted):
-        dY = arrived.take(node)
+        dY = dense(arrived.take(node))
         if wanted and node in wanted:
             kept[node] = dY
         for parent, gradient in zip(node.parents, node.pullback(dY), strict=True):
             if gradient is not None:
                 arrived.add(parent, gradient, sender=node)
     if wanted is None:
-        return arrived.gradients
-    return {node: kept.get(node, arrived.gradients.get(node, _zeros(node))) for node in wanted}
+        return arrived.take_all()
+    return {node: kept[node] if node in kept else arrived.take(node) for node in wanted}
 
 
 def jacobian(y: Node, x: Node) -> Array:
@@ -194,15 +197,17 @@ def ancestors(output: Node) -> list[Node]:
 class _Arrived:
     """The gradients that have arrived at nodes so far, added up per node."""
 
-    def __init__(self, start: dict[Node, Gradient]) -> None:
-        self.gradients = start
+    def __init__(self) -> None:
+        self._dense: dict[Node, Array] = {}
+        # Sparse gradients wait here and are added up once, at the end: adding each to the sum of those before would
+        # cost the square of the number of uses of a table (E11).
+        self._sparse: dict[Node, list[RowGradient]] = {}
         # Nodes whose sum was allocated here. Only those may be added to in place: an array that a pullback returned
         # may be shared with another node or with the caller.
         self._own: set[Node] = set()
 
-    def take(self, node: Node) -> Array:
-        gradient = self.gradients.pop(node, None)
-        return np.zeros_like(node.value) if gradient is None else dense(gradient)
+    def start(self, node: Node, seed: Array) -> None:
+        self._dense[node] = seed
 
     def add(self, node: Node, gradient: Gradient, sender: Node) -> None:
         if gradient.shape != node.shape or gradient.dtype != node.dtype:
@@ -212,20 +217,32 @@ class _Arrived:
                 got=f"{gradient.dtype} {gradient.shape}",
                 where=f"node {sender.name}",
             )
-        before = self.gradients.get(node)
-        if before is None:
-            self.gradients[node] = gradient
-        elif node in self._own and isinstance(before, np.ndarray) and isinstance(gradient, np.ndarray):
-            before += gradient
-        else:
-            self.gradients[node] = sum_of_two(before, gradient)
+        if isinstance(gradient, RowGradient):
+            self._sparse.setdefault(node, []).append(gradient)
+        elif node in self._own:
+            self._dense[node] += gradient
+        elif node in self._dense:
+            self._dense[node] = self._dense[node] + gradient
             self._own.add(node)
+        else:
+            self._dense[node] = gradient
+
+    def take(self, node: Node) -> Gradient:
+        """The sum of what arrived at ``node``, sparse only where all of it was; zeros where nothing did."""
+        sparse, total = self._sparse.pop(node, None), self._dense.pop(node, None)
+        if sparse is None:
+            return np.zeros_like(node.value) if total is None else total
+        rows = RowGradient.total(sparse)
+        return rows if total is None else sum_of_two(total, rows)
+
+    def take_all(self) -> dict[Node, Gradient]:
+        return {node: self.take(node) for node in dict.fromkeys([*self._dense, *self._sparse])}
 
 
 def sum_of_two(a: Gradient, b: Gradient) -> Gradient:
     """A new gradient, sparse only where both are sparse."""
     if isinstance(a, RowGradient) and isinstance(b, RowGradient):
-        return a.plus(b)
+        return RowGradient.total([a, b])
     total: Array = dense(a) + dense(b)
     return total
 
@@ -257,7 +274,3 @@ def _checked_seed(output: Node, seed: Array | None) -> Array:
     if seed.dtype != output.dtype:
         raise DtypeError("seed of the reverse pass", expected=output.dtype, got=seed.dtype)
     return seed
-
-
-def _zeros(node: Node) -> Array:
-    return np.zeros_like(node.value)

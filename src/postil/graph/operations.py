@@ -158,8 +158,8 @@ def reshape(x: Node, *shape: int) -> Result:
 
 def transpose(x: Node, *axes: int) -> Result:
     order = axes or tuple(reversed(range(x.ndim)))
-    back = np.argsort(order)
     Y = _computed("transpose", lambda X: X.transpose(order), x.value)
+    back = np.argsort(np.mod(order, x.ndim or 1))  # an axis may be counted from the end
     return _result("transpose", Y, (x, lambda dY: dY.transpose(*back)))
 
 
@@ -167,11 +167,13 @@ def concatenate(operands: Sequence[Node | Array], axis: int = 0) -> Result:
     arrays = _values("concatenate", *operands)
     Y = _computed("concatenate", lambda *parts: np.concatenate(parts, axis=axis), *arrays)
     ends = np.cumsum([array.shape[axis] for array in arrays])
+    before = (slice(None),) * (axis % Y.ndim)
 
-    def part(i: int) -> Rule:
-        return lambda dY: np.split(dY, ends[:-1], axis=axis)[i]
+    def part(end: int, size: int) -> Rule:
+        return lambda dY: dY[(*before, slice(end - size, end))]
 
-    return _result("concatenate", Y, *[(operand, part(i)) for i, operand in enumerate(operands)])
+    parts = [part(int(end), array.shape[axis]) for end, array in zip(ends, arrays, strict=True)]
+    return _result("concatenate", Y, *zip(operands, parts, strict=True))
 
 
 def getitem(x: Node, index: Any) -> Result:
@@ -179,7 +181,9 @@ def getitem(x: Node, index: Any) -> Result:
     X = x.value
     if X.ndim == 2 and isinstance(index, list | np.ndarray) and np.asarray(index).dtype.kind in "iu":
         ids = np.asarray(index)
-        return take_rows(x, np.where(ids < 0, ids + len(X), ids))
+        if not ids.size or (ids >= -len(X)).all():  # the others keep their sign, for the message
+            ids = np.where(ids < 0, ids + len(X), ids)
+        return take_rows(x, ids)
     try:
         Y = X[index]
     except IndexError as error:
@@ -234,7 +238,7 @@ def _computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
             return function(*arrays)
     except FloatingPointError as error:
         raise NumericalError(name, expected="a finite result", got=str(error), where=_operands(arrays)) from None
-    except (ValueError, np.exceptions.AxisError) as error:
+    except (ValueError, TypeError, np.exceptions.AxisError) as error:
         raise ShapeError(f"{name}: {error}", got=_operands(arrays)) from None
 
 

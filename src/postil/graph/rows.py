@@ -1,5 +1,6 @@
 """Sparse gradients of lookup tables: the rows that occur and their values, added up per row (A2)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -25,19 +26,41 @@ class RowGradient:
         order = np.argsort(ids, kind="stable")
         ordered = ids[order]
         starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        return cls(ordered[starts], np.add.reduceat(dY[order], starts, axis=0), shape)
+        return cls(ordered[starts], sums_of_runs(dY[order], starts), shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.values.dtype
 
-    def plus(self, other: "RowGradient") -> "RowGradient":
-        return RowGradient.from_occurrences(
-            np.concatenate((self.rows, other.rows)), np.concatenate((self.values, other.values)), self.shape
-        )
+    @classmethod
+    def total(cls, parts: Sequence["RowGradient"]) -> "RowGradient":
+        """The sum of one or more gradients of the same table."""
+        if len(parts) == 1:
+            return parts[0]
+        rows, values = (np.concatenate(arrays) for arrays in zip(*((p.rows, p.values) for p in parts), strict=True))
+        return cls.from_occurrences(rows, values, parts[0].shape)
 
     def dense(self) -> Array:
         """The same gradient with its zeros written out, (V, …)."""
         array = np.zeros(self.shape, self.values.dtype)
         array[self.rows] = self.values
         return array
+
+
+def sums_of_runs(values: Array, starts: Array, few: int = 16) -> Array:
+    """The sum of every run of rows: run i begins at row starts[i] and ends where the next begins.  (N, …) -> (R, …).
+
+    The same as ``np.add.reduceat``, several times faster where most runs are short, as the words of a batch are: the
+    second rows of all runs are added at once, then the third, until only a few long runs are left.
+    """
+    lengths = np.diff(starts, append=len(values))
+    sums = values[starts]
+    done = 1
+    unfinished = np.flatnonzero(lengths > done)
+    while len(unfinished) > few:
+        sums[unfinished] += values[starts[unfinished] + done]
+        done += 1
+        unfinished = unfinished[lengths[unfinished] > done]
+    for run in unfinished:
+        sums[run] += values[starts[run] + done : starts[run] + lengths[run]].sum(axis=0)
+    return sums

@@ -179,9 +179,7 @@ def _parts(
     gazetteer = Gazetteer.load([Path(path) for path in tagger.gazetteers]) if tagger.gazetteers else None
     labelling = Labelling.of(y)
     features = InputFeatures.build(word_features(config), X, vectors=vectors, gazetteer=gazetteer)
-    network = build_network(
-        config, features, labelling, _scaled(vectors, config), np.random.default_rng(tagger.seed)
-    )
+    network = build_network(config, features, labelling, _scaled(vectors, config), np.random.default_rng(tagger.seed))
     return TaggerParts(config=config, labelling=labelling, features=features, network=network)
 
 
@@ -229,10 +227,14 @@ def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> D
         raise DataError("sentences and label sequences", expected=f"{len(X)} of each", got=f"{len(y)} label sequences")
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
         if isinstance(tokens, str) or len(tokens) != len(labels):
-            raise DataError("tokens and labels", expected=f"{len(tokens)} labels", got=len(labels), where=f"sentence {i}")
+            raise DataError(
+                "tokens and labels", expected=f"{len(tokens)} labels", got=len(labels), where=f"sentence {i}"
+            )
     kept = [i for i in range(len(X)) if len(X[i])]
     if not kept:
-        raise DataError("nothing to learn from", expected="at least one sentence with a word", got=f"{len(X)} sentences")
+        raise DataError(
+            "nothing to learn from", expected="at least one sentence with a word", got=f"{len(X)} sentences"
+        )
     return [X[i] for i in kept], [y[i] for i in kept]
 
 

@@ -73,7 +73,13 @@ class Labelling:
         """How each class of entity is written, for the probabilities of spans."""
         number = {label: i for i, label in enumerate(self.labels)}
         return [
-            EntityLabels.iobes(len(number), *(number[f"{letter}-{name}"] for letter in "BIES"))
+            EntityLabels.iobes(
+                len(number),
+                begin=number[f"B-{name}"],
+                inside=number[f"I-{name}"],
+                end=number[f"E-{name}"],
+                single=number[f"S-{name}"],
+            )
             for name in self.classes
         ]
 
@@ -82,6 +88,12 @@ class Labelling:
         if self.scheme in ("none", INNER):
             return [dict(zip(self.labels, map(float, row), strict=True)) for row in probabilities]
         return [self._in_bio(row) for row in probabilities]
+
+    def data_labels(self) -> list[str]:
+        """The labels that may occur in answers, in the scheme of the data."""
+        if self.scheme in ("none", INNER):
+            return self.labels
+        return ["O", *(f"{letter}-{name}" for name in self.classes for letter in "BI")]
 
     def _in_bio(self, row: Array) -> dict[str, float]:
         inner = dict(zip(self.labels, map(float, row), strict=True))

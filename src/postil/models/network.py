@@ -27,6 +27,7 @@ from postil.network import (
 from postil.objectives import l2, softmax_cross_entropy
 from postil.objectives.crf_objective import CRF, offset_scores
 from postil.objectives.lattice import ChainScores, Lattice
+from postil.network.initialisers import fan_in_variance, zeros
 from postil.text import TransitionMask
 
 
@@ -52,21 +53,22 @@ class TaggerNetwork:
         vectors: Array | None,
         word_counts: Array,
         mask: TransitionMask,
-        rng: np.random.Generator,
+        rng: np.random.Generator | None,
         dtype: Any = np.float32,
     ) -> None:
+        """Without ``rng`` all parameters are zeros, to be replaced by those of a model file."""
         self.config, self.mask = config, mask
+        make = _Maker(config, rng, dtype)
         self.vectors = vectors  # (V, D) fixed: not learnt
         self.word_counts = word_counts  # (V,) how often each word id occurs in training
-        self.form_tables = LookupTables(form_sizes, rng=rng, dtype=dtype) if form_sizes else None
-        self.extra_tables = LookupTables(extra_sizes, rng=rng, dtype=dtype) if extra_sizes else None
+        self.form_tables = make.tables(form_sizes)
+        self.extra_tables = make.tables(extra_sizes)
         vector_dim = 0 if vectors is None else vectors.shape[1]
         D = sum(d for _, d in form_sizes) + sum(d for _, d in extra_sizes) + vector_dim
         L = len(mask.start)
         self.noise = Dropout(config.input_dropout)
-        self.encoder, H = _encoder(config, D, rng, dtype)
-        initialise = INITIALISERS[config.initialiser]
-        self.outputs = [Linear(H, L, rng=rng, initialise=initialise, dtype=dtype) for _ in range(config.offsets)]
+        self.encoder, H = make.encoder(D)
+        self.outputs = [make.linear(H, L) for _ in range(config.offsets)]
         self.crf = _crf(config, mask, dtype) if config.objective == "crf" else None
 
     def parameters(self) -> dict[str, Parameter]:
@@ -90,18 +92,14 @@ class TaggerNetwork:
 
     def token_vectors(self, inputs: Inputs) -> Input | Result:
         """All features of every token side by side, a node (N, D). Each distinct form is looked up once."""
-        parts: list[Node | Array] = []
+        parts: list[Any] = []
         if self.form_tables is not None:
             parts.append(graph.take_rows(self.form_tables(inputs.forms), inputs.places))
         if self.vectors is not None:
             parts.append(self.vectors[inputs.vectors[inputs.places]].astype(self.dtype, copy=False))
         if self.extra_tables is not None:
             parts.append(self.extra_tables(inputs.extra))
-        X = (
-            graph.concatenate(parts, axis=1)
-            if any(isinstance(p, Node) for p in parts)
-            else Input(np.concatenate(parts, 1))
-        )
+        X = graph.concatenate(parts, axis=1) if self.form_tables or self.extra_tables else Input(parts[0])
         X.offsets = inputs.offsets
         return X
 
@@ -142,7 +140,7 @@ class TaggerNetwork:
         return self.outputs[0].W.dtype
 
 
-def _masks(config: TaggerConfig, mask: TransitionMask) -> dict[str, Array]:
+def _masks(config: TaggerConfig, mask: TransitionMask) -> dict[str, Any]:
     if not config.constrained:
         return {}
     return {"allowed_transitions": mask.transitions, "allowed_start": mask.start, "allowed_end": mask.end}
@@ -152,45 +150,67 @@ def _crf(config: TaggerConfig, mask: TransitionMask, dtype: Any) -> CRF:
     return CRF(len(mask.start), **_masks(config, mask), dtype=dtype)
 
 
-def _encoder(config: TaggerConfig, D: int, rng: np.random.Generator, dtype: Any) -> tuple[Layer, int]:
-    """The layers between word features (N, D) and output maps, and the width of what they give."""
-    if config.encoder == "none":
-        return Chain(), D
-    if config.encoder == "average":
-        return WindowAverage(config.window), D
-    if config.encoder == "sentence":
-        return _sentence_approach(config, D, rng, dtype), config.hidden
-    if config.encoder == "convolutions":
-        return _convolutions(config, D, rng, dtype), config.hidden
-    layers: list[Layer] = [Window(D, config.window, rng=rng, dtype=dtype)]
-    width = config.window * D
-    for _ in range(config.layers):
-        layers += _hidden_layer(config, width, rng, dtype)
-        width = config.hidden
-    return Chain(*layers), config.hidden
+@final
+class _Maker:
+    """Makes the layers of a config: the same initialiser, generator and float type for all."""
 
+    def __init__(self, config: TaggerConfig, rng: np.random.Generator | None, dtype: Any) -> None:
+        self.config, self.dtype = config, dtype
+        self.rng = rng or np.random.default_rng(0)
+        self.initialise = INITIALISERS[config.initialiser] if rng is not None else zeros
+        self.initialise_table = fan_in_variance if rng is not None else zeros
 
-def _hidden_layer(config: TaggerConfig, D: int, rng: np.random.Generator, dtype: Any) -> list[Layer]:
-    initialise = INITIALISERS[config.initialiser]
-    linear = Linear(D, config.hidden, rng=rng, initialise=initialise, dtype=dtype)
-    return [linear, Activation(config.activation), Dropout(config.hidden_dropout)]
+    def tables(self, sizes: list[tuple[int, int]]) -> LookupTables | None:
+        if not sizes:
+            return None
+        return LookupTables(sizes, rng=self.rng, initialise=self.initialise_table, dtype=self.dtype)
 
+    def linear(self, D: int, H: int) -> Linear:
+        return Linear(D, H, rng=self.rng, initialise=self.initialise, dtype=self.dtype)
 
-def _sentence_approach(config: TaggerConfig, D: int, rng: np.random.Generator, dtype: Any) -> Chain:
-    """A12: distances, convolution, max over time, linear, activation."""
-    initialise = INITIALISERS[config.initialiser]
-    view = SentenceConvolution(
-        D, config.hidden, config.window, distance_dim=config.position_dim, rng=rng, initialise=initialise, dtype=dtype
-    )
-    return Chain(view, *_hidden_layer(config, config.hidden, rng, dtype))
+    def window(self, D: int) -> Window:
+        return Window(D, self.config.window, rng=self.rng, dtype=self.dtype)
 
+    def norm(self) -> LayerNorm:
+        return LayerNorm(self.config.hidden, rng=self.rng, dtype=self.dtype)
 
-def _convolutions(config: TaggerConfig, D: int, rng: np.random.Generator, dtype: Any) -> Chain:
-    """A first convolution to the hidden width, then residual ones, each after a layer normalisation."""
-    H = config.hidden
-    layers: list[Layer] = [Window(D, config.window, rng=rng, dtype=dtype)]
-    layers += _hidden_layer(config, config.window * D, rng, dtype)
-    for _ in range(config.layers - 1):
-        inner = [LayerNorm(H, rng=rng, dtype=dtype), Window(H, config.window, rng=rng, dtype=dtype)]
-        layers.append(Residual(Chain(*inner, *_hidden_layer(config, config.window * H, rng, dtype))))
-    return Chain(*layers, LayerNorm(H, rng=rng, dtype=dtype))
+    def encoder(self, D: int) -> tuple[Layer, int]:
+        """The layers between word features (N, D) and output maps, and the width of what they give."""
+        kind, H = self.config.encoder, self.config.hidden
+        if kind == "none":
+            return Chain(), D
+        if kind == "average":
+            return WindowAverage(self.config.window), D
+        return {"window": self._window, "sentence": self._sentence, "convolutions": self._convolutions}[kind](D), H
+
+    def _window(self, D: int) -> Chain:
+        """A window of word features, then hidden layers (A12)."""
+        widths = [self.config.window * D] + [self.config.hidden] * (self.config.layers - 1)
+        return Chain(self.window(D), *(layer for width in widths for layer in self._hidden(width)))
+
+    def _sentence(self, D: int) -> Chain:
+        """Distances, convolution, max over time, hidden layer (A12)."""
+        view = SentenceConvolution(
+            D,
+            self.config.hidden,
+            self.config.window,
+            distance_dim=self.config.position_dim,
+            rng=self.rng,
+            initialise=self.initialise,
+            dtype=self.dtype,
+        )
+        return Chain(view, *self._hidden(self.config.hidden))
+
+    def _convolutions(self, D: int) -> Chain:
+        """A first convolution to the hidden width, then residual ones, each behind a layer normalisation."""
+        H = self.config.hidden
+        first = [self.window(D), *self._hidden(self.config.window * D)]
+        others = [
+            Residual(Chain(self.norm(), self.window(H), *self._hidden(self.config.window * H)))
+            for _ in range(self.config.layers - 1)
+        ]
+        return Chain(*first, *others, self.norm())
+
+    def _hidden(self, D: int) -> list[Layer]:
+        activation = Activation(self.config.activation)
+        return [self.linear(D, self.config.hidden), activation, Dropout(self.config.hidden_dropout)]

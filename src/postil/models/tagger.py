@@ -13,6 +13,7 @@ from postil.features.inputs import Token, forms_of
 from postil.metrics import evaluate
 from postil.models import storage
 from postil.models.config import TaggerConfig, configured
+from postil.models.labelling import Labelling
 from postil.models.parts import TaggerParts
 from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import k_best, viterbi
@@ -89,6 +90,11 @@ class Tagger:
         return self.parts.config if self.parts is not None else configured(self.preset, self.settings)
 
     @property
+    def labelling(self) -> Labelling:
+        """The scheme and the classes of the fitted model."""
+        return self._fitted().labelling
+
+    @property
     def classes_(self) -> list[str]:
         return self._fitted().labelling.data_labels()
 
@@ -131,6 +137,18 @@ class Tagger:
                 answers[i] = parts.labelling.texts(labels[first:end])
         return answers
 
+    def predict_with_probabilities(self, X: Sequence[Sequence[Token]]) -> tuple[list[list[str]], list[Array]]:
+        """The best labels, and the probability of each token's label there, (T,) per sentence."""
+        parts = self._fitted()
+        answers: list[list[str]] = [[] for _ in X]
+        sure: list[Array] = [np.zeros(0) for _ in X]
+        for which, lattice in self.lattices(X):
+            labels = viterbi(lattice)
+            found = Posterior.of(lattice).marginals()[np.arange(len(labels)), labels]
+            for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
+                answers[i], sure[i] = parts.labelling.texts(labels[first:end]), found[first:end]
+        return answers, sure
+
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """conlleval's F1 for span schemes, else the share of right tokens; 0 to 1."""
         return evaluate(y, self.predict(X), scheme=self._fitted().labelling.scheme).main_score
@@ -138,7 +156,7 @@ class Tagger:
     def marginals(self, tokens: Sequence[Token]) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
         parts, lattice = self._fitted(), self._lattice(tokens)
-        return parts.labelling.marginals(Posterior.of(lattice).marginals)
+        return parts.labelling.marginals(Posterior.of(lattice).marginals())
 
     def nbest(self, tokens: Sequence[Token], k: int = 5) -> list[tuple[list[str], float]]:
         """The k best label sequences with their probabilities, best first; fewer where there are fewer."""
@@ -206,13 +224,15 @@ class Tagger:
         return state | ({"model": storage.to_bytes(self)} if self.parts is not None else {})
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__init__(**state["parameters"])  # type: ignore[misc]
+        Tagger.__init__(self, **state["parameters"])
         if "model" in state:
             self.parts = storage.from_bytes(state["model"]).parts
 
     def _fitted(self) -> TaggerParts:
         if self.parts is None:
-            raise ConfigurationError("this tagger has not learnt anything yet", expected="fit(X, y) first, or load(path)")
+            raise ConfigurationError(
+                "this tagger has not learnt anything yet", expected="fit(X, y) first, or load(path)"
+            )
         return self.parts
 
 

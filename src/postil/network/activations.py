@@ -34,8 +34,10 @@ def hardtanh(Z: Array) -> Activated:
 
 
 def sigmoid(Z: Array) -> Activated:
-    Y = 0.5 * (1 + np.tanh(0.5 * Z))  # the logistic function in a form that cannot overflow
-    return Y, lambda dY: dY * Y * (1 - Y)
+    # With exp(-|z|) nothing overflows and both tails keep their digits; 1 + tanh(z/2) would round them away.
+    power = np.exp(-np.abs(Z))
+    share = 1 / (1 + power)
+    return np.where(Z >= 0, share, power * share), lambda dY: dY * power * share * share
 
 
 def tanh(Z: Array) -> Activated:
@@ -51,7 +53,7 @@ def softsign(Z: Array) -> Activated:
 def relu(Z: Array) -> Activated:
     positive = Z > 0
     note_branches(positive)
-    return Z * positive, lambda dY: dY * positive
+    return np.maximum(Z, 0), lambda dY: dY * positive
 
 
 def leaky_relu(Z: Array, slope: float = 0.01) -> Activated:

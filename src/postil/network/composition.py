@@ -6,7 +6,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ShapeError
-from postil.network.layer import Layer, LayerPullback, ParameterGradients, Run, added
+from postil.network.layer import Layer, LayerPullback, ParameterGradients, Run, add_gradients
 
 
 @final
@@ -34,7 +34,7 @@ class Chain(Layer):
                 if dX is None:
                     raise ShapeError("a lookup table can only be the first of a chain", where=self.name)
                 dX, gradients = back(dX)  # (11) and (12)
-                total = added(total, gradients)
+                add_gradients(gradients, out=total)
             return dX, total
 
         return X, pullback
@@ -63,7 +63,7 @@ class Concatenation(Layer):
             total: ParameterGradients = {}
             for back, dpart in zip(backs, np.split(dY, ends, axis=1), strict=True):  # undoes 2
                 dX_part, gradients = back(dpart)  # undoes 1
-                total = added(total, gradients)
+                add_gradients(gradients, out=total)
                 dX = dX_part if dX is None or dX_part is None else dX + dX_part
             return dX, total
 

@@ -50,11 +50,10 @@ class Layer(ABC):
 
     def parameters(self) -> dict[str, Parameter]:
         """Every parameter once, by its path of attribute names: ``hidden.W``, ``layers.0.b``."""
-        found: dict[str, Parameter] = {}
+        path_of: dict[Parameter, str] = {}
         for path, parameter in _walk(self, ""):
-            if all(parameter is not other for other in found.values()):
-                found[path] = parameter
-        return found
+            path_of.setdefault(parameter, path)
+        return {path: parameter for parameter, path in path_of.items()}
 
     def __call__(self, x: Node | Ragged | Array, *, rng: np.random.Generator | None = None) -> Result:
         """One node with the layer's output; its parents are ``x`` (where it is a node) and the parameters."""
@@ -71,12 +70,13 @@ class Layer(ABC):
         return Result(Y, parents, pullback, self.name, offsets=self.offsets_after(offsets), is_layer=True)
 
 
-def added(a: ParameterGradients, b: ParameterGradients) -> ParameterGradients:
-    """Gradients of two uses of (partly) the same parameters, added up."""
-    total = dict(a)
-    for parameter, gradient in b.items():
-        total[parameter] = sum_of_two(total[parameter], gradient) if parameter in total else gradient
-    return total
+def add_gradients(gradients: ParameterGradients, out: ParameterGradients) -> None:
+    """Add the gradients of one more use of (partly) the same parameters to ``out``.
+
+    The dict is changed, never the arrays in it: copying it for every layer would cost the square of the depth (E11).
+    """
+    for parameter, gradient in gradients.items():
+        out[parameter] = sum_of_two(out[parameter], gradient) if parameter in out else gradient
 
 
 def needed_offsets(run: Run, where: str) -> Array:
@@ -109,6 +109,9 @@ def _walk(thing: Any, path: str) -> Iterator[tuple[str, Parameter]]:
     elif isinstance(thing, list | tuple):
         for i, value in enumerate(thing):
             yield from _walk(value, f"{path}.{i}")
+    elif isinstance(thing, dict):
+        for key, value in thing.items():
+            yield from _walk(value, f"{path}.{key}")
 
 
 def _value_and_offsets(x: Node | Array) -> tuple[Array, Array | None]:

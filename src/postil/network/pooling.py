@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from postil.arrays import Array
+from postil.arrays import Array, checked_finite
 from postil.errors import ShapeError
 from postil.graph.kinks import note_branches
 from postil.network.layer import Layer, LayerPullback, Run, checked_rows, needed_offsets
@@ -25,6 +25,8 @@ def max_over_time(X: Array, offsets: Array) -> tuple[Array, Callable[[Array], Ar
     is_maximum = np.repeat(Y, lengths, axis=0) == X
     rows = np.where(is_maximum, np.arange(N)[:, None], N)
     winners = np.minimum.reduceat(rows, starts) if len(starts) else rows[:0]  # (B, D) first maximum of each feature
+    if (winners == N).any():  # no row equals a maximum that is NaN
+        checked_finite(X, where="max over time")
     note_branches(winners)
 
     def pullback(dY: Array) -> Array:

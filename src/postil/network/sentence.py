@@ -11,7 +11,15 @@ import numpy as np
 from postil.arrays import Array, offsets_from_lengths
 from postil.graph import RowGradient
 from postil.network.initialisers import Initialiser, fan_in_variance, xavier
-from postil.network.layer import Layer, LayerPullback, ParameterGradients, Run, added, checked_rows, needed_offsets
+from postil.network.layer import (
+    Layer,
+    LayerPullback,
+    ParameterGradients,
+    Run,
+    add_gradients,
+    checked_rows,
+    needed_offsets,
+)
 from postil.network.lookup import LookupTable
 from postil.network.pooling import max_over_time
 from postil.network.window import convolution
@@ -53,7 +61,8 @@ class SentenceConvolution(Layer):
             dZ, found = back_convolution(back_max(dY))  # undoes 4 and 3
             assert dZ is not None
             dX = RowGradient.from_occurrences(words, dZ[:, :D], X.shape).dense()  # undoes 2
-            return dX, added(found, back_distances(dZ[:, D:])[1])  # undoes 1
+            add_gradients(back_distances(dZ[:, D:])[1], out=found)  # undoes 1
+            return dX, found
 
         return Y, pullback
 

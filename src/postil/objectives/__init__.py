@@ -1,7 +1,62 @@
-"""Objectives: scores to a loss with its gradient."""
+"""Objectives: scores to a loss with its gradient, or to labels."""
 
+from postil.objectives.crf import (
+    LOGARITHMIC,
+    SCALED,
+    LossGradient,
+    Posterior,
+    forward_backward,
+    log_probabilities,
+    loss_and_gradient,
+    path_scores,
+)
+from postil.objectives.crf_decoding import RankedPath, k_best, viterbi
+from postil.objectives.crf_objective import CRF, label_costs, offset_scores
+from postil.objectives.crf_spans import (
+    EntityLabels,
+    Windows,
+    any_entity_probabilities,
+    forced_spans,
+    outside_spans,
+    span_probabilities,
+    span_windows,
+    viterbi_without_spans,
+    window_probabilities,
+)
+from postil.objectives.lattice import ChainScores, Lattice
 from postil.objectives.margin import max_margin
 from postil.objectives.regularisation import l2
 from postil.objectives.softmax import log_softmax, softmax, softmax_cross_entropy
 
-__all__ = ["softmax", "log_softmax", "softmax_cross_entropy", "max_margin", "l2"]
+__all__ = [
+    "softmax",
+    "log_softmax",
+    "softmax_cross_entropy",
+    "max_margin",
+    "l2",
+    "CRF",
+    "offset_scores",
+    "label_costs",
+    "ChainScores",
+    "Lattice",
+    "path_scores",
+    "log_probabilities",
+    "Posterior",
+    "forward_backward",
+    "SCALED",
+    "LOGARITHMIC",
+    "loss_and_gradient",
+    "LossGradient",
+    "viterbi",
+    "k_best",
+    "RankedPath",
+    "EntityLabels",
+    "Windows",
+    "span_windows",
+    "window_probabilities",
+    "span_probabilities",
+    "any_entity_probabilities",
+    "forced_spans",
+    "outside_spans",
+    "viterbi_without_spans",
+]

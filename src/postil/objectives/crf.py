@@ -84,8 +84,9 @@ def _ones(labels: int) -> Array:
 
 def _log_sum(numbers: Array, axis: int = -1) -> Array:
     peak = numbers.max(axis=axis, keepdims=True)
-    peak[peak == -np.inf] = 0  # nothing possible: the sum is 0, its logarithm -inf
-    total: Array = np.log(np.exp(numbers - peak).sum(axis=axis, keepdims=True)) + peak
+    peak[peak == -np.inf] = 0
+    with np.errstate(divide="ignore"):  # log 0 = -inf is meant: nothing is possible
+        total: Array = np.log(np.exp(numbers - peak).sum(axis=axis, keepdims=True)) + peak
     return total
 
 
@@ -147,7 +148,7 @@ def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
     factors = algebra.enter(lattice.unary - peaks)
     transitions = algebra.enter(chain.transitions - step_peak)
     entry = algebra.enter(np.stack([chain.start - start_peak, chain.end - end_peak]))
-    with np.errstate(divide="ignore", invalid="ignore"):  # log 0 and 0 / 0, where a sentence has no possible path
+    with np.errstate(all="ignore"):  # 0 / 0 and the like in sentences that are not exact: they are found out
         prefix, scale, following, suffix = _sweep(algebra, Packing(lattice.offsets), factors, transitions, entry)
         weight = algebra.total(algebra.times(prefix, following))  # (N, 1) Z in the units of each token
         logs = (algebra.log(scale) + peaks)[:, 0]

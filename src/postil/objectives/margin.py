@@ -36,6 +36,8 @@ def max_margin(true: Node, corrupt: Node, *, margin: float = 1.0, normalise: str
         raise DtypeError("scores", expected="one float type", got=f"{S.dtype}, {S_c.dtype}", where="margin")
     if normalise not in NORMALISATIONS:
         raise ConfigurationError("normalise", expected=" or ".join(NORMALISATIONS), got=repr(normalise))
+    if not 0 <= margin < np.inf:
+        raise ConfigurationError("margin", expected="0 or more", got=margin)
     checked_finite(S, where="scores of true windows")
     checked_finite(S_c, where="scores of corrupt windows")
     loss, dS, dS_c = hinge_and_gradients(S, S_c, margin, normalise == "mean")

@@ -1,11 +1,12 @@
 """L2 regularisation (B5, E9, C1): λ Σ θ² with gradient 2λθ, outside the mean of the loss, never on biases."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
-from postil.arrays import Array
-from postil.errors import ConfigurationError
+from postil.arrays import Array, checked_indices, sum_of_squares
+from postil.errors import ConfigurationError, DtypeError
 from postil.graph import Gradient, Parameter, Result, RowGradient
 
 
@@ -15,13 +16,17 @@ def l2(parameters: Iterable[Parameter], strength: float, *, touched: Mapping[Par
     To regularise a table too, name it in ``touched`` with the rows that the batch uses: only those decay, so that a
     step costs what the rows cost and not what the table costs.
     """
-    if strength < 0:
+    if not 0 <= strength < np.inf:
         raise ConfigurationError("strength of L2", expected="0 or more", got=strength)
-    rows = {table: np.unique(ids) for table, ids in (touched or {}).items()}
-    decaying = [p for p in parameters if p.decays and p not in rows] + list(rows)
+    rows = {
+        table: np.unique(checked_indices(ids, len(table.value), where=f"touched rows of {table.name}"))
+        for table, ids in (touched or {}).items()
+    }
+    given = list(dict.fromkeys([*parameters, *rows]))  # a shared parameter decays once
+    decaying = [p for p in given if p.decays or p in rows]
     parts = [p.value[rows[p]] if p in rows else p.value for p in decaying]
-    dtype = decaying[0].dtype if decaying else np.dtype(np.float32)
-    penalty = strength * sum(float(np.vdot(part, part)) for part in parts)
+    dtype = _float_type(given)
+    penalty = strength * sum(map(sum_of_squares, parts))
 
     def pullback(dY: Array) -> list[Gradient]:
         slope = dY * dtype.type(2 * strength)
@@ -31,3 +36,11 @@ def l2(parameters: Iterable[Parameter], strength: float, *, touched: Mapping[Par
         ]
 
     return Result(np.asarray(penalty, dtype), tuple(decaying), pullback, "L2", is_layer=True)
+
+
+def _float_type(parameters: list[Parameter]) -> np.dtype[Any]:
+    dtypes = {p.dtype for p in parameters} or {np.dtype(np.float32)}
+    if len(dtypes) > 1:
+        got = ", ".join(f"{p.name} {p.dtype}" for p in parameters)
+        raise DtypeError("parameters of L2", expected="all float32 or all float64", got=got)
+    return dtypes.pop()

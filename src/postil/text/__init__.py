@@ -17,7 +17,7 @@ from postil.text.schemes import (
     transition_mask,
     violations,
 )
-from postil.text.sentences import split_sentences
+from postil.text.sentences import SentenceRules, split_sentences
 from postil.text.token_rules import Rules
 from postil.text.tokenise import Tokens, tokenise
 
@@ -45,6 +45,7 @@ __all__ = [
     "transition_mask",
     "violations",
     "Rules",
+    "SentenceRules",
     "Tokens",
     "split_sentences",
     "tokenise",

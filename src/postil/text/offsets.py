@@ -25,7 +25,7 @@ def utf8_offsets(text: str, offsets: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _count_units(text: str, offsets: Sequence[int], steps: tuple[int, ...]) -> NDArray[np.int64]:
-    positions = np.asarray(offsets, dtype=np.int64)
+    positions = np.array(offsets, dtype=np.int64)
     if text.isascii():
         return positions
     code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")

@@ -160,8 +160,8 @@ def violations(labels: Sequence[str], scheme: str) -> list[int]:
 def recognise(sequences: Iterable[Sequence[str]]) -> str:
     """``"iob1"``, ``"bio"``, ``"iobes"`` or ``"none"``: the scheme that the fewest places break (in doubt BIO).
 
-    It is ``"none"`` unless labels with a known prefix outnumber strange ones; a few strays do not change the answer.
-    Bare letters (``B``, ``I``) are prefixes only if nothing else than such letters stands alone.
+    It is ``"none"`` unless labels such as ``B-PER`` outnumber strange ones; a few strays do not change the answer.
+    Bare letters (``B``, ``I``) make a scheme only if nothing but such letters stands alone.
     """
     pairs: Counter[tuple[str, str]] = Counter()
     for labels in sequences:
@@ -169,7 +169,7 @@ def recognise(sequences: Iterable[Sequence[str]]) -> str:
     kinds: Counter[str] = Counter()
     for (_, label), count in pairs.items():
         kinds[_kind_of_label(label)] += count
-    if kinds["strange"] and kinds["strange"] + kinds["bare"] >= kinds["with class"]:
+    if kinds["strange"] and kinds["strange"] >= kinds["with class"]:
         return "none"
     broken = {
         scheme: sum(n for (one, other), n in pairs.items() if not _allowed(one, other, scheme))

@@ -1,13 +1,15 @@
 """Tokens -> sentences, as ranges of tokens.
 
-Two signs end a sentence: a line break that the rules count, and a final mark (``. ! ? …``) with whatever closes after it,
-unless what stands before (a title, an initial, the number of a list) or after it (a small letter, a comma) says no.
+Two signs end a sentence: a line break that the rules count, and a final mark (``. ! ? …``) with whatever closes after
+it, unless what stands before (a title, an initial, the number of a list) or after it (a small letter, a comma) says no.
 """
 
+import functools
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, get_args
 
 from postil.errors import ConfigurationError
@@ -49,10 +51,10 @@ def split_sentences(tokens: Tokens, rules: SentenceRules = DEFAULT) -> list[tupl
         return []
     splitter = _Splitter(tokens, rules)
     edges = [0, *splitter.edges(), len(tokens)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
-_LINE_END = r"(?:\r\n|[\n\r\f\x85\u2028\u2029])"
+_LINE_END = r"(?>\r\n|[\n\r\f\x85\u2028\u2029])"
 _LIST_MARK = r"(?:[-*•‣◦▪·–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s"
 _LINE_BREAKS = {
     "blank": re.compile(rf"{_LINE_END}[ \t]*(?={_LINE_END}|{_LIST_MARK})|[\f\u2029]"),
@@ -65,7 +67,14 @@ _CLOSING = frozenset(")]}”’»›") | {"''"}
 _CLOSING_IF_GLUED = frozenset("\"'")
 _OPENING = frozenset("([{“‘«‹\"'`") | {"``"}
 _GOES_ON = frozenset(",;:)]}%&/=") | {"-", "--", "–", "—"}
-_EMOTICON = re.compile(r"[<>]?[:;=]\S+|<3|\^_*\^")
+_EMOTICON = re.compile(r"[<>]?[:;=]\S*[^\s:;=]|<3|\^_*\^")
+
+
+@functools.lru_cache(maxsize=16)
+def _word_sets(rules: SentenceRules) -> tuple[frozenset[str], frozenset[str]]:
+    """The abbreviations that end no sentence, in every spelling, and the starters with their capital."""
+    never_final = frozenset(form for word in rules.never_final for form in english.spellings(word))
+    return never_final, frozenset(word.capitalize() for word in rules.starters)
 
 
 class _Splitter:
@@ -73,8 +82,7 @@ class _Splitter:
 
     def __init__(self, tokens: Tokens, rules: SentenceRules) -> None:
         self.tokens, self.starts, self.ends = tokens.tokens, tokens.starts, tokens.ends
-        self.never_final = {form for word in rules.never_final for form in english.spellings(word)}
-        self.starters = {word.capitalize() for word in rules.starters}
+        self.never_final, self.starters = _word_sets(rules)
         self.lines = self._line_edges(tokens.text, _LINE_BREAKS[rules.line_breaks])
 
     def _line_edges(self, text: str, breaks: re.Pattern[str]) -> list[int]:
@@ -87,7 +95,7 @@ class _Splitter:
         begin = 0
         for line_end in self.lines:
             for index in range(begin, line_end):
-                if self.tokens[index][-1] in _FINAL and index >= begin:
+                if self.tokens[index][-1:] in _FINAL and index >= begin:
                     edge = self._skip_closing(index + 1, line_end)
                     if edge < line_end and self._ends_sentence(begin, index, edge, line_end):
                         yield edge
@@ -108,16 +116,17 @@ class _Splitter:
 
     def _ends_sentence(self, begin: int, index: int, edge: int, limit: int) -> bool:
         mark, following = self.tokens[index], self.tokens[edge]
-        if following in _GOES_ON or following[0] in _FINAL:
+        glued = self.starts[edge] == self.ends[edge - 1]
+        if following in _GOES_ON or following[:1] in _FINAL or (glued and following[:1].isdigit()):
             return False
         while following in _OPENING and edge + 1 < limit:
             edge += 1
             following = self.tokens[edge]
-        if mark[0] not in _FINAL:
+        if mark[:1] not in _FINAL:
             return self._ends_after_abbreviation(mark, following)
         if index == begin or (mark == "." and self._is_list_mark(begin, index)):
             return False
-        if following[0].islower():
+        if following[:1].islower():
             return edge == index + 1 and not mark.startswith(_ELLIPSES) and self._is_common_word(index - 1)
         return True
 

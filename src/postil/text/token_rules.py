@@ -57,9 +57,16 @@ class Rules:
                 raise ConfigurationError("rule 'fused' lacks a cut", expected="parts like 'can|not'", got=repr(entry))
         for entry in self.contractions:
             if "'" not in entry:
-                raise ConfigurationError("rule 'contractions' lacks an apostrophe", expected="'ll", got=repr(entry))
+                raise ConfigurationError(
+                    "rule 'contractions' lacks an apostrophe", expected="one like 'll", got=repr(entry)
+                )
         for pattern in self.extra_patterns:
             _check_pattern(pattern)
+
+    def __repr__(self) -> str:
+        """Only what differs from the default, for the lists are long."""
+        changed = (field.name for field in fields(self) if getattr(self, field.name) != field.default)
+        return f"Rules({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
 
 def word_list(name: str, value: object) -> tuple[str, ...]:
@@ -83,15 +90,13 @@ def _check_pattern(pattern: str) -> None:
     if compiled.groups:
         raise ConfigurationError("an extra pattern captures", expected="groups written (?:…)", got=repr(pattern))
     if compiled.fullmatch(""):
-        raise ConfigurationError(
-            "an extra pattern matches nothing", expected="at least one character", got=repr(pattern)
-        )
+        raise ConfigurationError("an extra pattern is empty", expected="one character at least", got=repr(pattern))
 
 
 DEFAULT = Rules()
 
 
-APOSTROPHE = "['’ʼ＇]"
+APOSTROPHE = "['’＇]"
 _END = r"(?!\w)"
 _DOMAIN = r"\w[\w-]{0,62}(?:\.[\w-]{1,63}){0,8}"
 
@@ -141,14 +146,15 @@ def _email() -> str:
 
 
 def _emoticon() -> str:
-    face = r"(?<!\d)[<>]?[:;=]['’]?-?(?:[)(\]\[/\\|*]{1,9}|[DPpOo3](?!\w))(?![\w/])"
-    return rf"{face}|<3(?!\d)|\^_*\^"
+    smile = r"(?<!\d)[<>]?[:;=]['’]?-?[)(\]\[/\\|*]{1,9}(?![\w/])"
+    letter = rf"(?<!\w)[:;=]-?[DPpOo3]{_END}"
+    return rf"{smile}|{letter}|<3(?!\d)|\^_*\^"
 
 
 def _abbreviation(rules: Rules) -> str:
     listed = rf"{_spellings(rules.abbreviations)}\.(?!\w|\.\.)"
     numbered = rf"{_spellings(rules.abbreviations_before_numbers)}\.(?=\s?\d)"
-    acronym = rf"[A-Za-z](?:\.[A-Za-z]){{1,9}}\.?{_END}"
+    acronym = rf"[A-Za-z](?:\.[A-Za-z])+\.?{_END}"
     initial = r"(?!I)[A-Z]\.(?=\s[^\W\d_a-z]|[A-Z][a-z]|[,'’-])"
     return rf"(?<!\w)(?=\w+\.)(?:{listed}|{numbered}|{acronym}|{initial})"
 
@@ -156,12 +162,13 @@ def _abbreviation(rules: Rules) -> str:
 def _dotted_name(rules: Rules) -> str:
     known = rf"(?:{_DOMAIN}|(?<!\w))\.(?i:{_any_of(rules.name_endings)})(?![\w-])"
     lower = r"[a-z]\w{0,62}(?:\.[a-z][a-z_-]{1,62}){2,9}(?![\w-])"
-    return rf"(?=[\w-]{{0,63}}\.)(?:{known}|{lower})"
+    version = r"[A-Za-z]{1,9}\d++(?:\.\d++)+"
+    return rf"(?=[\w-]{{0,63}}\.)(?:{known}|{lower}|{version}{_END})"
 
 
 def _number(rules: Rules) -> str:
     telephone = r"\d{1,5}-\d{1,5}(?:-\d{1,5}){1,4}(?![\w-])|\d{3}-\d{4}(?![\w-])|\d{5}-\d{4}(?![\w-])"
-    plain = r"(?:(?<!\w)\+|(?<![\w.])\.)?\d++(?:[.,:/]\d++){0,9}"
+    plain = r"(?:(?<!\w)\+|(?<![\w.])\.)?\d++(?:[.,:/]\d++)*"
     ending = rf"(?:{APOSTROPHE}s{_END}|(?=(?i:{_any_of(rules.units)}){_END})|{_END})"
     return rf"(?<!\w)(?:{telephone}|{plain}{ending})"
 
@@ -188,8 +195,9 @@ def _fused(rules: Rules) -> str:
 
 
 def _short_with_sign() -> str:
-    """AT&T, b/c, w/, US$."""
-    return rf"[A-Za-z]{{1,4}}(?:&[A-Za-z]{{1,3}}){{1,3}}{_END}|[A-Za-z]/[A-Za-z]{_END}|w/|[A-Z]{{1,3}}\$"
+    """AT&T, &amp;, b/c, w/, US$."""
+    ampersand = rf"[A-Za-z]{{1,4}}(?:&[A-Za-z]{{1,3}})+{_END}|&(?:amp|lt|gt|quot|nbsp);"
+    return rf"{ampersand}|[A-Za-z]/[A-Za-z]{_END}|w/|[A-Z]{{1,3}}\$"
 
 
 def _word(rules: Rules) -> str:

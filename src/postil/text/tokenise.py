@@ -45,7 +45,7 @@ _SPACE = re.compile(r"(\s+)")
 
 def tokenise(text: str, rules: Rules = DEFAULT) -> Tokens:
     """Cut a text into tokens. Every character that is not white space belongs to exactly one token."""
-    cuts = _cuts_of(rules)
+    cuts = _default_cuts() if rules is DEFAULT else _cuts_of(rules)  # to hash rules costs as much as a short line
     parts = _SPACE.split(text)  # chunk, space, chunk, …, chunk; only the first and the last chunk may be empty
     edges = [0, *accumulate(map(len, parts))]
     chunks = parts[::2]
@@ -106,7 +106,7 @@ class _Cuts(dict[str, Cut]):
 
     def _cut(self, key: str) -> Cut:
         chunk, space, _ = key.partition(" ")
-        if not space and self.depends(chunk):
+        if not space and chunk.endswith(".") and self.depends(chunk):
             return _DEPENDS
         cut = tuple((match[0], *match.span()) for match in self.scan(key) if match.end() <= len(chunk))
         return _WHOLE if len(cut) == 1 and not space else cut
@@ -115,3 +115,8 @@ class _Cuts(dict[str, Cut]):
 @functools.lru_cache(maxsize=16)
 def _cuts_of(rules: Rules) -> _Cuts:
     return _Cuts(rules)
+
+
+@functools.cache
+def _default_cuts() -> _Cuts:
+    return _Cuts(DEFAULT)

@@ -8,7 +8,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.graph import Gradients, Node
-from postil.training.optimisers import Optimiser, Part, State, part_and_values
+from postil.training.optimisers import Optimiser, Part, State, checked_state, part_and_values
 
 
 @final
@@ -56,20 +56,21 @@ class Averaged:
                 parameter.value = own[name]
 
     def state(self) -> State:
-        return {
-            "steps": np.array(self.steps),
-            **{f"total/{name}": array.copy() for name, array in self._total.items()},
-            **{f"settled/{name}": array.copy() for name, array in self._settled.items()},
-            **{f"optimiser/{key}": array for key, array in self.optimiser.state().items()},
-        }
+        own = {key: array.copy() for key, array in self._memory().items()}
+        return own | {f"optimiser/{key}": array for key, array in self.optimiser.state().items()}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        self.optimiser.restore(
-            {k.removeprefix("optimiser/"): v for k, v in state.items() if k.startswith("optimiser/")}
-        )
-        self.steps = int(state["steps"])
-        self._total = {name: np.array(state[f"total/{name}"]) for name in self._total}
-        self._settled = {name: np.array(state[f"settled/{name}"]) for name in self._settled}
+        inner = {k.removeprefix("optimiser/"): v for k, v in state.items() if k.startswith("optimiser/")}
+        own = checked_state({k: v for k, v in state.items() if not k.startswith("optimiser/")}, like=self._memory())
+        self.optimiser.restore(inner)
+        self.steps = int(own["steps"])
+        self._total = {name: own[f"total/{name}"] for name in self._total}
+        self._settled = {name: own[f"settled/{name}"] for name in self._settled}
+
+    def _memory(self) -> State:
+        totals = {f"total/{name}": array for name, array in self._total.items()}
+        settled = {f"settled/{name}": array for name, array in self._settled.items()}
+        return {"steps": np.array(self.steps), **totals, **settled}
 
     def _settle(self, name: str, parameter: Node, part: Part) -> None:
         """Bring the total of a part up to the present step."""

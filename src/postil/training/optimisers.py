@@ -12,8 +12,8 @@ from typing import TypeAlias, final
 import numpy as np
 
 from postil.arrays import Array
-from postil.errors import ConfigurationError, ShapeError
-from postil.graph import Gradients, Node, Parameter, RowGradient
+from postil.errors import ConfigurationError, DtypeError, ShapeError
+from postil.graph import Gradient, Gradients, Node, Parameter, RowGradient
 
 State: TypeAlias = dict[str, Array]
 # What a gradient touches of an array: all of it (the index ...), or some rows.
@@ -25,6 +25,24 @@ def part_and_values(gradient: Array | RowGradient) -> tuple[Part, Array]:
     if isinstance(gradient, RowGradient):
         return gradient.rows, gradient.values
     return ..., gradient
+
+
+def checked_state(state: Mapping[str, Array], like: Mapping[str, Array]) -> State:
+    """Copies of the arrays of ``state``, if their names, shapes and types are those of ``like``."""
+    expected, got = sorted(like), sorted(state)
+    if expected != got:
+        raise ConfigurationError("state of an optimiser", expected=", ".join(expected), got=", ".join(got) or "nothing")
+    for key in expected:
+        _check_fits(f"state {key} of an optimiser", state[key], like[key])
+    return {key: np.array(state[key]) for key in expected}
+
+
+def _check_fits(what: str, given: Gradient, like: Parameter | Array) -> None:
+    """An array of another shape would be stretched silently, one of another type converted."""
+    if given.shape != like.shape:
+        raise ShapeError(what, expected=like.shape, got=given.shape)
+    if given.dtype != like.dtype:
+        raise DtypeError(what, expected=like.dtype, got=given.dtype)
 
 
 class Optimiser(ABC):
@@ -46,6 +64,7 @@ class Optimiser(ABC):
             if name is None:
                 continue  # an input, or a parameter that is kept fixed
             parameter = self.parameters[name]
+            _check_fits(f"gradient of {name}", gradient, parameter)
             part, g = part_and_values(gradient)
             change = self._change(name, parameter, part, g)
             parameter.value[part] -= parameter.dtype.type(rate) * change
@@ -56,13 +75,7 @@ class Optimiser(ABC):
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Go on exactly where ``state()`` was taken."""
-        expected, got = sorted(self._memory), sorted(state)
-        if expected != got:
-            raise ConfigurationError("state of an optimiser", expected=", ".join(expected), got=", ".join(got))
-        for key, array in state.items():
-            if array.shape != self._memory[key].shape:
-                raise ShapeError(f"state {key} of an optimiser", expected=self._memory[key].shape, got=array.shape)
-        self._memory = {key: np.array(state[key]) for key in expected}
+        self._memory = checked_state(state, like=self._memory)
 
     def _remember(self, kind: str, shape_of: Callable[[Parameter], tuple[int, ...]], dtype: type | None = None) -> None:
         """One array of zeros per parameter. The system hands out zero pages lazily: untouched rows take no memory."""

@@ -59,7 +59,7 @@ class WarmUpAndDecay:
             raise ConfigurationError("final_share", expected="0 to 1", got=self.final_share)
 
     def __call__(self, t: int) -> float:
-        if t <= self.warm_up:
+        if t < self.warm_up:
             return self.rate * t / self.warm_up
         done = min((t - self.warm_up) / (self.steps - self.warm_up), 1.0)
         return self.rate * (1 - done * (1 - self.final_share))

@@ -1,0 +1,17 @@
+"""Finding the model that a command names."""
+
+from pathlib import Path
+
+from postil.errors import ConfigurationError
+from postil.models.storage import load
+from postil.models.tagger import Tagger
+
+
+def open_model(name: str) -> Tagger:
+    """MODEL of the command line: the path of a model file."""
+    path = Path(name)
+    if path.is_dir():
+        raise ConfigurationError("model", expected="a model file", got="a folder", where=name)
+    if not path.exists():
+        raise ConfigurationError("no such model", expected="the path of a model file", got=repr(name))
+    return load(path)

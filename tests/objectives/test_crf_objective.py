@@ -1,0 +1,215 @@
+"""The CRF as an objective: gradients, normalisation, three offsets, linear factors, costs."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from postil.arrays import Ragged
+from postil.errors import ConfigurationError, DtypeError, NumericalError, ShapeError
+from postil.gradcheck import check
+from postil.graph import Input, Parameter, gradients
+from postil.objectives import CRF, ChainScores, Lattice, Posterior, label_costs, offset_scores, viterbi
+
+OFFSETS = np.array([0, 1, 1, 4, 9])
+MASK = np.array([[True, True, False], [True, False, True], [True, True, True]])
+
+
+def random_crf(rng, **options) -> CRF:
+    crf = CRF(3, dtype=np.float64, **options)
+    for parameter in crf.parameters().values():
+        parameter.value[...] = rng.normal(size=parameter.shape)
+    return crf
+
+
+def scores_and_gold(rng):
+    return Ragged(rng.normal(size=(9, 3)), OFFSETS), np.array([0, 1, 2, 0, 2, 2, 1, 0, 1])
+
+
+@pytest.mark.parametrize("normalise", ["sentences", "tokens", "sum"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_gradients_by_central_differences(normalise, masked):
+    rng = np.random.default_rng(0)
+    masks = {"allowed_transitions": MASK, "allowed_end": np.array([True, True, False])} if masked else {}
+    crf = random_crf(rng, normalise=normalise, **masks)
+    scores, gold = scores_and_gold(rng)
+    report = check(crf, scores, gold)
+    assert {entry.name for entry in report.entries} == {"input 0", "transitions", "start", "end"}
+
+
+def test_gradients_of_partial_annotation_and_of_costs():
+    rng = np.random.default_rng(1)
+    scores, gold = scores_and_gold(rng)
+    allowed = rng.random((9, 3)) < 0.5
+    allowed[np.arange(9), gold] = True
+    check(random_crf(rng), scores, allowed)
+    check(random_crf(rng, costs=rng.uniform(0, 2, (3, 3)) * (1 - np.eye(3))), scores, gold)
+    check(random_crf(rng, costs=label_costs(np.array([0.1, 2.0, 3.0]))), scores, allowed)
+
+
+def test_gradients_where_logarithms_take_over():
+    rng = np.random.default_rng(2)
+    crf = random_crf(rng)
+    scores, gold = scores_and_gold(rng)
+    scores.data[5] = [300.0, 0.0, -300.0]
+    scores.data[6] = [0.0, 300.0, 301.0]
+    lattice = crf.lattice(scores.data, OFFSETS)
+    assert len(Posterior.of(lattice).parts) == 2
+    check(crf, scores, gold)
+
+
+def test_gradients_through_three_offsets():
+    rng = np.random.default_rng(3)
+    crf, (scores, gold) = random_crf(rng), scores_and_gold(rng)
+    others = [Ragged(rng.normal(size=(9, 3)), OFFSETS) for _ in range(2)]
+    check(lambda *nodes: crf.loss(nodes, gold), scores, *others, parameters=crf.parameters())
+
+
+def test_offset_scores_stop_at_the_edges_of_sentences():
+    rng = np.random.default_rng(4)
+    a, left, right = (rng.normal(size=(9, 3)) for _ in range(3))
+    U = offset_scores(*(Input(values, offsets=OFFSETS) for values in (a, left, right))).value
+    for first, end in pairwise(OFFSETS):
+        for k in range(first, end):
+            expected = a[k] + (left[k - 1] if k > first else 0) + (right[k + 1] if k + 1 < end else 0)
+            assert np.allclose(U[k], expected)
+
+
+def test_linear_factors_have_the_printed_gradients():
+    """C6: b, W0, W-1 and W+1 straight on the inputs; the gradients of the document, summed word by word."""
+    rng = np.random.default_rng(5)
+    crf, (_, gold) = random_crf(rng, normalise="sum"), scores_and_gold(rng)
+    X = Input(rng.normal(size=(9, 4)), "x", offsets=OFFSETS)
+    W0, W_previous, W_next = (Parameter(rng.normal(size=(3, 4)), name) for name in ("W0", "W-1", "W+1"))
+    b = Parameter(rng.normal(size=3), "b")
+    maps = [X @ W0.T + b, X @ W_previous.T, X @ W_next.T]
+    for node in maps:
+        node.offsets = OFFSETS
+    found = gradients(crf.loss(maps, gold))
+    U = offset_scores(*maps)
+    difference = -(np.eye(3)[gold] - Posterior.of(crf.lattice(U.value, OFFSETS)).marginals())  # -(e(y_k) - p(y_k|X))
+    expected = {p: np.zeros(p.shape) for p in (b, W0, W_previous, W_next)}
+    for first, end in pairwise(OFFSETS):
+        for k in range(first, end):
+            expected[b] += difference[k]
+            expected[W0] += np.outer(difference[k], X.value[k])
+            if k > first:
+                expected[W_previous] += np.outer(difference[k], X.value[k - 1])
+            if k + 1 < end:
+                expected[W_next] += np.outer(difference[k], X.value[k + 1])
+    for parameter, value in expected.items():
+        assert np.allclose(found[parameter], value)
+
+
+def test_a_network_learns_a_pattern_that_only_transitions_can_tell():
+    # Scores say nothing. Labels alternate 0 1 2 0 1 2: the transitions must learn it.
+    crf, gold = CRF(3), np.array([0, 1, 2, 0, 1, 2])
+    nothing = Input(np.zeros((6, 3), np.float32), offsets=[0, 6])
+    losses = []
+    for _ in range(60):
+        loss = crf.loss(nothing, gold)
+        losses.append(float(loss.value))
+        for parameter, gradient in gradients(loss, crf.parameters().values()).items():
+            parameter.value -= np.float32(0.5) * gradient
+    assert losses[0] == pytest.approx(6 * np.log(3)) and losses[-1] < 0.2
+    assert viterbi(crf.lattice(np.zeros((6, 3)), [0, 6])).tolist() == gold.tolist()
+
+
+def test_normalisation_divides_the_same_sum():
+    rng = np.random.default_rng(6)
+    scores, gold = scores_and_gold(rng)
+    node = Input(scores.data, offsets=OFFSETS)
+    total, mean, per_token = (
+        float(random_crf(np.random.default_rng(0), normalise=n).loss(node, gold).value)
+        for n in ("sum", "sentences", "tokens")
+    )
+    assert mean == pytest.approx(total / 4) and per_token == pytest.approx(total / 9)
+
+
+def test_gradients_have_the_type_of_the_scores():
+    rng = np.random.default_rng(7)
+    scores, gold = scores_and_gold(rng)
+    crf = CRF(3)
+    node = Input(scores.data.astype(np.float32), offsets=OFFSETS)
+    loss = crf.loss(node, Ragged(gold, OFFSETS))
+    found = gradients(loss)
+    assert loss.dtype == np.float32 and {gradient.dtype for gradient in found.values()} == {np.dtype(np.float32)}
+    wide = CRF(3, dtype=np.float64).loss(Input(node.value.astype(np.float64), offsets=OFFSETS), gold)
+    assert float(loss.value) == pytest.approx(float(wide.value), rel=1e-6)
+
+
+def test_an_empty_batch_has_no_loss_and_no_gradient():
+    crf = CRF(3)
+    for offsets in ([0], [0, 0, 0]):
+        loss = crf.loss(Input(np.zeros((0, 3), np.float32), offsets=offsets), np.zeros(0, np.int64))
+        assert float(loss.value) == 0
+        assert not any(gradient.any() for gradient in gradients(loss).values())
+
+
+def test_a_forbidden_transition_is_never_learnt_nor_used():
+    rng = np.random.default_rng(8)
+    crf = random_crf(rng, allowed_transitions=MASK)
+    scores, gold = scores_and_gold(rng)
+    before = crf.loss(Input(scores.data, offsets=OFFSETS), gold)
+    assert not gradients(before)[crf.transitions][~MASK].any()
+    crf.transitions.value[~MASK] = 1e6
+    assert crf.loss(Input(scores.data, offsets=OFFSETS), gold).value == before.value
+    labels = viterbi(crf.lattice(scores.data, OFFSETS))
+    steps = [(a, b) for i, (a, b) in enumerate(pairwise(labels)) if i + 1 not in OFFSETS]
+    assert all(MASK[step] for step in steps)
+
+
+def test_label_costs_make_a_missed_label_dearer():
+    assert label_costs(np.array([1.0, 2.0])).tolist() == [[0, 1], [2, 0]]
+    rng = np.random.default_rng(9)
+    scores, gold = scores_and_gold(rng)
+    node = Input(scores.data, offsets=OFFSETS)
+    losses = [
+        float(CRF(3, dtype=np.float64, costs=label_costs(np.full(3, w))).loss(node, gold).value)
+        for w in (0.0, 1.0, 3.0)
+    ]
+    assert losses == sorted(losses) and losses[0] < losses[1]
+    assert losses[0] == pytest.approx(float(CRF(3, dtype=np.float64).loss(node, gold).value))
+
+
+def test_decoding_with_allowed_sets_and_bias_through_the_objective():
+    rng = np.random.default_rng(10)
+    crf, (scores, _) = random_crf(rng), scores_and_gold(rng)
+    allowed = np.ones((9, 3), bool)
+    allowed[4] = [False, True, False]
+    same = Lattice.over(scores.data, OFFSETS, crf.chain(), allowed=allowed, bias=np.array([0.0, 1.0, 0.0]))
+    mine = crf.lattice(scores.data, OFFSETS, allowed=allowed, bias=np.array([0.0, 1.0, 0.0]))
+    assert np.array_equal(mine.unary, same.unary) and viterbi(mine)[4] == 1
+    assert isinstance(crf.chain(), ChainScores)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"labels": 0}, ConfigurationError, "number of labels; expected 1 or more, got 0"),
+        ({"normalise": "words"}, ConfigurationError, "normalise; expected sentences or tokens or sum, got 'words'"),
+        ({"allowed_transitions": np.ones((2, 3), bool)}, ShapeError, "allowed transitions: wrong shape"),
+        ({"allowed_start": np.ones(3)}, DtypeError, "allowed start: wrong element type; expected bool"),
+        ({"costs": np.ones((3, 3))}, ConfigurationError, "costs; expected 0 for the right label, and never below"),
+        ({"costs": np.zeros((3, 2))}, ShapeError, "costs: wrong shape"),
+    ],
+)
+def test_a_crf_that_cannot_be(options, error, message):
+    with pytest.raises(error, match=message):
+        CRF(**{"labels": 3, **options})
+
+
+def test_scores_that_do_not_fit():
+    crf, gold = CRF(3), np.zeros(2, np.int64)
+    good = np.zeros((2, 3), np.float32)
+    with pytest.raises(ShapeError, match="CRF: the scores are not cut into sentences; expected a node that carries"):
+        crf.loss(Input(good), gold)
+    with pytest.raises(DtypeError, match="CRF: float types of scores and parameters differ; expected float32"):
+        crf.loss(Input(good.astype(np.float64), offsets=[0, 2]), gold)
+    with pytest.raises(NumericalError, match=r"unary scores: a value is not finite; .* got nan at position \(1, 2\)"):
+        crf.loss(Input(np.array([[0, 0, 0], [0, 0, np.nan]], np.float32), offsets=[0, 2]), gold)
+    with pytest.raises(ShapeError, match=r"offset scores: three score tables; expected one shape \(N, L\)"):
+        offset_scores(Input(good, offsets=[0, 2]), Input(good), Input(good[:1]))
+    crf.transitions.value[0, 1] = np.nan
+    with pytest.raises(NumericalError, match="transitions scores: a value is not finite"):
+        crf.loss(Input(good, offsets=[0, 2]), gold)
