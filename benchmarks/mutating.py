@@ -2,40 +2,53 @@
 
     python benchmarks/mutating.py FILE... [--files 10000] [--seed 0]
 
-CoNLL files are also tried as JSON Lines. Prints how many files were refused, read and recognised as something else, and
-the slowest one; stops with the damaged file's path at the first failure.
+CoNLL files are also tried as JSON Lines and with spaces instead of tabs. Prints how many files were refused, read and
+recognised as something else, and the slowest one; stops with the damaged file's path at the first failure.
 """
 
 import argparse
+import io
 import random
+import re
 import sys
 import tempfile
 import time
 from collections import Counter
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from oracles.mutations import mutate
 from oracles.rereading import CHECKS, outcome
+from postil.text.document import Sentence
 from postil.text.formats import read, write
 
+SOLID = re.compile("[^ ]+")
+"""Tokens that can stand between spaces."""
 SLICE = 4000
 """Bytes of a file that are damaged at a time."""
 
 
-def slices(paths: list[Path], folder: Path) -> list[tuple[str, bytes]]:
-    """The files and their twins in JSON Lines, each with its format."""
+def slices(paths: list[Path]) -> list[tuple[str, bytes]]:
+    """The files, each with its format, and twins of CoNLL files in JSON Lines and with spaces between the columns."""
     found = []
     for path in paths:
         with read(path) as reading:
-            format = reading.format
-            found.append((format, path.read_bytes()))
-            if format == "conll":
-                twin = folder / "twin.jsonl"
-                write((s for s, _ in zip(reading, range(3000), strict=False)), twin)
-                found.append(("jsonl", twin.read_bytes()))
+            found.append((reading.format, path.read_bytes()))
+            if reading.format == "conll":
+                sentences = list(islice(reading, 3000))
+                found.append(("jsonl", written(sentences, "jsonl")))
+                solid = [sentence for sentence in sentences if all(map(SOLID.fullmatch, sentence.tokens))]
+                found.append(("conll", written(solid, "conll", delimiter=" ")))
     return found
+
+
+def written(sentences: list[Sentence], format: str, **options: Any) -> bytes:
+    stream = io.BytesIO()
+    write(sentences, stream, format, **options)
+    return stream.getvalue()
 
 
 def cut(data: bytes, separator: bytes, rng: random.Random) -> bytes:
@@ -55,7 +68,7 @@ def main() -> int:
     counts: Counter[str] = Counter()
     slowest = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        sources = slices(arguments.paths, Path(folder))
+        sources = slices(arguments.paths)
         path = Path(folder) / "damaged"
         for number in range(arguments.files):
             format, data = rng.choice(sources)

@@ -107,7 +107,7 @@ def test_labels_that_break_their_scheme(capsys: pytest.CaptureFixture[str]) -> N
     assert convert("a.txt", "c.jsonl") == 0
     assert "  changed: labels that break the BIO scheme, read by conlleval's rules: 1\n" in capsys.readouterr().err
     assert refused(capsys, "a.txt", "b.txt", "--strict") == (
-        "a.txt, line 3: a label breaks the BIO scheme; expected a label that may follow, got I-Y after B-X"
+        "a.txt, line 1, token 3: a label breaks the BIO scheme; expected a label that may follow, got I-Y after B-X"
     )
 
 

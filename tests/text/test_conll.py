@@ -220,6 +220,19 @@ def test_impossible_options(options: dict[str, object], message: str) -> None:
     assert failure("a\tX\n", **options) == message
 
 
+def test_a_mark_in_another_column() -> None:
+    assert failure("1\ta\tO\n2\t-DOCSTART-\tO\n", token=1) == (
+        "stream, line 2: -DOCSTART- among the tokens; expected it at the beginning of a line"
+    )
+
+
+@pytest.mark.parametrize("delimiter", ["\t", " "])
+def test_rows_whose_cells_only_add_up(delimiter: str) -> None:
+    """One cell too many here and one too few there is still a mistake."""
+    text = "a X\nb X Y\nc\nd X\n".replace(" ", delimiter)
+    assert "line 2: another number of columns; expected 2 columns as on line 1, got 3" in failure(text)
+
+
 def test_a_sentence_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SENTENCE_LIMIT", 10)
     assert failure("a\tX\n\n" + "b\tX\n" * 11) == (

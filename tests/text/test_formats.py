@@ -2,11 +2,14 @@
 
 import gzip
 import io
+import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from postil.errors import ConfigurationError, DataError
+from postil.text import lines, output, relabelling
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, format_of_path, read, write
 
@@ -36,12 +39,44 @@ def test_a_file_can_be_replaced_by_what_is_read_from_it(tmp_path: Path) -> None:
 def test_reading_streams(tmp_path: Path) -> None:
     """The first sentence comes although the file breaks later."""
     path = tmp_path / "a.conll"
-    path.write_text("a\tX\n\n" * 200_000 + "broken\n")
+    path.write_text("a\tX\n\n" * 80_000 + "broken\n")
     reading = read(path)
     assert next(reading).tokens == ["a"]
     assert reading.report.sentences == 1
-    with pytest.raises(DataError, match=r"line 400001: the label is missing"):
+    with pytest.raises(DataError, match=r"line 160001: the label is missing"):
         list(reading)
+
+
+class Endless(io.RawIOBase):
+    """A stream of so many rows that are never all in memory."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        row = b"a\tO\n\n"
+        count = min(self.rows, len(buffer) // len(row))  # type: ignore[arg-type]
+        self.rows -= count
+        buffer[: count * len(row)] = row * count  # type: ignore[index]
+        return count * len(row)
+
+
+@pytest.mark.parametrize("target", ["conll", "jsonl"])
+def test_memory_does_not_grow_with_the_file(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "PIECE", 4096)
+    monkeypatch.setattr(output, "PIECE", 4096)
+    monkeypatch.setattr(relabelling, "SAMPLE", 100)
+    peaks = []
+    for rows in (3_000, 9_000):
+        tracemalloc.start()
+        with Path(os.devnull).open("wb") as nowhere:
+            write(read(Endless(rows), "conll"), nowhere, target)  # type: ignore[arg-type]
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
 
 
 @pytest.mark.parametrize("format", [None, *FORMATS])
@@ -96,3 +131,10 @@ def test_impossible_calls(call: object, message: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         call()  # type: ignore[operator]
     assert str(caught.value) == message
+
+
+def test_chosen_columns_are_columns() -> None:
+    """Two rows that could be text are columns if the user names one; a comment's own prefix is no row."""
+    data = b"%% by hand\nOslo here\nBerg there\n"
+    assert [s.labels for s in read(io.BytesIO(data), label=0, token=1, comment="%%")] == [["Oslo", "Berg"]]
+    assert read(io.BytesIO(data), features=()).format == "text"

@@ -25,23 +25,27 @@ JSONL = "".join(
     f'{{"start": 12, "end": 16, "label": "LOC"}}], "id": {number}}}\n'
     for number in range(8)
 )
-SOURCES = {"conll": CONLL, "conllu": CONLLU, "jsonl": JSONL}
+SPACES = "".join("-DOCSTART- -X- O\n\nÅse NNP B-PER\nsaw VBD O\n# # O\n\nOslo  NNP B-LOC\n. . O\n\n" for _ in range(8))
+SOURCES = {"conll": CONLL, "spaces": SPACES, "conllu": CONLLU, "jsonl": JSONL}
+FORMATS = {"spaces": "conll"}
 
 
-@pytest.mark.parametrize("format", SOURCES)
-def test_whole_files_are_right(format: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", SOURCES)
+def test_whole_files_are_right(source: str, tmp_path: Path) -> None:
+    format = FORMATS.get(source, source)
     path = tmp_path / "whole"
-    path.write_text(SOURCES[format])
+    path.write_text(SOURCES[source], encoding="utf-8")
     assert outcome(path, format, CHECKS[format]) == outcome(path, None, CHECKS[format]) == "right"
 
 
-@pytest.mark.parametrize("format", SOURCES)
-def test_damaged_files(format: str, tmp_path: Path) -> None:
-    rng = random.Random(format)
+@pytest.mark.parametrize("source", SOURCES)
+def test_damaged_files(source: str, tmp_path: Path) -> None:
+    format = FORMATS.get(source, source)
+    rng = random.Random(source)
     path = tmp_path / "damaged"
     seen = set()
     for _ in range(250):
-        path.write_bytes(mutate(SOURCES[format].encode(), rng))
+        path.write_bytes(mutate(SOURCES[source].encode(), rng))
         seen.add(outcome(path, format, CHECKS[format]))
         outcome(path, None, CHECKS[format])
     assert seen == {"right", "refused"}

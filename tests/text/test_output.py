@@ -57,3 +57,11 @@ def test_an_interrupted_writing_leaves_nothing(tmp_path: Path) -> None:
 def test_many_pieces(tmp_path: Path) -> None:
     write_text(tmp_path / "a.txt", ("é" * 1000 for _ in range(1000)))
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "é" * 1_000_000
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.touch()
+    path.chmod(0o640)
+    write_text(path, ["a"])
+    assert path.stat().st_mode & 0o777 == 0o640

@@ -24,7 +24,7 @@ def test_relabelling_strictly() -> None:
         list(relabel([broken], "bio", "bio", Report(), name="f", strict=True))
     assert (
         str(caught.value)
-        == "f, line 6: a label breaks the BIO scheme; expected a label that may follow, got I-Y after O"
+        == "f, line 5, token 2: a label breaks the BIO scheme; expected a label that may follow, got I-Y after O"
     )
 
 

@@ -135,8 +135,10 @@ def _open(arguments: argparse.Namespace) -> Reading:
 
 
 def _relabelled(reading: Reading, arguments: argparse.Namespace, target: str) -> tuple[Iterator[Sentence], str]:
-    """The sentences with their labels as wanted, and the scheme they are in."""
+    """The sentences with their labels as wanted, and the scheme they are in ("none" where nobody asks)."""
     sentences: Iterator[Sentence] = iter(reading)
+    if not (arguments.scheme or arguments.strict or target in ("jsonl", "conllu")):
+        return sentences, "none"
     source = arguments.from_scheme
     if source is None:
         source, sentences = peek_scheme(sentences)

@@ -48,7 +48,7 @@ class ReadOptions:
     @property
     def names_columns(self) -> bool:
         """Whether the user has said which columns to read: then there are columns."""
-        return self.token != 0 or self.label not in ("auto", None) or self.features is not None
+        return self.token != 0 or self.label not in ("auto", None) or bool(self.features)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import BinaryIO, cast
 
 Target = str | os.PathLike[str] | BinaryIO
 
-_PIECE = 1 << 18
+PIECE = 1 << 18
 """Characters that are encoded at once."""
 
 
@@ -42,6 +43,8 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
                     yield cast(BinaryIO, packed)
             else:
                 yield file
+        if path.exists():
+            shutil.copymode(path, beside)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
@@ -60,7 +63,7 @@ def _write(stream: BinaryIO, pieces: Iterable[str]) -> None:
     for piece in pieces:
         held.append(piece)
         size += len(piece)
-        if size >= _PIECE:
+        if size >= PIECE:
             stream.write("".join(held).encode())
             held, size = [], 0
     stream.write("".join(held).encode())

@@ -47,14 +47,12 @@ def _count_broken(
     sentence: Sentence, position: int, number: int, scheme: str, report: Report, name: str, strict: bool
 ) -> None:
     labels = sentence.labels or []
-    where = f"{name}, line {sentence.line + position}"
     if strict:
         before = labels[position - 1] if position else "the start of the sentence"
         raise DataError(
             f"a label breaks the {scheme.upper()} scheme",
             expected="a label that may follow",
             got=f"{labels[position]} after {before}",
-            where=where,
+            where=f"{name}, line {sentence.line}, token {position + 1}",
         )
-    key = f"labels that break the {scheme.upper()} scheme, read by conlleval's rules"
-    report.changed[key] += number
+    report.changed[f"labels that break the {scheme.upper()} scheme, read by conlleval's rules"] += number
