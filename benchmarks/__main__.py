@@ -31,6 +31,10 @@ def main() -> int:
         return 2
     if arguments.list:
         return show(found)
+    waiting = [name for name in arguments.names if name not in WITHOUT_DATA]
+    if waiting:
+        print(f"{waiting[0]} needs a corpus: python -m benchmarks.{waiting[0]} --help", file=sys.stderr)
+        return 2
     names = arguments.names or [name for name in WITHOUT_DATA if name in found]
     failed = [name for name in names if run(name, found[name]) != 0]
     print(f"\n{len(names) - len(failed)} of {len(names)} benchmarks reached their goals", end="")

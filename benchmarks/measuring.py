@@ -31,14 +31,17 @@ class Outcome:
 def interleaved(
     functions: Mapping[str, Callable[[], object]], repeats: int, warm_up: int = 1
 ) -> dict[str, list[float]]:
-    """Seconds of every run. The functions take turns, so that a noisy moment of the machine hits all of them."""
+    """CPU seconds of every run, over all threads: what other programs take of the machine is not counted.
+
+    The functions take turns, so that a noisy moment of the machine hits all of them.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for turn in range(warm_up + repeats):
         for name, function in functions.items():
-            begin = time.perf_counter()
+            begin = time.process_time()
             function()
             if turn >= warm_up:
-                seconds[name].append(time.perf_counter() - begin)
+                seconds[name].append(time.process_time() - begin)
     return seconds
 
 

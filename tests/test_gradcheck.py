@@ -191,3 +191,18 @@ def test_the_table_is_readable():
 def test_a_parameter_outside_the_function_gets_a_zero_gradient_and_passes():
     unused = Parameter(np.ones(3), "unused")
     assert check(lambda x: x * 2.0, np.ones(2), parameters={"unused": unused}).passed
+
+
+def test_inputs_of_the_same_name_are_all_checked():
+    def half_right(a, b):
+        return Result(a.value * b.value, (a, b), lambda dY: [0 * dY, dY * a.value], "half right")
+
+    twins = Input(np.array([1.0, 2.0]), "q"), Input(np.array([3.0, 4.0]), "q")
+    report = examine(half_right, *twins)
+    assert [entry.name for entry in report.entries] == ["q", "q (2)"]
+    assert not report.passed
+
+
+def test_nothing_to_check_is_a_failure():
+    with pytest.raises(GradientError, match="nothing to check; expected float inputs or parameters, got none"):
+        check(lambda ids: Input(1.0), np.arange(3))

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torchcrf
 from torch.nn import functional as F
 
 from benchmarks.measuring import Outcome, report
@@ -37,6 +38,7 @@ from postil.network import (
     MaxOverTime,
     ParametricReLU,
     Residual,
+    SentenceConvolution,
     Window,
     WindowAverage,
     convolution,
@@ -181,6 +183,19 @@ def convolved(X: torch.Tensor, padding: torch.Tensor, W: torch.Tensor, b: torch.
     return per_sentence(lambda s: F.conv1d(padded(s, padding, size).T, kernel, b).T, X)
 
 
+def sentence_approach(
+    X: torch.Tensor, table: torch.Tensor, padding: torch.Tensor, W: torch.Tensor, b: torch.Tensor, longest: int
+) -> torch.Tensor:
+    """Target by target: distances beside the words, convolution of size 3, maximum over time."""
+    kernel, rows = W.reshape(len(W), 3, -1).transpose(1, 2), []
+    for sentence in torch.split(X, LENGTHS):
+        for target in range(len(sentence)):
+            distances = (torch.arange(len(sentence)) - target).clamp(-longest, longest) + longest
+            Z = padded(torch.cat([sentence, F.embedding(distances, table)], 1), padding, 3)
+            rows.append(F.conv1d(Z.T, kernel, b).max(1).values)
+    return torch.stack(rows)
+
+
 def averaged(X: torch.Tensor, size: int) -> torch.Tensor:
     pool = partial(F.avg_pool1d, kernel_size=size, stride=1, padding=size // 2, count_include_pad=False)
     return per_sentence(lambda s: pool(s.T[None])[0].T, X)
@@ -207,6 +222,12 @@ def layers() -> Iterator[Case]:
         "max over time", MaxOverTime(), sentences, lambda X: per_sentence(lambda s: s.max(0, keepdim=True).values, X)
     )
     yield layer_case("layer normalisation", LayerNorm(5, **f64), sentences, lambda X, g, b: F.layer_norm(X, (5,), g, b))
+    yield layer_case(
+        "sentence convolution",
+        SentenceConvolution(5, 4, 3, distance_dim=2, longest_distance=3, **f64),
+        sentences,
+        partial(sentence_approach, longest=3),
+    )
     yield from activations()
     yield from dropouts(sentences)
     yield from compositions(sentences, f64)
@@ -267,7 +288,29 @@ def penalised(X: torch.Tensor, W: torch.Tensor, b: torch.Tensor) -> torch.Tensor
     return F.linear(X, W, b).sum() + 0.3 * (W * W).sum()
 
 
+def crf_loss(scores: torch.Tensor, gold: torch.Tensor, *parameters: torch.Tensor) -> torch.Tensor:
+    """pytorch-crf, sentence by sentence; it maximises, we minimise."""
+    module = torchcrf.CRF(4, batch_first=True).double()
+    named = dict(zip(("transitions", "start_transitions", "end_transitions"), parameters, strict=True))
+    parts = zip(torch.split(scores, LENGTHS), torch.split(gold, LENGTHS), strict=True)
+    losses = [
+        -torch.func.functional_call(module, named, (part[None], labels[None], torch.ones(1, len(labels)).bool()))
+        for part, labels in parts
+    ]
+    return torch.stack(losses).mean()
+
+
+def crf_case() -> Case:
+    crf = objectives.CRF(4, dtype=np.float64)
+    parameters = {name: getattr(crf, name) for name in ("transitions", "start", "end")}
+    for parameter in parameters.values():
+        parameter.value = rng.normal(size=parameter.shape)
+    inputs = (Ragged(normal(N, 4), OFFSETS), rng.integers(0, 4, N))
+    return Case(name="CRF, mean over sentences", inputs=inputs, ours=crf.loss, theirs=crf_loss, parameters=parameters)
+
+
 def objective_cases() -> Iterator[Case]:
+    yield crf_case()
     gold = rng.integers(0, 4, 7)
     yield Case(name="softmax cross-entropy", inputs=(normal(7, 4), gold), ours=objectives.softmax_cross_entropy,
                theirs=F.cross_entropy)  # fmt: skip

@@ -164,3 +164,18 @@ def test_threads_share_parameters_without_mixing_gradients():
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert all(np.array_equal(found[i], np.full(1000, i + 50.0)) for i in range(8))
+
+
+def test_a_single_node_can_be_asked_for():
+    x = Input(np.arange(6.0).reshape(3, 2))
+    assert np.array_equal(gradients((x * x).sum(), x)[x], 2 * x.value)
+
+
+def test_many_uses_of_one_table_add_up():
+    rng = np.random.default_rng(3)
+    table = Parameter(rng.normal(size=(30, 2)), "table")
+    uses = [rng.integers(0, 30, 7) for _ in range(50)]
+    found = gradients(graph.concatenate([graph.take_rows(table, ids) for ids in uses]).sum())[table]
+    assert isinstance(found, RowGradient)
+    counts = np.bincount(np.concatenate(uses), minlength=30)
+    assert np.array_equal(found.dense(), np.stack([counts, counts], axis=1))

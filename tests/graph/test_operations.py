@@ -147,3 +147,30 @@ def test_powers_of_zero_and_negative_bases():
 def test_bad_operands_get_one_clear_message(make, error, message):
     with pytest.raises(error, match=message):
         make(Input(np.array([1.0, 2.0]), "x"))
+
+
+def test_transpose_takes_axes_from_the_end():
+    x = np.random.default_rng(0).normal(size=(3, 3, 3))  # equal sizes: a wrong order would not show in the shape
+    check(lambda x: x.transpose(-1, 0, 1), x)
+    check(lambda x: x.transpose(0, -1, -2), x)
+
+
+def test_every_part_of_a_wide_concatenation_gets_its_own_gradient():
+    parts = [Input(np.full((2, i % 3), float(i))) for i in range(40)]
+    joined = graph.concatenate(parts, axis=-1)
+    seed = np.random.default_rng(0).normal(size=joined.shape)
+    found = gradients(joined, parts, seed=seed)
+    ends = np.cumsum([part.shape[1] for part in parts])
+    for part, expected in zip(parts, np.split(seed, ends[:-1], axis=1), strict=True):
+        assert np.array_equal(found[part], expected)
+
+
+def test_a_row_before_the_first_is_named_as_it_was_given():
+    with pytest.raises(IndexRangeError, match="expected 0 to 2, got -9 at position"):
+        Input(np.ones((3, 2)))[[-9]]
+
+
+@pytest.mark.parametrize("mistake", [lambda x: x.sum(axis="a"), lambda x: x.reshape(2.5), lambda x: x.max(axis=(0, 1))])
+def test_axes_and_shapes_of_a_wrong_type(mistake):
+    with pytest.raises(ShapeError):
+        mistake(Input(np.ones((3, 2))))

@@ -65,3 +65,16 @@ def test_parametric_relu_learns_its_slope():
 def test_an_unknown_activation_lists_the_known_ones():
     with pytest.raises(ConfigurationError, match=r"activation; expected one of hardtanh, sigmoid, .*, got 'swish'"):
         Activation("swish")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_both_tails_of_the_sigmoid_keep_their_digits(dtype):
+    z = np.array([-80, -30, 30, 80], dtype)
+    value, slope = value_and_slope("sigmoid", z)
+    assert value.dtype == slope.dtype == dtype
+    assert np.allclose(value, [np.exp(-80.0), np.exp(-30.0), 1, 1], rtol=1e-5, atol=0)
+    assert np.allclose(slope, np.exp(-np.abs(z.astype(np.float64))), rtol=1e-5, atol=0)
+
+
+def test_relu_of_minus_infinity_is_zero():
+    assert list(Activation("relu")(np.array([-np.inf, np.inf])).value) == [0, np.inf]

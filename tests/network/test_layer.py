@@ -36,3 +36,9 @@ def test_biases_and_paddings_do_not_decay_and_weights_know_their_fan_in():
     layer, window = Linear(7, 2, rng=rng()), Window(2, 3, rng=rng())
     assert layer.W.decays and layer.W.fan_in == 7
     assert not layer.b.decays and not window.padding.decays
+
+
+def test_parameters_in_a_dict_are_found():
+    layer = Chain(Linear(2, 2, rng=np.random.default_rng(0)))
+    layer.extra = {"output": Linear(2, 1, rng=np.random.default_rng(0))}
+    assert list(layer.parameters()) == ["layers.0.W", "layers.0.b", "extra.output.W", "extra.output.b"]

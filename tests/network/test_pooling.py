@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from postil.arrays import Ragged
-from postil.errors import ShapeError
+from postil.errors import NumericalError, ShapeError
 from postil.graph import Input, gradients
 from postil.network import MaxOverTime
 
@@ -25,3 +25,8 @@ def test_the_first_of_equal_maxima_gets_the_gradient():
 def test_an_empty_sentence_has_no_maximum():
     with pytest.raises(ShapeError, match="sentence 1 of the batch: max over time; expected at least one word"):
         MaxOverTime()(Ragged(np.ones((2, 1)), [0, 1, 1, 2]))
+
+
+def test_the_maximum_of_nan_is_an_error():
+    with pytest.raises(NumericalError, match=r"max over time: .* got nan at position \(1, 0\)"):
+        MaxOverTime()(Ragged(np.array([[1.0], [np.nan]]), [0, 2]))

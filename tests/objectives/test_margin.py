@@ -46,3 +46,9 @@ def test_no_pairs_cost_nothing():
 def test_bad_input(true, corrupt, options, error, message):
     with pytest.raises(error, match=message):
         max_margin(Input(true), Input(corrupt), **options)
+
+
+@pytest.mark.parametrize("margin", [-1.0, np.nan, np.inf])
+def test_impossible_margins(margin):
+    with pytest.raises(ConfigurationError, match="margin; expected 0 or more"):
+        max_margin(Input(np.ones(1)), Input(np.ones((1, 1))), margin=margin)

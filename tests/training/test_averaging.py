@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postil.errors import ConfigurationError, ShapeError
 from postil.graph import Parameter, RowGradient
 from postil.training import OPTIMISERS, SGD, Averaged
 
@@ -62,3 +63,14 @@ def test_a_restored_average_goes_on_with_the_same_bits(name):
     run(halves, second, range(4, 8))
     assert np.array_equal(uninterrupted.mean("table"), second.mean("table"))
     assert second.steps == 8
+
+
+def test_states_that_do_not_fit_change_nothing():
+    p = Parameter(np.ones((3, 2)), "p")
+    averaged = Averaged(SGD({"p": p}))
+    averaged.step({p: np.ones((3, 2))}, 0.1)
+    with pytest.raises(ConfigurationError, match="expected settled/p, steps, total/p, got nothing"):
+        averaged.restore({})
+    with pytest.raises(ShapeError, match=r"state total/p of an optimiser; expected \(3, 2\), got \(2,\)"):
+        averaged.restore({**averaged.state(), "total/p": np.zeros(2)})
+    assert np.allclose(averaged.mean("p"), 0.9)

@@ -34,3 +34,12 @@ def test_a_gradient_that_is_not_finite_is_named():
         clipped({**found(), W: np.array([np.nan, 0])}, 1.0)
     with pytest.raises(ConfigurationError, match="limit of the gradient norm"):
         clipped(found(), 0)
+
+
+def test_the_norm_is_added_up_in_float64():
+    many = Parameter(np.zeros(4_000_000, np.float32), "many")
+    assert gradient_norm({many: np.full(4_000_000, 1e-3, np.float32)}) == pytest.approx(2.0, rel=1e-6)
+    huge = Parameter(np.zeros(2, np.float32), "huge")
+    short, norm = clipped({huge: np.full(2, 1e30, np.float32)}, 1.0)
+    assert norm == pytest.approx(2**0.5 * 1e30)
+    assert gradient_norm(short) == pytest.approx(1.0)

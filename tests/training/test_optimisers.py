@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from postil.errors import ConfigurationError, ShapeError
+from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Input, Parameter, RowGradient
 from postil.training import OPTIMISERS, SGD, AdaGrad, Adam
 
@@ -127,3 +127,19 @@ def test_impossible_settings():
         SGD({}, divide_by="x")
     with pytest.raises(ConfigurationError, match="beta2; expected at least 0 and below 1, got 1"):
         Adam({}, beta2=1)
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_gradients_of_another_shape_or_float_type(name):
+    p = table()
+    optimiser = OPTIMISERS[name]({"p": p})
+    with pytest.raises(ShapeError, match=r"gradient of p; expected \(8, 3\), got \(3,\)"):
+        optimiser.step({p: np.ones(3)}, 0.1)
+    with pytest.raises(DtypeError, match="gradient of p; expected float64, got float32"):
+        optimiser.step({p: np.ones((8, 3), np.float32)}, 0.1)
+
+
+def test_a_state_of_another_float_type():
+    adam = Adam({"p": table()})
+    with pytest.raises(DtypeError, match="state mean/p of an optimiser; expected float64, got float32"):
+        adam.restore({**adam.state(), "mean/p": np.zeros((8, 3), np.float32)})

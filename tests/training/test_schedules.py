@@ -33,3 +33,7 @@ def test_warm_up_and_decay():
 def test_impossible_schedules(make, message):
     with pytest.raises(ConfigurationError, match=message):
         make()
+
+
+def test_without_warm_up_the_rate_begins_at_its_height():
+    assert WarmUpAndDecay(rate=0.1, steps=10)(0) == pytest.approx(0.1)
