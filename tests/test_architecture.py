@@ -70,6 +70,7 @@ PUBLIC = {
     "postil.features": [
         *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape", "prefixes", "suffixes"],
         *["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values", "WordVectors"],
+        *["NAMED_VECTORS", "load_vectors"],
     ],
     "postil.gradcheck": ["TOLERANCE", "Disagreement", "Entry", "Report", "check", "examine"],
     "postil.graph": [

@@ -1,7 +1,7 @@
 """Words to integers: vocabularies, orthography, pre-trained vectors."""
 
 from postil.features.orthography import CAPS_CLASSES, caps_class, fold_digits, normalise, prefixes, shape, suffixes
-from postil.features.vectors import WordVectors
+from postil.features.vectors import NAMED_VECTORS, WordVectors, load_vectors
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import (
     UNKNOWN,
@@ -28,4 +28,6 @@ __all__ = [
     "distinct",
     "frequent_values",
     "WordVectors",
+    "NAMED_VECTORS",
+    "load_vectors",
 ]
