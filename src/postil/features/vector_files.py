@@ -18,7 +18,6 @@ from postil.errors import DataError
 
 _LINES_AT_ONCE = 2000
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_STRETCH = 4096
 _PRINTABLE = bytes(range(32, 127)) + b"\t\r\n"
 _LARGEST = float(np.finfo(np.float32).max)
 Rows = tuple[list[bytes], Array]
@@ -35,14 +34,7 @@ def read_file(path: str | os.PathLike[str]) -> Rows:
             if header is None:
                 file.seek(mark)
                 return _read_text(file, None, len(first.split()) - 1, path)
-            after_header = file.tell()
-            start = file.read(_STRETCH)
-            file.seek(after_header)
-            return (
-                _read_text(file, *header, path)
-                if _is_text(start, header[1])
-                else _read_binary(file.read(), *header, path)
-            )
+            return _read_after_header(file, *header, path)
     except (OSError, EOFError, zlib.error) as error:  # the last two: a gzip file that is cut or damaged
         reason = getattr(error, "strerror", None) or error
         raise DataError("cannot read the file of word vectors", got=reason, where=path) from None
@@ -62,12 +54,28 @@ def _header(line: bytes) -> tuple[int, int] | None:
     return None
 
 
-def _is_text(start: bytes, D: int) -> bool:
-    """Whether what follows the first word is written in printable characters, which four-byte numbers hardly ever are.
+def _read_after_header(file: IO[bytes], V: int, D: int, path: Any) -> Rows:
+    """Text if the first row is a word and D numbers; else binary; if it is not that either, the text's error counts."""
+    after_header = file.tell()
+    first = file.readline()
+    file.seek(after_header)
+    if _is_text_row(first, D):
+        return _read_text(file, V, D, path)
+    try:
+        return _read_binary(file.read(), V, D, path)
+    except DataError:
+        if first.translate(None, _PRINTABLE):
+            raise
+        file.seek(after_header)
+        return _read_text(file, V, D, path)
 
-    Looked at are 2 D - 1 bytes: D numbers in text are at least so long, so no other word's letters are among them.
-    """
-    return not start.partition(b" ")[2][: 2 * D - 1].translate(None, _PRINTABLE)
+
+def _is_text_row(line: bytes, D: int) -> bool:
+    try:
+        _text_row(line, D)
+    except ValueError:
+        return False
+    return True
 
 
 # ------------------------------------------------------------------------------------------------------------- text
