@@ -1,5 +1,7 @@
-"""Words to integers: vocabularies, orthography, pre-trained vectors."""
+"""Sentences to integers: vocabularies, what words look like, pre-trained vectors, lists of names, batches."""
 
+from postil.features.batching import batches_of_similar_length
+from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
 from postil.features.orthography import CAPS_CLASSES, caps_class, fold_digits, normalise, prefixes, shape, suffixes
 from postil.features.vectors import NAMED_VECTORS, WordVectors, load_vectors
 from postil.features.vocabulary import Vocabulary
@@ -30,4 +32,7 @@ __all__ = [
     "WordVectors",
     "NAMED_VECTORS",
     "load_vectors",
+    "GAZETTEER_CODES",
+    "Gazetteer",
+    "batches_of_similar_length",
 ]
