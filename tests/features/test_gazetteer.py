@@ -1,5 +1,7 @@
 """Names over several words: the longest from the left, in each class by itself."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -92,8 +94,9 @@ def test_agrees_with_the_slow_way_and_with_itself_from_arrays(tmp_path_factory, 
     fold = str.casefold if ignore_case else str
     for column, name_class in enumerate(gazetteer.columns):
         assert codes[:, column].tolist() == slow_codes(entries, tokens, name_class, fold)
-    again = Gazetteer.from_arrays(gazetteer.columns, ignore_case, gazetteer.arrays())
-    assert (again.match(tokens) == codes).all()
+    for again in (Gazetteer.from_arrays(gazetteer.arrays()), pickle.loads(pickle.dumps(gazetteer))):
+        assert again.columns == gazetteer.columns
+        assert (again.match(tokens) == codes).all()
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,7 @@ def test_no_file(tmp_path):
 def test_arrays_that_are_no_gazetteer(places):
     arrays = places.arrays()
     with pytest.raises(ModelFileError, match="the classes of 5 names, got 2, and those of 1"):
-        Gazetteer.from_arrays(places.columns, True, {**arrays, "classes": arrays["classes"][:1]})
+        Gazetteer.from_arrays({**arrays, "classes": arrays["classes"][:1]})
     del arrays["classes"]
-    with pytest.raises(ModelFileError, match="expected the array 'classes'"):
-        Gazetteer.from_arrays(places.columns, True, arrays)
+    with pytest.raises(ModelFileError, match="arrays of a gazetteer; expected classes, got none of these"):
+        Gazetteer.from_arrays(arrays)

@@ -4,7 +4,7 @@ from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
 from postil.features.orthography import CAPS_CLASSES, caps_class, fold_digits, normalise, prefixes, shape, suffixes
 from postil.features.vectors import NAMED_VECTORS, WordVectors, load_vectors
-from postil.features.vocabulary import Vocabulary
+from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.features.words import (
     UNKNOWN,
     Column,
@@ -16,6 +16,7 @@ from postil.features.words import (
 
 __all__ = [
     "Vocabulary",
+    "arrays_under",
     "CAPS_CLASSES",
     "normalise",
     "fold_digits",

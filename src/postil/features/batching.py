@@ -12,25 +12,20 @@ _BLUR = 0.1
 
 
 def batches_of_similar_length(
-    lengths: Sequence[int] | Array,
-    *,
-    rng: np.random.Generator,
-    tokens_per_batch: int | None = None,
-    sentences_per_batch: int | None = None,
+    lengths: Sequence[int] | Array, size: int, rng: np.random.Generator, *, unit: str = "sentences"
 ) -> list[Array]:
     """Cut sentences (B,) into batches of similar length: a list of index arrays, in random order, each index once.
 
-    A batch holds at most ``tokens_per_batch`` tokens (a longer sentence stands alone) or ``sentences_per_batch``
-    sentences. The result depends on the state of ``rng`` only.
+    A batch holds at most ``size`` sentences, or with ``unit="tokens"`` at most ``size`` tokens, where a longer sentence
+    stands alone. The result depends on the state of ``rng`` only.
     """
-    if (tokens_per_batch is None) == (sentences_per_batch is None):
-        raise ConfigurationError("size of batches", expected="tokens_per_batch or sentences_per_batch, one of the two")
-    size = tokens_per_batch if sentences_per_batch is None else sentences_per_batch
-    if size is None or size < 1:
+    if unit not in ("sentences", "tokens"):
+        raise ConfigurationError("unit of the size of batches", expected="'sentences' or 'tokens'", got=repr(unit))
+    if size < 1:
         raise ConfigurationError("size of batches", expected="1 or more", got=size)
     lengths = np.asarray(lengths, np.int64)
     order = np.argsort(lengths * (1 + _BLUR * rng.random(len(lengths))), kind="stable")
-    weights = lengths[order] if sentences_per_batch is None else np.ones(len(order), np.int64)
+    weights = lengths[order] if unit == "tokens" else np.ones(len(order), np.int64)
     batches = np.split(order, _cuts(weights, size))
     return [batches[i] for i in rng.permutation(len(batches))] if len(order) else []
 

@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError, ModelFileError
-from postil.features.vocabulary import Vocabulary
+from postil.features.vocabulary import Vocabulary, arrays_under
 
 # The meaning of each id: outside every name, or beginning, inside, end of one, or a name of a single word.
 GAZETTEER_CODES = ("none", "B", "I", "E", "S")
@@ -109,15 +109,26 @@ class Gazetteer:
         return codes
 
     def arrays(self) -> dict[str, Array]:
-        """The names, for the model file; ``columns`` and ``ignore_case`` go into its metadata."""
-        return {**self._names.arrays(), "classes": self._classes}
+        """Everything, for the model file."""
+        columns = Vocabulary.build(self.columns)
+        return {
+            **{f"names/{part}": array for part, array in self._names.arrays().items()},
+            **{f"columns/{part}": array for part, array in columns.arrays().items()},
+            "classes": self._classes,
+            "ignore_case": np.array(self.ignore_case),
+        }
 
     @classmethod
-    def from_arrays(cls, columns: Sequence[str], ignore_case: bool, arrays: Mapping[str, Array]) -> "Gazetteer":
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> "Gazetteer":
         """The gazetteer that ``arrays`` gave."""
-        if "classes" not in arrays:
-            raise ModelFileError("gazetteer", expected="the array 'classes'", got=sorted(arrays))
-        return cls(columns, ignore_case, Vocabulary.from_arrays(arrays), arrays["classes"])
+        missing = {"classes", "ignore_case"} - set(arrays)
+        if missing:
+            raise ModelFileError("arrays of a gazetteer", expected=", ".join(sorted(missing)), got="none of these")
+        names, columns = (Vocabulary.from_arrays(arrays_under(f"{part}/", arrays)) for part in ("names", "columns"))
+        return cls(list(columns), bool(arrays["ignore_case"]), names, arrays["classes"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Gazetteer, (self.columns, self.ignore_case, self._names, self._classes)
 
 
 def _mark(codes: Array) -> None:
