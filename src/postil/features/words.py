@@ -16,7 +16,7 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
-from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, shape
+from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, prefixes, shape, suffixes
 from postil.features.vectors import VectorIds, WordVectors
 from postil.features.vocabulary import Vocabulary, arrays_under
 
@@ -79,16 +79,20 @@ def _string_features(config: WordFeatureConfig) -> dict[str, _StringFeature]:
         "shape": _StringFeature(config.shape_dim, config.min_affix_count, lambda form, normal: shape(form)),
     }
     for n in config.prefix_lengths:
-        cut = slice(0, n)
-        features[f"prefix {n}"] = _affix(config.prefix_dim, config.min_affix_count, cut)
+        value = partial(_prefix, length=n)
+        features[f"prefix {n}"] = _StringFeature(config.prefix_dim, config.min_affix_count, value)
     for n in config.suffix_lengths:
-        cut = slice(-n, None)
-        features[f"suffix {n}"] = _affix(config.suffix_dim, config.min_affix_count, cut)
+        value = partial(_suffix, length=n)
+        features[f"suffix {n}"] = _StringFeature(config.suffix_dim, config.min_affix_count, value)
     return {name: feature for name, feature in features.items() if feature.D}
 
 
-def _affix(D: int, min_count: int, cut: slice) -> _StringFeature:
-    return _StringFeature(D, min_count, lambda form, normal: normal[cut])
+def _prefix(form: str, normal: str, length: int) -> str:
+    return prefixes(normal, (length,))[0]
+
+
+def _suffix(form: str, normal: str, length: int) -> str:
+    return suffixes(normal, (length,))[0]
 
 
 @final
