@@ -70,6 +70,7 @@ PUBLIC = {
     "postil.features": [
         *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape", "prefixes", "suffixes"],
         *["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values", "WordVectors"],
+        *["arrays_under", "NAMED_VECTORS", "load_vectors", "GAZETTEER_CODES", "Gazetteer", "batches_of_similar_length"],
     ],
     "postil.gradcheck": ["TOLERANCE", "Disagreement", "Entry", "Report", "check", "examine"],
     "postil.graph": [

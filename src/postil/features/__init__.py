@@ -1,8 +1,10 @@
-"""Words to integers: vocabularies, orthography, pre-trained vectors."""
+"""Sentences to integers: vocabularies, what words look like, pre-trained vectors, lists of names, batches."""
 
+from postil.features.batching import batches_of_similar_length
+from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
 from postil.features.orthography import CAPS_CLASSES, caps_class, fold_digits, normalise, prefixes, shape, suffixes
-from postil.features.vectors import WordVectors
-from postil.features.vocabulary import Vocabulary
+from postil.features.vectors import NAMED_VECTORS, WordVectors, load_vectors
+from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.features.words import (
     UNKNOWN,
     Column,
@@ -14,6 +16,7 @@ from postil.features.words import (
 
 __all__ = [
     "Vocabulary",
+    "arrays_under",
     "CAPS_CLASSES",
     "normalise",
     "fold_digits",
@@ -28,4 +31,9 @@ __all__ = [
     "distinct",
     "frequent_values",
     "WordVectors",
+    "NAMED_VECTORS",
+    "load_vectors",
+    "GAZETTEER_CODES",
+    "Gazetteer",
+    "batches_of_similar_length",
 ]

