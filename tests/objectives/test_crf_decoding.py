@@ -133,8 +133,11 @@ def test_long_sentences_and_many_labels():
 
 def test_complaints():
     lattice = Lattice.over(np.zeros((4, 2)), [0, 2, 4], ChainScores.under_mask(2))
-    with pytest.raises(ConfigurationError, match="number of labellings; expected 1 or more, got 0"):
-        k_best(lattice, 0)
+    for k in (0, 2.5):
+        with pytest.raises(
+            ConfigurationError, match=f"number of labellings; expected a whole number, 1 or more, got {k}"
+        ):
+            k_best(lattice, k)
     allowed = np.ones((4, 2), bool)
     allowed[3] = False
     for decode in (viterbi, lambda lattice: k_best(lattice, 2)):

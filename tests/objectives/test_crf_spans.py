@@ -245,6 +245,12 @@ def test_no_spans_at_all():
     assert any_entity_probabilities(posterior, none, kinds).shape == (0,)
     assert forced_spans(lattice, none, 0, kinds).all()
     assert np.array_equal(viterbi_without_spans(lattice, none, 0, kinds), viterbi(lattice))
+    assert any_entity_probabilities(posterior, [(0, 0, 1)], []).tolist() == [0]
+    assert outside_spans(lattice, [(0, 0, 1)], []).all()
+    empty = Posterior.of(Lattice.over(np.zeros((0, 5)), [0], ChainScores.under_mask(5)))
+    assert span_probabilities(empty, none, 0, kinds).shape == (0,)
+    with pytest.raises(IndexRangeError, match="span 0: a span lies outside its sentence"):
+        span_probabilities(empty, [(0, 0, 1)], 0, kinds)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +258,7 @@ def test_no_spans_at_all():
     [
         ([(0, 2, 2)], 0, IndexRangeError, r"span 0: a span lies outside its sentence; expected 0 <= start < end <= 3"),
         ([(0, 0, 1), (1, 0, 4)], 0, IndexRangeError, r"span 1: .* got \(1, 0, 4\)"),
-        ([(2, 0, 1)], 0, IndexRangeError, "expected a sentence below 2"),
+        ([(2, 0, 1)], 0, IndexRangeError, "expected a sentence of the batch"),
         ([(0, 1)], 0, ShapeError, r"spans; expected integers \(M, 3\): sentence, start, end"),
         ([(0.0, 0.0, 1.0)], 0, ShapeError, "got float64"),
         ([(0, 0, 1)], 2, IndexRangeError, "kinds of spans: index out of range; expected 0 to 1"),

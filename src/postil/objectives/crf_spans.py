@@ -18,7 +18,7 @@ import numpy as np
 
 from postil.arrays import Array, checked_indices, describe, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
-from postil.objectives.crf import Messages, Posterior, check_possible, path_scores
+from postil.objectives.crf import Messages, Posterior, no_possible_path, path_scores
 from postil.objectives.crf_decoding import best_paths, viterbi
 from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, checked_mask, selected_rows
 
@@ -166,8 +166,9 @@ def span_probabilities(posterior: Posterior, spans: Any, kinds: Any, entities: S
 
 def any_entity_probabilities(posterior: Posterior, spans: Any, entities: Sequence[EntityLabels]) -> Array:
     """(M,) the probability that exactly these tokens form an entity of some kind; the kinds exclude each other."""
-    kinds = range(len(entities))
-    total: Array = np.sum([span_probabilities(posterior, spans, kind, entities) for kind in kinds], axis=0)
+    total = np.zeros(len(_checked_spans(posterior.lattice, spans)))
+    for kind in range(len(entities)):
+        total += span_probabilities(posterior, spans, kind, entities)
     return total
 
 
@@ -188,7 +189,9 @@ def forced_spans(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
 def outside_spans(lattice: Lattice, spans: Any, entities: Sequence[EntityLabels]) -> Array:
     """(N, L) allowed labels that leave only the paths on which no token of these spans belongs to any entity."""
     allowed = np.ones(lattice.unary.shape, bool)
-    of_entities = np.any([entity.own for entity in entities], axis=0)
+    of_entities = np.zeros(lattice.chain.labels, bool)
+    for entity in entities:
+        of_entities |= entity.own
     for sentence, start, end in _checked_spans(lattice, spans).tolist():
         first = lattice.offsets[sentence]
         allowed[first + start : first + end, of_entities] = False
@@ -220,7 +223,8 @@ def _best_avoiding(lattice: Lattice, windows: Windows, sentence: int) -> Array:
     while True:
         for score, labels, allowed in _solved(lattice, parts):
             heapq.heappush(heap, (-score, next(number), labels, allowed))
-        check_possible(np.array([0.0] * sentence + [-heap[0][0] if heap else -np.inf]))
+        if not heap:
+            raise no_possible_path(sentence)
         _, _, labels, allowed = heapq.heappop(heap)
         entered = next(_entered(windows, labels), None)
         if entered is None:
@@ -262,11 +266,12 @@ def _checked_spans(lattice: Lattice, spans: Any) -> Array:
     array = array.reshape(-1, 3).astype(np.int64) if array.size == 0 else array
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
         raise ShapeError("spans", expected="integers (M, 3): sentence, start, end", got=describe(array))
-    B = len(lattice.lengths)
-    for number, (sentence, start, end) in enumerate(array.tolist()):
-        length = lattice.lengths[sentence] if 0 <= sentence < B else -1
-        if not 0 <= start < end <= length:
-            room = f"0 <= start < end <= {length}" if length >= 0 else f"a sentence below {B}"
-            place = {"got": (sentence, start, end), "where": f"span {number}"}
-            raise IndexRangeError("a span lies outside its sentence", expected=room, **place)
+    sentence, start, end = array.T
+    known = (sentence >= 0) & (sentence < len(lattice.lengths))
+    length = np.where(known, lattice.lengths[sentence * known], -1) if len(lattice.lengths) else np.full(len(array), -1)
+    wrong = np.flatnonzero((start < 0) | (start >= end) | (end > length))
+    if len(wrong):
+        room = f"0 <= start < end <= {length[wrong[0]]}" if known[wrong[0]] else "a sentence of the batch"
+        got, where = tuple(array[wrong[0]].tolist()), f"span {wrong[0]}"
+        raise IndexRangeError("a span lies outside its sentence", expected=room, got=got, where=where)
     return array
