@@ -270,9 +270,20 @@ def test_spans_that_do_not_fit(spans, kinds, error, message):
         span_probabilities(Posterior.of(lattice), spans, kinds, entities("BIO"))
 
 
-def test_windows_need_boolean_sets():
-    posterior = Posterior.of(Lattice.over(np.zeros((2, 2)), [0, 2], ChainScores.under_mask(2)))
+def test_windows_that_do_not_fit():
+    posterior = Posterior.of(Lattice.over(np.zeros((4, 2)), [0, 2, 4], ChainScores.under_mask(2)))
+
+    def windows(tokens, offsets, allowed=None):
+        tokens = np.array(tokens, np.int64)
+        return Windows(tokens, np.array(offsets), np.ones((len(tokens), 2), bool) if allowed is None else allowed)
+
+    assert np.allclose(window_probabilities(posterior, windows([2, 3, 0, 1, 1], [0, 2, 4, 5])), 1)
     with pytest.raises(DtypeError, match="allowed labels of windows: wrong element type; expected bool"):
-        window_probabilities(posterior, Windows(np.array([0]), np.array([0, 1]), np.ones((1, 2))))
+        window_probabilities(posterior, windows([0], [0, 1], np.ones((1, 2))))
+    with pytest.raises(IndexRangeError, match="tokens of windows: index out of range; expected 0 to 3, got 4"):
+        window_probabilities(posterior, windows([4], [0, 1]))
+    for tokens, offsets in (([1, 2], [0, 2]), ([0, 0], [0, 2]), ([0], [0, 0, 1]), ([1, 0], [0, 2])):
+        with pytest.raises(ShapeError, match="windows; expected consecutive tokens of one sentence each"):
+            window_probabilities(posterior, windows(tokens, offsets))
     with pytest.raises(IndexRangeError, match="labels of an entity: index out of range"):
         EntityLabels.bio(2, begin=1, inside=2)

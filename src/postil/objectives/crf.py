@@ -395,12 +395,24 @@ def _gold_moments(lattice: Lattice, gold: Array) -> Moments:
     y, L = _checked_path(lattice, gold), lattice.chain.labels
     scores = path_scores(lattice, y)
     if not np.isfinite(scores).all():
-        raise DataError(
-            "the gold labels are forbidden by the mask",
-            expected="labels whose start, transitions and end are all allowed",
-            where=f"sentence {np.flatnonzero(~np.isfinite(scores))[0]}",
-        )
+        raise _forbidden_gold(lattice, y, int(np.flatnonzero(~np.isfinite(scores))[0]))
     chosen = np.zeros(lattice.unary.shape)
     chosen[np.arange(len(y)), y] = 1
     steps = y[lattice.pairs] * L + y[lattice.pairs + 1]
     return Moments(scores, chosen, np.bincount(steps, minlength=L * L).reshape(L, L).astype(float))
+
+
+def _forbidden_gold(lattice: Lattice, y: Array, sentence: int) -> DataError:
+    """The complaint about gold labels on an impossible path: names the first impossible step."""
+    chain, rows = lattice.chain, lattice.offsets[sentence : sentence + 2]
+    labels, unary = y[slice(*rows)], lattice.unary[slice(*rows)]
+    steps = [(chain.start[labels[0]], f"label {labels[0]} at the start")]
+    for t, label in enumerate(labels):
+        if t:
+            steps.append((chain.transitions[labels[t - 1], label], f"label {label} after {labels[t - 1]} at token {t}"))
+        steps.append((unary[t, label], f"label {label} at token {t}"))
+    steps.append((chain.end[labels[-1]], f"label {labels[-1]} at the end"))
+    found = next(step for score, step in steps if score == -np.inf)
+    return DataError(
+        "gold labels on a forbidden path", expected="allowed steps", got=found, where=f"sentence {sentence}"
+    )

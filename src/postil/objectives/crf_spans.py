@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from postil.arrays import Array, checked_indices, describe, offsets_from_lengths
+from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
 from postil.objectives.crf import Messages, Posterior, no_possible_path, path_scores
 from postil.objectives.crf_decoding import best_paths, viterbi
@@ -39,21 +39,21 @@ class EntityLabels:
 
     @classmethod
     def bio(cls, labels: int, *, begin: int, inside: int) -> Self:
-        """B I I, where an I of the same class would make the entity longer. ``labels`` is L."""
-        B, I = _one(labels, begin), _one(labels, inside)  # noqa: E741
-        return cls(before=~_none(labels), only=B, first=B, middle=I, last=I, after=~I)
+        """B I I, where one more I would make the entity longer. ``labels`` is L."""
+        first, rest = _one(labels, begin), _one(labels, inside)
+        return cls(before=_all(labels), only=first, first=first, middle=rest, last=rest, after=~rest)
 
     @classmethod
     def iobes(cls, labels: int, *, begin: int, inside: int, end: int, single: int) -> Self:
         """B I E, or S alone."""
-        B, I, E, S = (_one(labels, label) for label in (begin, inside, end, single))  # noqa: E741
-        return cls(before=~_none(labels), only=S, first=B, middle=I, last=E, after=~_none(labels))
+        first, middle, last, only = (_one(labels, label) for label in (begin, inside, end, single))
+        return cls(before=_all(labels), only=only, first=first, middle=middle, last=last, after=_all(labels))
 
     @classmethod
     def io(cls, labels: int, *, inside: int) -> Self:
-        """I I I: also the token before must not be of this class."""
-        I = _one(labels, inside)  # noqa: E741
-        return cls(before=~I, only=I, first=I, middle=I, last=I, after=~I)
+        """I I I, where one more I on either side would make the entity longer."""
+        own = _one(labels, inside)
+        return cls(before=~own, only=own, first=own, middle=own, last=own, after=~own)
 
     @property
     def own(self) -> Array:
@@ -68,12 +68,12 @@ class EntityLabels:
 BEFORE, ONLY, FIRST, MIDDLE, LAST, AFTER = range(6)
 
 
-def _none(labels: int) -> Array:
-    return np.zeros(labels, bool)
+def _all(labels: int) -> Array:
+    return np.ones(labels, bool)
 
 
 def _one(labels: int, label: int) -> Array:
-    chosen = _none(labels)
+    chosen = np.zeros(labels, bool)
     chosen[checked_indices(label, labels, where="labels of an entity")] = True
     return chosen
 
@@ -111,9 +111,9 @@ def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
 
 def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
     """(M,) the probability that every token of the window has one of its allowed labels, whatever happens outside."""
-    lattice, M = posterior.lattice, len(windows.offsets) - 1
-    checked_mask(windows.allowed, (len(windows.tokens), lattice.chain.labels), where="allowed labels of windows")
-    probabilities = np.empty(M)
+    lattice = posterior.lattice
+    _check_windows(lattice, windows)
+    probabilities = np.empty(len(windows.offsets) - 1)
     first = windows.tokens[windows.offsets[:-1]]
     size = max(1, GROUP_ENTRIES // lattice.chain.labels**2)
     for part in posterior.parts:
@@ -124,6 +124,21 @@ def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
             chosen = _selected(windows, group)
             probabilities[group] = _window_sums(part.messages, chosen._replace(tokens=places[chosen.tokens]))
     return probabilities
+
+
+def _check_windows(lattice: Lattice, windows: Windows) -> None:
+    checked_mask(windows.allowed, (len(windows.tokens), lattice.chain.labels), where="allowed labels of windows")
+    checked_offsets(windows.offsets, rows=len(windows.tokens))
+    checked_indices(windows.tokens, len(lattice.unary), where="tokens of windows")
+    if not (np.diff(windows.offsets) > 0).all() or not _is_consecutive(lattice, windows):
+        raise ShapeError("windows", expected="consecutive tokens of one sentence each, at least one", got="others")
+
+
+def _is_consecutive(lattice: Lattice, windows: Windows) -> bool:
+    sentences = np.repeat(np.arange(len(lattice.lengths)), lattice.lengths)[windows.tokens]
+    follows = (np.diff(windows.tokens) == 1) & (np.diff(sentences) == 0)
+    follows[windows.offsets[1:-1] - 1] = True  # from one window to the next anything goes
+    return bool(follows.all())
 
 
 def _selected(windows: Windows, which: Array) -> Windows:
