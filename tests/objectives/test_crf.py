@@ -24,7 +24,7 @@ from postil.objectives import (
 
 KINDS = [(scores, masked) for scores in SCORES for masked in (False, True)]
 cases = pytest.mark.parametrize(("scores", "masked"), KINDS)
-SEEDS = range(30)
+SEEDS = range(20)
 seeds = st.integers(0, 2**32 - 1)
 
 

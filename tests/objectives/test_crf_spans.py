@@ -247,6 +247,7 @@ def test_no_spans_at_all():
     assert np.array_equal(viterbi_without_spans(lattice, none, 0, kinds), viterbi(lattice))
     assert any_entity_probabilities(posterior, [(0, 0, 1)], []).tolist() == [0]
     assert outside_spans(lattice, [(0, 0, 1)], []).all()
+    assert span_probabilities(posterior, none, [], []).shape == (0,)
     empty = Posterior.of(Lattice.over(np.zeros((0, 5)), [0], ChainScores.under_mask(5)))
     assert span_probabilities(empty, none, 0, kinds).shape == (0,)
     with pytest.raises(IndexRangeError, match="span 0: a span lies outside its sentence"):
@@ -262,6 +263,7 @@ def test_no_spans_at_all():
         ([(0, 1)], 0, ShapeError, r"spans; expected integers \(M, 3\): sentence, start, end"),
         ([(0.0, 0.0, 1.0)], 0, ShapeError, "got float64"),
         ([(0, 0, 1)], 2, IndexRangeError, "kinds of spans: index out of range; expected 0 to 1"),
+        ([(0, 0, 1)], [0, 1], ShapeError, r"kinds of spans; expected one number, or \(1,\), got \(2,\)"),
     ],
 )
 def test_spans_that_do_not_fit(spans, kinds, error, message):
@@ -287,3 +289,5 @@ def test_windows_that_do_not_fit():
             window_probabilities(posterior, windows(tokens, offsets))
     with pytest.raises(IndexRangeError, match="labels of an entity: index out of range"):
         EntityLabels.bio(2, begin=1, inside=2)
+    with pytest.raises(ShapeError, match=r"labels of an entity: wrong shape; expected \(6, 2\), got \(6, 5\)"):
+        span_probabilities(posterior, [(0, 0, 1)], 0, entities("BIO"))

@@ -95,7 +95,7 @@ def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
     spans (M, 3); kinds (M,), or one for all: places in ``entities``. A window also covers the tokens beside the span.
     """
     rows, begin, end = _checked_spans(lattice, spans).T
-    kind = np.broadcast_to(checked_indices(kinds, len(entities), where="kinds of spans"), rows.shape)
+    kind = _checked_kinds(kinds, len(rows), entities)
     low = np.maximum(begin - 1, 0)
     lengths = np.minimum(end + 1, lattice.lengths[rows]) - low
     offsets = offsets_from_lengths(lengths)
@@ -105,8 +105,8 @@ def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
     place[t == begin], place[t == end - 1] = FIRST, LAST
     place[(t == begin) & (t == end - 1)] = ONLY
     place[t < begin], place[t == end] = BEFORE, AFTER
-    tables = np.stack([entity.at_places() for entity in entities])  # (kinds, 6, L)
-    return Windows(np.repeat(lattice.offsets[rows], lengths) + t, offsets, tables[kind, place])
+    tables = np.array([_checked_places(entity, lattice) for entity in entities]).reshape(-1, 6, lattice.chain.labels)
+    return Windows(np.repeat(lattice.offsets[rows], lengths) + t, offsets, tables[kind, place].astype(bool))
 
 
 def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
@@ -290,3 +290,15 @@ def _checked_spans(lattice: Lattice, spans: Any) -> Array:
         got, where = tuple(array[wrong[0]].tolist()), f"span {wrong[0]}"
         raise IndexRangeError("a span lies outside its sentence", expected=room, got=got, where=where)
     return array
+
+
+def _checked_kinds(kinds: Any, spans: int, entities: Sequence[EntityLabels]) -> Array:
+    """(M,) one place in ``entities`` per span."""
+    array = np.asarray(kinds) if spans else np.zeros(0, np.int64)
+    if array.shape not in ((), (spans,)):
+        raise ShapeError("kinds of spans", expected=f"one number, or ({spans},)", got=array.shape)
+    return np.broadcast_to(checked_indices(array, len(entities), where="kinds of spans"), (spans,))
+
+
+def _checked_places(entity: EntityLabels, lattice: Lattice) -> Array:
+    return checked_mask(entity.at_places(), (6, lattice.chain.labels), where="labels of an entity")
