@@ -1,5 +1,7 @@
 """Scores, partition, marginals and the loss against enumeration of all paths."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,7 +24,7 @@ from postil.objectives import (
 
 KINDS = [(scores, masked) for scores in SCORES for masked in (False, True)]
 cases = pytest.mark.parametrize(("scores", "masked"), KINDS)
-SEEDS = range(30)
+SEEDS = range(20)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -293,11 +295,40 @@ def test_forbidden_everywhere_at_an_edge(where):
         Posterior.of(Lattice.over(np.zeros((2, 2)), [0, 2], chain))
 
 
-def test_gold_labels_that_the_mask_forbids_are_named():
-    chain = ChainScores.under_mask(2, allowed_transitions=np.array([[True, False], [True, True]]))
-    lattice = Lattice.over(np.zeros((5, 2)), [0, 2, 5], chain)
-    with pytest.raises(DataError, match="sentence 1: the gold labels are forbidden by the mask"):
-        loss_and_gradient(lattice, np.array([0, 0, 1, 0, 1]))
+@pytest.mark.parametrize(
+    ("gold", "step"),
+    [
+        ([0, 0, 1, 0, 1], "label 1 after 0 at token 2"),
+        ([0, 0, 2, 0, 0], "label 2 at the start"),
+        ([0, 0, 0, 0, 2], "label 2 at the end"),
+        ([0, 0, 0, 2, 0], "label 2 at token 1"),
+    ],
+)
+def test_gold_labels_that_are_forbidden_are_named(gold, step):
+    allowed = {
+        "allowed_transitions": np.array([[True, False, True], [True, True, True], [True, True, True]]),
+        "allowed_start": np.array([True, True, False]),
+        "allowed_end": np.array([True, True, False]),
+    }
+    sets = np.ones((5, 3), bool)
+    sets[3, 2] = False
+    lattice = Lattice.over(np.zeros((5, 3)), [0, 2, 5], ChainScores.under_mask(3, **allowed), allowed=sets)
+    with pytest.raises(DataError, match=f"sentence 1: gold labels on a forbidden path; expected .*, got {step}$"):
+        loss_and_gradient(lattice, np.array(gold))
+
+
+def test_threads_do_not_disturb_each_other():
+    lattices = [random_lattice(seed, longest=12) for seed in range(12)]
+    alone = [loss_and_gradient(lattice, np.zeros(len(lattice.unary), np.int64)) for lattice in lattices]
+
+    def again(_):
+        return [loss_and_gradient(lattice, np.zeros(len(lattice.unary), np.int64)) for lattice in lattices]
+
+    with ThreadPoolExecutor(4) as pool:
+        for results in pool.map(again, range(8)):
+            for (losses, gradient), (expected, expected_gradient) in zip(results, alone, strict=True):
+                assert np.array_equal(losses, expected)
+                assert all(np.array_equal(a, b) for a, b in zip(gradient, expected_gradient, strict=True))
 
 
 def test_labels_that_do_not_fit():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from postil.arrays import Ragged
-from postil.errors import ConfigurationError, DtypeError, NumericalError, ShapeError
+from postil.errors import ConfigurationError, DtypeError, IndexRangeError, NumericalError, ShapeError
 from postil.gradcheck import check
 from postil.graph import Input, Parameter, gradients
 from postil.objectives import CRF, ChainScores, Lattice, Posterior, label_costs, offset_scores, viterbi
@@ -208,8 +208,21 @@ def test_scores_that_do_not_fit():
         crf.loss(Input(good.astype(np.float64), offsets=[0, 2]), gold)
     with pytest.raises(NumericalError, match=r"unary scores: a value is not finite; .* got nan at position \(1, 2\)"):
         crf.loss(Input(np.array([[0, 0, 0], [0, 0, np.nan]], np.float32), offsets=[0, 2]), gold)
-    with pytest.raises(ShapeError, match=r"offset scores: three score tables; expected one shape \(N, L\)"):
-        offset_scores(Input(good, offsets=[0, 2]), Input(good), Input(good[:1]))
+    cut = Input(good, offsets=[0, 2])
+    for other in (Input(good[:1]), Input(good.astype(np.float64))):
+        with pytest.raises(
+            ShapeError, match=r"offset scores: three score tables; expected one shape \(N, L\) and type"
+        ):
+            offset_scores(cut, Input(good), other)
+    with pytest.raises(ShapeError, match="score tables; expected one node, or three for the offsets 0"):
+        crf.loss([cut, cut], gold)
+    for objective in (crf, CRF(3, costs=label_costs(np.ones(3)))):
+        with pytest.raises(IndexRangeError, match="labels: index out of range; expected 0 to 2, got 3"):
+            objective.loss(cut, np.array([0, 3]))
+        with pytest.raises(ShapeError, match=r"labels: one label per token; expected \(2,\), got \(1,\)"):
+            objective.loss(cut, gold[:1])
+        with pytest.raises(ShapeError, match=r"allowed labels: wrong shape; expected \(2, 3\)"):
+            objective.loss(cut, np.ones((1, 3), bool))
     crf.transitions.value[0, 1] = np.nan
     with pytest.raises(NumericalError, match="transitions scores: a value is not finite"):
         crf.loss(Input(good, offsets=[0, 2]), gold)

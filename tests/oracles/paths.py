@@ -73,16 +73,21 @@ def enormous(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.choice([-1e4, 1e4, -9999.0, 0.0, 1.0], size=shape)
 
 
+def steep(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """As far apart as scaled probabilities are trusted with."""
+    return rng.uniform(-49.9, 49.9, size=shape)
+
+
 def wide(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.normal(scale=300, size=shape)
 
 
-SCORES = {"spread": spread, "ties": ties, "enormous": enormous, "wide": wide}
+SCORES = {"spread": spread, "ties": ties, "steep": steep, "enormous": enormous, "wide": wide}
 
 
 def random_lattice(seed: int, scores: str = "spread", masked: bool = False, longest: int = 4) -> Lattice:
     """Up to four sentences of 0 to ``longest`` tokens with 1 to 4 labels; every sentence has a possible path."""
-    rng = np.random.default_rng([seed, len(scores), masked])
+    rng = np.random.default_rng([seed, list(SCORES).index(scores), masked])
     draw = SCORES[scores]
     L, lengths = int(rng.integers(1, 5)), rng.integers(0, longest + 1, size=rng.integers(1, 5))
     offsets = np.concatenate([[0], np.cumsum(lengths)])

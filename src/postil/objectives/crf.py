@@ -62,11 +62,9 @@ class Algebra(NamedTuple):
     probability: Callable[[Array], Array]  # number -> probability
     times: np.ufunc
     over: np.ufunc
-    total: Callable[[Array], Array]  # (…, L) -> (…, 1)
-    step: Callable[
-        [Array, Array, Array], object
-    ]  # messages (2, n, i), tables (2, i, j) -> out (2, n, j), summed over i
-    pair_sum: Callable[[Array, Array, Array], Array]  # (P, i), table (i, j), (P, j) -> (i, j) of probabilities, over P
+    total: Callable[[Array], Array]  # sum of each row: (n, L) -> (n, 1)
+    step: Callable[[Array, Array, Array], object]  # Σ_i (2, n, i) × tables (2, i, j) -> out (2, n, j)
+    pair_sum: Callable[[Array, Array, Array], Array]  # Σ_p (P, i) × table (i, j) × (P, j) -> probabilities (i, j)
 
 
 def _itself(numbers: Array) -> Array:
@@ -233,11 +231,11 @@ def _is_exact(lattice: Lattice, factors: Array, prefix: Array, suffix: Array, we
     if any(_is_wide(table) for table in (chain.transitions, chain.start, chain.end)):
         return np.equal(lattice.lengths, 0)
     lost = ~(weight[:, 0] > 0)  # (N,) True also for NaN
-    if factors.min(initial=1) < np.exp(-WIDEST):
-        lost |= ((factors < np.exp(-WIDEST)) & (lattice.unary > -np.inf)).any(axis=1)
-    for message in (prefix, suffix):
-        if message.min(initial=1) < SMALLEST:
-            lost |= ((message < SMALLEST) & (message > 0)).any(axis=1)
+    small = [(factors < np.exp(-WIDEST)) & (lattice.unary > -np.inf)]
+    small += [(message < SMALLEST) & (message > 0) for message in (prefix, suffix)]
+    for entries in small:  # (N, L)
+        if entries.any():
+            lost |= entries.any(axis=1)
     return np.equal(lattice.sentence_sums(lost.astype(float)), 0)
 
 
@@ -315,12 +313,16 @@ def check_possible(scores: Array) -> None:
     """Complain about the first sentence whose best or total log-score (B,) says that it has no possible path."""
     impossible = np.flatnonzero(~np.isfinite(scores))
     if len(impossible):
-        raise ConfigurationError(
-            "no labelling is possible",
-            expected="a path that the mask and the allowed labels leave open",
-            got="all paths forbidden",
-            where=f"sentence {impossible[0]}",
-        )
+        raise no_possible_path(int(impossible[0]))
+
+
+def no_possible_path(sentence: int) -> ConfigurationError:
+    return ConfigurationError(
+        "no labelling is possible",
+        expected="a path that the mask and the allowed labels leave open",
+        got="all paths forbidden",
+        where=f"sentence {sentence}",
+    )
 
 
 def _marginals(m: Messages) -> Array:
@@ -393,12 +395,24 @@ def _gold_moments(lattice: Lattice, gold: Array) -> Moments:
     y, L = _checked_path(lattice, gold), lattice.chain.labels
     scores = path_scores(lattice, y)
     if not np.isfinite(scores).all():
-        raise DataError(
-            "the gold labels are forbidden by the mask",
-            expected="labels whose start, transitions and end are all allowed",
-            where=f"sentence {np.flatnonzero(~np.isfinite(scores))[0]}",
-        )
+        raise _forbidden_gold(lattice, y, int(np.flatnonzero(~np.isfinite(scores))[0]))
     chosen = np.zeros(lattice.unary.shape)
     chosen[np.arange(len(y)), y] = 1
     steps = y[lattice.pairs] * L + y[lattice.pairs + 1]
     return Moments(scores, chosen, np.bincount(steps, minlength=L * L).reshape(L, L).astype(float))
+
+
+def _forbidden_gold(lattice: Lattice, y: Array, sentence: int) -> DataError:
+    """The complaint about gold labels on an impossible path: names the first impossible step."""
+    chain, rows = lattice.chain, lattice.offsets[sentence : sentence + 2]
+    labels, unary = y[slice(*rows)], lattice.unary[slice(*rows)]
+    steps = [(chain.start[labels[0]], f"label {labels[0]} at the start")]
+    for t, label in enumerate(labels):
+        if t:
+            steps.append((chain.transitions[labels[t - 1], label], f"label {label} after {labels[t - 1]} at token {t}"))
+        steps.append((unary[t, label], f"label {label} at token {t}"))
+    steps.append((chain.end[labels[-1]], f"label {labels[-1]} at the end"))
+    found = next(step for score, step in steps if score == -np.inf)
+    return DataError(
+        "gold labels on a forbidden path", expected="allowed steps", got=found, where=f"sentence {sentence}"
+    )

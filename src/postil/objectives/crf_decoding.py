@@ -80,8 +80,8 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
     δ_t(j, r) is the r-th best beginning that ends in j. It is one of δ_t-1(i, ·) extended by A_ij + u_t(j), and each
     source i offers its own beginnings best first: so k times the best offer is taken, and its source offers its next.
     """
-    if k < 1:
-        raise ConfigurationError("number of labellings", expected="1 or more", got=k)
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise ConfigurationError("number of labellings", expected="a whole number, 1 or more", got=k)
     log_z = Posterior.of(lattice).log_partition
     ranked: list[list[RankedPath]] = []
     for part, sentences, _ in lattice.groups():

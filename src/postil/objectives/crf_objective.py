@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
-from postil.arrays import Array, Ragged
+from postil.arrays import Array, Ragged, checked_indices, describe
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Node, Parameter, Result
 from postil.objectives.crf import loss_and_gradient
@@ -73,7 +73,7 @@ class CRF:
         scores: one node (N, L) that carries offsets, or three of them for the offsets of C2, see ``offset_scores``.
         gold: labels (N,), or (N, L) boolean the labels that each token may have (partial annotation); or ragged ones.
         """
-        unary = scores if isinstance(scores, Node) else offset_scores(*scores)
+        unary = scores if isinstance(scores, Node) else offset_scores(*_three(scores))
         targets = np.asarray(gold.data if isinstance(gold, Ragged) else gold)
         self._check_dtype(unary)
         lattice = self.lattice(unary.value, _needed_offsets(unary))
@@ -104,16 +104,24 @@ def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
     Each of the three comes from an output map of its own, on one network or on three. The gradient at U_k goes to each
     term as it is, and nowhere over the edges of a sentence (C5).
     """
-    offsets, shapes = _needed_offsets(centre), {node.shape for node in (centre, previous, following)}
-    if len(shapes) > 1 or centre.ndim != 2:
-        raise ShapeError("three score tables", expected="one shape (N, L)", got=shapes, where="offset scores")
-    last, first = offsets[1:][np.diff(offsets) > 0] - 1, offsets[:-1][np.diff(offsets) > 0]
+    offsets, nodes = _needed_offsets(centre), (centre, previous, following)
+    if centre.ndim != 2 or any((node.shape, node.dtype) != (centre.shape, centre.dtype) for node in nodes):
+        got = ", ".join(describe(node.value) for node in nodes)
+        raise ShapeError("three score tables", expected="one shape (N, L) and type", got=got, where="offset scores")
+    filled = np.diff(offsets) > 0
+    first, last = offsets[:-1][filled], offsets[1:][filled] - 1
     U = centre.value + _moved(previous.value, 1, first) + _moved(following.value, -1, last)
 
     def pullback(dU: Array) -> list[Array]:
         return [dU, _moved(dU, -1, last), _moved(dU, 1, first)]
 
     return Result(U, (centre, previous, following), pullback, "offset scores", offsets=offsets)
+
+
+def _three(scores: Sequence[Node]) -> Sequence[Node]:
+    if len(scores) != 3:
+        raise ShapeError("score tables", expected="one node, or three for the offsets 0, -1, +1", got=len(scores))
+    return scores
 
 
 def _moved(rows: Array, by: int, edges: Array) -> Array:
@@ -135,7 +143,7 @@ def label_costs(weights: Any) -> Array:
 def annotation_costs(costs: Array, gold: Array) -> Array:
     """(N, L) what each label costs at each token. Where several labels are allowed: the cheapest reading of them."""
     if gold.dtype != np.bool_:
-        return costs[gold]
+        return costs[checked_indices(gold, len(costs), where="labels")]
     checked_mask(gold, (None, len(costs)), where="allowed labels")
     readings = np.where(gold[:, :, None], costs, np.inf).min(axis=1)
     return np.where(gold.any(axis=1, keepdims=True), readings, 0)  # a token that allows nothing is complained of later

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from postil.arrays import Array, checked_indices, describe, offsets_from_lengths
+from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
-from postil.objectives.crf import Messages, Posterior, check_possible, path_scores
+from postil.objectives.crf import Messages, Posterior, no_possible_path, path_scores
 from postil.objectives.crf_decoding import best_paths, viterbi
 from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, checked_mask, selected_rows
 
@@ -39,21 +39,21 @@ class EntityLabels:
 
     @classmethod
     def bio(cls, labels: int, *, begin: int, inside: int) -> Self:
-        """B I I, where an I of the same class would make the entity longer. ``labels`` is L."""
-        B, I = _one(labels, begin), _one(labels, inside)  # noqa: E741
-        return cls(before=~_none(labels), only=B, first=B, middle=I, last=I, after=~I)
+        """B I I, where one more I would make the entity longer. ``labels`` is L."""
+        first, rest = _one(labels, begin), _one(labels, inside)
+        return cls(before=_all(labels), only=first, first=first, middle=rest, last=rest, after=~rest)
 
     @classmethod
     def iobes(cls, labels: int, *, begin: int, inside: int, end: int, single: int) -> Self:
         """B I E, or S alone."""
-        B, I, E, S = (_one(labels, label) for label in (begin, inside, end, single))  # noqa: E741
-        return cls(before=~_none(labels), only=S, first=B, middle=I, last=E, after=~_none(labels))
+        first, middle, last, only = (_one(labels, label) for label in (begin, inside, end, single))
+        return cls(before=_all(labels), only=only, first=first, middle=middle, last=last, after=_all(labels))
 
     @classmethod
     def io(cls, labels: int, *, inside: int) -> Self:
-        """I I I: also the token before must not be of this class."""
-        I = _one(labels, inside)  # noqa: E741
-        return cls(before=~I, only=I, first=I, middle=I, last=I, after=~I)
+        """I I I, where one more I on either side would make the entity longer."""
+        own = _one(labels, inside)
+        return cls(before=~own, only=own, first=own, middle=own, last=own, after=~own)
 
     @property
     def own(self) -> Array:
@@ -68,12 +68,12 @@ class EntityLabels:
 BEFORE, ONLY, FIRST, MIDDLE, LAST, AFTER = range(6)
 
 
-def _none(labels: int) -> Array:
-    return np.zeros(labels, bool)
+def _all(labels: int) -> Array:
+    return np.ones(labels, bool)
 
 
 def _one(labels: int, label: int) -> Array:
-    chosen = _none(labels)
+    chosen = np.zeros(labels, bool)
     chosen[checked_indices(label, labels, where="labels of an entity")] = True
     return chosen
 
@@ -95,7 +95,7 @@ def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
     spans (M, 3); kinds (M,), or one for all: places in ``entities``. A window also covers the tokens beside the span.
     """
     rows, begin, end = _checked_spans(lattice, spans).T
-    kind = np.broadcast_to(checked_indices(kinds, len(entities), where="kinds of spans"), rows.shape)
+    kind = _checked_kinds(kinds, len(rows), entities)
     low = np.maximum(begin - 1, 0)
     lengths = np.minimum(end + 1, lattice.lengths[rows]) - low
     offsets = offsets_from_lengths(lengths)
@@ -105,15 +105,15 @@ def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
     place[t == begin], place[t == end - 1] = FIRST, LAST
     place[(t == begin) & (t == end - 1)] = ONLY
     place[t < begin], place[t == end] = BEFORE, AFTER
-    tables = np.stack([entity.at_places() for entity in entities])  # (kinds, 6, L)
-    return Windows(np.repeat(lattice.offsets[rows], lengths) + t, offsets, tables[kind, place])
+    tables = np.array([_checked_places(entity, lattice) for entity in entities]).reshape(-1, 6, lattice.chain.labels)
+    return Windows(np.repeat(lattice.offsets[rows], lengths) + t, offsets, tables[kind, place].astype(bool))
 
 
 def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
     """(M,) the probability that every token of the window has one of its allowed labels, whatever happens outside."""
-    lattice, M = posterior.lattice, len(windows.offsets) - 1
-    checked_mask(windows.allowed, (len(windows.tokens), lattice.chain.labels), where="allowed labels of windows")
-    probabilities = np.empty(M)
+    lattice = posterior.lattice
+    _check_windows(lattice, windows)
+    probabilities = np.empty(len(windows.offsets) - 1)
     first = windows.tokens[windows.offsets[:-1]]
     size = max(1, GROUP_ENTRIES // lattice.chain.labels**2)
     for part in posterior.parts:
@@ -124,6 +124,21 @@ def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
             chosen = _selected(windows, group)
             probabilities[group] = _window_sums(part.messages, chosen._replace(tokens=places[chosen.tokens]))
     return probabilities
+
+
+def _check_windows(lattice: Lattice, windows: Windows) -> None:
+    checked_mask(windows.allowed, (len(windows.tokens), lattice.chain.labels), where="allowed labels of windows")
+    checked_offsets(windows.offsets, rows=len(windows.tokens))
+    checked_indices(windows.tokens, len(lattice.unary), where="tokens of windows")
+    if not (np.diff(windows.offsets) > 0).all() or not _is_consecutive(lattice, windows):
+        raise ShapeError("windows", expected="consecutive tokens of one sentence each, at least one", got="others")
+
+
+def _is_consecutive(lattice: Lattice, windows: Windows) -> bool:
+    sentences = np.repeat(np.arange(len(lattice.lengths)), lattice.lengths)[windows.tokens]
+    follows = (np.diff(windows.tokens) == 1) & (np.diff(sentences) == 0)
+    follows[windows.offsets[1:-1] - 1] = True  # from one window to the next anything goes
+    return bool(follows.all())
 
 
 def _selected(windows: Windows, which: Array) -> Windows:
@@ -166,8 +181,9 @@ def span_probabilities(posterior: Posterior, spans: Any, kinds: Any, entities: S
 
 def any_entity_probabilities(posterior: Posterior, spans: Any, entities: Sequence[EntityLabels]) -> Array:
     """(M,) the probability that exactly these tokens form an entity of some kind; the kinds exclude each other."""
-    kinds = range(len(entities))
-    total: Array = np.sum([span_probabilities(posterior, spans, kind, entities) for kind in kinds], axis=0)
+    total = np.zeros(len(_checked_spans(posterior.lattice, spans)))
+    for kind in range(len(entities)):
+        total += span_probabilities(posterior, spans, kind, entities)
     return total
 
 
@@ -188,7 +204,9 @@ def forced_spans(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
 def outside_spans(lattice: Lattice, spans: Any, entities: Sequence[EntityLabels]) -> Array:
     """(N, L) allowed labels that leave only the paths on which no token of these spans belongs to any entity."""
     allowed = np.ones(lattice.unary.shape, bool)
-    of_entities = np.any([entity.own for entity in entities], axis=0)
+    of_entities = np.zeros(lattice.chain.labels, bool)
+    for entity in entities:
+        of_entities |= entity.own
     for sentence, start, end in _checked_spans(lattice, spans).tolist():
         first = lattice.offsets[sentence]
         allowed[first + start : first + end, of_entities] = False
@@ -220,7 +238,8 @@ def _best_avoiding(lattice: Lattice, windows: Windows, sentence: int) -> Array:
     while True:
         for score, labels, allowed in _solved(lattice, parts):
             heapq.heappush(heap, (-score, next(number), labels, allowed))
-        check_possible(np.array([0.0] * sentence + [-heap[0][0] if heap else -np.inf]))
+        if not heap:
+            raise no_possible_path(sentence)
         _, _, labels, allowed = heapq.heappop(heap)
         entered = next(_entered(windows, labels), None)
         if entered is None:
@@ -262,11 +281,24 @@ def _checked_spans(lattice: Lattice, spans: Any) -> Array:
     array = array.reshape(-1, 3).astype(np.int64) if array.size == 0 else array
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
         raise ShapeError("spans", expected="integers (M, 3): sentence, start, end", got=describe(array))
-    B = len(lattice.lengths)
-    for number, (sentence, start, end) in enumerate(array.tolist()):
-        length = lattice.lengths[sentence] if 0 <= sentence < B else -1
-        if not 0 <= start < end <= length:
-            room = f"0 <= start < end <= {length}" if length >= 0 else f"a sentence below {B}"
-            place = {"got": (sentence, start, end), "where": f"span {number}"}
-            raise IndexRangeError("a span lies outside its sentence", expected=room, **place)
+    sentence, start, end = array.T
+    known = (sentence >= 0) & (sentence < len(lattice.lengths))
+    length = np.where(known, lattice.lengths[sentence * known], -1) if len(lattice.lengths) else np.full(len(array), -1)
+    wrong = np.flatnonzero((start < 0) | (start >= end) | (end > length))
+    if len(wrong):
+        room = f"0 <= start < end <= {length[wrong[0]]}" if known[wrong[0]] else "a sentence of the batch"
+        got, where = tuple(array[wrong[0]].tolist()), f"span {wrong[0]}"
+        raise IndexRangeError("a span lies outside its sentence", expected=room, got=got, where=where)
     return array
+
+
+def _checked_kinds(kinds: Any, spans: int, entities: Sequence[EntityLabels]) -> Array:
+    """(M,) one place in ``entities`` per span."""
+    array = np.asarray(kinds) if spans else np.zeros(0, np.int64)
+    if array.shape not in ((), (spans,)):
+        raise ShapeError("kinds of spans", expected=f"one number, or ({spans},)", got=array.shape)
+    return np.broadcast_to(checked_indices(array, len(entities), where="kinds of spans"), (spans,))
+
+
+def _checked_places(entity: EntityLabels, lattice: Lattice) -> Array:
+    return checked_mask(entity.at_places(), (6, lattice.chain.labels), where="labels of an entity")

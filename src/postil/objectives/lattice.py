@@ -23,7 +23,7 @@ from postil.errors import DtypeError, NumericalError, ShapeError
 
 # Sums over 100,000 tokens of such scores stay far from the end of float64; a larger one is a mistake upstream.
 LARGEST_SCORE = 1e30
-GROUP_ENTRIES = 2**20  # 8 MB of float64: a step's sums stay near the processor, with any number of labels and sentences
+GROUP_ENTRIES = 2**18  # 2 MB of float64: the sums of one step stay near the processor, however many labels
 SCRATCH_ENTRIES = 2**21  # larger arrays are used long enough to pay for their pages
 
 
