@@ -66,7 +66,10 @@ def test_an_import_against_the_stream_is_found():
 
 
 PUBLIC = {
-    "postil": ["__version__", "errors", "arrays", "graph", "gradcheck", "network", "objectives", "training"],
+    "postil": [
+        *["__version__", "Tagger", "load", "errors", "arrays", "graph", "gradcheck", "archive", "text", "features"],
+        *["network", "objectives", "metrics", "training", "models"],
+    ],
     "postil.features": [
         *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape", "prefixes", "suffixes"],
         *["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values", "WordVectors"],
@@ -82,7 +85,16 @@ PUBLIC = {
     "postil.network": [
         *["Layer", "LayerPullback", "ParameterGradients", "Run"],
         *["Initialiser", "INITIALISERS", "constant", "fan_in_as_printed", "fan_in_variance", "xavier"],
-        *["LookupTable", "LookupTables", "Linear", "Window", "WindowAverage", "convolution", "MaxOverTime"],
+        *[
+            "LookupTable",
+            "LookupTables",
+            "Linear",
+            "Window",
+            "WindowAverage",
+            "convolution",
+            "MaxOverTime",
+            "SentenceConvolution",
+        ],
         *["ACTIVATIONS", "Activation", "ParametricReLU", "Dropout", "LayerNorm", "Chain", "Concatenation", "Residual"],
     ],
     "postil.objectives": [
@@ -93,6 +105,7 @@ PUBLIC = {
         *["span_probabilities", "any_entity_probabilities"],
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
     ],
+    "postil.models": ["Tagger", "TaggerConfig", "PRESETS", "load"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

@@ -11,13 +11,20 @@ __version__ = _version("postil")
 
 # Public name -> module that holds it. A name that is its own module (postil.graph) maps to that module.
 _MODULES = {
+    "Tagger": "postil.models",
+    "load": "postil.models",
     "errors": "postil.errors",
     "arrays": "postil.arrays",
     "graph": "postil.graph",
     "gradcheck": "postil.gradcheck",
+    "archive": "postil.archive",
+    "text": "postil.text",
+    "features": "postil.features",
     "network": "postil.network",
     "objectives": "postil.objectives",
+    "metrics": "postil.metrics",
     "training": "postil.training",
+    "models": "postil.models",
 }
 
 __all__ = ["__version__", *_MODULES]

@@ -108,6 +108,7 @@ def _layers() -> Iterator[GradientCheck]:
     yield row("convolution", "A4", network.convolution, lambda rng: network.convolution(5, 4, 5, rng=rng))
     yield row("window average", "E2", network.WindowAverage, lambda rng: network.WindowAverage(5))
     yield row("max over time", "A5", network.MaxOverTime, lambda rng: network.MaxOverTime())
+    yield row("sentence approach", "A12", network.SentenceConvolution, _sentence_convolution)
     yield row("parametric ReLU", "E10", network.ParametricReLU, lambda rng: network.ParametricReLU(5))
     yield row("layer normalisation", "A1", network.LayerNorm, lambda rng: network.LayerNorm(5, rng=rng))
     for rows in (False, True):
@@ -117,6 +118,10 @@ def _layers() -> Iterator[GradientCheck]:
             network.Dropout,
             _dropout(rows),
         )
+
+
+def _sentence_convolution(rng: Rng) -> network.Layer:
+    return network.SentenceConvolution(5, 4, 3, distance_dim=2, longest_distance=4, rng=rng)
 
 
 def _dropout(rows: bool) -> Callable[[Rng], Report]:

@@ -50,9 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     tagger = open_model(arguments.model)
     sentences = (sentence for reading in _inputs(arguments) for sentence in reading)
     tagged = _tagged(tagger, _unlabelled(sentences), arguments)
-    scheme = tagger.labelling.scheme
-    options = {"scheme": scheme} if arguments.output == "jsonl" else {}
-    write(tagged, "-", arguments.output, **options)
+    write(tagged, "-", arguments.output, scheme=tagger.labelling.scheme)
     return 0
 
 

@@ -9,14 +9,13 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError
-from postil.features.gazetteer import Gazetteer
+from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
 from postil.features.vectors import WordVectors
-from postil.features.vocabulary import Vocabulary
+from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.features.words import WordFeatureConfig, WordFeatures, distinct, frequent_values
 
 # A token is its form, or a tuple of its form and the extra columns of the file.
 Token: TypeAlias = str | tuple[str, ...]
-GAZETTEER_CODES = 5  # none, B, I, E, S
 
 
 @final
@@ -73,7 +72,7 @@ class InputFeatures:
         """(V, D) of each feature of a token in its sentence."""
         classes = self.gazetteer.columns if self.gazetteer is not None else []
         sizes = [(len(vocabulary), column_dim) for vocabulary in self.columns]
-        return sizes + [(GAZETTEER_CODES, gazetteer_dim) for _ in classes]
+        return sizes + [(len(GAZETTEER_CODES), gazetteer_dim) for _ in classes]
 
     def inputs(self, sentences: Sequence[Sequence[Token]]) -> Inputs:
         """The arrays of a batch."""
@@ -109,9 +108,9 @@ class InputFeatures:
 
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, columns: int, arrays: Mapping[str, Array]) -> "InputFeatures":
-        words = WordFeatures.from_arrays(config, _under("words/", arrays))
-        vocabularies = [Vocabulary.from_arrays(_under(f"column{i}/", arrays)) for i in range(columns)]
-        names = _under("gazetteer/", arrays)
+        words = WordFeatures.from_arrays(config, arrays_under("words/", arrays))
+        vocabularies = [Vocabulary.from_arrays(arrays_under(f"column{i}/", arrays)) for i in range(columns)]
+        names = arrays_under("gazetteer/", arrays)
         return cls(words, vocabularies, Gazetteer.from_arrays(names) if names else None)
 
 
@@ -137,7 +136,3 @@ def _column(token: Token, i: int, expected: int) -> str:
         form = token if isinstance(token, str) else token[0]
         raise DataError(f"token {form!r} lacks extra columns", expected=f"{expected}, as in training", got=got)
     return token[i + 1]
-
-
-def _under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

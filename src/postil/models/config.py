@@ -71,7 +71,6 @@ class TaggerConfig:
     shards: int | None = None
     """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
     clip: float = 5.0
-    averaged: bool = False
 
     def __post_init__(self) -> None:
         _one_of("encoder", self.encoder, ENCODERS)

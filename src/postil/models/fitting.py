@@ -13,18 +13,18 @@ import numpy as np
 from postil import archive
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
+from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
-from postil.features.inputs import InputFeatures, Inputs, Token
+from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import WordVectors, load_vectors
 from postil.features.words import WordFeatureConfig
-from postil.features.batching import batches_of_similar_length
 from postil.models.config import TaggerConfig, adapted, configured
 from postil.models.labelling import Labelling
 from postil.models.network import Example, TaggerNetwork
 from postil.models.parts import TaggerParts
 from postil.models.tagger import Tagger
 from postil.threads import one_blas_thread
-from postil.training import SGD, AdaGrad, Adam, Averaged
+from postil.training import SGD, AdaGrad, Adam
 from postil.training.loop import Batch, Epoch, Plan, Step, Training
 
 Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
@@ -75,10 +75,8 @@ class Fitting:
             seed=tagger.seed,
         )
         optimiser = _OPTIMISERS[config.optimiser](self.parts.network.parameters())
-        self._averaged = Averaged(optimiser) if config.averaged else None
         score = self._dev_score(dev) if dev is not None and len(dev[0]) else None
-        steps = self._averaged or optimiser
-        self.training = Training(self.parts.network, steps, self._rate, self._batches, plan, score)
+        self.training = Training(self.parts.network, optimiser, self._rate, self._batches, plan, score)
         if resume:
             self._resume()
 
@@ -94,11 +92,7 @@ class Fitting:
     def finish(self) -> None:
         """Settle on the best parameters so far and note how they came about."""
         progress = self.training.progress
-        if self.training.best:
-            self.training.keep_best()
-        elif self._averaged is not None:
-            for name, parameter in self.parts.network.parameters().items():
-                parameter.value = self._averaged.mean(name)
+        self.training.keep_best()
         self.parts.about["training"] = {
             "epochs": progress.epoch,
             "best_epoch": progress.best_epoch or progress.epoch,
@@ -115,7 +109,7 @@ class Fitting:
 
     def _batch(self, which: Array) -> Batch[Example]:
         """A batch in shards; a shard's share of the mean is by sentences for a CRF, by words for a softmax."""
-        pieces = np.array_split(which, min(self.parts.config.shards, len(which)))
+        pieces = np.array_split(which, min(_settled(self.parts.config.shards), len(which)))
         sizes = [len(p) if self.parts.network.crf is not None else self._lengths[p].sum() for p in pieces]
         shards = [
             Example(inputs=self._inputs.selected(p), gold=np.concatenate([self._gold[i] for i in p])) for p in pieces
@@ -130,20 +124,13 @@ class Fitting:
         else:
             done = (share - config.warm_up) / max(1 - config.warm_up, 1e-9)
             factor = 1 - done * (1 - config.final_share)
-        return _settled(config.rate) * factor
+        return float(_settled(config.rate) * factor)
 
     def _dev_score(self, dev: Data) -> Callable[[], float]:
         X, y = _checked_data(*dev)
         judge = Tagger()
         judge.parts = self.parts
-
-        def score() -> float:
-            if self._averaged is None:
-                return judge.score(X, y)
-            with self._averaged.in_place():
-                return judge.score(X, y)
-
-        return score
+        return lambda: judge.score(X, y)
 
     # -------------------------------------------------------------------------------------------- checkpoints
 

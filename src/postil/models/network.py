@@ -24,10 +24,10 @@ from postil.network import (
     Window,
     WindowAverage,
 )
+from postil.network.initialisers import fan_in_variance, zeros
 from postil.objectives import l2, softmax_cross_entropy
 from postil.objectives.crf_objective import CRF, offset_scores
 from postil.objectives.lattice import ChainScores, Lattice
-from postil.network.initialisers import fan_in_variance, zeros
 from postil.text import TransitionMask
 
 

@@ -11,6 +11,7 @@ from postil import archive
 from postil.arrays import Array
 from postil.errors import ModelFileError
 from postil.features.inputs import InputFeatures
+from postil.features.vocabulary import arrays_under
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig
 from postil.models.labelling import Labelling
@@ -71,13 +72,10 @@ def _tagger(arrays: Mapping[str, Array], metadata: Mapping[str, Any], where: obj
 
 
 def _parts(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> TaggerParts:
-    def under(prefix: str) -> dict[str, Array]:
-        return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
     config = TaggerConfig(**_known(TaggerConfig, metadata["config"]))
     labelling = Labelling(metadata["labelling"]["scheme"], tuple(metadata["labelling"]["classes"]))
     words = WordFeatureConfig(**_known(WordFeatureConfig, metadata["features"]["words"]))
-    features = InputFeatures.from_arrays(words, metadata["features"]["columns"], under("features/"))
+    features = InputFeatures.from_arrays(words, metadata["features"]["columns"], arrays_under("features/", arrays))
     network = TaggerNetwork(
         config,
         form_sizes=features.form_sizes(),
@@ -87,7 +85,7 @@ def _parts(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> TaggerPa
         mask=labelling.mask,
         rng=None,
     )
-    _fill(network, under("parameters/"))
+    _fill(network, arrays_under("parameters/", arrays))
     return TaggerParts(
         config=config, labelling=labelling, features=features, network=network, about=dict(metadata["about"])
     )

@@ -15,6 +15,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, NumericalError
+from postil.features.vocabulary import arrays_under
 from postil.graph import Gradient, Node, Parameter, gradients, sum_of_two
 from postil.training.clipping import clipped
 from postil.training.optimisers import State
@@ -238,11 +239,9 @@ class Training(Generic[Shard]):
         return arrays, vars(self.progress) | {"history": list(self.progress.history)}
 
     def restore(self, arrays: Mapping[str, Array], progress: Mapping[str, Any]) -> None:
-        def under(prefix: str) -> State:
-            return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
-
-        for name, value in under("model/").items():
+        """Go on where ``state()`` was taken."""
+        for name, value in arrays_under("model/", arrays).items():
             self.model.parameters()[name].value = np.array(value)
-        self.best = {name: np.array(value) for name, value in under("best/").items()}
-        self.optimiser.restore(under("optimiser/"))
+        self.best = {name: np.array(value) for name, value in arrays_under("best/", arrays).items()}
+        self.optimiser.restore(arrays_under("optimiser/", arrays))
         self.progress = Progress(**progress)

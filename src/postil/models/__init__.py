@@ -1,0 +1,7 @@
+"""Estimators: features, network and labels put together; no mathematics here."""
+
+from postil.models.config import PRESETS, TaggerConfig
+from postil.models.storage import load
+from postil.models.tagger import Tagger
+
+__all__ = ["Tagger", "TaggerConfig", "PRESETS", "load"]
