@@ -110,7 +110,7 @@ def _cuts(truth: ArrayLike, scores: ArrayLike) -> _Cuts:
     order = np.argsort(-given, kind="stable")
     given, true = given[order], true[order]
     last = np.flatnonzero(np.append(given[1:] != given[:-1], True)) if len(given) else np.zeros(0, np.int64)
-    return _Cuts(given[last], last + 1, np.cumsum(true)[last])
+    return _Cuts(given[last], last + 1, np.cumsum(true, dtype=np.int64)[last])
 
 
 def _checked(truth: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:

@@ -1,4 +1,4 @@
-"""What a tagger is made of: features x encoder x objective x optimiser, in one frozen table of settings.
+"""What a tagger or a detector is made of: features x encoder x objective x optimiser, in one frozen table of settings.
 
 Every field can be set from Python (``Tagger(hidden=200)``) and from the command line (``--set hidden=200``). A field
 that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it differs.
@@ -10,9 +10,10 @@ from typing import Any, get_args, get_type_hints
 
 from postil.errors import ConfigurationError
 from postil.network import ACTIVATIONS, INITIALISERS
+from postil.objectives.margin import NORMALISATIONS
 
 ENCODERS = ("none", "average", "window", "sentence", "convolutions")
-OBJECTIVES = ("softmax", "crf")
+OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
 OPTIMISERS = ("adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in")
 
 
@@ -57,6 +58,12 @@ class TaggerConfig:
     """Output maps per word: 1, or 3 for the neighbours' too (C2)."""
     constrained: bool = True
     """Label sequences that the scheme forbids are impossible."""
+    corrupt: int = 20
+    """Windows without the label that are sampled for each window with it (margin objective only)."""
+    margin: float = 1.0
+    """By how much a true window must outscore a corrupt one (B2's Δ)."""
+    pairs: str = "mean"
+    """Over the pairs of a batch: their mean cost, or as E4 prints it their sum."""
     l2: float = 0.0
     # Learning
     optimiser: str = "adam"
@@ -79,9 +86,20 @@ class TaggerConfig:
         _one_of("initialiser", self.initialiser, INITIALISERS)
         _one_of("optimiser", self.optimiser, OPTIMISERS)
         _one_of("offsets", self.offsets, (1, 3))
+        _one_of("pairs", self.pairs, NORMALISATIONS)
         for name in ("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "column_dim", "gazetteer_dim"):
             _at_least(name, getattr(self, name), 0)
-        for name in ("hidden", "layers", "window", "shards", "min_count", "epochs", "patience", "batch_sentences"):
+        for name in (
+            "hidden",
+            "layers",
+            "window",
+            "shards",
+            "min_count",
+            "epochs",
+            "patience",
+            "batch_sentences",
+            "corrupt",
+        ):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 1)
         if self.window % 2 == 0:
@@ -89,7 +107,7 @@ class TaggerConfig:
         for name in ("input_dropout", "hidden_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigurationError(name, expected="at least 0 and below 1", got=getattr(self, name))
-        for name in ("word_dropout", "l2"):
+        for name in ("word_dropout", "l2", "margin"):
             _at_least(name, getattr(self, name), 0)
         if self.rate is not None and not self.rate > 0:
             raise ConfigurationError("rate", expected="a positive number", got=self.rate)
@@ -97,6 +115,7 @@ class TaggerConfig:
 
 # One width for all small features: they then share one table, which is faster.
 _EVERY_WORD_FEATURE = {"word_dim": 50, "caps_dim": 12, "shape_dim": 12, "prefix_dim": 12, "suffix_dim": 12}
+_NOISE = {"input_dropout": 0.3, "hidden_dropout": 0.3, "word_dropout": 0.3}
 _SENNA = {"activation": "hardtanh", "hidden": 300, "window": 5}
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -109,6 +128,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "sentence-sll": {"encoder": "sentence", "objective": "crf", "hidden": 200, "window": 3},
     "linear-crf": {"encoder": "none", "objective": "crf", "offsets": 3},
     "neural-crf": {"encoder": "window", "objective": "crf", "offsets": 3, "window": 1, "hidden": 200},
+    # max-margin detection of one label (B2, E4): for Detector
+    "margin": {**_EVERY_WORD_FEATURE, **_NOISE, "encoder": "window", "objective": "margin", "activation": "relu"},
     # our own
     "fast": {
         **_EVERY_WORD_FEATURE,
@@ -116,9 +137,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "window": 5,
         "hidden": 300,
         "activation": "relu",
-        "input_dropout": 0.3,
-        "hidden_dropout": 0.3,
-        "word_dropout": 0.3,
+        **_NOISE,
     },
     "accurate": {
         **_EVERY_WORD_FEATURE,
@@ -127,9 +146,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "hidden": 160,
         "layers": 3,
         "activation": "relu",
-        "input_dropout": 0.3,
-        "hidden_dropout": 0.3,
-        "word_dropout": 0.3,
+        **_NOISE,
     },
 }
 

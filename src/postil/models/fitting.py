@@ -1,8 +1,8 @@
-"""From labelled sentences to a fitted tagger: features, network and the training loop put together."""
+"""From labelled sentences to a fitted model: features, network and the training loop put together."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -13,16 +13,14 @@ import numpy as np
 from postil import archive
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import WordVectors, load_vectors
 from postil.features.words import WordFeatureConfig
-from postil.models.config import TaggerConfig, adapted, configured
-from postil.models.labelling import Labelling
-from postil.models.network import Example, TaggerNetwork
-from postil.models.parts import TaggerParts
-from postil.models.tagger import Tagger
+from postil.models.config import TaggerConfig, adapted
+from postil.models.estimator import Estimator
+from postil.models.network import Example
+from postil.models.parts import Parts
 from postil.threads import one_blas_thread
 from postil.training import SGD, AdaGrad, Adam
 from postil.training.loop import Batch, Epoch, Plan, Step, Training
@@ -40,7 +38,7 @@ _OPTIMISERS: dict[str, Callable[..., Any]] = {
 
 @final
 class Fitting:
-    """One training of one tagger. ``parts`` are ready for use between events and after the last one.
+    """One training of one estimator. ``parts`` are ready for use between events and after the last one.
 
     With ``checkpoint`` the state is written to that file after every epoch and by ``save_checkpoint``; with ``resume``
     the training goes on from there with the same bits.
@@ -48,34 +46,38 @@ class Fitting:
 
     def __init__(
         self,
-        tagger: Tagger,
+        estimator: Estimator[Any, Any],
         X: Sequence[Sequence[Token]],
         y: Sequence[Sequence[str]],
         dev: Data | None = None,
         *,
         checkpoint: Path | None = None,
         resume: bool = False,
-        warm_start: Tagger | None = None,
+        warm_start: Estimator[Any, Any] | None = None,
     ) -> None:
         X, y = _checked_data(X, y)
+        held_out = _checked_data(*dev) if dev is not None and len(dev[0]) else None
+        if held_out is not None:
+            estimator.check_dev(held_out[1])
         self.checkpoint = checkpoint
-        config = adapted(configured(tagger.preset, tagger.settings), len(X), sum(map(len, X)))
-        self.parts = _parts(tagger, config, X, y, warm_start)
+        config = adapted(estimator.configured(estimator.preset, estimator.settings), len(X), sum(map(len, X)))
+        self.parts = _parts(estimator, config, X, y, warm_start)
         self._inputs = self.parts.features.inputs(X)
         self._gold = self.parts.labelling.numbers(y)
         self._lengths = np.array([len(tokens) for tokens in X])
-        self._fingerprint = _fingerprint(config, tagger.seed, X, y)
-        self.parts.about |= _about(tagger, X, self._fingerprint)
+        self._judge, self._judged_on = estimator.around(self.parts), held_out or (X, y)
+        self._fingerprint = _fingerprint(config, self.parts.labelling.as_json(), estimator.seed, X, y)
+        self.parts.about |= _about(estimator, X, self._fingerprint)
         plan = Plan(
             epochs=_settled(config.epochs),
             patience=config.patience,
             clip=config.clip,
-            threads=tagger.threads,
-            minutes=tagger.minutes,
-            seed=tagger.seed,
+            threads=estimator.threads,
+            minutes=estimator.minutes,
+            seed=estimator.seed,
         )
         optimiser = _OPTIMISERS[config.optimiser](self.parts.network.parameters())
-        score = self._dev_score(dev) if dev is not None and len(dev[0]) else None
+        score = partial(self._judge.score, *held_out) if held_out is not None else None
         self.training = Training(self.parts.network, optimiser, self._rate, self._batches, plan, score)
         if resume:
             self._resume()
@@ -93,6 +95,7 @@ class Fitting:
         """Settle on the best parameters so far and note how they came about."""
         progress = self.training.progress
         self.training.keep_best()
+        self._judge.settle(*self._judged_on)
         self.parts.about["training"] = {
             "epochs": progress.epoch,
             "best_epoch": progress.best_epoch or progress.epoch,
@@ -105,16 +108,18 @@ class Fitting:
 
     def _batches(self, epoch: int, rng: np.random.Generator) -> list[Batch[Example]]:
         size = _settled(self.parts.config.batch_sentences)
-        return [self._batch(which) for which in batches_of_similar_length(self._lengths, size, rng)]
+        return [self._batch(which) for which in self._judge.batches(self._gold, size, rng)]
 
     def _batch(self, which: Array) -> Batch[Example]:
-        """A batch in shards; a shard's share of the mean is by sentences for a CRF, by words for a softmax."""
+        """A batch in shards, each with its share of the mean; one that has no share is left out."""
         pieces = np.array_split(which, min(_settled(self.parts.config.shards), len(which)))
-        sizes = [len(p) if self.parts.network.crf is not None else self._lengths[p].sum() for p in pieces]
         shards = [
             Example(inputs=self._inputs.selected(p), gold=np.concatenate([self._gold[i] for i in p])) for p in pieces
         ]
-        return Batch(shards, [float(size / sum(sizes)) for size in sizes], int(self._lengths[which].sum()))
+        weights = [self.parts.network.weight(shard) for shard in shards]
+        shares = [weight / (sum(weights) or 1) for weight in weights]
+        kept = [replace(shard, share=share) for shard, share in zip(shards, shares, strict=True) if share]
+        return Batch(kept, [shard.share for shard in kept], int(self._lengths[which].sum()))
 
     def _rate(self, share: float) -> float:
         """Linear up to the full rate, then linear down; ``share`` of the training is done."""
@@ -125,12 +130,6 @@ class Fitting:
             done = (share - config.warm_up) / max(1 - config.warm_up, 1e-9)
             factor = 1 - done * (1 - config.final_share)
         return float(_settled(config.rate) * factor)
-
-    def _dev_score(self, dev: Data) -> Callable[[], float]:
-        X, y = _checked_data(*dev)
-        judge = Tagger()
-        judge.parts = self.parts
-        return lambda: judge.score(X, y)
 
     # -------------------------------------------------------------------------------------------- checkpoints
 
@@ -156,18 +155,19 @@ class Fitting:
 
 
 def _parts(
-    tagger: Tagger,
+    estimator: Estimator[Any, Any],
     config: TaggerConfig,
     X: Sequence[Sequence[Token]],
     y: Sequence[Sequence[str]],
-    warm_start: Tagger | None,
-) -> TaggerParts:
-    vectors = load_vectors(tagger.vectors) if tagger.vectors is not None else None
-    gazetteer = Gazetteer.load([Path(path) for path in tagger.gazetteers]) if tagger.gazetteers else None
-    labelling = Labelling.of(y)
+    warm_start: Estimator[Any, Any] | None,
+) -> Parts[Any, Any]:
+    vectors = load_vectors(estimator.vectors) if estimator.vectors is not None else None
+    gazetteer = Gazetteer.load([Path(path) for path in estimator.gazetteers]) if estimator.gazetteers else None
+    labelling = estimator.labels_of(y)
     features = InputFeatures.build(word_features(config), X, vectors=vectors, gazetteer=gazetteer)
-    network = build_network(config, features, labelling, _scaled(vectors, config), np.random.default_rng(tagger.seed))
-    return TaggerParts(config=config, labelling=labelling, features=features, network=network)
+    rng = np.random.default_rng(estimator.seed)
+    network = estimator.network(config, features, labelling, _scaled(vectors, config), rng)
+    return Parts(config=config, labelling=labelling, features=features, network=network)
 
 
 def word_features(config: TaggerConfig) -> WordFeatureConfig:
@@ -181,24 +181,6 @@ def word_features(config: TaggerConfig) -> WordFeatureConfig:
         prefix_lengths=config.prefix_lengths,
         suffix_lengths=config.suffix_lengths,
         min_affix_count=config.min_affix_count,
-    )
-
-
-def build_network(
-    config: TaggerConfig,
-    features: InputFeatures,
-    labelling: Labelling,
-    vectors: Array | None,
-    rng: np.random.Generator,
-) -> TaggerNetwork:
-    return TaggerNetwork(
-        config,
-        form_sizes=features.form_sizes(),
-        extra_sizes=features.extra_sizes(config.column_dim, config.gazetteer_dim),
-        vectors=vectors,
-        word_counts=features.words.counts,
-        mask=labelling.mask,
-        rng=rng,
     )
 
 
@@ -225,17 +207,23 @@ def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> D
     return [X[i] for i in kept], [y[i] for i in kept]
 
 
-def _fingerprint(config: TaggerConfig, seed: int, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
-    digest = hashlib.sha256(repr((sorted(asdict(config).items()), seed)).encode())
+def _fingerprint(
+    config: TaggerConfig,
+    learnt: dict[str, Any],
+    seed: int,
+    X: Sequence[Sequence[Token]],
+    y: Sequence[Sequence[str]],
+) -> str:
+    digest = hashlib.sha256(repr((sorted(asdict(config).items()), learnt, seed)).encode())
     for tokens, labels in zip(X, y, strict=True):
         digest.update(repr((list(tokens), list(labels))).encode("utf8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def _about(tagger: Tagger, X: Sequence[Sequence[Token]], fingerprint: str) -> dict[str, Any]:
+def _about(estimator: Estimator[Any, Any], X: Sequence[Sequence[Token]], fingerprint: str) -> dict[str, Any]:
     return {
-        "preset": tagger.preset,
-        "seed": tagger.seed,
+        "preset": estimator.preset,
+        "seed": estimator.seed,
         "data": {"sentences": len(X), "tokens": sum(map(len, X)), "sha256": fingerprint},
         "versions": {"postil": version("postil"), "numpy": np.__version__},
     }
