@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from postil.commands.kinds import kind_to_train
 from postil.commands.labelled import LabelledFile, load
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.models.config import PRESETS, parsed_setting
 
 DESCRIPTION = """\
-Learn a tagger from a labelled file and write it into one model file.
+Learn a tagger, or a detector of one label, from a labelled file and write it into one model file.
 
 Files may be CoNLL columns, CoNLL-U or JSON Lines with spans, plain or gzip; formats and labelling schemes are
 recognised. With --dev the best epoch on that file is kept; without it the full schedule is run.
@@ -23,6 +24,7 @@ recognised. With --dev the best epoch on that file is kept; without it the full 
   postil train train.txt --dev dev.txt --test test.txt --preset accurate --vectors glove-50d -o ner.postil
   postil train train.conllu --label-column upos -o pos.postil
   postil train chunks.txt --feature-columns 1 -o chunks.postil         the second column is a feature
+  postil train train.txt --dev dev.txt --preset margin --label LOC -o loc.postil     detect the words of one label
   postil train train.txt --dev dev.txt --set hidden=200 --set epochs=15 -o ner.postil
   postil train train.txt --dev dev.txt --minutes 2 -o ner.postil       within a time budget
   postil train train.txt --dev dev.txt --resume -o ner.postil          go on after an interruption
@@ -35,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dev", metavar="FILE", help="held-out file: its best epoch is kept")
     parser.add_argument("--test", metavar="FILE", help="another held-out file, scored at the end")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
-    parser.add_argument("--preset", choices=list(PRESETS), default="fast", help="kind of tagger (default: fast)")
+    parser.add_argument("--preset", choices=list(PRESETS), default="fast", help="kind of model (default: fast)")
+    parser.add_argument("--label", metavar="NAME", help="--preset margin: the label whose words are to be detected")
     parser.add_argument(
         "--set", dest="settings", metavar="NAME=VALUE", action="append", default=[], help="change one setting"
     )
@@ -64,20 +67,23 @@ def run(arguments: argparse.Namespace) -> int:
     from postil.commands.training_display import Display
     from postil.models.fitting import Fitting
     from postil.models.storage import load as load_model
-    from postil.models.tagger import Tagger
 
-    tagger = Tagger(
-        preset=arguments.preset,
-        vectors=arguments.vectors,
-        gazetteers=arguments.gazetteer,
-        seed=arguments.seed,
-        threads=arguments.threads,
-        minutes=arguments.minutes,
-        **settings,
+    kind = kind_to_train(arguments.preset, settings)
+    model = kind.make(
+        arguments,
+        {
+            "preset": arguments.preset,
+            "vectors": arguments.vectors,
+            "gazetteers": arguments.gazetteer,
+            "seed": arguments.seed,
+            "threads": arguments.threads,
+            "minutes": arguments.minutes,
+            **settings,
+        },
     )
     checkpoint = arguments.output.with_name(arguments.output.name + ".checkpoint")
     fitting = Fitting(
-        tagger,
+        model,
         *_examples(train),
         _examples(dev) if dev is not None else None,
         checkpoint=checkpoint,
@@ -89,26 +95,23 @@ def run(arguments: argparse.Namespace) -> int:
             display.show(event)
             if stop.requested:
                 return _interrupted(fitting, arguments)
-    tagger.parts = fitting.parts
-    scores = {name: _score(tagger, file) for name, file in (("dev", dev), ("test", test)) if file is not None}
+    model.parts = fitting.parts
+    scores = {
+        name: kind.evaluation(model, *_examples(file))
+        for name, file in (("dev", dev), ("test", test))
+        if file is not None
+    }
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
-    tagger.save(arguments.output)
+    model.save(arguments.output)
     checkpoint.unlink(missing_ok=True)
-    display.summary(arguments.output, scores)
+    display.summary(arguments.output, {name: kind.headline(found) for name, found in scores.items()})
     return 0
 
 
 def _examples(file: LabelledFile) -> tuple[list[Any], list[list[str]]]:
-    from postil.models.tagger import tokens_of
+    from postil.models.estimator import tokens_of
 
     return [tokens_of(sentence) for sentence in file.sentences], file.labels
-
-
-def _score(tagger: Any, file: LabelledFile) -> Any:
-    from postil.metrics import evaluate
-
-    X, y = _examples(file)
-    return evaluate(y, tagger.predict(X), scheme=tagger.parts.labelling.scheme)
 
 
 def _check_output(path: Path) -> None:

@@ -58,7 +58,7 @@ class TaggerConfig:
     """Output maps per word: 1, or 3 for the neighbours' too (C2)."""
     constrained: bool = True
     """Label sequences that the scheme forbids are impossible."""
-    corrupt: int = 20
+    corrupt: int = 50
     """Windows without the label that are sampled for each window with it (margin objective only)."""
     margin: float = 1.0
     """By how much a true window must outscore a corrupt one (B2's Δ)."""
@@ -129,7 +129,14 @@ PRESETS: dict[str, dict[str, Any]] = {
     "linear-crf": {"encoder": "none", "objective": "crf", "offsets": 3},
     "neural-crf": {"encoder": "window", "objective": "crf", "offsets": 3, "window": 1, "hidden": 200},
     # max-margin detection of one label (B2, E4): for Detector
-    "margin": {**_EVERY_WORD_FEATURE, **_NOISE, "encoder": "window", "objective": "margin", "activation": "relu"},
+    "margin": {
+        **_EVERY_WORD_FEATURE,
+        **_NOISE,
+        "encoder": "window",
+        "objective": "margin",
+        "activation": "relu",
+        "rate": 0.003,
+    },
     # our own
     "fast": {
         **_EVERY_WORD_FEATURE,

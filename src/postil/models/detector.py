@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -15,8 +15,17 @@ from postil.metrics.detection import DetectionScores, average_precision, best_th
 from postil.models.config import TaggerConfig, configured
 from postil.models.detector_network import DetectorNetwork
 from postil.models.estimator import Estimator, entity, tokens_of
+from postil.models.network import feature_sizes
 from postil.models.target import Target
-from postil.text import Entity, Sentence, recognise
+from postil.text import Entity, Sentence, labels_from_spans, recognise
+
+
+class Detections(NamedTuple):
+    """What was found in one sentence: entities, the lowest score among the tokens of each, and that of every token."""
+
+    entities: list[Entity]
+    entity_scores: list[float]
+    token_scores: Array  # (T,)
 
 
 @final
@@ -77,7 +86,7 @@ class Detector(Estimator[Target, DetectorNetwork]):
         vectors: Array | None,
         rng: np.random.Generator | None,
     ) -> DetectorNetwork:
-        return DetectorNetwork(config, features=features, vectors=vectors, rng=rng)
+        return DetectorNetwork(config, **feature_sizes(config, features), vectors=vectors, rng=rng)
 
     @staticmethod
     def batches(gold: Sequence[Array], size: int, rng: np.random.Generator) -> list[Array]:
@@ -95,11 +104,11 @@ class Detector(Estimator[Target, DetectorNetwork]):
     @property
     def threshold(self) -> float:
         """What scores above it is detected: chosen for the best F1 on dev, without dev on the training data."""
-        return self._fitted().labelling.threshold
+        return self.fitted_parts().labelling.threshold
 
     @property
     def classes_(self) -> list[str]:
-        return self._fitted().labelling.labels
+        return self.fitted_parts().labelling.answers
 
     def check_dev(self, y: Sequence[Sequence[str]]) -> None:
         """Without a true token every average precision is 0, and no threshold is better than another."""
@@ -108,7 +117,7 @@ class Detector(Estimator[Target, DetectorNetwork]):
 
     def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> None:
         """Choose the threshold."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         truth, scores = self._truth_and_scores(X, y)
         parts.labelling = replace(parts.labelling, threshold=best_threshold(truth, scores).value)
 
@@ -116,7 +125,7 @@ class Detector(Estimator[Target, DetectorNetwork]):
 
     def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
         """One score per token, (T,) of each sentence: the higher, the more likely. Scores are not probabilities."""
-        network = self._fitted().network
+        network = self.fitted_parts().network
         answers: list[Array] = [np.zeros(0)] * len(X)
         for which, inputs in self.blocks(X):
             scores = network.token_scores(inputs)
@@ -126,7 +135,7 @@ class Detector(Estimator[Target, DetectorNetwork]):
 
     def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
         """The label itself where the score is above the threshold, else O."""
-        target = self._fitted().labelling
+        target = self.fitted_parts().labelling
         return [target.detected(scores) for scores in self.decision(X)]
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
@@ -143,18 +152,23 @@ class Detector(Estimator[Target, DetectorNetwork]):
 
         Offsets of entities count characters where the sentence has a text, else tokens. Their probability is None.
         """
-        target = self._fitted().labelling
-        found: list[list[Entity]] = []
+        return [found.entities for found in self.annotate_with_scores(sentences)]
+
+    def annotate_with_scores(self, sentences: Sequence[Sentence]) -> list[Detections]:
+        """``annotate``, with all scores behind it."""
+        target = self.fitted_parts().labelling
+        answers = []
         for sentence, scores in zip(sentences, self.decision([tokens_of(s) for s in sentences]), strict=True):
             spans = target.spans(scores)
-            sentence.labels = target.span_labels(spans, len(sentence))
-            found.append([entity(sentence, span.label, span.start, span.end) for span in spans])
-        return found
+            sentence.labels = labels_from_spans(spans, len(sentence), target.span_scheme)
+            entities = [entity(sentence, span.label, span.start, span.end) for span in spans]
+            answers.append(Detections(entities, [float(scores[s.start : s.end].min()) for s in spans], scores))
+        return answers
 
     def _truth_and_scores(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> tuple[Array, Array]:
         """(N,) and (N,) over all tokens."""
         check_same_shape(X, y)
         if not len(X):
             raise DataError("nothing to score", expected="at least one sentence", got="none")
-        truth = np.concatenate(self._fitted().labelling.numbers(y)).astype(bool)
+        truth = np.concatenate(self.fitted_parts().labelling.numbers(y)).astype(bool)
         return truth, np.concatenate(self.decision(X))

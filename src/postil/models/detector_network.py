@@ -6,7 +6,7 @@ import numpy as np
 
 from postil import graph
 from postil.arrays import Array
-from postil.features.inputs import InputFeatures, Inputs
+from postil.features.inputs import Inputs
 from postil.graph import Node, Result
 from postil.models.config import TaggerConfig
 from postil.models.network import Example, ScoringNetwork
@@ -17,16 +17,9 @@ from postil.objectives import max_margin
 class DetectorNetwork(ScoringNetwork):
     """s = Uᵀ f(W x + b) + c for the window x around every token. ``gold`` of its examples is 1 at true centres."""
 
-    def __init__(
-        self,
-        config: TaggerConfig,
-        *,
-        features: InputFeatures,
-        vectors: Array | None,
-        rng: np.random.Generator | None,
-        dtype: Any = np.float32,
-    ) -> None:
-        super().__init__(config, 1, features=features, vectors=vectors, rng=rng, dtype=dtype)
+    def __init__(self, config: TaggerConfig, **sizes: Any) -> None:
+        """``sizes`` and the rest as ScoringNetwork takes them."""
+        super().__init__(config, 1, **sizes)
 
     def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
         """Every true window against some corrupt ones: mean cost of the pairs, or the sum.

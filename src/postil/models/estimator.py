@@ -171,7 +171,7 @@ class Estimator(ABC, Generic[Labels, Network]):
 
     def blocks(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Inputs]]:
         """Sentences of similar length, so many that they fill the cores: their places in X, and their arrays."""
-        features = self._fitted().features
+        features = self.fitted_parts().features
         with one_blas_thread():
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, features.inputs([X[i] for i in which])
@@ -191,7 +191,8 @@ class Estimator(ABC, Generic[Labels, Network]):
         if "model" in state:
             self.parts = storage.from_bytes(state["model"]).parts
 
-    def _fitted(self) -> Parts[Labels, Network]:
+    def fitted_parts(self) -> Parts[Labels, Network]:
+        """What was learnt; an error where nothing was."""
         if self.parts is None:
             raise ConfigurationError(
                 f"this {self.KIND} has not learnt anything yet", expected="fit(X, y) first, or load(path)"

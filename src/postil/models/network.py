@@ -44,15 +44,20 @@ class Example:
 
 
 class ScoringNetwork(ABC):
-    """L scores for every token, and what a kind of model learns from them."""
+    """L scores for every token, and what a kind of model learns from them.
+
+    ``form_sizes`` and ``extra_sizes`` are (V, D) of each feature column.
+    """
 
     def __init__(
         self,
         config: TaggerConfig,
         L: int,
         *,
-        features: InputFeatures,
+        form_sizes: list[tuple[int, int]],
+        extra_sizes: list[tuple[int, int]],
         vectors: Array | None,
+        word_counts: Array,
         rng: np.random.Generator | None,
         dtype: Any = np.float32,
     ) -> None:
@@ -60,9 +65,7 @@ class ScoringNetwork(ABC):
         self.config = config
         make = _Maker(config, rng, dtype)
         self.vectors = vectors  # (V, D) fixed: not learnt
-        self.word_counts = features.words.counts  # (V,) how often each word id occurs in training
-        form_sizes = features.form_sizes()
-        extra_sizes = features.extra_sizes(config.column_dim, config.gazetteer_dim)
+        self.word_counts = word_counts  # (V,) how often each word id occurs in training
         self.form_tables = make.tables(form_sizes)
         self.extra_tables = make.tables(extra_sizes)
         vector_dim = 0 if vectors is None else vectors.shape[1]
@@ -135,21 +138,22 @@ class ScoringNetwork(ABC):
         return self.outputs[0].W.dtype
 
 
+def feature_sizes(config: TaggerConfig, features: InputFeatures) -> dict[str, Any]:
+    """What a ScoringNetwork must know about the features."""
+    return {
+        "form_sizes": features.form_sizes(),
+        "extra_sizes": features.extra_sizes(config.column_dim, config.gazetteer_dim),
+        "word_counts": features.words.counts,
+    }
+
+
 @final
 class TaggerNetwork(ScoringNetwork):
     """Scores and losses of one tagger."""
 
-    def __init__(
-        self,
-        config: TaggerConfig,
-        *,
-        features: InputFeatures,
-        vectors: Array | None,
-        mask: TransitionMask,
-        rng: np.random.Generator | None,
-        dtype: Any = np.float32,
-    ) -> None:
-        super().__init__(config, len(mask.start), features=features, vectors=vectors, rng=rng, dtype=dtype)
+    def __init__(self, config: TaggerConfig, *, mask: TransitionMask, dtype: Any = np.float32, **sizes: Any) -> None:
+        """``sizes`` and the rest as ScoringNetwork takes them."""
+        super().__init__(config, len(mask.start), dtype=dtype, **sizes)
         self.mask = mask
         self.crf = _crf(config, mask, dtype) if config.objective == "crf" else None
 

@@ -53,7 +53,7 @@ def estimator_class(kind: object, where: object) -> "type[Estimator[Any, Any]]":
 
 
 def _content(estimator: "Estimator[Any, Any]") -> tuple[dict[str, Array], dict[str, Any]]:
-    parts = estimator._fitted()
+    parts = estimator.fitted_parts()
     arrays = {f"parameters/{name}": parameter.value for name, parameter in parts.network.parameters().items()}
     arrays |= {f"features/{name}": array for name, array in parts.features.arrays().items()}
     if parts.network.vectors is not None:

@@ -14,7 +14,7 @@ from postil.metrics import evaluate
 from postil.models.config import TaggerConfig, configured
 from postil.models.estimator import Estimator, entity, tokens_of
 from postil.models.labelling import Labelling
-from postil.models.network import TaggerNetwork
+from postil.models.network import TaggerNetwork, feature_sizes
 from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import k_best, viterbi
 from postil.objectives.crf_spans import span_probabilities
@@ -77,7 +77,7 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         vectors: Array | None,
         rng: np.random.Generator | None,
     ) -> TaggerNetwork:
-        return TaggerNetwork(config, features=features, vectors=vectors, mask=labels.mask, rng=rng)
+        return TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
 
     @staticmethod
     def batches(gold: Sequence[Array], size: int, rng: np.random.Generator) -> list[Array]:
@@ -87,17 +87,17 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
     @property
     def labelling(self) -> Labelling:
         """The scheme and the classes of the fitted model."""
-        return self._fitted().labelling
+        return self.fitted_parts().labelling
 
     @property
     def classes_(self) -> list[str]:
-        return self._fitted().labelling.data_labels()
+        return self.fitted_parts().labelling.data_labels()
 
     # -------------------------------------------------------------------------------------------- answers
 
     def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
         """The best labels of every sentence, in the scheme of the training data."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         answers: list[list[str]] = [[] for _ in X]
         for which, lattice in self.lattices(X):
             labels = viterbi(lattice)
@@ -107,7 +107,7 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
 
     def predict_with_probabilities(self, X: Sequence[Sequence[Token]]) -> tuple[list[list[str]], list[Array]]:
         """The best labels, and the probability of each token's label there, (T,) per sentence."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         answers: list[list[str]] = [[] for _ in X]
         sure: list[Array] = [np.zeros(0) for _ in X]
         for which, lattice in self.lattices(X):
@@ -119,16 +119,16 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """conlleval's F1 for span schemes, else the share of right tokens; 0 to 1."""
-        return evaluate(y, self.predict(X), scheme=self._fitted().labelling.scheme).main_score
+        return evaluate(y, self.predict(X), scheme=self.fitted_parts().labelling.scheme).main_score
 
     def marginals(self, tokens: Sequence[Token]) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
-        parts, lattice = self._fitted(), self._lattice(tokens)
+        parts, lattice = self.fitted_parts(), self._lattice(tokens)
         return parts.labelling.marginals(Posterior.of(lattice).marginals())
 
     def nbest(self, tokens: Sequence[Token], k: int = 5) -> list[tuple[list[str], float]]:
         """The k best label sequences with their probabilities, best first; fewer where there are fewer."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         (paths,) = k_best(self._lattice(tokens), k)
         return [(parts.labelling.texts(path.labels), path.probability) for path in paths]
 
@@ -137,7 +137,7 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
 
         Offsets of entities count characters where the sentence has a text, else tokens.
         """
-        parts = self._fitted()
+        parts = self.fitted_parts()
         found: list[list[Entity]] = [[] for _ in sentences]
         for which, lattice in self.lattices([tokens_of(sentence) for sentence in sentences]):
             labels = viterbi(lattice)
@@ -153,14 +153,14 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
     def _span_probabilities(self, lattice: Lattice, spans: Sequence[tuple[int, Any]]) -> Array:
         if not spans:
             return np.zeros(0)
-        labelling = self._fitted().labelling
+        labelling = self.fitted_parts().labelling
         rows = np.array([(row, span.start, span.end) for row, span in spans])
         kinds = np.array([labelling.classes.index(span.label) for _, span in spans])
         return span_probabilities(Posterior.of(lattice), rows, kinds, labelling.entity_labels())
 
     def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         for which, inputs in self.blocks(X):
             yield which, parts.network.lattice(inputs)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
-from postil.text import Span, labels_from_spans
+from postil.text import Span
 from postil.text.schemes import parse_label, recognise
 
 SHOWN = 12  # labels named in an error
@@ -42,8 +42,17 @@ class Target:
 
     @property
     def labels(self) -> list[str]:
-        """What answers consist of."""
+        """What the network scores."""
+        return [self.label]
+
+    @property
+    def answers(self) -> list[str]:
+        """What predictions consist of."""
         return [self.label, "O"]
+
+    def extended(self, sequences: Sequence[Sequence[str]]) -> "Target":
+        """The same label in other training labels."""
+        return Target.of(self.label, sequences)
 
     @property
     def span_scheme(self) -> str:
@@ -69,10 +78,6 @@ class Target:
         """Neighbouring tokens that are detected make one span."""
         edges = np.flatnonzero(np.diff(np.concatenate([[False], scores > self.threshold, [False]]).astype(np.int8)))
         return [Span(self.label, int(start), int(end)) for start, end in edges.reshape(-1, 2)]
-
-    def span_labels(self, spans: Sequence[Span], length: int) -> list[str]:
-        """The spans spelt out in the scheme of the data."""
-        return labels_from_spans(spans, length, self.span_scheme)
 
     def as_json(self) -> dict[str, Any]:
         return {"label": self.label, "scheme": self.scheme, "threshold": self.threshold}
