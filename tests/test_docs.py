@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 FLOW_GRAPH = ROOT / "docs" / "how-the-flow-graph-works.md"
 # Pages whose blocks form one program, from top to bottom. Other pages show single lines.
-RUNNABLE = [FLOW_GRAPH, *(ROOT / "docs" / f"{name}.md" for name in ("network", "training", "gradcheck"))]
+RUNNABLE = [FLOW_GRAPH, *(ROOT / "docs" / f"{name}.md" for name in ("network", "training", "gradcheck", "detector"))]
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:

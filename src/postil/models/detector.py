@@ -98,8 +98,9 @@ class Detector(Estimator[Target, DetectorNetwork]):
         has_label = np.array([bool(labels.any()) for labels in gold])
         true, others = (rng.permutation(np.flatnonzero(kind)) for kind in (has_label, ~has_label))
         count = min(-(-len(gold) // size), len(true))
+        others = others[: max(count * size - len(true), count)]
         dealt = zip(np.array_split(true, count), np.array_split(others, count), strict=True)
-        return [rng.permutation(np.concatenate([some, rest[: max(size - len(some), 1)]])) for some, rest in dealt]
+        return [rng.permutation(np.concatenate(pair)) for pair in dealt]
 
     @property
     def threshold(self) -> float:

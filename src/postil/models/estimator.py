@@ -106,10 +106,13 @@ class Estimator(ABC, Generic[Labels, Network]):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Asked by scikit-learn only, which is therefore there to be imported."""
+        """Asked by scikit-learn only, which is therefore there to be imported.
+
+        Not a classifier in its sense: it would look for one class per sentence, to keep their shares in every fold.
+        """
         from sklearn.utils import Tags, TargetTags
 
-        return Tags(estimator_type="classifier", target_tags=TargetTags(required=True))
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.parts is not None

@@ -57,11 +57,11 @@ class Fitting:
     ) -> None:
         X, y = _checked_data(X, y)
         held_out = _checked_data(*dev) if dev is not None and len(dev[0]) else None
-        if held_out is not None:
-            estimator.check_dev(held_out[1])
         self.checkpoint = checkpoint
         config = adapted(estimator.configured(estimator.preset, estimator.settings), len(X), sum(map(len, X)))
         self.parts = _parts(estimator, config, X, y, warm_start)
+        if held_out is not None:
+            estimator.check_dev(held_out[1])
         self._inputs = self.parts.features.inputs(X)
         self._gold = self.parts.labelling.numbers(y)
         self._lengths = np.array([len(tokens) for tokens in X])

@@ -72,7 +72,7 @@ def _content(estimator: "Estimator[Any, Any]") -> tuple[dict[str, Array], dict[s
 def _estimator(arrays: Mapping[str, Array], metadata: Mapping[str, Any], where: object) -> Any:
     kind = estimator_class(metadata.get("kind"), where)
     try:
-        estimator = kind(**metadata["parameters"])
+        estimator = kind(**_with_tuples(metadata["parameters"]))
         estimator.parts = _parts(kind, arrays, metadata)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"the model file lacks a part or has a wrong one: {error}", where=where) from None
@@ -102,11 +102,16 @@ def _fill(network: ScoringNetwork, values: Mapping[str, Array]) -> None:
 
 
 def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has no tuples: lists become tuples again. Fields that this version does not know are an error."""
+    """Fields that this version does not know are an error."""
     names = {field.name for field in fields(kind)}
     unknown = set(values) - names
     if unknown:
         raise KeyError(f"unknown settings {sorted(unknown)}")
+    return _with_tuples(values)
+
+
+def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no tuples: lists become tuples again."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
