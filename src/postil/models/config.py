@@ -217,8 +217,8 @@ def _of_type(name: str, value: Any, hint: Any) -> Any:
     kind = next(kind for kind in kinds if kind is not type(None))
     if Ellipsis in kinds and isinstance(value, list | tuple):
         return tuple(_of_type(name, part, int) for part in value)
-    accepted = {int: Integral, float: Real, bool: bool | np.bool_, str: str}.get(kind)
-    if Ellipsis in kinds or not isinstance(value, accepted) or (kind is not bool and isinstance(value, bool)):
+    accepted: dict[Any, Any] = {int: Integral, float: Real, bool: (bool, np.bool_), str: str}
+    if Ellipsis in kinds or not isinstance(value, accepted[kind]) or (kind is not bool and isinstance(value, bool)):
         expected = "whole numbers" if Ellipsis in kinds else _PLAIN_NAMES[kind]
         raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value))
     return kind(value)

@@ -42,7 +42,7 @@ def from_bytes(content: bytes) -> "Tagger":
 
 
 def _content(tagger: "Tagger") -> tuple[dict[str, Array], dict[str, Any]]:
-    parts = tagger._fitted()
+    parts = tagger.fitted_parts()
     arrays = {f"parameters/{name}": parameter.value for name, parameter in parts.network.parameters().items()}
     arrays |= {f"features/{name}": array for name, array in parts.features.arrays().items()}
     if parts.network.vectors is not None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, final
 
@@ -84,6 +85,18 @@ class Tagger:
         differing = {name: value for name, value in self.get_params().items() if value not in (None, (), 0)}
         return f"Tagger({', '.join(f'{name}={value!r}' for name, value in differing.items())})"
 
+    def check(self) -> None:
+        """Complain about impossible parameters; ``fit`` does this too, a command before it reads its files."""
+        configured(self.preset, self.settings)
+        if isinstance(self.gazetteers, str | os.PathLike):
+            raise ConfigurationError("gazetteers", expected="a list of files", got=repr(self.gazetteers))
+        for name, smallest in (("seed", 0), ("threads", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < smallest:
+                raise ConfigurationError(name, expected=f"a whole number from {smallest}", got=repr(value))
+        if self.minutes is not None and not self.minutes > 0:
+            raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
+
     @property
     def config(self) -> TaggerConfig:
         """The settings: those of the fitted model where there is one, else preset and settings as they stand."""
@@ -92,11 +105,11 @@ class Tagger:
     @property
     def labelling(self) -> Labelling:
         """The scheme and the classes of the fitted model."""
-        return self._fitted().labelling
+        return self.fitted_parts().labelling
 
     @property
     def classes_(self) -> list[str]:
-        return self._fitted().labelling.data_labels()
+        return self.fitted_parts().labelling.data_labels()
 
     # -------------------------------------------------------------------------------------------- learning
 
@@ -105,9 +118,15 @@ class Tagger:
         X: Sequence[Sequence[Token]],
         y: Sequence[Sequence[str]],
         dev: tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]] | None = None,
+        *,
+        warm_start: "Tagger | None" = None,
     ) -> "Tagger":
-        """Learn from sentences X with labels y. With ``dev`` the best epoch on it is kept; without, the last one."""
-        for _ in self.fitting(X, y, dev):
+        """Learn from sentences X with labels y. With ``dev`` the best epoch on it is kept; without, the last one.
+
+        With ``warm_start``, a fitted tagger of the same architecture (or this one itself), go on from what that one
+        knows: its words and labels stay known, those that are new in X and y begin fresh.
+        """
+        for _ in self.fitting(X, y, dev, warm_start=warm_start):
             pass
         return self
 
@@ -129,7 +148,7 @@ class Tagger:
 
     def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
         """The best labels of every sentence, in the scheme of the training data."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         answers: list[list[str]] = [[] for _ in X]
         for which, lattice in self.lattices(X):
             labels = viterbi(lattice)
@@ -139,7 +158,7 @@ class Tagger:
 
     def predict_with_probabilities(self, X: Sequence[Sequence[Token]]) -> tuple[list[list[str]], list[Array]]:
         """The best labels, and the probability of each token's label there, (T,) per sentence."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         answers: list[list[str]] = [[] for _ in X]
         sure: list[Array] = [np.zeros(0) for _ in X]
         for which, lattice in self.lattices(X):
@@ -151,16 +170,16 @@ class Tagger:
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """conlleval's F1 for span schemes, else the share of right tokens; 0 to 1."""
-        return evaluate(y, self.predict(X), scheme=self._fitted().labelling.scheme).main_score
+        return evaluate(y, self.predict(X), scheme=self.fitted_parts().labelling.scheme).main_score
 
     def marginals(self, tokens: Sequence[Token]) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
-        parts, lattice = self._fitted(), self._lattice(tokens)
+        parts, lattice = self.fitted_parts(), self._lattice(tokens)
         return parts.labelling.marginals(Posterior.of(lattice).marginals())
 
     def nbest(self, tokens: Sequence[Token], k: int = 5) -> list[tuple[list[str], float]]:
         """The k best label sequences with their probabilities, best first; fewer where there are fewer."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         (paths,) = k_best(self._lattice(tokens), k)
         return [(parts.labelling.texts(path.labels), path.probability) for path in paths]
 
@@ -180,7 +199,7 @@ class Tagger:
 
         Offsets of entities count characters where the sentence has a text, else tokens.
         """
-        parts = self._fitted()
+        parts = self.fitted_parts()
         found: list[list[Entity]] = [[] for _ in sentences]
         for which, lattice in self.lattices([tokens_of(sentence) for sentence in sentences]):
             labels = viterbi(lattice)
@@ -196,14 +215,14 @@ class Tagger:
     def _span_probabilities(self, lattice: Lattice, spans: Sequence[tuple[int, Any]]) -> Array:
         if not spans:
             return np.zeros(0)
-        labelling = self._fitted().labelling
+        labelling = self.fitted_parts().labelling
         rows = np.array([(row, span.start, span.end) for row, span in spans])
         kinds = np.array([labelling.classes.index(span.label) for _, span in spans])
         return span_probabilities(Posterior.of(lattice), rows, kinds, labelling.entity_labels())
 
     def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         with one_blas_thread():
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, parts.network.lattice(parts.features.inputs([X[i] for i in which]))
@@ -228,7 +247,8 @@ class Tagger:
         if "model" in state:
             self.parts = storage.from_bytes(state["model"]).parts
 
-    def _fitted(self) -> TaggerParts:
+    def fitted_parts(self) -> TaggerParts:
+        """What was learnt; an error where nothing was."""
         if self.parts is None:
             raise ConfigurationError(
                 "this tagger has not learnt anything yet", expected="fit(X, y) first, or load(path)"

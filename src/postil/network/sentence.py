@@ -7,9 +7,10 @@ The convolution is linear, so it is the sum of what the words contribute and of 
 
     C[t, p] = A[p] + F[edge(p), p - t]
 
-A (N, H) is the convolution of the words alone, once per sentence. F is a small table: the distances in the window around
-a word depend only on its own distance, and on how much of the window lies beyond the edges of the sentence (there stands
-padding, which A has counted). So the T² rows of a sentence cost an addition each instead of a matrix product.
+A (N, H) is the convolution of the words alone, once per sentence. F is a small table: the distances in the window
+around a word depend only on its own distance, and on how much of the window lies beyond the edges of the sentence
+(there stands padding, which A has counted). So the T² rows of a sentence cost an addition each instead of a matrix
+product.
 """
 
 from collections.abc import Callable, Iterator
