@@ -26,6 +26,7 @@ from postil.arrays import Array, Ragged, checked_finite
 from postil.errors import GradientError
 from postil.graph import Input, Node, Parameter, dense, gradients
 from postil.graph.kinks import recorded_branches, same_branches
+from postil.threads import one_blas_thread
 
 __all__ = ["TOLERANCE", "Disagreement", "Entry", "Report", "check", "examine"]
 
@@ -146,7 +147,7 @@ def examine(
     # Not seed 0: weights equal to inputs that a user drew from default_rng(0) would make a special case of the check.
     rng = rng or np.random.default_rng(0x504F5354)
     title = name or _name_of(target)
-    with _in_float64(parameters.values()):
+    with one_blas_thread(), _in_float64(parameters.values()):  # thousands of small products: threads would only wait
         arguments = [_as_argument(value, f"input {i}") for i, value in enumerate(inputs)]
         leaves = _named_apart([(a.name, a) for a in arguments if isinstance(a, Input)] + list(parameters.items()))
         if not leaves:

@@ -52,6 +52,14 @@ def test_training_writes_a_detector_and_says_how_good_it_is(folder, model, capsy
     assert "dev   average precision" in printed and "test  average precision" in printed and "recall" in printed
 
 
+def test_a_warm_start_needs_no_label_and_its_gradient_is_checked(folder, model, capsys):
+    warm = folder / "warm.postil"
+    options = ["--warm-start", str(model), "--set", "epochs=1", "-o", str(warm)]
+    assert main(["train", str(folder / "dev.txt"), *options]) == 0
+    assert postil.load(warm).label == "LOC"
+    assert main(["check", str(warm)]) == 0
+
+
 def test_evaluation_as_json_and_as_text(folder, model, capsys):
     data = str(folder / "test.txt")
     assert main(["evaluate", str(model), data, "--json"]) == 0

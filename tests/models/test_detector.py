@@ -8,6 +8,7 @@ import postil
 from postil import archive
 from postil.commands.corpora import made_up_sentences
 from postil.errors import ConfigurationError, DataError, ModelFileError
+from postil.models.checking import examine_parts
 from postil.models.fitting import Fitting
 from postil.text import Sentence
 
@@ -113,6 +114,23 @@ def test_an_interrupted_training_goes_on_with_the_same_bits(fitted, tmp_path):
     assert same(resumed, fitted) and resumed.threshold == fitted.threshold
     with pytest.raises(ConfigurationError, match="the checkpoint belongs to another training"):
         Fitting(postil.Detector(label="PER", seed=3, **SMALL), *TRAIN, DEV, checkpoint=checkpoint, resume=True)
+
+
+def test_a_warm_start_goes_on_from_what_a_detector_knows(fitted):
+    X, y = [["museums", "in", "Zembla", "are", "quiet"]] * 10, [["O", "O", "LOC", "O", "O"]] * 10
+    settings = {**SMALL, "epochs": 1, "rate": 1e-6, "input_dropout": 0.0, "hidden_dropout": 0.0}
+    warm = postil.Detector(label="LOC", **settings).fit(X, y, warm_start=fitted)
+    for one, other in zip(warm.decision(TEST[0]), fitted.decision(TEST[0]), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)
+    with pytest.raises(ConfigurationError, match="label of the warm start; expected 'PER', got 'LOC'"):
+        postil.Detector(label="PER", **SMALL).fit(*TRAIN, warm_start=fitted)
+    with pytest.raises(ConfigurationError, match="warm start; expected a tagger, got a detector"):
+        postil.Tagger().fit(*TRAIN, warm_start=fitted)
+
+
+def test_the_gradient_of_a_fitted_detector(fitted):
+    report = examine_parts(fitted.parts, np.random.default_rng(1))
+    assert report.passed and report.checked > 100
 
 
 # ------------------------------------------------------------------------------------------------ batches

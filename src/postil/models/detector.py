@@ -116,6 +116,12 @@ class Detector(Estimator[Target, DetectorNetwork]):
         if not any(labels.any() for labels in Target(self.label, recognise(y)).numbers(y)):
             raise DataError("no token of dev has the label to detect", expected=repr(self.label), got="other labels")
 
+    def check_warm_start(self, known: Estimator[Any, Any]) -> None:
+        super().check_warm_start(known)
+        if known.fitted_parts().labelling.label != self.label:
+            got = known.fitted_parts().labelling.label
+            raise ConfigurationError("label of the warm start", expected=repr(self.label), got=repr(got))
+
     def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> None:
         """Choose the threshold."""
         parts = self.fitted_parts()

@@ -39,6 +39,15 @@ class DetectorNetwork(ScoringNetwork):
         trues = int(example.gold.sum())
         return float(trues * self.config.corrupt) if trues < len(example.gold) else 0.0
 
+    def resized(self, **sizes: Any) -> "DetectorNetwork":
+        return DetectorNetwork(self.config, rng=None, **sizes)
+
+    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+        """About every third window is true, the first one always and the last one never."""
+        gold = (rng.random(int(offsets[-1])) < 1 / 3).astype(np.int64)
+        gold[0], gold[-1] = 1, 0
+        return gold
+
     def token_scores(self, inputs: Inputs) -> Array:
         """s of every token, (N,), in float64 so that comparing with a threshold is exact."""
         return self.scores(inputs).value[:, 0].astype(np.float64)

@@ -3,6 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -86,6 +87,11 @@ class Estimator(ABC, Generic[Labels, Network]):
     def check_dev(self, y: Sequence[Sequence[str]]) -> None:
         """Refuse held-out labels by which a model of this kind cannot be judged."""
 
+    def check_warm_start(self, known: "Estimator[Any, Any]") -> None:
+        """Refuse to go on from a model that has learnt something else."""
+        if known.KIND != self.KIND:
+            raise ConfigurationError("warm start", expected=f"a {self.KIND}", got=f"a {known.KIND}")
+
     def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> None:
         """Choose on held-out data what was not learnt; asked once, when the parameters are final."""
 
@@ -121,6 +127,18 @@ class Estimator(ABC, Generic[Labels, Network]):
         differing = {name: value for name, value in self.get_params().items() if value not in (None, (), 0)}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in differing.items())})"
 
+    def check(self) -> None:
+        """Complain about impossible parameters; ``fit`` does this too, a command before it reads its files."""
+        self.configured(self.preset, self.settings)
+        if isinstance(self.gazetteers, str | os.PathLike):
+            raise ConfigurationError("gazetteers", expected="a list of files", got=repr(self.gazetteers))
+        for name, smallest in (("seed", 0), ("threads", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < smallest:
+                raise ConfigurationError(name, expected=f"a whole number from {smallest}", got=repr(value))
+        if self.minutes is not None and not self.minutes > 0:
+            raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
+
     @property
     def config(self) -> TaggerConfig:
         """The settings: those of the fitted model where there is one, else preset and settings as they stand."""
@@ -133,9 +151,15 @@ class Estimator(ABC, Generic[Labels, Network]):
         X: Sequence[Sequence[Token]],
         y: Sequence[Sequence[str]],
         dev: tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]] | None = None,
+        *,
+        warm_start: Self | None = None,
     ) -> Self:
-        """Learn from sentences X with labels y. With ``dev`` the best epoch on it is kept; without, the last one."""
-        for _ in self.fitting(X, y, dev):
+        """Learn from sentences X with labels y. With ``dev`` the best epoch on it is kept; without, the last one.
+
+        With ``warm_start``, a fitted model of the same kind and architecture (or this one itself), go on from what that
+        one knows: its words and labels stay known, those that are new in X and y begin fresh.
+        """
+        for _ in self.fitting(X, y, dev, warm_start=warm_start):
             pass
         return self
 

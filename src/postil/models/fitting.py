@@ -21,6 +21,7 @@ from postil.models.config import TaggerConfig, adapted
 from postil.models.estimator import Estimator
 from postil.models.network import Example
 from postil.models.parts import Parts
+from postil.models.warm_start import check_same_architecture, extended_features, take_over
 from postil.threads import one_blas_thread
 from postil.training import SGD, AdaGrad, Adam
 from postil.training.loop import Batch, Epoch, Plan, Step, Training
@@ -41,7 +42,8 @@ class Fitting:
     """One training of one estimator. ``parts`` are ready for use between events and after the last one.
 
     With ``checkpoint`` the state is written to that file after every epoch and by ``save_checkpoint``; with ``resume``
-    the training goes on from there with the same bits.
+    the training goes on from there with the same bits. With ``warm_start`` it begins with the parameters of that
+    model, as far as they are about the same words, features and labels.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Fitting:
         resume: bool = False,
         warm_start: Estimator[Any, Any] | None = None,
     ) -> None:
+        estimator.check()
         X, y = _checked_data(X, y)
         held_out = _checked_data(*dev) if dev is not None and len(dev[0]) else None
         self.checkpoint = checkpoint
@@ -66,8 +69,9 @@ class Fitting:
         self._gold = self.parts.labelling.numbers(y)
         self._lengths = np.array([len(tokens) for tokens in X])
         self._judge, self._judged_on = estimator.around(self.parts), held_out or (X, y)
-        self._fingerprint = _fingerprint(config, self.parts.labelling.as_json(), estimator.seed, X, y)
-        self.parts.about |= _about(estimator, X, self._fingerprint)
+        self.parts.about |= _about(estimator, X, _data_digest(X, y))
+        if checkpoint is not None:
+            self._fingerprint = _fingerprint(self.parts, estimator.seed, [(X, y), *([dev] if dev is not None else [])])
         plan = Plan(
             epochs=_settled(config.epochs),
             patience=config.patience,
@@ -144,10 +148,12 @@ class Fitting:
         if self.checkpoint is None or not self.checkpoint.exists():
             raise ConfigurationError("nothing to resume", expected="a checkpoint", where=self.checkpoint)
         arrays, metadata = archive.load(self.checkpoint)
+        if not metadata.get("progress"):
+            raise ConfigurationError("nothing to resume", expected="a checkpoint", got="a model", where=self.checkpoint)
         if metadata.get("fingerprint") != self._fingerprint:
             raise ConfigurationError(
                 "the checkpoint belongs to another training",
-                expected="the same data, settings and seed",
+                expected="the same data, settings, vectors and seed",
                 got="different ones",
                 where=self.checkpoint,
             )
@@ -161,13 +167,32 @@ def _parts(
     y: Sequence[Sequence[str]],
     warm_start: Estimator[Any, Any] | None,
 ) -> Parts[Any, Any]:
-    vectors = load_vectors(estimator.vectors) if estimator.vectors is not None else None
+    known = warm_start.fitted_parts() if warm_start is not None else None
+    if warm_start is not None and known is not None:
+        estimator.check_warm_start(warm_start)
+        check_same_architecture(known.config, config)
+    vectors = _vectors(estimator, config, known)
     gazetteer = Gazetteer.load([Path(path) for path in estimator.gazetteers]) if estimator.gazetteers else None
-    labelling = estimator.labels_of(y)
     features = InputFeatures.build(word_features(config), X, vectors=vectors, gazetteer=gazetteer)
-    rng = np.random.default_rng(estimator.seed)
-    network = estimator.network(config, features, labelling, _scaled(vectors, config), rng)
-    return Parts(config=config, labelling=labelling, features=features, network=network)
+    if known is not None:
+        features = extended_features(known.features, features)
+    labelling = estimator.labels_of(y) if known is None else known.labelling.extended(y)
+    matrix = vectors.matrix if vectors is not None else None
+    network = estimator.network(config, features, labelling, matrix, np.random.default_rng(estimator.seed))
+    parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
+    if known is not None:
+        take_over(known, parts)
+    return parts
+
+
+def _vectors(estimator: Estimator[Any, Any], config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
+    """Fixed vectors in the scale of the config; those of a known model stay unless others are named."""
+    if estimator.vectors is not None:
+        vectors = load_vectors(estimator.vectors)
+        return vectors._replace(matrix=_scaled(vectors.matrix, config.vector_scale))
+    if known is not None and known.network.vectors is not None:
+        return WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
+    return None
 
 
 def word_features(config: TaggerConfig) -> WordFeatureConfig:
@@ -184,11 +209,10 @@ def word_features(config: TaggerConfig) -> WordFeatureConfig:
     )
 
 
-def _scaled(vectors: WordVectors | None, config: TaggerConfig) -> Array | None:
-    if vectors is None:
-        return None
-    size = np.sqrt(np.square(vectors.matrix, dtype=np.float64).mean())
-    return vectors.matrix * np.float32(config.vector_scale / max(size, 1e-12))
+def _scaled(matrix: Array, scale: float) -> Array:
+    size = np.sqrt(np.square(matrix, dtype=np.float64).mean())
+    scaled: Array = matrix * np.float32(scale / max(size, 1e-12))
+    return scaled
 
 
 def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
@@ -207,24 +231,31 @@ def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> D
     return [X[i] for i in kept], [y[i] for i in kept]
 
 
-def _fingerprint(
-    config: TaggerConfig,
-    learnt: dict[str, Any],
-    seed: int,
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
-) -> str:
-    digest = hashlib.sha256(repr((sorted(asdict(config).items()), learnt, seed)).encode())
+def _data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
+    digest = hashlib.sha256()
     for tokens, labels in zip(X, y, strict=True):
         digest.update(repr((list(tokens), list(labels))).encode("utf8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def _about(estimator: Estimator[Any, Any], X: Sequence[Sequence[Token]], fingerprint: str) -> dict[str, Any]:
+def _fingerprint(parts: Parts[Any, Any], seed: int, data: Sequence[Data]) -> str:
+    """Of everything that a training depends on: settings, seed, data, and with what it begins."""
+    digest = hashlib.sha256(repr((sorted(asdict(parts.config).items()), seed, parts.labelling.as_json())).encode())
+    for X, y in data:
+        digest.update(_data_digest(X, y).encode())
+    values = {name: parameter.value for name, parameter in parts.network.parameters().items()}
+    if parts.network.vectors is not None:
+        values["vectors"] = parts.network.vectors
+    for name, array in sorted({**values, **parts.features.arrays()}.items()):
+        digest.update(name.encode() + np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _about(estimator: Estimator[Any, Any], X: Sequence[Sequence[Token]], digest: str) -> dict[str, Any]:
     return {
         "preset": estimator.preset,
         "seed": estimator.seed,
-        "data": {"sentences": len(X), "tokens": sum(map(len, X)), "sha256": fingerprint},
+        "data": {"sentences": len(X), "tokens": sum(map(len, X)), "sha256": digest},
         "versions": {"postil": version("postil"), "numpy": np.__version__},
     }
 

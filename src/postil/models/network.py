@@ -27,6 +27,7 @@ from postil.network import (
 )
 from postil.network.initialisers import fan_in_variance, zeros
 from postil.objectives import l2, softmax_cross_entropy
+from postil.objectives.crf_decoding import viterbi
 from postil.objectives.crf_objective import CRF, offset_scores
 from postil.objectives.lattice import ChainScores, Lattice
 from postil.text import TransitionMask
@@ -81,6 +82,14 @@ class ScoringNetwork(ABC):
     @abstractmethod
     def weight(self, example: Example) -> float:
         """How many things the objective is the mean of: by these weights the means of parts make that of the whole."""
+
+    @abstractmethod
+    def resized(self, **sizes: Any) -> "ScoringNetwork":
+        """The same network over feature tables of other sizes, all parameters zeros."""
+
+    @abstractmethod
+    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+        """(N,) valid gold at random, for gradient checks."""
 
     def parameters(self) -> dict[str, Parameter]:
         """Every parameter by its path; subclasses with parameters of their own add them."""
@@ -172,6 +181,15 @@ class TaggerNetwork(ScoringNetwork):
         offsets = example.inputs.offsets
         return float(len(offsets) - 1 if self.crf is not None else offsets[-1])
 
+    def resized(self, **sizes: Any) -> "TaggerNetwork":
+        return TaggerNetwork(self.config, mask=self.mask, rng=None, **sizes)
+
+    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+        """The best labels under random scores and the scheme's mask."""
+        L = len(self.mask.start)
+        chain = ChainScores.under_mask(L, **_masks(self.mask))
+        return viterbi(Lattice.over(rng.normal(size=(int(offsets[-1]), L)), offsets, chain))
+
     def lattice(self, inputs: Inputs, *, allowed: Array | None = None, bias: Array | None = None) -> Lattice:
         """All label sequences of the batch: marginals, best paths and spans are read from it."""
         return Lattice.over(self.scores(inputs).value, inputs.offsets, self.chain(), allowed=allowed, bias=bias)
@@ -180,17 +198,19 @@ class TaggerNetwork(ScoringNetwork):
         """What follows what: learnt by a CRF; for a softmax model only the scheme's rules."""
         if self.crf is not None:
             return self.crf.chain()
-        return ChainScores.under_mask(len(self.mask.start), **_masks(self.config, self.mask))
+        return ChainScores.under_mask(len(self.mask.start), **_allowed(self.config, self.mask))
 
 
-def _masks(config: TaggerConfig, mask: TransitionMask) -> dict[str, Any]:
-    if not config.constrained:
-        return {}
+def _masks(mask: TransitionMask) -> dict[str, Any]:
     return {"allowed_transitions": mask.transitions, "allowed_start": mask.start, "allowed_end": mask.end}
 
 
+def _allowed(config: TaggerConfig, mask: TransitionMask) -> dict[str, Any]:
+    return _masks(mask) if config.constrained else {}
+
+
 def _crf(config: TaggerConfig, mask: TransitionMask, dtype: Any) -> CRF:
-    return CRF(len(mask.start), **_masks(config, mask), dtype=dtype)
+    return CRF(len(mask.start), **_allowed(config, mask), dtype=dtype)
 
 
 @final

@@ -21,12 +21,12 @@ def fan_in_as_printed(rng: np.random.Generator, shape: Shape, fan_in: int | None
     A uniform variable on ±a has the variance a²/3. Other texts read the sentence as variance 1 / fan-in: that is
     ``fan_in_variance``, whose values are smaller by the fourth root of the fan-in.
     """
-    return _uniform_of_variance(rng, shape, 1 / np.sqrt(shape[-1] if fan_in is None else fan_in))
+    return _uniform_of_variance(rng, shape, 1 / np.sqrt(_fan_in(shape, fan_in)))
 
 
 def fan_in_variance(rng: np.random.Generator, shape: Shape, fan_in: int | None = None) -> Array:
     """Centred uniform with variance 1 / fan-in: outputs keep the variance of the inputs."""
-    return _uniform_of_variance(rng, shape, 1 / (shape[-1] if fan_in is None else fan_in))
+    return _uniform_of_variance(rng, shape, 1 / _fan_in(shape, fan_in))
 
 
 def xavier(rng: np.random.Generator, shape: Shape) -> Array:
@@ -42,6 +42,10 @@ def constant(value: float) -> Initialiser:
 
 zeros = constant(0.0)
 ones = constant(1.0)
+
+
+def _fan_in(shape: Shape, fan_in: int | None) -> int:
+    return max(shape[-1] if fan_in is None else fan_in, 1)  # 0: a feature that is switched off, without any values
 
 
 def _uniform_of_variance(rng: np.random.Generator, shape: Shape, variance: float) -> Array:
