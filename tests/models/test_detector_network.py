@@ -57,3 +57,8 @@ def test_a_sum_over_pairs_is_not_made_smaller_by_the_share_of_a_shard():
 def test_weights_are_pairs():
     network, example = network_and_example()
     assert network.weight(example) == 4 * 6
+
+
+def test_the_score_has_no_bias_of_its_own():
+    network, _ = network_and_example()
+    assert "output0.W" in network.parameters() and "output0.b" not in network.parameters()

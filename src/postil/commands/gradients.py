@@ -109,6 +109,7 @@ def _layers() -> Iterator[GradientCheck]:
         lambda rng: examine(network.LookupTables([(6, 3), (4, 2)], rng=rng), _features(rng, 6, 4)),
     )
     yield row("linear", "A3 B3 E5", network.Linear, lambda rng: network.Linear(5, 4, rng=rng))
+    yield row("linear, no bias", "B1", network.Linear, lambda rng: network.Linear(5, 4, bias=False, rng=rng))
     yield row("window", "A4 E3", network.Window, lambda rng: network.Window(5, 3, rng=rng))
     yield row("convolution", "A4", network.convolution, lambda rng: network.convolution(5, 4, 5, rng=rng))
     yield row("window average", "E2", network.WindowAverage, lambda rng: network.WindowAverage(5))

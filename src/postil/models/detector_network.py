@@ -15,11 +15,14 @@ from postil.objectives import max_margin
 
 @final
 class DetectorNetwork(ScoringNetwork):
-    """s = Uᵀ f(W x + b) + c for the window x around every token. ``gold`` of its examples is 1 at true centres."""
+    """s = Uᵀ f(W x + b) for the window x around every token (B1). ``gold`` of its examples is 1 at true centres.
+
+    The score has no bias of its own: one and the same shift of all scores changes no cost.
+    """
 
     def __init__(self, config: TaggerConfig, **sizes: Any) -> None:
         """``sizes`` and the rest as ScoringNetwork takes them."""
-        super().__init__(config, 1, **sizes)
+        super().__init__(config, 1, bias=False, **sizes)
 
     def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
         """Every true window against some corrupt ones: mean cost of the pairs, or the sum.

@@ -60,9 +60,13 @@ class ScoringNetwork(ABC):
         vectors: Array | None,
         word_counts: Array,
         rng: np.random.Generator | None,
+        bias: bool = True,
         dtype: Any = np.float32,
     ) -> None:
-        """Without ``rng`` all parameters are zeros, to be replaced by those of a model file."""
+        """Without ``bias`` the output maps have none.
+
+        Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
+        """
         self.config = config
         make = _Maker(config, rng, dtype)
         self.vectors = vectors  # (V, D) fixed: not learnt
@@ -73,7 +77,7 @@ class ScoringNetwork(ABC):
         D = sum(d for _, d in form_sizes) + sum(d for _, d in extra_sizes) + vector_dim
         self.noise = Dropout(config.input_dropout)
         self.encoder, H = make.encoder(D)
-        self.outputs = [make.linear(H, L) for _ in range(config.offsets)]
+        self.outputs = [make.linear(H, L, bias=bias) for _ in range(config.offsets)]
 
     @abstractmethod
     def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
@@ -228,8 +232,8 @@ class _Maker:
             return None
         return LookupTables(sizes, rng=self.rng, initialise=self.initialise_table, dtype=self.dtype)
 
-    def linear(self, D: int, H: int) -> Linear:
-        return Linear(D, H, rng=self.rng, initialise=self.initialise, dtype=self.dtype)
+    def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
+        return Linear(D, H, rng=self.rng, initialise=self.initialise, bias=bias, dtype=self.dtype)
 
     def window(self, D: int) -> Window:
         return Window(D, self.config.window, rng=self.rng, dtype=self.dtype)

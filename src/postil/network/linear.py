@@ -27,19 +27,27 @@ def linear(X: Array, W: Array, b: Array) -> tuple[Array, Callable[[Array], tuple
 
 @final
 class Linear(Layer):
-    """Rows of D features to rows of H features."""
+    """Rows of D features to rows of H features. Without ``bias`` b is 0: for scores of which only differences count."""
 
     def __init__(
-        self, D: int, H: int, *, rng: np.random.Generator, initialise: Initialiser = xavier, dtype: Any = np.float32
+        self,
+        D: int,
+        H: int,
+        *,
+        rng: np.random.Generator,
+        initialise: Initialiser = xavier,
+        bias: bool = True,
+        dtype: Any = np.float32,
     ) -> None:
         self.W = Parameter(initialise(rng, (H, D)).astype(dtype), "W", fan_in=D)
-        self.b = Parameter(zeros(rng, (H,)).astype(dtype), "b", fan_in=D, decays=False)
+        self.b = Parameter(zeros(rng, (H,)).astype(dtype), "b", fan_in=D, decays=False) if bias else None
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = linear(checked_rows(X, self.name, self.W), self.W.value, self.b.value)
+        b = self.b.value if self.b is not None else np.zeros(len(self.W.value), self.W.dtype)
+        Y, back = linear(checked_rows(X, self.name, self.W), self.W.value, b)
 
         def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
             dX, dW, db = back(dY)
-            return dX, {self.W: dW, self.b: db}
+            return dX, {self.W: dW} | ({self.b: db} if self.b is not None else {})
 
         return Y, pullback
