@@ -22,7 +22,7 @@ from postil.models.config import TaggerConfig, adapted, configured
 from postil.models.labelling import Labelling
 from postil.models.network import Example, TaggerNetwork
 from postil.models.parts import TaggerParts
-from postil.models.tagger import Tagger
+from postil.models.tagger import Tagger, check_sentences
 from postil.models.warm_start import check_same_architecture, extended_features, take_over
 from postil.threads import one_blas_thread
 from postil.training import SGD, AdaGrad, Adam
@@ -236,8 +236,9 @@ def _scaled(matrix: Array, scale: float) -> Array:
 def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
     if len(X) != len(y):
         raise DataError("sentences and label sequences", expected=f"{len(X)} of each", got=f"{len(y)} label sequences")
+    check_sentences(X)
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
-        if isinstance(tokens, str) or len(tokens) != len(labels):
+        if len(tokens) != len(labels):
             raise DataError(
                 "tokens and labels", expected=f"{len(tokens)} labels", got=len(labels), where=f"sentence {i}"
             )

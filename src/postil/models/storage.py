@@ -64,7 +64,7 @@ def _tagger(arrays: Mapping[str, Array], metadata: Mapping[str, Any], where: obj
     if metadata.get("kind") != KIND:
         raise ModelFileError("another kind of model", expected=KIND, got=metadata.get("kind"), where=where)
     try:
-        tagger = Tagger(**metadata["parameters"])
+        tagger = Tagger(**_with_tuples(metadata["parameters"]))
         tagger.parts = _parts(arrays, metadata)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"the model file lacks a part or has a wrong one: {error}", where=where) from None
@@ -102,11 +102,16 @@ def _fill(network: TaggerNetwork, values: Mapping[str, Array]) -> None:
 
 
 def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has no tuples: lists become tuples again. Fields that this version does not know are an error."""
+    """The values of a dataclass. Fields that this version does not know are an error."""
     names = {field.name for field in fields(kind)}
     unknown = set(values) - names
     if unknown:
         raise KeyError(f"unknown settings {sorted(unknown)}")
+    return _with_tuples(values)
+
+
+def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no tuples: lists become tuples again."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 

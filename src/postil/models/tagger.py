@@ -21,6 +21,7 @@ from postil.objectives.crf_decoding import k_best, viterbi
 from postil.objectives.crf_spans import span_probabilities
 from postil.objectives.lattice import Lattice
 from postil.text import Document, Entity, Sentence, split_sentences, tokenise
+from postil.text.lines import shortened
 from postil.threads import one_blas_thread
 
 TOKENS_PER_BLOCK = 4096  # what is tagged at once: large enough for matrix products, small enough for the cache
@@ -73,10 +74,13 @@ class Tagger:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Asked by scikit-learn only, which is therefore there to be imported."""
+        """Asked by scikit-learn only, which is therefore there to be imported.
+
+        No "classifier": scikit-learn would then stratify by y, and refuse sequences of labels.
+        """
         from sklearn.utils import Tags, TargetTags
 
-        return Tags(estimator_type="classifier", target_tags=TargetTags(required=True))
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.parts is not None
@@ -163,7 +167,7 @@ class Tagger:
         sure: list[Array] = [np.zeros(0) for _ in X]
         for which, lattice in self.lattices(X):
             labels = viterbi(lattice)
-            found = Posterior.of(lattice).marginals()[np.arange(len(labels)), labels]
+            found = parts.labelling.probabilities_of(labels, Posterior.of(lattice).marginals())
             for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
                 answers[i], sure[i] = parts.labelling.texts(labels[first:end]), found[first:end]
         return answers, sure
@@ -180,7 +184,8 @@ class Tagger:
     def nbest(self, tokens: Sequence[Token], k: int = 5) -> list[tuple[list[str], float]]:
         """The k best label sequences with their probabilities, best first; fewer where there are fewer."""
         parts = self.fitted_parts()
-        (paths,) = k_best(self._lattice(tokens), k)
+        at_most = len(parts.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
+        (paths,) = k_best(self._lattice(tokens), min(k, at_most))
         return [(parts.labelling.texts(path.labels), path.probability) for path in paths]
 
     def tag(self, text: str) -> Document:
@@ -223,13 +228,12 @@ class Tagger:
     def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences."""
         parts = self.fitted_parts()
+        check_sentences(X)
         with one_blas_thread():
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, parts.network.lattice(parts.features.inputs([X[i] for i in which]))
 
     def _lattice(self, tokens: Sequence[Token]) -> Lattice:
-        if isinstance(tokens, str):
-            raise DataError("one sentence", expected="a list of tokens", got=repr(tokens))
         return next(iter(self.lattices([tokens])))[1]
 
     # -------------------------------------------------------------------------------------------- model file
@@ -261,6 +265,13 @@ def tokens_of(sentence: Sentence) -> list[Token]:
     if sentence.columns is None:
         return list(sentence.tokens)
     return [(form, *columns) for form, columns in zip(sentence.tokens, sentence.columns, strict=True)]
+
+
+def check_sentences(X: Sequence[Sequence[Token]]) -> None:
+    """A text instead of its tokens is the commonest mistake, and its characters would be tagged."""
+    for i, tokens in enumerate(X):
+        if isinstance(tokens, str):
+            raise DataError("a sentence", expected="a list of tokens", got=shortened(tokens), where=f"sentence {i}")
 
 
 def _entity(sentence: Sentence, label: str, start: int, end: int, probability: float) -> Entity:
