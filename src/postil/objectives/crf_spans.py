@@ -150,7 +150,7 @@ def _window_sums(m: Messages, windows: Windows) -> Array:
     """The forward recursion through the windows, restricted: all windows at once, one token at a time.
 
     v_1(j) = α(j) 1[j allowed],   v_t(j) = 1[j allowed] ψ_t(j) Σ_i v_t-1(i) E_ij,   p = Σ_j v_T(j) β_T(j) / Z.
-    v goes through the same divisions as α did, so ``following`` has the right units for it.
+    v goes through the same divisions as α did, so it has α's units at every token.
     """
     packing, algebra = Packing(windows.offsets), m.algebra
     sums = np.empty(len(packing.order))
@@ -166,8 +166,9 @@ def _window_sums(m: Messages, windows: Windows) -> Array:
             algebra.step(v[None, :n], m.transitions[None], stepped)
             v = algebra.over(algebra.times(stepped[0], m.factors[tokens]), m.scale[tokens])
         v = np.where(windows.allowed[places], v, algebra.zero)
-        ended = algebra.times(v[survivors:], m.following[tokens[survivors:]])
-        sums[packing.order[survivors:n]] = algebra.probability(algebra.total(ended))[:, 0]
+        last = tokens[survivors:]
+        ended = algebra.over(algebra.total(algebra.times(v[survivors:], m.following[last])), m.weight[last])
+        sums[packing.order[survivors:n]] = algebra.probability(ended)[:, 0]
     return sums
 
 
