@@ -26,11 +26,12 @@ from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, Scratch
 def path_scores(lattice: Lattice, labels: Any) -> Array:
     """s(y) of one labelling per sentence: labels (N,) -> (B,); -inf where it takes an impossible step."""
     y = _checked_path(lattice, labels)
-    chain, first, last, pairs = lattice.chain, lattice.first_tokens, lattice.last_tokens, lattice.pairs
-    scores = lattice.unary[np.arange(len(y)), y]  # (N,)
-    scores[first] += chain.start[y[first]]
+    chain, first, last = lattice.chain, lattice.first_tokens, lattice.last_tokens
+    arriving = np.empty(len(y))  # (N,) the score of coming to each token
+    arriving[1:] = chain.transitions[y[:-1], y[1:]]
+    arriving[first] = chain.start[y[first]]  # also undoes the steps between sentences
+    scores = arriving + lattice.unary[np.arange(len(y)), y]
     scores[last] += chain.end[y[last]]
-    scores[pairs] += chain.transitions[y[pairs], y[pairs + 1]]
     return lattice.sentence_sums(scores)
 
 
@@ -159,7 +160,9 @@ def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
         weight = algebra.total(algebra.times(prefix, following))
         logs = (algebra.log(scale) + peaks)[:, 0]
         logs[last] += algebra.log(weight[last, 0])
-        is_exact = _is_exact(lattice, factors, prefix, suffix, weight) if algebra is SCALED else lattice.lengths >= 0
+        is_exact = lattice.lengths >= 0
+        if algebra is SCALED:
+            is_exact = _is_exact((prefix, suffix), (factors, transitions, entry), weight, lattice)
     suffix[lattice.first_tokens] = algebra.zero
     constant = start_peak + end_peak + (lattice.lengths - 1) * step_peak
     return Messages(
@@ -201,8 +204,7 @@ def _sweep(
     Gives α_t and its scale, β_t, γ_t: one row per token. Every few steps α and γ are divided by their totals.
     """
     N, L = factors.shape
-    tokens = np.empty(2 * N, np.int64)
-    tokens[packing.left], tokens[packing.right] = packing.forward, packing.backward
+    tokens, left, right = packing.both_ways()
     both = np.stack([transitions, transitions.T])  # (2, L, L)
     ordered, incoming, outgoing = (_SCRATCH.array(name, 2 * N, L) for name in ("ordered", "incoming", "outgoing"))
     scale = np.full((2 * N, 1), algebra.one)
@@ -220,8 +222,6 @@ def _sweep(
             scale[rows] = total = algebra.total(leaving)
             algebra.over(leaving, total, leaving)
         previous = leaving
-    left, right = np.empty(N, np.int64), np.empty(N, np.int64)  # row of each token in either sweep
-    left[packing.forward], right[packing.backward] = packing.left, packing.right
     return outgoing.take(left, 0), scale.take(left, 0), incoming.take(right, 0), outgoing.take(right, 0)
 
 
@@ -235,17 +235,22 @@ SMALLEST = 1e-100
 RESCALED_EVERY = 4
 
 
-def _is_exact(lattice: Lattice, factors: Array, prefix: Array, suffix: Array, weight: Array) -> Array:
-    """(B,) True where scaled messages have certainly lost nothing, and some path is possible."""
-    chain = lattice.chain
+def _is_exact(messages: tuple[Array, ...], tables: tuple[Array, ...], weight: Array, lattice: Lattice) -> Array:
+    """(B,) True where scaled messages have certainly lost nothing, and some path is possible.
+
+    messages: α and γ, (N, L) each; tables: ψ (N, L), E (L, L), start and end (2, L).
+    """
+    narrow = np.exp(-WIDEST)
+    if min(t.min(initial=1) for t in tables) >= narrow and min(m.min(initial=1) for m in messages) >= SMALLEST:
+        return np.ones(len(lattice.lengths), bool)  # nothing small at all: the usual case without masks
+    chain, factors = lattice.chain, tables[0]
     if any(_is_wide(table) for table in (chain.transitions, chain.start, chain.end)):
         return np.equal(lattice.lengths, 0)
     lost = ~(weight[:, 0] > 0)  # (N,) True also for NaN
-    if factors.min(initial=1) < np.exp(-WIDEST):
-        lost |= ((factors < np.exp(-WIDEST)) & (lattice.unary > -np.inf)).any(axis=1)
-    for message in (prefix, suffix):
-        if message.min(initial=1) < SMALLEST:
-            lost |= ((message < SMALLEST) & (message > 0)).any(axis=1)
+    small = [(factors < narrow) & (lattice.unary > -np.inf), *((m < SMALLEST) & (m > 0) for m in messages)]
+    for entries in small:  # (N, L)
+        if entries.any():
+            lost |= entries.any(axis=1)
     return np.equal(lattice.sentence_sums(lost.astype(float)), 0)
 
 
