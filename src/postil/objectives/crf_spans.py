@@ -18,7 +18,7 @@ import numpy as np
 
 from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
-from postil.objectives.crf import Messages, Posterior, no_possible_path, path_scores
+from postil.objectives.crf import Messages, Posterior, no_possible_path
 from postil.objectives.crf_decoding import best_paths, viterbi
 from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, checked_mask, selected_rows
 
@@ -252,8 +252,7 @@ def _solved(lattice: Lattice, tables: list[Array]) -> Iterator[tuple[float, Arra
     """Best score and labels under each table of allowed labels that leaves a path: all of them as one batch."""
     copies, _ = lattice.selected(np.zeros(len(tables), np.int64))
     restricted = copies.restricted(np.concatenate(tables))
-    labels = best_paths(restricted)
-    scores = path_scores(restricted, labels)
+    labels, scores = best_paths(restricted)
     answers = zip(scores.tolist(), np.split(labels, len(tables)), tables, strict=True)
     return (answer for answer in answers if answer[0] > -np.inf)
 
