@@ -95,12 +95,12 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
     ranked: list[list[RankedPath]] = []
     for part, sentences, _ in lattice.groups():
         paths, scores = _ranked_paths(part, k)
-        for b, first, end in zip(sentences, part.offsets[:-1], part.offsets[1:], strict=True):
-            found = scores[b - sentences[0]]  # (k,)
-            found = found[found > -np.inf]
-            probabilities = np.exp(np.minimum(found - log_z[b], 0))
-            columns = zip(paths[first:end].T, found.tolist(), probabilities.tolist(), strict=False)
-            ranked.append([RankedPath(*column) for column in columns])
+        for b, log_total in enumerate(log_z[sentences]):
+            found = scores[b][scores[b] > -np.inf]
+            probabilities = np.exp(np.minimum(found - log_total, 0))
+            columns = paths[part.offsets[b] : part.offsets[b + 1]].T  # (k, T)
+            rows = zip(columns, found.tolist(), probabilities.tolist(), strict=False)
+            ranked.append([RankedPath(*row) for row in rows])
     return ranked
 
 

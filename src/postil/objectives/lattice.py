@@ -117,16 +117,20 @@ class Lattice:
         followed[self.last_tokens] = False
         return np.flatnonzero(followed)
 
-    def groups(self) -> Iterator[tuple[Self, Array, Array]]:
+    def groups(self) -> Iterator[tuple[Self, slice, slice]]:
         """The batch in pieces small enough for an (L, L) table per sentence: each with its sentences and its tokens."""
         B, size = len(self.lengths), max(1, GROUP_ENTRIES // self.chain.labels**2)
         if size >= B:
-            yield self, np.arange(B), np.arange(len(self.unary))
+            yield self, slice(None), slice(None)
             return
         for first in range(0, B, size):
-            sentences = np.arange(first, min(first + size, B))
-            part, tokens = self.selected(sentences)
-            yield part, sentences, tokens
+            offsets = self.offsets[first : first + size + 1]
+            tokens = slice(offsets[0], offsets[-1])
+            yield (
+                replace(self, unary=self.unary[tokens], offsets=offsets - offsets[0]),
+                slice(first, first + size),
+                tokens,
+            )
 
     def sentence_sums(self, values: Array) -> Array:
         """(N,) -> (B,): the sum over each sentence; 0 for one without tokens."""
