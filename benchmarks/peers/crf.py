@@ -97,10 +97,11 @@ def beside_pytorch_crf() -> Outcome:
     }
     rows = []
     for name, (ours, theirs, same) in tasks.items():
-        middle = medians(interleaved({"ours": ours, "theirs": theirs}, repeats=200, warm_up=20))
-        times = middle["theirs"] / middle["ours"]
-        mine, other = middle["ours"] * 1e3, middle["theirs"] * 1e3
-        rows.append({"task": name, "Postil ms": mine, "pytorch-crf ms": other, "times as fast": times, "agree": same})
+        seconds = interleaved({"ours": ours, "theirs": theirs}, repeats=200, warm_up=20)
+        mine, other = medians(seconds).values()
+        fastest = min(seconds["theirs"]) / min(seconds["ours"])
+        row = {"task": name, "Postil ms": mine * 1e3, "pytorch-crf ms": other * 1e3, "times as fast": other / mine}
+        rows.append({**row, "of the fastest runs": fastest, "agree": same})
     passed = all(row["agree"] and row["times as fast"] >= 5 for row in rows)
     compared = f"{SENTENCES} sentences of {TOKENS} tokens, {LABELS} labels, float32, one thread, medians of 200 turns"
     return Outcome(name="crf", compared=compared, rows=rows, goal="at least 5 times as fast", passed=passed)

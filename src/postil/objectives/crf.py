@@ -154,7 +154,7 @@ def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
     start_peak, end_peak, step_peak = (_peak(table) for table in (chain.start, chain.end, chain.transitions))
     factors = algebra.enter(lattice.unary - peaks)
     transitions = algebra.enter(chain.transitions - step_peak)
-    entry = algebra.enter(np.stack([chain.start - start_peak, chain.end - end_peak]))
+    entry = algebra.enter(np.array([chain.start - start_peak, chain.end - end_peak]))
     with np.errstate(all="ignore"):  # 0 / 0 and the like in sentences that are not exact: they are found out
         prefix, scale, following, suffix = _sweep(algebra, Packing(lattice.offsets), factors, transitions, entry)
         weight = algebra.total(algebra.times(prefix, following))
@@ -205,7 +205,7 @@ def _sweep(
     """
     N, L = factors.shape
     tokens, left, right = packing.both_ways()
-    both = np.stack([transitions, transitions.T])  # (2, L, L)
+    both = np.array([transitions, transitions.T])  # (2, L, L)
     ordered, incoming, outgoing = (_SCRATCH.array(name, 2 * N, L) for name in ("ordered", "incoming", "outgoing"))
     scale = np.full((2 * N, 1), algebra.one)
     factors.take(tokens, axis=0, out=ordered, mode="clip")  # "raise", the default, would copy once more
@@ -326,9 +326,9 @@ def _solved(lattice: Lattice, which: Array, algebra: Algebra) -> list[Part]:
 
 def check_possible(scores: Array) -> None:
     """Complain about the first sentence whose best or total log-score (B,) says that it has no possible path."""
-    impossible = np.flatnonzero(~np.isfinite(scores))
-    if len(impossible):
-        raise no_possible_path(int(impossible[0]))
+    possible = np.isfinite(scores)
+    if not possible.all():
+        raise no_possible_path(int(possible.argmin()))
 
 
 def no_possible_path(sentence: int) -> ConfigurationError:

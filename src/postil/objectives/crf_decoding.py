@@ -32,11 +32,12 @@ def viterbi(lattice: Lattice) -> Array:
 
 def best_paths(lattice: Lattice) -> tuple[Array, Array]:
     """Viterbi's labels (N,) and scores (B,); the labels mean nothing where the score is -inf."""
-    packing, chain = Packing(lattice.offsets), lattice.chain
+    packing, chain, L = Packing(lattice.offsets), lattice.chain, lattice.chain.labels
     delta = _best_beginnings(lattice, packing)  # (N, L), rows in the order of time
     # The end is one more label, number L, that follows each sentence's last token.
-    departures = np.vstack([chain.transitions.T, chain.end])  # (L + 1, L) one row per next label
-    y = np.full(len(packing.order), chain.labels)  # (B,) label of the next token
+    departures = np.empty((L + 1, L))  # one row per next label
+    departures[:L], departures[L] = chain.transitions.T, chain.end
+    y = np.full(len(packing.order), L)  # (B,) label of the next token
     packed, ended, scores = np.empty(len(delta), np.int64), 0, np.zeros(len(packing.order))
     for first, end in reversed(packing.steps):
         n = end - first
@@ -58,7 +59,7 @@ def _best_beginnings(lattice: Lattice, packing: Packing) -> Array:
     delta[:] = lattice.unary.take(packing.forward, axis=0).T
     steps = _SCRATCH.array("steps", L, L, B)  # A_ij for every sentence
     steps[:] = lattice.chain.transitions[:, :, None]
-    sums = _SCRATCH.array("sums", L, L, B)
+    sums, best = _SCRATCH.array("sums", L, L, B), _SCRATCH.array("best", L, B)
     before = delta[:, :0]
     for first, end in packing.steps:
         here, n = delta[:, first:end], end - first
@@ -66,9 +67,9 @@ def _best_beginnings(lattice: Lattice, packing: Packing) -> Array:
             here += lattice.chain.start[:, None]
         else:
             if sums.shape[2] != n:
-                steps, sums = steps[:, :, :n], _SCRATCH.array("sums", L, L, n)
+                steps, sums, best = steps[:, :, :n], _SCRATCH.array("sums", L, L, n), _SCRATCH.array("best", L, n)
             np.add(before[:, None, :n], steps, sums)
-            here += np.maximum.reduce(sums, axis=0)
+            here += np.maximum.reduce(sums, axis=0, out=best)
         before = here
     return delta.T.copy()
 

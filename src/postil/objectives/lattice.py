@@ -98,7 +98,7 @@ class Lattice:
     @cached_property
     def lengths(self) -> Array:
         """(B,) tokens in each sentence."""
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     @cached_property
     def first_tokens(self) -> Array:
@@ -149,7 +149,7 @@ class Packing:
     """
 
     def __init__(self, offsets: Array) -> None:
-        lengths = np.diff(offsets)
+        lengths = offsets[1:] - offsets[:-1]
         self.offsets = offsets
         self.order: Array = np.argsort(-lengths, kind="stable")  # (B,) sentence at each place of a step
         self.alive: Array = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]  # (T,) longer than t
