@@ -231,7 +231,7 @@ def _sweep(
 # path is lost, a message between 0 and SMALLEST is seen. A sentence without such a message has lost nothing.
 # Dividing by totals only keeps messages away from SMALLEST: a few steps without it do no harm, and save time.
 WIDEST = 100.0
-SMALLEST = 1e-100
+SMALLEST = 1e-120  # the product of two such messages, which ``weight`` is made of, is far from 1e-308 as well
 RESCALED_EVERY = 4
 
 
