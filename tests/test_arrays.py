@@ -85,7 +85,11 @@ def test_a_slice_of_a_ragged_batch_is_one():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: Ragged(1.0, [0, 1]), ShapeError, r"data of a ragged batch; expected an array of rows, got float64 \(\)"),
+        (
+            lambda: Ragged(1.0, [0, 1]),
+            ShapeError,
+            r"data of a ragged batch; expected an array of rows, got float64 \(\)",
+        ),
         (
             lambda: Ragged.from_sequences([np.ones((1, 3)), np.ones((2, 4))]),
             ShapeError,

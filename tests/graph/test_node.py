@@ -182,14 +182,14 @@ def test_many_uses_of_one_table_add_up():
 
 
 def test_an_overflow_in_the_reverse_pass_names_the_node():
-    x = Input(np.array([1e300]), "x")
+    x = Input(np.array([1.0]), "x")
     y = Result(x.value, (x,), lambda dY: [dY * 1e300], "steep")
-    with pytest.raises(NumericalError, match="gradient that node steep sends to x: a value is not finite; .* got inf"):
+    with pytest.raises(NumericalError, match=r"gradient that node steep sends to x: a value is not finite; .* got inf"):
         gradients((y * 1e300).sum())
 
 
 def test_gradients_whose_sum_overflows():
-    x, table = Input(np.array([1.0]), "x"), Parameter(np.ones((2, 1)), "table")
+    x, table = Input(np.array([0.5]), "x"), Parameter(np.full((2, 1), 0.1), "table")
     with pytest.raises(NumericalError, match=r"sends to x: a value is not finite"):
         gradients((x * 1e308 + x * 1e308).sum())
     huge = np.array([1e308])

@@ -40,7 +40,7 @@ def test_two_tables_on_the_same_indices():
 
 @pytest.mark.parametrize("make", [Chain, Concatenation, Residual])
 def test_a_function_is_no_layer(make):
-    with pytest.raises(ConfigurationError, match="expected a layer, such as Activation.*, got ufunc"):
+    with pytest.raises(ConfigurationError, match=r"expected a layer, such as Activation.*, got ufunc"):
         make(np.tanh)
 
 

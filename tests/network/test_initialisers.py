@@ -3,7 +3,19 @@ from functools import partial
 import numpy as np
 import pytest
 
-from postil.network import INITIALISERS, constant, fan_in_as_printed, fan_in_variance, xavier
+from postil.errors import ConfigurationError, ShapeError
+from postil.network import (
+    INITIALISERS,
+    LayerNorm,
+    Linear,
+    LookupTable,
+    ParametricReLU,
+    Window,
+    constant,
+    fan_in_as_printed,
+    fan_in_variance,
+    xavier,
+)
 
 SHAPE = (400, 100)
 
@@ -53,7 +65,11 @@ def test_the_same_seed_gives_the_same_values(name):
             ConfigurationError,
             r"W: initialise; expected a function, such as INITIALISERS\['xavier'\], got str 'xavier'",
         ),
-        (lambda rng: Linear(2, 3, rng=None), ConfigurationError, r"W: rng; expected np.random.default_rng.*got NoneType"),
+        (
+            lambda rng: Linear(2, 3, rng=None),
+            ConfigurationError,
+            r"W: rng; expected np.random.default_rng.*got NoneType",
+        ),
         (
             lambda rng: Linear(2, 3, rng=rng, initialise=lambda rng, shape: np.zeros(2)),
             ShapeError,

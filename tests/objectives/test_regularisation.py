@@ -64,7 +64,7 @@ def test_the_penalty_of_many_small_weights_is_exact():
 
 
 def test_names_and_arrays_are_no_parameters():
-    with pytest.raises(DtypeError, match="parameters of L2; expected Parameter nodes, .* got str 'W'"):
+    with pytest.raises(DtypeError, match=r"parameters of L2; expected Parameter nodes, .* got str 'W'"):
         l2(LAYER.parameters(), 0.1)
     with pytest.raises(DtypeError, match="parameters of L2; expected Parameter nodes"):
         l2([np.ones(2)], 0.1)

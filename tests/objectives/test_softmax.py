@@ -55,7 +55,9 @@ def test_scores_near_the_largest_float():
     far = Input(np.array([[1e308, -1e308]]))
     assert softmax_cross_entropy(far, [0]).value == 0
     assert gradients(softmax_cross_entropy(far, [0]))[far].tolist() == [[0, 0]]
-    with pytest.raises(NumericalError, match="cross-entropy: scores too far apart: a value is not finite; .* got inf$"):
+    with pytest.raises(
+        NumericalError, match=r"cross-entropy: scores too far apart: a value is not finite; .* got inf$"
+    ):
         softmax_cross_entropy(far, [1])
 
 
