@@ -5,11 +5,13 @@ the documents say that the fan-in is 1 (A10): pass ``fan_in=1`` with ``functools
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from postil.arrays import Array
+from postil.arrays import Array, describe
+from postil.errors import ConfigurationError, ShapeError
+from postil.graph import Parameter
 
 Shape: TypeAlias = tuple[int, ...]
 Initialiser: TypeAlias = Callable[[np.random.Generator, Shape], Array]
@@ -42,6 +44,37 @@ def constant(value: float) -> Initialiser:
 
 zeros = constant(0.0)
 ones = constant(1.0)
+
+
+def checked_sizes(shape: Shape, where: str) -> Shape:
+    """``shape`` itself, if a parameter can have it."""
+    if not all(isinstance(size, int | np.integer) and size >= 1 for size in shape):
+        raise ConfigurationError("sizes of a layer", expected="whole numbers from 1", got=shape, where=where)
+    return shape
+
+
+def new_parameter(
+    name: str,
+    shape: Shape,
+    initialise: Initialiser,
+    rng: np.random.Generator,
+    dtype: Any,
+    *,
+    fan_in: int = 1,
+    decays: bool = True,
+) -> Parameter:
+    """A parameter of a layer with its first value, once everything it is made of has been checked."""
+    checked_sizes(shape, where=name)
+    if not isinstance(rng, np.random.Generator):
+        raise ConfigurationError("rng", expected="np.random.default_rng(…)", got=describe(rng), where=name)
+    if not callable(initialise):
+        raise ConfigurationError(
+            "initialise", expected="a function, such as INITIALISERS['xavier']", got=describe(initialise), where=name
+        )
+    value = np.asarray(initialise(rng, shape))
+    if value.shape != shape:
+        raise ShapeError("first value of a parameter", expected=shape, got=value.shape, where=name)
+    return Parameter(value.astype(dtype), name, fan_in=fan_in, decays=decays)
 
 
 def _uniform_of_variance(rng: np.random.Generator, shape: Shape, variance: float) -> Array:
