@@ -25,7 +25,7 @@ from postil.models.parts import TaggerParts
 from postil.models.tagger import Tagger, check_sentences
 from postil.models.warm_start import check_same_architecture, extended_features, take_over
 from postil.threads import one_blas_thread
-from postil.training import SGD, AdaGrad, Adam
+from postil.training import SGD, AdaGrad, Adam, Averaged
 from postil.training.loop import Batch, Epoch, Plan, Step, Training
 
 Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
@@ -79,8 +79,11 @@ class Fitting:
             seed=tagger.seed,
         )
         optimiser = _OPTIMISERS[config.optimiser](self.parts.network.parameters())
+        self._averaged = Averaged(optimiser)
         score = self._dev_score(dev) if dev is not None and len(dev[0]) else None
-        self.training = Training(self.parts.network, optimiser, self._rate, self._batches, plan, score)
+        self.training = Training(
+            self.parts.network, self._averaged, self._rate, self._batches, plan, score, self._means
+        )
         if resume:
             self._resume()
 
@@ -96,6 +99,8 @@ class Fitting:
     def finish(self) -> None:
         """Settle on the best parameters so far and note how they came about."""
         progress = self.training.progress
+        if not self.training.best:
+            self.training.best = self._means()
         self.training.keep_best()
         self.parts.about["training"] = {
             "epochs": progress.epoch,
@@ -109,6 +114,8 @@ class Fitting:
 
     def _batches(self, epoch: int, rng: np.random.Generator) -> list[Batch[Example]]:
         size = _settled(self.parts.config.batch_sentences)
+        if self.training.progress.batch == 0 and epoch <= self.parts.config.averaged_from * self.training.plan.epochs:
+            self._averaged.restart()
         return [self._batch(which) for which in batches_of_similar_length(self._lengths, size, rng)]
 
     def _batch(self, which: Array) -> Batch[Example]:
@@ -134,7 +141,16 @@ class Fitting:
         X, y = _checked_data(*dev)
         judge = Tagger()
         judge.parts = self.parts
-        return lambda: judge.score(X, y)
+
+        def score() -> float:
+            with self._averaged.in_place():
+                return judge.score(X, y)
+
+        return score
+
+    def _means(self) -> dict[str, Array]:
+        """Parameters averaged over the last epochs: they generalise better than those of the last step."""
+        return {name: self._averaged.mean(name) for name in self.parts.network.parameters()}
 
     # -------------------------------------------------------------------------------------------- checkpoints
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.graph import Parameter
-from postil.network.initialisers import Initialiser, xavier, zeros
+from postil.network.initialisers import Initialiser, new_parameter, xavier, zeros
 from postil.network.layer import Layer, LayerPullback, Run, checked_rows
 
 
@@ -32,8 +32,8 @@ class Linear(Layer):
     def __init__(
         self, D: int, H: int, *, rng: np.random.Generator, initialise: Initialiser = xavier, dtype: Any = np.float32
     ) -> None:
-        self.W = Parameter(initialise(rng, (H, D)).astype(dtype), "W", fan_in=D)
-        self.b = Parameter(zeros(rng, (H,)).astype(dtype), "b", fan_in=D, decays=False)
+        self.W = new_parameter("W", (H, D), initialise, rng, dtype, fan_in=D)
+        self.b = new_parameter("b", (H,), zeros, rng, dtype, fan_in=D, decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         Y, back = linear(checked_rows(X, self.name, self.W), self.W.value, self.b.value)
