@@ -71,3 +71,35 @@ def test_indices_are_checked():
 def test_finite_is_checked():
     with pytest.raises(NumericalError, match=r"scores: a value is not finite; expected finite numbers, got nan at .*1"):
         checked_finite(np.array([0.0, np.nan]), "scores")
+
+
+def test_a_slice_of_a_ragged_batch_is_one():
+    batch = Ragged(np.arange(12).reshape(6, 2), [0, 1, 1, 4, 6])
+    some = batch[1:3]
+    assert isinstance(some, Ragged) and some.offsets.tolist() == [0, 0, 3]
+    assert some.data.tolist() == batch.data[1:4].tolist()
+    assert [rows.tolist() for rows in batch[::-2]] == [batch[3].tolist(), batch[1].tolist()]
+    assert batch[4:].data.shape == (0, 2) and len(batch[4:]) == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda: Ragged(1.0, [0, 1]),
+            ShapeError,
+            r"data of a ragged batch; expected an array of rows, got float64 \(\)",
+        ),
+        (
+            lambda: Ragged.from_sequences([np.ones((1, 3)), np.ones((2, 4))]),
+            ShapeError,
+            r"sequences of a ragged batch; expected rows of one shape, got rows of shape \(3,\), rows of shape \(4,\)",
+        ),
+        (lambda: Ragged.from_sequences([1, 2]), ShapeError, "expected a list or an array of rows, got int 1"),
+        (lambda: Ragged.from_sequences([[[1], [2, 3]]]), ShapeError, "a sequence of a ragged batch; expected rows of"),
+        (lambda: Ragged.from_sequences([[1]])["a"], IndexRangeError, "no such sentence; .* got 'a'"),
+    ],
+)
+def test_impossible_ragged_batches(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

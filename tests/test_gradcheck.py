@@ -1,5 +1,7 @@
 """The checker is trusted only because it rejects wrong gradients: every mistake here must be found."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
@@ -206,3 +208,35 @@ def test_inputs_of_the_same_name_are_all_checked():
 def test_nothing_to_check_is_a_failure():
     with pytest.raises(GradientError, match="nothing to check; expected float inputs or parameters, got none"):
         check(lambda ids: Input(1.0), np.arange(3))
+
+
+@pytest.mark.parametrize("size", [3, 1000])
+def test_large_values_are_moved_far_enough(size):
+    x = 1e6 * (1 + RNG.random(size))
+    assert check(lambda n: n * n, x).worst_error < 1e-8
+    with pytest.raises(GradientError, match="wrong at"):
+        check(lambda n: Result(n.value**2, (n,), lambda dY: [1.99 * n.value * dY], "wrong"), x)
+
+
+def test_floats_inside_tuples_and_lists_become_float64_and_stay_fixed():
+    class Batch(NamedTuple):
+        X: Any
+        rest: Any
+
+    layer = Linear(3, 2, rng=np.random.default_rng(0))
+    X = RNG.normal(size=(4, 3)).astype(np.float32)
+
+    def loss(batch):
+        ragged, ids, node, text = batch.rest
+        assert ids.dtype == np.int64 and text == "gold" and node.dtype == np.float64
+        assert np.array_equal(ragged.offsets, [0, 1, 4])
+        return layer(batch.X).sum() + layer(ragged).sum()
+
+    batch = Batch(X, [Ragged(X, [0, 1, 4]), np.arange(4), Input(X), "gold"])
+    report = check(loss, batch, parameters=layer.parameters())
+    assert [entry.name for entry in report.entries] == ["W", "b"]
+
+
+def test_a_parameter_inside_a_list_is_still_itself():
+    W = Parameter(np.ones(2, np.float32), "W")
+    assert check(lambda given: given[0] * 3.0, [W], parameters={"W": W}).worst_error < 1e-9

@@ -6,7 +6,7 @@ Shape letters, the same everywhere: ``B`` sentences, ``N`` tokens in a batch, ``
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +30,19 @@ class Ragged:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", np.asarray(self.data))
+        if not self.data.ndim:
+            raise ShapeError("data of a ragged batch", expected="an array of rows", got=describe(self.data))
         object.__setattr__(self, "offsets", checked_offsets(self.offsets, rows=len(self.data)))
 
     @classmethod
     def from_sequences(cls, sequences: Iterable[Sequence[Any] | Array], dtype: Any = None) -> "Ragged":
-        """Join sequences of rows. Without ``dtype`` the first non-empty sequence decides."""
-        arrays = [np.asarray(sequence, dtype) for sequence in sequences]
+        """Join sequences of rows. Without ``dtype`` they get the type that holds them all, int64 if there are none."""
+        arrays = [_rows(sequence, dtype) for sequence in sequences]
         filled = [array for array in arrays if len(array)]
+        widths = dict.fromkeys(array.shape[1:] for array in filled)
+        if len(widths) > 1:
+            got = ", ".join(f"rows of shape {width}" for width in widths)
+            raise ShapeError("sequences of a ragged batch", expected="rows of one shape", got=got)
         data = np.concatenate(filled) if filled else np.empty(0, dtype if dtype is not None else np.int64)
         return cls(data, offsets_from_lengths([len(array) for array in arrays]))
 
@@ -48,14 +54,34 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, index: int) -> Array:
-        if not -len(self) <= index < len(self):
-            raise IndexRangeError("no such sentence", expected=f"an index below {len(self)}", got=index)
-        index %= len(self)
+    @overload
+    def __getitem__(self, index: int) -> Array: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Ragged": ...
+    def __getitem__(self, index: int | slice) -> "Array | Ragged":
+        """The rows (T, …) of one sentence, or some of the sentences as a ragged batch of their own."""
+        if isinstance(index, slice):
+            sentences = [self[i] for i in range(*index.indices(len(self)))]
+            data = np.concatenate([self.data[:0], *sentences])  # without sentences: the same type and width
+            return Ragged(data, offsets_from_lengths([len(rows) for rows in sentences]))
+        if not isinstance(index, int | np.integer) or not -len(self) <= index < len(self):
+            raise IndexRangeError("no such sentence", expected=f"an index below {len(self)}", got=repr(index))
+        index = int(index) % len(self)
         return self.data[self.offsets[index] : self.offsets[index + 1]]
 
     def __iter__(self) -> Iterator[Array]:
         return (self[index] for index in range(len(self)))
+
+
+def _rows(sequence: Any, dtype: Any) -> Array:
+    """One sentence of a ragged batch as an array (T, …)."""
+    try:
+        array = np.asarray(sequence, dtype)
+    except (ValueError, TypeError) as error:
+        raise ShapeError("a sequence of a ragged batch", expected="rows of one shape", got=str(error)) from None
+    if not array.ndim:
+        raise ShapeError("a sequence of a ragged batch", expected="a list or an array of rows", got=describe(sequence))
+    return array
 
 
 def offsets_from_lengths(lengths: Sequence[int] | Array) -> Array:
@@ -119,9 +145,8 @@ def checked_finite(array: Array, where: str) -> Array:
     """``array`` itself, or an error that names the first NaN or infinity in it."""
     if not np.isfinite(array).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise NumericalError(
-            "a value is not finite", expected="finite numbers", got=f"{array[place]} at position {place}", where=where
-        )
+        got = f"{array[place]} at position {place}" if place else f"{array}"
+        raise NumericalError("a value is not finite", expected="finite numbers", got=got, where=where)
     return array
 
 

@@ -8,10 +8,11 @@
 
 The numeric slope at an entry is the two-sided formula D(ε) = (f(θ + ε) - f(θ - ε)) / 2ε, not the one-sided snippet of
 the documents; (4 D(ε) - D(2ε)) / 3 of it removes the error of order ε², so that ε can be large enough for rounding not
-to matter. The error is |a - n| / max(|a|, |n|, 1e-3 max|n|, 1e-8), max|n| over the whole parameter: an entry that is
-tiny beside the others is not judged by its rounding. Small arrays are checked entry by entry; large ones at random
-entries and along random directions. Where the interval crosses a kink (hardtanh, ReLU, max, hinge) a smaller ε is
-tried; an entry that still crosses is left out and counted, and more than 1 % left out is a failure.
+to matter. It grows with the value, as max(1, |θ|), along a direction as max(1, root mean square of θ). The error is
+|a - n| / max(|a|, |n|, 1e-3 max|n|, 1e-8), max|n| over the whole parameter: an entry that is tiny beside the others is
+not judged by its rounding. Small arrays are checked entry by entry; large ones at random entries and along random
+directions. Where the interval crosses a kink (hardtanh, ReLU, max, hinge) a smaller ε is tried; an entry that still
+crosses is left out and counted, and more than 1 % left out is a failure.
 """
 
 import itertools
@@ -22,7 +23,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from postil.arrays import Array, Ragged, checked_finite
+from postil.arrays import Array, Ragged, checked_finite, sum_of_squares
 from postil.errors import GradientError
 from postil.graph import Input, Node, Parameter, dense, gradients
 from postil.graph.kinks import recorded_branches, same_branches
@@ -134,9 +135,10 @@ def examine(
     """Compare the gradients of ``target`` with central differences.
 
     ``target`` is a function of nodes that returns a node, a layer, an objective, or a model with ``loss(*inputs)``.
-    ``inputs`` are its arguments: float arrays and ragged batches of floats become input nodes and are checked, anything
-    else (integers, strings, …) is passed on as it is. ``parameters`` are taken from ``target.parameters()`` where it
-    has them. Parameters are brought to float64 for the check and given back unchanged.
+    ``inputs`` are its arguments: float arrays and ragged batches of floats become input nodes and are checked; those
+    inside tuples and lists become float64 and are held fixed; anything else (integers, strings, …) is passed on as it
+    is. ``parameters`` are taken from ``target.parameters()`` where it has them. Parameters are brought to float64 for
+    the check and given back unchanged.
 
     A result that is not a single number is multiplied by fixed random weights and added up. A target that makes noise
     must make the same noise at every call: ``lambda x: layer(x, rng=np.random.default_rng(0))``.
@@ -190,7 +192,8 @@ def _examined(
     found: list[Disagreement] = []
     left_out = 0
     for index, direction in _probes(value, rng):
-        slopes = (_slope(value, direction, epsilon, evaluate) for epsilon in epsilons)
+        scale = _scale(value, direction)
+        slopes = (_slope(value, direction, epsilon * scale, evaluate) for epsilon in epsilons)
         numeric = next((slope for slope in slopes if slope is not None), None)
         if numeric is None:
             left_out += 1
@@ -225,6 +228,12 @@ def _probes(value: Array, rng: np.random.Generator) -> Iterator[tuple[str, _Dire
     for place in places:
         index = tuple(int(i) for i in np.unravel_index(place, value.shape))
         yield f"index {list(index)}", index
+
+
+def _scale(value: Array, direction: _Direction) -> float:
+    """How far to move for a value of this size: beside 1e6, a step of 1e-4 would drown in rounding."""
+    size = abs(value[direction]) if isinstance(direction, tuple) else np.sqrt(sum_of_squares(value) / value.size)
+    return float(max(1.0, size))
 
 
 def _slope(value: Array, direction: _Direction, epsilon: float, evaluate: _Evaluate) -> float | None:
@@ -286,6 +295,20 @@ def _as_argument(value: Any, name: str) -> Any:
         return Input(value.data.astype(np.float64), name, value.offsets)
     if isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
         return Input(np.array(value, np.float64), name)
+    return _lifted(value)
+
+
+def _lifted(value: Any) -> Any:
+    """The same with float64 for every other float type in it, through tuples and lists."""
+    if isinstance(value, tuple | list):
+        make = getattr(value, "_make", type(value))  # a named tuple keeps its names
+        return make(_lifted(part) for part in value)
+    if isinstance(value, Ragged):
+        return Ragged(_lifted(value.data), value.offsets)
+    if isinstance(value, Node) and value.dtype != np.float64:  # of others the node itself counts: it may be checked
+        return Input(_lifted(value.value), value.name, value.offsets)
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f":
+        return value.astype(np.float64)
     return value
 
 

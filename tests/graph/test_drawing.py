@@ -73,3 +73,15 @@ def test_an_unknown_form_and_a_graph_that_is_too_large():
         y = y + 1.0
     with pytest.raises(ConfigurationError, match="expected at most 2000 nodes, got 3001 nodes"):
         draw(y)
+
+
+def test_names_with_characters_that_mean_something_to_mermaid():
+    text = draw(Input(np.ones(2), 'a"b#c<d>`e`[f](g){h}&\ni'))
+    assert '"a#34;b#35;c#60;d#62;#96;e#96;#91;f#93;#40;g#41;#123;h#125;#38; i 2"' in text
+    assert text.count('"') == 2  # one label
+
+
+def test_names_with_line_breaks_and_control_characters_in_svg():
+    root = ElementTree.fromstring(draw(Input(np.ones(2), "two\nlines\x00 & <more>"), "svg"))
+    (label,) = root.iter("{http://www.w3.org/2000/svg}text")
+    assert label.text == "two lines & <more> 2"

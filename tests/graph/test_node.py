@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import postil.graph as graph
-from postil.errors import DtypeError, ShapeError
+from postil.errors import DtypeError, NumericalError, ShapeError
 from postil.graph import Input, Parameter, Result, RowGradient, gradients, jacobian
 
 
@@ -179,3 +179,46 @@ def test_many_uses_of_one_table_add_up():
     assert isinstance(found, RowGradient)
     counts = np.bincount(np.concatenate(uses), minlength=30)
     assert np.array_equal(found.dense(), np.stack([counts, counts], axis=1))
+
+
+def test_an_overflow_in_the_reverse_pass_names_the_node():
+    x = Input(np.array([1.0]), "x")
+    y = Result(x.value, (x,), lambda dY: [dY * 1e300], "steep")
+    with pytest.raises(NumericalError, match=r"gradient that node steep sends to x: a value is not finite; .* got inf"):
+        gradients((y * 1e300).sum())
+
+
+def test_gradients_whose_sum_overflows():
+    x, table = Input(np.array([0.5]), "x"), Parameter(np.full((2, 1), 0.1), "table")
+    with pytest.raises(NumericalError, match=r"sends to x: a value is not finite"):
+        gradients((x * 1e308 + x * 1e308).sum())
+    huge = np.array([1e308])
+    with pytest.raises(NumericalError, match=r"gradient of table: a value is not finite"):
+        gradients(sum((graph.take_rows(table, np.array([0])) * huge).sum() * 1.0 for _ in range(2)))
+
+
+def test_flags_in_the_reverse_pass_are_no_error_where_the_numbers_are_fine():
+    def pullback(dY):
+        np.float64(1e308) * np.float64(10)
+        return [dY]
+
+    x = Input(np.array([1.0]), "x")
+    assert gradients(Result(x.value, (x,), pullback, "flags").sum())[x].tolist() == [1]
+
+
+def test_a_seed_may_be_a_list():
+    x = Input(np.ones(2, np.float32))
+    found = gradients(x * 2.0, seed=[1, 3])[x]
+    assert found.tolist() == [2, 6] and found.dtype == np.float32
+    with pytest.raises(DtypeError, match="seed of the reverse pass: wrong element type"):
+        gradients(x * 2.0, seed=["a", "b"])
+    with pytest.raises(ShapeError, match=r"seed of the reverse pass; expected \(2,\), got \(1,\)"):
+        gradients(x * 2.0, seed=[1])
+
+
+def test_arrays_in_the_place_of_nodes():
+    x = Input(np.ones(2), "x")
+    with pytest.raises(DtypeError, match=r"output of the reverse pass; expected a node, .* got float64 \(2,\)"):
+        gradients(np.ones(2))
+    with pytest.raises(DtypeError, match=r"wrt, what to differentiate by; expected a node"):
+        gradients(x.sum(), [x.value])

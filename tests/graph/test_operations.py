@@ -174,3 +174,31 @@ def test_a_row_before_the_first_is_named_as_it_was_given():
 def test_axes_and_shapes_of_a_wrong_type(mistake):
     with pytest.raises(ShapeError):
         mistake(Input(np.ones((3, 2))))
+
+
+def test_flags_that_a_blas_raises_for_a_valid_product_are_no_error(monkeypatch):
+    true_matmul = np.matmul
+
+    def matmul_with_flags(A, B):
+        np.float64(1e308) * np.float64(10)  # sets the overflow flag
+        return true_matmul(A, B)
+
+    monkeypatch.setattr(np, "matmul", matmul_with_flags)
+    assert (Input(np.ones((2, 2))) @ np.ones(2)).value.tolist() == [2, 2]
+
+
+def test_a_product_that_is_not_finite():
+    with pytest.raises(NumericalError, match=r"matmul: a value is not finite; .* got inf at position \(1,\)"):
+        Input(np.array([[1.0, 1.0], [1e308, 1e308]])) @ np.ones(2)
+
+
+@pytest.mark.parametrize(("exponent", "slopes"), [(0, [0, 0, 0]), (1, [1, 1, 1]), (0.0, [0, 0, 0]), (2, [-2, 0, 2])])
+def test_slopes_of_powers_at_zero(exponent, slopes):
+    x = Input(np.array([-1.0, 0.0, 1.0], np.float32))
+    found = gradients((x**exponent).sum())[x]
+    assert found.tolist() == slopes and found.dtype == np.float32
+
+
+def test_slopes_of_powers_with_an_array_of_exponents():
+    x = Input(np.zeros(3))
+    assert gradients((x ** np.array([0.0, 1.0, 2.0])).sum())[x].tolist() == [0, 1, 0]

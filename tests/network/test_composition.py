@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from postil.arrays import Ragged
 from postil.errors import ConfigurationError, ShapeError
 from postil.graph import gradients
 from postil.network import Activation, Chain, Concatenation, Linear, LookupTable, MaxOverTime, Residual
@@ -35,3 +36,21 @@ def test_two_tables_on_the_same_indices():
     y = Concatenation(words, more)(np.array([1, 1]))
     assert y.shape == (2, 5)
     assert np.array_equal(gradients(y.sum())[more.table].values, [[2, 2, 2]])
+
+
+@pytest.mark.parametrize("make", [Chain, Concatenation, Residual])
+def test_a_function_is_no_layer(make):
+    with pytest.raises(ConfigurationError, match=r"expected a layer, such as Activation.*, got ufunc"):
+        make(np.tanh)
+
+
+@pytest.mark.parametrize("offsets", [[0, 1, 4], [0, 1, 2, 3, 4]])
+def test_words_and_sentences_do_not_stand_side_by_side(offsets):
+    both = Concatenation(Activation("tanh"), MaxOverTime())
+    with pytest.raises(ShapeError, match=r"layers side by side; expected a row per word.*, got tanh \(4, 2\), MaxOver"):
+        both(Ragged(np.ones((4, 2)), offsets))
+
+
+def test_numbers_without_rows_do_not_stand_side_by_side():
+    with pytest.raises(ShapeError, match=r"layers side by side"):
+        Concatenation(Activation("tanh"), Activation("relu"))(np.ones(3))

@@ -70,3 +70,10 @@ def test_bad_indices_of_several_tables():
         layer(np.array([1, 2, 3]))
     with pytest.raises(ConfigurationError, match="lookup tables; expected at least one"):
         LookupTables([], rng=rng())
+
+
+def test_a_batch_without_a_word_has_no_width():
+    layer = LookupTables([(6, 3), (4, 2)], rng=rng())
+    y = layer(Ragged.from_sequences([]))
+    assert y.shape == (0, 5)
+    assert all(len(found.rows) == 0 for found in gradients(y.sum()).values())

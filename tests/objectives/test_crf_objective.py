@@ -216,6 +216,9 @@ def test_scores_that_do_not_fit():
             offset_scores(cut, Input(good), other)
     with pytest.raises(ShapeError, match="score tables; expected one node, or three for the offsets 0"):
         crf.loss([cut, cut], gold)
+    for arrays in (np.ones((3, 3), np.float32), [cut, cut, good]):
+        with pytest.raises(DtypeError, match="score table; expected a node, such as Input"):
+            crf.loss(arrays, gold)
     for objective in (crf, CRF(3, costs=label_costs(np.ones(3)))):
         with pytest.raises(IndexRangeError, match="labels: index out of range; expected 0 to 2, got 3"):
             objective.loss(cut, np.array([0, 3]))

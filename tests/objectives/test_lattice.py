@@ -93,16 +93,16 @@ def test_packing_holds_every_token_once_in_either_direction(lengths):
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
     packing = Packing(offsets)
     N = int(offsets[-1])
-    for rows in (packing.forward, packing.backward):
-        assert sorted(rows.tolist()) == list(range(N))
-    assert sorted([*packing.left.tolist(), *packing.right.tolist()]) == list(range(2 * N))
+    tokens, left, right = packing.both_ways()
+    assert sorted(packing.forward.tolist()) == list(range(N))
+    assert sorted([*left.tolist(), *right.tolist()]) == list(range(2 * N))
+    assert np.array_equal(tokens[left], np.arange(N)) and np.array_equal(tokens[right], np.arange(N))
     for t, (first, end) in enumerate(packing.steps):
         alive = packing.order[: end - first]
         assert sorted(alive.tolist()) == [b for b, length in enumerate(lengths) if length > t]
         assert np.array_equal(packing.forward[first:end], offsets[alive] + t)
-        assert np.array_equal(packing.backward[first:end], offsets[alive + 1] - 1 - t)
-        block = np.concatenate([packing.left[first:end], packing.right[first:end]])
-        assert np.array_equal(block, np.arange(2 * first, 2 * end))
+        block = np.concatenate([offsets[alive] + t, offsets[alive + 1] - 1 - t])
+        assert np.array_equal(tokens[2 * first : 2 * end], block)
 
 
 def test_scratch_memory_is_used_again_under_its_name():
@@ -111,3 +111,4 @@ def test_scratch_memory_is_used_again_under_its_name():
     assert np.shares_memory(first, scratch.array("a", 2, 3))
     assert not np.shares_memory(first, scratch.array("b", 4, 3))
     assert scratch.array("a", 10, 3).shape == (10, 3)
+    assert scratch.array("a", 7).ctypes.data % 64 == 0

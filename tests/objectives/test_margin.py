@@ -52,3 +52,15 @@ def test_bad_input(true, corrupt, options, error, message):
 def test_impossible_margins(margin):
     with pytest.raises(ConfigurationError, match="margin; expected 0 or more"):
         max_margin(Input(np.ones(1)), Input(np.ones((1, 1))), margin=margin)
+
+
+def test_scores_near_the_largest_float():
+    with pytest.raises(NumericalError, match="max-margin objective: a value is not finite"):
+        max_margin(Input(np.array([-1e308])), Input(np.array([[1e308]])))
+
+
+def test_scores_must_be_nodes():
+    with pytest.raises(DtypeError, match="scores of true windows; expected a node"):
+        max_margin(np.ones(1), Input(np.ones((1, 1))))
+    with pytest.raises(DtypeError, match="scores of corrupt windows; expected a node"):
+        max_margin(Input(np.ones(1)), np.ones((1, 1)))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from postil.errors import ConfigurationError, DtypeError, IndexRangeError
+from postil.errors import ConfigurationError, DtypeError, IndexRangeError, NumericalError
 from postil.graph import Parameter, RowGradient, gradients
 from postil.network import Linear, LookupTable
 from postil.objectives import l2
@@ -61,3 +61,15 @@ def test_touched_rows_are_checked_and_strength_is_a_number():
 def test_the_penalty_of_many_small_weights_is_exact():
     W = Parameter(np.full(4_000_000, 1e-3, np.float32), "W")
     assert l2([W], 1.0).value == pytest.approx(4.0, rel=1e-6)
+
+
+def test_names_and_arrays_are_no_parameters():
+    with pytest.raises(DtypeError, match=r"parameters of L2; expected Parameter nodes, .* got str 'W'"):
+        l2(LAYER.parameters(), 0.1)
+    with pytest.raises(DtypeError, match="parameters of L2; expected Parameter nodes"):
+        l2([np.ones(2)], 0.1)
+
+
+def test_a_penalty_that_is_not_finite():
+    with pytest.raises(NumericalError, match="L2 penalty: a value is not finite"):
+        l2([Parameter(np.array([1e200]), "W")], 0.1)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from postil.errors import IndexRangeError, NumericalError, ShapeError
+from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
 from postil.graph import Input, gradients
 from postil.objectives import log_softmax, softmax, softmax_cross_entropy
 
@@ -49,3 +49,18 @@ def test_an_empty_batch_costs_nothing():
 def test_bad_input(scores, gold, error, message):
     with pytest.raises(error, match=message):
         softmax_cross_entropy(Input(scores), gold)
+
+
+def test_scores_near_the_largest_float():
+    far = Input(np.array([[1e308, -1e308]]))
+    assert softmax_cross_entropy(far, [0]).value == 0
+    assert gradients(softmax_cross_entropy(far, [0]))[far].tolist() == [[0, 0]]
+    with pytest.raises(
+        NumericalError, match=r"cross-entropy: scores too far apart: a value is not finite; .* got inf$"
+    ):
+        softmax_cross_entropy(far, [1])
+
+
+def test_scores_must_be_a_node():
+    with pytest.raises(DtypeError, match=r"scores of the cross-entropy; expected a node, .* got float64 \(5, 3\)"):
+        softmax_cross_entropy(S, GOLD)

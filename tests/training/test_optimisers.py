@@ -143,3 +143,11 @@ def test_a_state_of_another_float_type():
     adam = Adam({"p": table()})
     with pytest.raises(DtypeError, match="state mean/p of an optimiser; expected float64, got float32"):
         adam.restore({**adam.state(), "mean/p": np.zeros((8, 3), np.float32)})
+
+
+@pytest.mark.parametrize("rate", [-0.1, float("nan"), float("inf")])
+def test_an_impossible_rate_changes_nothing(rate):
+    W = Parameter(np.ones(2), "W")
+    with pytest.raises(ConfigurationError, match=f"learning rate; expected a finite number, 0 or more, got {rate}"):
+        SGD({"W": W}).step({W: np.ones(2)}, rate)
+    assert W.value.tolist() == [1, 1]

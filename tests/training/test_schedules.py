@@ -37,3 +37,8 @@ def test_impossible_schedules(make, message):
 
 def test_without_warm_up_the_rate_begins_at_its_height():
     assert WarmUpAndDecay(rate=0.1, steps=10)(0) == pytest.approx(0.1)
+
+
+def test_an_infinite_rate():
+    with pytest.raises(ConfigurationError, match="rate; expected a positive number, got inf"):
+        Constant(rate=float("inf"))

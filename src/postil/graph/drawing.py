@@ -73,17 +73,22 @@ _KINDS: dict[type[Node], str] = {Input: "input", Parameter: "parameter", Result:
 
 
 def _lines(node: Node, values: bool, gradients: Gradients) -> list[str]:
-    lines = [f"{node.name or _KINDS[type(node)]} {_shape(node)}"]
+    lines = [f"{_one_line(node.name) or _KINDS[type(node)]} {_shape(node)}"]
     inside = [p for p in node.parents if isinstance(p, Parameter)] if isinstance(node, Result) and node.is_layer else []
     counted = [node] if isinstance(node, Parameter) else inside
     if counted:
         lines.append(f"{sum(p.value.size for p in counted):,} parameters")
     if values:
         lines.append(_size_of_value(node))
-    lines += [_norm_of_gradient(p, gradients, prefix=p.name) for p in inside if p in gradients]
+    lines += [_norm_of_gradient(p, gradients, prefix=_one_line(p.name)) for p in inside if p in gradients]
     if node in gradients:
         lines.append(_norm_of_gradient(node, gradients, prefix=""))
     return lines
+
+
+def _one_line(name: str) -> str:
+    """A name without line breaks and without characters that XML does not allow."""
+    return " ".join("".join(c if c.isprintable() else " " for c in name).split())
 
 
 def _shape(node: Node) -> str:
@@ -111,10 +116,14 @@ _STYLES = {
 }
 
 
+# Characters with a meaning of their own in Mermaid or in the HTML it makes, as Mermaid's entities.
+_ENTITIES = str.maketrans({character: f"#{ord(character)};" for character in '"#&;<>`[](){}\\'})
+
+
 def _mermaid(boxes: list[_Box]) -> str:
     lines = ["flowchart TD"]
     for i, box in enumerate(boxes):
-        text = "<br/>".join(line.replace('"', "#quot;") for line in box.lines)
+        text = "<br/>".join(line.translate(_ENTITIES) for line in box.lines)
         lines.append(f'    n{i}["{text}"]:::{box.kind}')
     lines += [f"    n{source} --> n{i}" for i, box in enumerate(boxes) for source in box.sources]
     lines += [f"    classDef {kind} {style}" for kind, style in _STYLES.items()]

@@ -11,13 +11,15 @@ same parameters can serve several graphs in several threads at once.
 """
 
 from abc import ABC
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from postil.arrays import Array, checked_floats, checked_offsets, describe
+from postil.arrays import Array, checked_finite, checked_floats, checked_offsets, describe
 from postil.errors import DtypeError, ShapeError
 from postil.graph.rows import RowGradient
 
@@ -143,28 +145,38 @@ class Result(Node):
 
 
 def gradients(
-    output: Node, wrt: Node | Iterable[Node] | None = None, *, seed: Array | None = None
+    output: Node, wrt: Node | Iterable[Node] | None = None, *, seed: ArrayLike | None = None
 ) -> dict[Node, Gradient]:
     """The gradient of ``output`` at every leaf it depends on, or at the node or nodes ``wrt``.
 
     ``output`` is a single number, unless ``seed``, an array of its shape, says how the gradient of its elements
     begins. Every node sends its gradient to its parents once, after all its successors have sent theirs: one visit and
     one pullback per node (E8, E11). Nodes ``wrt`` that the output does not depend on get zeros.
+
+    Pullbacks read the parameters' values as they are now: take the gradients before an optimiser changes them. The
+    arrays given back may be shared with each other or read-only: copy one before changing it in place.
     """
-    wanted = None if wrt is None else dict.fromkeys([wrt] if isinstance(wrt, Node) else wrt)
+    check_node(output, "output of the reverse pass")
+    wanted = None if wrt is None else _checked_wanted(wrt)
     arrived = _Arrived()
     arrived.start(output, _checked_seed(output, seed))
     kept: dict[Node, Gradient] = {}
-    for node in _results_in_reverse(output, wanted):
-        dY = dense(arrived.take(node))
-        if wanted and node in wanted:
-            kept[node] = dY
-        for parent, gradient in zip(node.parents, node.pullback(dY), strict=True):
-            if gradient is not None:
-                arrived.add(parent, gradient, sender=node)
-    if wanted is None:
-        return arrived.take_all()
-    return {node: kept[node] if node in kept else arrived.take(node) for node in wanted}
+    with _noted_flags() as flags:
+        for node in _results_in_reverse(output, wanted):
+            dY = dense(arrived.take(node))
+            if wanted and node in wanted:
+                kept[node] = dY
+            for parent, gradient in zip(node.parents, node.pullback(dY), strict=True):
+                if gradient is not None:
+                    arrived.add(parent, gradient, sender=node)
+            if flags:
+                arrived.check_finite(sender=node)
+                flags.clear()
+        found = arrived.take_all() if wanted is None else {n: kept[n] if n in kept else arrived.take(n) for n in wanted}
+        if flags:  # sparse gradients are added up only now
+            for leaf, gradient in found.items():
+                _check_finite(gradient, where=f"gradient of {leaf.name or 'an input'}")
+    return found
 
 
 def jacobian(y: Node, x: Node) -> Array:
@@ -227,6 +239,13 @@ class _Arrived:
         else:
             self._dense[node] = gradient
 
+    def check_finite(self, sender: Node) -> None:
+        """An error if something that is not finite has arrived at the parents of ``sender``."""
+        for parent in sender.parents:
+            for part in [*self._sparse.get(parent, ()), self._dense.get(parent)]:
+                if part is not None:
+                    _check_finite(part, where=f"gradient that node {sender.name} sends to {parent.name or 'a parent'}")
+
     def take(self, node: Node) -> Gradient:
         """The sum of what arrived at ``node``, sparse only where all of it was; zeros where nothing did."""
         sparse, total = self._sparse.pop(node, None), self._dense.pop(node, None)
@@ -247,6 +266,10 @@ def sum_of_two(a: Gradient, b: Gradient) -> Gradient:
     return total
 
 
+def _check_finite(gradient: Gradient, where: str) -> None:
+    checked_finite(gradient.values if isinstance(gradient, RowGradient) else gradient, where)
+
+
 def _results_in_reverse(output: Node, wanted: Iterable[Node] | None) -> list[Result]:
     """The results that the reverse pass must visit, last one first. With ``wanted``: only those that lead there."""
     order = ancestors(output)
@@ -259,7 +282,31 @@ def _results_in_reverse(output: Node, wanted: Iterable[Node] | None) -> list[Res
     return [node for node in reversed(order) if isinstance(node, Result)]
 
 
-def _checked_seed(output: Node, seed: Array | None) -> Array:
+@contextmanager
+def _noted_flags() -> Iterator[list[str]]:
+    """The floating-point errors of everything computed inside the ``with`` block, as they come.
+
+    They are notes and no more: some BLAS builds raise flags for valid products, so only the numbers can tell.
+    """
+    flags: list[str] = []
+    with np.errstate(all="call", under="ignore", call=lambda kind, _: flags.append(kind)):
+        yield flags
+
+
+def check_node(value: Any, what: str) -> None:
+    """An error if ``value`` is not a node. An array will not do: no gradient could come back to it."""
+    if not isinstance(value, Node):
+        raise DtypeError(what, expected="a node, such as Input(array)", got=describe(value))
+
+
+def _checked_wanted(wrt: Node | Iterable[Node]) -> dict[Node, None]:
+    nodes = [wrt] if isinstance(wrt, Node) else list(wrt)
+    for node in nodes:
+        check_node(node, "wrt, what to differentiate by")
+    return dict.fromkeys(nodes)
+
+
+def _checked_seed(output: Node, seed: ArrayLike | None) -> Array:
     if seed is None:
         if output.value.size != 1:
             raise ShapeError(
@@ -269,6 +316,8 @@ def _checked_seed(output: Node, seed: Array | None) -> Array:
                 where=f"node {output.name}",
             )
         return np.ones_like(output.value)
+    if not isinstance(seed, np.ndarray):  # numbers and lists of them take the output's float type
+        seed = checked_floats(seed, where="seed of the reverse pass").astype(output.dtype)
     if seed.shape != output.shape:
         raise ShapeError("seed of the reverse pass", expected=output.shape, got=seed.shape)
     if seed.dtype != output.dtype:

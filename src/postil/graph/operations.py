@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from postil.arrays import FLOATS, Array, checked_indices, describe
+from postil.arrays import FLOATS, Array, checked_finite, checked_indices, describe
 from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
 from postil.graph.kinks import note_branches
 from postil.graph.node import Gradient, Node, Result
@@ -55,7 +55,8 @@ def power(a: Operand, b: Operand) -> Result:
     log_A = _computed("power with a variable exponent", np.log, A) if isinstance(b, Node) else A
 
     def to_base(dY: Array) -> Array:
-        return _unbroadcast(dY * B * _computed("derivative of power", np.power, A, np.subtract(B, 1, dtype=Y.dtype)), A)
+        exponent = np.where(B == 0, 0, np.subtract(B, 1, dtype=Y.dtype))  # a⁰ is flat everywhere, also at 0
+        return _unbroadcast(dY * B * _computed("derivative of power", np.power, A, exponent), A)
 
     return _result("power", Y, (a, to_base), (b, lambda dY: _unbroadcast(dY * Y * log_A, B)))
 
@@ -69,7 +70,7 @@ def matmul(a: Node | Array, b: Node | Array) -> Result:
     A, B = _values("matmul", a, b)
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim and B.ndim):
         raise ShapeError("matmul", expected="vectors or matrices", got=f"{describe(A)} @ {describe(B)}")
-    Y = _computed("matmul", np.matmul, A, B)
+    Y = _product(A, B)
     # A vector is a matrix with one row on the left and one column on the right.
     A2 = A[None, :] if A.ndim == 1 else A
     B2 = B[:, None] if B.ndim == 1 else B
@@ -232,14 +233,27 @@ def _values(name: str, *operands: Operand) -> list[Any]:
 
 
 def _computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
-    """``function(*arrays)``, with NumPy's complaints about shapes and domains in Postil's words."""
+    """``function(*arrays)``, with NumPy's complaints about domains and shapes in Postil's words."""
     try:
         with np.errstate(all="raise", under="ignore"):
-            return function(*arrays)
+            return _outcome(name, function, *arrays)
     except FloatingPointError as error:
         raise NumericalError(name, expected="a finite result", got=str(error), where=_operands(arrays)) from None
+
+
+def _outcome(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
+    """``function(*arrays)``, with NumPy's complaints about shapes in Postil's words."""
+    try:
+        return function(*arrays)
     except (ValueError, TypeError, np.exceptions.AxisError) as error:
         raise ShapeError(f"{name}: {error}", got=_operands(arrays)) from None
+
+
+def _product(A: Array, B: Array) -> Array:
+    """A @ B. Its numbers tell whether it is finite: some BLAS builds raise floating-point flags for valid products."""
+    with np.errstate(all="ignore"):
+        Y = np.asarray(_outcome("matmul", np.matmul, A, B))
+    return checked_finite(Y, where="matmul")
 
 
 def _operands(arrays: Sequence[Any]) -> str:

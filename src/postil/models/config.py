@@ -82,6 +82,8 @@ class TaggerConfig:
     shards: int | None = None
     """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
     clip: float = 5.0
+    averaged_from: float = 0.7
+    """From this share of the training on, parameters are averaged over all steps; before, within each epoch."""
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(TaggerConfig).items():
@@ -110,8 +112,7 @@ _CHOICES: dict[str, Any] = {
 }
 _LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim"), (0, 100_000)),
-    **dict.fromkeys(("column_dim", "gazetteer_dim"), (1, 100_000)),
-    "position_dim": (0, 100_000),
+    **dict.fromkeys(("column_dim", "gazetteer_dim", "position_dim"), (1, 100_000)),
     **dict.fromkeys(("hidden", "window", "layers", "shards", "epochs", "patience", "batch_sentences"), (1, math.inf)),
     "corrupt": (1, 100_000),
     **dict.fromkeys(("min_count", "min_affix_count"), (1, math.inf)),
@@ -122,8 +123,16 @@ _LIMITS: dict[str, tuple[float, float]] = {
 
 
 # One width for all small features: they then share one table, which is faster.
-_EVERY_WORD_FEATURE = {"word_dim": 50, "caps_dim": 12, "shape_dim": 12, "prefix_dim": 12, "suffix_dim": 12}
-_NOISE = {"input_dropout": 0.3, "hidden_dropout": 0.3, "word_dropout": 0.3}
+_EVERY_WORD_FEATURE = {
+    "word_dim": 32,
+    "caps_dim": 12,
+    "shape_dim": 12,
+    "prefix_dim": 12,
+    "suffix_dim": 12,
+    "prefix_lengths": (1, 2, 3, 4),
+    "min_affix_count": 2,
+}
+_NOISE = {"input_dropout": 0.3, "hidden_dropout": 0.5, "word_dropout": 0.3}
 _SENNA = {"activation": "hardtanh", "hidden": 300, "window": 5}
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -146,22 +155,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "rate": 0.003,
     },
     # our own
-    "fast": {
-        **_EVERY_WORD_FEATURE,
-        "encoder": "window",
-        "window": 5,
-        "hidden": 300,
-        "activation": "relu",
-        **_NOISE,
-    },
+    "fast": {**_EVERY_WORD_FEATURE, **_NOISE, "encoder": "window", "window": 5, "hidden": 128, "activation": "relu"},
     "accurate": {
         **_EVERY_WORD_FEATURE,
+        **_NOISE,
         "encoder": "convolutions",
         "window": 3,
         "hidden": 160,
         "layers": 3,
         "activation": "relu",
-        **_NOISE,
     },
 }
 
@@ -180,10 +182,10 @@ def adapted(config: TaggerConfig, sentences: int, tokens: int) -> TaggerConfig:
     """The config with its open fields settled for so much training data."""
     settled: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
-        "batch_sentences": max(8, min(32, sentences // 40)),
-        "epochs": int(max(10, min(20, 2_500_000 / max(tokens, 1)))),
+        "batch_sentences": max(8, min(32, sentences // 90)),
+        "epochs": 10,
         "shards": 1 if tokens < 60 * sentences else 2,
-        "rate": 0.001 if config.optimiser == "adam" else 0.05,
+        "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),
     }
     return replace(config, **{name: value for name, value in settled.items() if getattr(config, name) is None})
 

@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from postil.arrays import Array
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Inputs, Token
 from postil.models import storage
 from postil.models.config import TaggerConfig
 from postil.models.network import ScoringNetwork
 from postil.models.parts import LearntLabels, Parts
 from postil.text import Document, Entity, Sentence, split_sentences, tokenise
+from postil.text.lines import shortened
 from postil.threads import one_blas_thread
 
 TOKENS_PER_BLOCK = 4096  # what is tagged at once: large enough for matrix products, small enough for the cache
@@ -114,7 +115,7 @@ class Estimator(ABC, Generic[Labels, Network]):
     def __sklearn_tags__(self) -> Any:
         """Asked by scikit-learn only, which is therefore there to be imported.
 
-        Not a classifier in its sense: it would look for one class per sentence, to keep their shares in every fold.
+        No "classifier": scikit-learn would then stratify by y, and refuse sequences of labels.
         """
         from sklearn.utils import Tags, TargetTags
 
@@ -199,6 +200,7 @@ class Estimator(ABC, Generic[Labels, Network]):
     def blocks(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Inputs]]:
         """Sentences of similar length, so many that they fill the cores: their places in X, and their arrays."""
         features = self.fitted_parts().features
+        check_sentences(X)
         with one_blas_thread():
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, features.inputs([X[i] for i in which])
@@ -232,6 +234,13 @@ def tokens_of(sentence: Sentence) -> list[Token]:
     if sentence.columns is None:
         return list(sentence.tokens)
     return [(form, *columns) for form, columns in zip(sentence.tokens, sentence.columns, strict=True)]
+
+
+def check_sentences(X: Sequence[Sequence[Token]]) -> None:
+    """A text instead of its tokens is the commonest mistake, and its characters would be tagged."""
+    for i, tokens in enumerate(X):
+        if isinstance(tokens, str):
+            raise DataError("a sentence", expected="a list of tokens", got=shortened(tokens), where=f"sentence {i}")
 
 
 def entity(sentence: Sentence, label: str, start: int, end: int, probability: float | None = None) -> Entity:

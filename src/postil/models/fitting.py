@@ -18,12 +18,12 @@ from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import WordVectors, load_vectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted
-from postil.models.estimator import Estimator
+from postil.models.estimator import Estimator, check_sentences
 from postil.models.network import Example
 from postil.models.parts import Parts
 from postil.models.warm_start import check_same_architecture, extended_features, take_over
 from postil.threads import one_blas_thread
-from postil.training import SGD, AdaGrad, Adam
+from postil.training import SGD, AdaGrad, Adam, Averaged
 from postil.training.loop import Batch, Epoch, Plan, Step, Training
 
 Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
@@ -81,8 +81,11 @@ class Fitting:
             seed=estimator.seed,
         )
         optimiser = _OPTIMISERS[config.optimiser](self.parts.network.parameters())
-        score = partial(self._judge.score, *held_out) if held_out is not None else None
-        self.training = Training(self.parts.network, optimiser, self._rate, self._batches, plan, score)
+        self._averaged = Averaged(optimiser)
+        score = partial(self._dev_score, *held_out) if held_out is not None else None
+        self.training = Training(
+            self.parts.network, self._averaged, self._rate, self._batches, plan, score, self._means
+        )
         if resume:
             self._resume()
 
@@ -98,6 +101,8 @@ class Fitting:
     def finish(self) -> None:
         """Settle on the best parameters so far and note how they came about."""
         progress = self.training.progress
+        if not self.training.best:
+            self.training.best = self._means()
         self.training.keep_best()
         self._judge.settle(*self._judged_on)
         self.parts.about["training"] = {
@@ -112,6 +117,8 @@ class Fitting:
 
     def _batches(self, epoch: int, rng: np.random.Generator) -> list[Batch[Example]]:
         size = _settled(self.parts.config.batch_sentences)
+        if self.training.progress.batch == 0 and epoch <= self.parts.config.averaged_from * self.training.plan.epochs:
+            self._averaged.restart()
         return [self._batch(which) for which in self._judge.batches(self._gold, size, rng)]
 
     def _batch(self, which: Array) -> Batch[Example]:
@@ -134,6 +141,14 @@ class Fitting:
             done = (share - config.warm_up) / max(1 - config.warm_up, 1e-9)
             factor = 1 - done * (1 - config.final_share)
         return float(_settled(config.rate) * factor)
+
+    def _dev_score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
+        with self._averaged.in_place():
+            return self._judge.score(X, y)
+
+    def _means(self) -> dict[str, Array]:
+        """Parameters averaged over the last epochs: they generalise better than those of the last step."""
+        return {name: self._averaged.mean(name) for name in self.parts.network.parameters()}
 
     # -------------------------------------------------------------------------------------------- checkpoints
 
@@ -218,8 +233,9 @@ def _scaled(matrix: Array, scale: float) -> Array:
 def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
     if len(X) != len(y):
         raise DataError("sentences and label sequences", expected=f"{len(X)} of each", got=f"{len(y)} label sequences")
+    check_sentences(X)
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
-        if isinstance(tokens, str) or len(tokens) != len(labels):
+        if len(tokens) != len(labels):
             raise DataError(
                 "tokens and labels", expected=f"{len(tokens)} labels", got=len(labels), where=f"sentence {i}"
             )

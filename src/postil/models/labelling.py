@@ -102,6 +102,11 @@ class Labelling:
             answers.append(merged)
         return answers
 
+    def probabilities_of(self, numbers: Array, probabilities: Array) -> Array:
+        """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up."""
+        shared = np.unique(self._spellings, return_inverse=True)[1]
+        return np.asarray((probabilities * (shared == shared[numbers][:, None])).sum(axis=1))
+
     def data_labels(self) -> list[str]:
         """The labels that may occur in answers, in the scheme of the data."""
         return list(dict.fromkeys(self._spellings))

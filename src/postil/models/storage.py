@@ -102,7 +102,7 @@ def _fill(network: ScoringNetwork, values: Mapping[str, Array]) -> None:
 
 
 def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields that this version does not know are an error."""
+    """The values of a dataclass. Fields that this version does not know are an error."""
     names = {field.name for field in fields(kind)}
     unknown = set(values) - names
     if unknown:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError
+from postil.errors import ConfigurationError
 from postil.features.batching import batches_of_similar_length
 from postil.features.inputs import InputFeatures, Token
 from postil.metrics import evaluate
@@ -112,7 +112,7 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         sure: list[Array] = [np.zeros(0) for _ in X]
         for which, lattice in self.lattices(X):
             labels = viterbi(lattice)
-            found = Posterior.of(lattice).marginals()[np.arange(len(labels)), labels]
+            found = parts.labelling.probabilities_of(labels, Posterior.of(lattice).marginals())
             for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
                 answers[i], sure[i] = parts.labelling.texts(labels[first:end]), found[first:end]
         return answers, sure
@@ -129,7 +129,8 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
     def nbest(self, tokens: Sequence[Token], k: int = 5) -> list[tuple[list[str], float]]:
         """The k best label sequences with their probabilities, best first; fewer where there are fewer."""
         parts = self.fitted_parts()
-        (paths,) = k_best(self._lattice(tokens), k)
+        at_most = len(parts.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
+        (paths,) = k_best(self._lattice(tokens), min(k, at_most))
         return [(parts.labelling.texts(path.labels), path.probability) for path in paths]
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
@@ -165,8 +166,6 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
             yield which, parts.network.lattice(inputs)
 
     def _lattice(self, tokens: Sequence[Token]) -> Lattice:
-        if isinstance(tokens, str):
-            raise DataError("one sentence", expected="a list of tokens", got=repr(tokens))
         return next(iter(self.lattices([tokens])))[1]
 
 

@@ -20,6 +20,7 @@ from postil.arrays import Array, checked_floats
 from postil.errors import ConfigurationError
 from postil.graph import Parameter
 from postil.graph.kinks import listening, note_branches
+from postil.network.initialisers import checked_sizes
 from postil.network.layer import Layer, LayerPullback, Run, checked_rows
 
 Activated: TypeAlias = tuple[Array, Callable[[Array], Array]]
@@ -108,7 +109,7 @@ class ParametricReLU(Layer):
     """ReLU whose slope on the negative side is learnt, one per feature (E10)."""
 
     def __init__(self, D: int, *, slope: float = 0.25, dtype: Any = np.float32) -> None:
-        self.slope = Parameter(np.full(D, slope, dtype), "slope", decays=False)
+        self.slope = Parameter(np.full(checked_sizes((D,), "slope"), slope, dtype), "slope", decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         Y, back = parametric_relu(checked_rows(X, self.name, self.slope), self.slope.value)

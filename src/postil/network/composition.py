@@ -1,12 +1,20 @@
 """Layers made of layers (A1, E7): one behind the other, side by side, around a shortcut."""
 
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ShapeError
-from postil.network.layer import Layer, LayerPullback, ParameterGradients, Run, add_gradients
+from postil.network.layer import (
+    Layer,
+    LayerPullback,
+    ParameterGradients,
+    Run,
+    add_gradients,
+    checked_layer,
+)
 
 
 @final
@@ -14,7 +22,7 @@ class Chain(Layer):
     """Layers one behind the other: f_L(… f_2(f_1(X)))."""
 
     def __init__(self, *layers: Layer) -> None:
-        self.layers = list(layers)
+        self.layers = [checked_layer(layer, "part of a chain") for layer in layers]
 
     @property
     def name(self) -> str:
@@ -52,10 +60,11 @@ class Concatenation(Layer):
     def __init__(self, *layers: Layer) -> None:
         if not layers:
             raise ConfigurationError("concatenation of layers", expected="at least one layer", got="none")
-        self.layers = list(layers)
+        self.layers = [checked_layer(layer, "part of a concatenation") for layer in layers]
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         outputs, backs = zip(*(layer.forward(X, run) for layer in self.layers), strict=True)  # 1
+        self._check_side_by_side(outputs, run)
         ends = np.cumsum([Y.shape[1] for Y in outputs])[:-1]
 
         def pullback(dY: Array) -> tuple[Array | None, ParameterGradients]:
@@ -72,13 +81,20 @@ class Concatenation(Layer):
     def offsets_after(self, offsets: Array | None) -> Array | None:
         return self.layers[0].offsets_after(offsets)
 
+    def _check_side_by_side(self, outputs: Sequence[Array], run: Run) -> None:
+        """Rows of words and rows of sentences do not go together, even where there are as many of both."""
+        pooled = [layer.offsets_after(run.offsets) is None for layer in self.layers]
+        if len(set(pooled)) > 1 or len({len(Y) for Y in outputs}) > 1 or any(Y.ndim != 2 for Y in outputs):
+            got = ", ".join(f"{layer.name} {Y.shape}" for layer, Y in zip(self.layers, outputs, strict=True))
+            raise ShapeError("layers side by side", expected="a row per word, or per sentence, from each", got=got)
+
 
 @final
 class Residual(Layer):
     """Y = X + f(X): a shortcut around a layer that keeps the width."""
 
     def __init__(self, layer: Layer) -> None:
-        self.layer = layer
+        self.layer = checked_layer(layer, "layer beside a shortcut")
 
     @property
     def name(self) -> str:

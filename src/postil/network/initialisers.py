@@ -5,11 +5,13 @@ the documents say that the fan-in is 1 (A10): pass ``fan_in=1`` with ``functools
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from postil.arrays import Array
+from postil.arrays import Array, describe
+from postil.errors import ConfigurationError, ShapeError
+from postil.graph import Parameter
 
 Shape: TypeAlias = tuple[int, ...]
 Initialiser: TypeAlias = Callable[[np.random.Generator, Shape], Array]
@@ -21,12 +23,12 @@ def fan_in_as_printed(rng: np.random.Generator, shape: Shape, fan_in: int | None
     A uniform variable on ±a has the variance a²/3. Other texts read the sentence as variance 1 / fan-in: that is
     ``fan_in_variance``, whose values are smaller by the fourth root of the fan-in.
     """
-    return _uniform_of_variance(rng, shape, 1 / np.sqrt(_fan_in(shape, fan_in)))
+    return _uniform_of_variance(rng, shape, 1 / np.sqrt(shape[-1] if fan_in is None else fan_in))
 
 
 def fan_in_variance(rng: np.random.Generator, shape: Shape, fan_in: int | None = None) -> Array:
     """Centred uniform with variance 1 / fan-in: outputs keep the variance of the inputs."""
-    return _uniform_of_variance(rng, shape, 1 / _fan_in(shape, fan_in))
+    return _uniform_of_variance(rng, shape, 1 / (shape[-1] if fan_in is None else fan_in))
 
 
 def xavier(rng: np.random.Generator, shape: Shape) -> Array:
@@ -44,8 +46,35 @@ zeros = constant(0.0)
 ones = constant(1.0)
 
 
-def _fan_in(shape: Shape, fan_in: int | None) -> int:
-    return max(shape[-1] if fan_in is None else fan_in, 1)  # 0: a feature that is switched off, without any values
+def checked_sizes(shape: Shape, where: str) -> Shape:
+    """``shape`` itself, if a parameter can have it."""
+    if not all(isinstance(size, int | np.integer) and size >= 1 for size in shape):
+        raise ConfigurationError("sizes of a layer", expected="whole numbers from 1", got=shape, where=where)
+    return shape
+
+
+def new_parameter(
+    name: str,
+    shape: Shape,
+    initialise: Initialiser,
+    rng: np.random.Generator,
+    dtype: Any,
+    *,
+    fan_in: int = 1,
+    decays: bool = True,
+) -> Parameter:
+    """A parameter of a layer with its first value, once everything it is made of has been checked."""
+    checked_sizes(shape, where=name)
+    if not isinstance(rng, np.random.Generator):
+        raise ConfigurationError("rng", expected="np.random.default_rng(…)", got=describe(rng), where=name)
+    if not callable(initialise):
+        raise ConfigurationError(
+            "initialise", expected="a function, such as INITIALISERS['xavier']", got=describe(initialise), where=name
+        )
+    value = np.asarray(initialise(rng, shape))
+    if value.shape != shape:
+        raise ShapeError("first value of a parameter", expected=shape, got=value.shape, where=name)
+    return Parameter(value.astype(dtype), name, fan_in=fan_in, decays=decays)
 
 
 def _uniform_of_variance(rng: np.random.Generator, shape: Shape, variance: float) -> Array:

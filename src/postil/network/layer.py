@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from postil.arrays import FLOATS, Array, Ragged, describe
-from postil.errors import DtypeError, ShapeError
+from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Gradient, Node, Parameter, Result, sum_of_two
 
 ParameterGradients: TypeAlias = dict[Parameter, Gradient]
@@ -77,6 +77,13 @@ def add_gradients(gradients: ParameterGradients, out: ParameterGradients) -> Non
     """
     for parameter, gradient in gradients.items():
         out[parameter] = sum_of_two(out[parameter], gradient) if parameter in out else gradient
+
+
+def checked_layer(value: Any, what: str) -> Layer:
+    """``value`` itself if it is a layer."""
+    if not isinstance(value, Layer):
+        raise ConfigurationError(what, expected="a layer, such as Activation('tanh')", got=describe(value))
+    return value
 
 
 def needed_offsets(run: Run, where: str) -> Array:

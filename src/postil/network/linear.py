@@ -7,7 +7,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.graph import Parameter
-from postil.network.initialisers import Initialiser, xavier, zeros
+from postil.network.initialisers import Initialiser, new_parameter, xavier, zeros
 from postil.network.layer import Layer, LayerPullback, Run, checked_rows
 
 
@@ -39,8 +39,8 @@ class Linear(Layer):
         bias: bool = True,
         dtype: Any = np.float32,
     ) -> None:
-        self.W = Parameter(initialise(rng, (H, D)).astype(dtype), "W", fan_in=D)
-        self.b = Parameter(zeros(rng, (H,)).astype(dtype), "b", fan_in=D, decays=False) if bias else None
+        self.W = new_parameter("W", (H, D), initialise, rng, dtype, fan_in=D)
+        self.b = new_parameter("b", (H,), zeros, rng, dtype, fan_in=D, decays=False) if bias else None
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         b = self.b.value if self.b is not None else np.zeros(len(self.W.value), self.W.dtype)

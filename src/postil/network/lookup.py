@@ -9,7 +9,7 @@ import numpy as np
 from postil.arrays import Array, checked_indices
 from postil.errors import ConfigurationError, ShapeError
 from postil.graph import Parameter, RowGradient
-from postil.network.initialisers import Initialiser, fan_in_variance
+from postil.network.initialisers import Initialiser, fan_in_variance, new_parameter
 from postil.network.layer import Layer, LayerPullback, Run
 
 
@@ -29,7 +29,7 @@ def lookup(W: Array, ids: Array) -> tuple[Array, Callable[[Array], RowGradient]]
 
 def _table(V: int, D: int, name: str, initialise: Initialiser, rng: np.random.Generator, dtype: Any) -> Parameter:
     # Tables are left out of L2 unless asked for (B5): decaying a million rows a step would undo the sparse update.
-    return Parameter(initialise(rng, (V, D)).astype(dtype), name, fan_in=1, decays=False)
+    return new_parameter(name, (V, D), initialise, rng, dtype, fan_in=1, decays=False)
 
 
 @final
@@ -85,7 +85,8 @@ class LookupTables(Layer):
         ]
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        N, rows = len(X), self._rows(X)
+        rows = self._rows(X)
+        N = len(rows)
         parts, backs = [], []
         for group, table in zip(self.groups, self.tables, strict=True):
             Y, back = lookup(table.value, rows[:, group].reshape(-1))  # 1
@@ -104,6 +105,8 @@ class LookupTables(Layer):
 
     def _rows(self, X: Array) -> Array:
         """Indices of features as rows of the parameters that hold them."""
+        if X.shape == (0,):  # a batch without a word cannot tell how many features a word has
+            X = np.empty((0, len(self.sizes)), np.int64)
         if X.ndim != 2 or X.shape[1] != len(self.sizes):
             raise ShapeError(
                 "indices of lookup tables", expected=f"(N, {len(self.sizes)})", got=X.shape, where=self.name

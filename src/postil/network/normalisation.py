@@ -7,7 +7,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.graph import Parameter
-from postil.network.initialisers import ones, zeros
+from postil.network.initialisers import new_parameter, ones, zeros
 from postil.network.layer import Layer, LayerPullback, Run, checked_rows
 
 EPSILON = 1e-5  # inside the root, against rows without variance
@@ -35,8 +35,8 @@ class LayerNorm(Layer):
     """(N, D) to (N, D)."""
 
     def __init__(self, D: int, *, rng: np.random.Generator, dtype: Any = np.float32) -> None:
-        self.gain = Parameter(ones(rng, (D,)).astype(dtype), "gain", decays=False)
-        self.bias = Parameter(zeros(rng, (D,)).astype(dtype), "bias", decays=False)
+        self.gain = new_parameter("gain", (D,), ones, rng, dtype, decays=False)
+        self.bias = new_parameter("bias", (D,), zeros, rng, dtype, decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         Y, back = layer_norm(checked_rows(X, self.name, self.gain), self.gain.value, self.bias.value)

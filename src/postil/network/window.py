@@ -13,7 +13,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.graph import Parameter
 from postil.network.composition import Chain
-from postil.network.initialisers import Initialiser, xavier, zeros
+from postil.network.initialisers import Initialiser, new_parameter, xavier, zeros
 from postil.network.layer import Layer, LayerPullback, Run, checked_rows, needed_offsets
 from postil.network.linear import Linear
 
@@ -65,7 +65,7 @@ class Window(Layer):
         self, D: int, size: int, *, rng: np.random.Generator, initialise: Initialiser = zeros, dtype: Any = np.float32
     ) -> None:
         self.size = _odd(size)
-        self.padding = Parameter(initialise(rng, (D,)).astype(dtype), "padding", decays=False)
+        self.padding = new_parameter("padding", (D,), initialise, rng, dtype, decays=False)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         checked_rows(X, self.name, self.padding)
@@ -100,7 +100,7 @@ def convolution(
 
 
 def _odd(size: int) -> int:
-    if size < 1 or size % 2 == 0:
+    if not isinstance(size, int | np.integer) or size < 1 or size % 2 == 0:
         raise ConfigurationError("window size", expected="an odd number, so that a word stands in the middle", got=size)
     return size
 

@@ -11,7 +11,7 @@ Shapes: B sentences, N tokens in the batch, L labels, P pairs of neighbouring to
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -26,11 +26,12 @@ from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, Scratch
 def path_scores(lattice: Lattice, labels: Any) -> Array:
     """s(y) of one labelling per sentence: labels (N,) -> (B,); -inf where it takes an impossible step."""
     y = _checked_path(lattice, labels)
-    chain, first, last, pairs = lattice.chain, lattice.first_tokens, lattice.last_tokens, lattice.pairs
-    scores = lattice.unary[np.arange(len(y)), y]  # (N,)
-    scores[first] += chain.start[y[first]]
+    chain, first, last = lattice.chain, lattice.first_tokens, lattice.last_tokens
+    arriving = np.empty(len(y))  # (N,) the score of coming to each token
+    arriving[1:] = chain.transitions[y[:-1], y[1:]]
+    arriving[first] = chain.start[y[first]]  # also undoes the steps between sentences
+    scores = arriving + lattice.unary[np.arange(len(y)), y]
     scores[last] += chain.end[y[last]]
-    scores[pairs] += chain.transitions[y[pairs], y[pairs + 1]]
     return lattice.sentence_sums(scores)
 
 
@@ -57,6 +58,7 @@ class Algebra(NamedTuple):
     """
 
     zero: float
+    one: float
     enter: Callable[[Array], Array]  # log-score -> number of this algebra
     log: Callable[[Array], Array]  # number -> log-score
     probability: Callable[[Array], Array]  # number -> probability
@@ -105,8 +107,8 @@ def _log_pair_sum(before: Array, table: Array, after: Array) -> Array:
     return counts
 
 
-SCALED = Algebra(0.0, np.exp, np.log, _itself, np.multiply, np.divide, _sum, np.matmul, _pair_sum)
-LOGARITHMIC = Algebra(-np.inf, _itself, _itself, np.exp, np.add, np.subtract, _log_sum, _log_step, _log_pair_sum)
+SCALED = Algebra(0.0, 1.0, np.exp, np.log, _itself, np.multiply, np.divide, _sum, np.matmul, _pair_sum)
+LOGARITHMIC = Algebra(-np.inf, 0.0, _itself, _itself, np.exp, np.add, np.subtract, _log_sum, _log_step, _log_pair_sum)
 
 
 # ------------------------------------------------------------------------------------------------ messages
@@ -120,42 +122,49 @@ class Messages:
     """What forward-backward leaves behind, in one algebra; one row per token, in reading order.
 
     α_t(j) sums over all beginnings of paths that reach label j at token t, ψ_t(j) included; β_t(j) over all ways to go
-    on from there. They are kept in units that make prefix × following, and prefix × E × arriving, probabilities.
+    on from there. Each is known up to a factor per token, which ``weight`` and ``scale`` account for.
     """
 
     algebra: Algebra
     lattice: Lattice
     factors: Array  # (N, L) ψ_t(j): the unary scores, each token's largest taken off
     transitions: Array  # (L, L) E_ij: the transition scores, the largest taken off
-    prefix: Array  # (N, L) α_t, divided by its total
+    prefix: Array  # (N, L) α_t
     scale: Array  # (N, 1) what α_t was divided by at this token
-    following: Array  # (N, L) β_t / Z: Σ_j prefix_t(j) following_t(j) = 1
-    arriving: Array  # (N, L) ψ_t β_t / Z: Σ_ij prefix_t-1(i) E_ij arriving_t(j) = 1; zero at first tokens
+    following: Array  # (N, L) β_t
+    arriving: Array  # (N, L) ψ_t β_t, in the units of following_t-1 = E arriving_t; zero at first tokens
+    weight: Array  # (N, 1) Σ_j prefix_t(j) following_t(j): Z in the units of token t
     log_partition: Array  # (B,) log Z
     is_exact: Array  # (B,) False where something may have been lost to underflow, or no path is possible
+
+    @cached_property
+    def share(self) -> Array:
+        """(N, L) α_t / Z, in the units of following_t."""
+        share: Array = self.algebra.over(self.prefix, self.weight)
+        return share
 
 
 def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
     """Both recursions over all sentences.
 
-    log Z adds up all that was divided out on the way: every total of α, the last token's weight, and the peaks.
+    log Z adds up all that was divided out on the way: every scale of α, the last token's weight, and the peaks.
     """
     chain, last = lattice.chain, lattice.last_tokens
     peaks = _row_peaks(lattice.unary)  # (N, 1)
     start_peak, end_peak, step_peak = (_peak(table) for table in (chain.start, chain.end, chain.transitions))
     factors = algebra.enter(lattice.unary - peaks)
     transitions = algebra.enter(chain.transitions - step_peak)
-    entry = algebra.enter(np.stack([chain.start - start_peak, chain.end - end_peak]))
+    entry = algebra.enter(np.array([chain.start - start_peak, chain.end - end_peak]))
     with np.errstate(all="ignore"):  # 0 / 0 and the like in sentences that are not exact: they are found out
         prefix, scale, following, suffix = _sweep(algebra, Packing(lattice.offsets), factors, transitions, entry)
-        weight = algebra.total(algebra.times(prefix, following))  # (N, 1) Z in the units of each token
+        weight = algebra.total(algebra.times(prefix, following))
         logs = (algebra.log(scale) + peaks)[:, 0]
         logs[last] += algebra.log(weight[last, 0])
-        constant = start_peak + end_peak + (lattice.lengths - 1) * step_peak
-        is_exact = _is_exact(lattice, factors, prefix, suffix, weight) if algebra is SCALED else lattice.lengths >= 0
-        algebra.over(following, weight, following)
-        algebra.over(suffix[1:], weight[:-1], suffix[1:])  # β_t-1 = E ψ_t β_t: a pair has its left token's weight
-        suffix[lattice.first_tokens] = algebra.zero
+        is_exact = lattice.lengths >= 0
+        if algebra is SCALED:
+            is_exact = _is_exact((prefix, suffix), (factors, transitions, entry), weight, lattice)
+    suffix[lattice.first_tokens] = algebra.zero
+    constant = start_peak + end_peak + (lattice.lengths - 1) * step_peak
     return Messages(
         algebra=algebra,
         lattice=lattice,
@@ -165,6 +174,7 @@ def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
         scale=scale,
         following=following,
         arriving=suffix,
+        weight=weight,
         log_partition=lattice.sentence_sums(logs) + np.where(lattice.lengths, constant, 0),
         is_exact=is_exact,
     )
@@ -191,29 +201,27 @@ def _sweep(
     Backward, with γ = ψ β:   β_T(i) = end_i,   β_t(i) = Σ_j E_ij γ_t+1(j),   γ_t(i) = ψ_t(i) β_t(i):
     the same recursion on the sentence read from its end, with Eᵀ for E. Step t does the t-th token from the left and
     the t-th from the right of all n sentences that are long enough: one block (2, n, L).
-    Gives α_t and its scale, β_t, γ_t: one row per token; α and γ divided by their totals.
+    Gives α_t and its scale, β_t, γ_t: one row per token. Every few steps α and γ are divided by their totals.
     """
     N, L = factors.shape
-    tokens = np.empty(2 * N, np.int64)
-    tokens[packing.left], tokens[packing.right] = packing.forward, packing.backward
-    both = np.stack([transitions, transitions.T])  # (2, L, L)
+    tokens, left, right = packing.both_ways()
+    both = np.array([transitions, transitions.T])  # (2, L, L)
     ordered, incoming, outgoing = (_SCRATCH.array(name, 2 * N, L) for name in ("ordered", "incoming", "outgoing"))
-    scale = np.empty((2 * N, 1))
+    scale = np.full((2 * N, 1), algebra.one)
     factors.take(tokens, axis=0, out=ordered, mode="clip")  # "raise", the default, would copy once more
     previous = outgoing
-    for first, end in packing.steps:
+    for t, (first, end) in enumerate(packing.steps):
         n, rows = end - first, slice(2 * first, 2 * end)
         arriving, leaving = incoming[rows], outgoing[rows]
-        if first == 0:
+        if t == 0:
             arriving.reshape(2, n, L)[:] = entry[:, None]
         else:
             algebra.step(previous.reshape(2, -1, L)[:, :n], both, arriving.reshape(2, n, L))
         algebra.times(arriving, ordered[rows], leaving)
-        scale[rows] = total = algebra.total(leaving)
-        algebra.over(leaving, total, leaving)
+        if t % RESCALED_EVERY == 0:
+            scale[rows] = total = algebra.total(leaving)
+            algebra.over(leaving, total, leaving)
         previous = leaving
-    left, right = np.empty(N, np.int64), np.empty(N, np.int64)  # row of each token in either sweep
-    left[packing.forward], right[packing.backward] = packing.left, packing.right
     return outgoing.take(left, 0), scale.take(left, 0), incoming.take(right, 0), outgoing.take(right, 0)
 
 
@@ -221,18 +229,25 @@ def _sweep(
 # the possible ones differ by at most WIDEST. Then a step shrinks a message by at most exp(-2 WIDEST) / L, some 1e-90
 # for a thousand labels: one above SMALLEST cannot vanish (fall below 1e-308) in a single step. So before a possible
 # path is lost, a message between 0 and SMALLEST is seen. A sentence without such a message has lost nothing.
+# Dividing by totals only keeps messages away from SMALLEST: a few steps without it do no harm, and save time.
 WIDEST = 100.0
-SMALLEST = 1e-100
+SMALLEST = 1e-120  # the product of two such messages, which ``weight`` is made of, is far from 1e-308 as well
+RESCALED_EVERY = 4
 
 
-def _is_exact(lattice: Lattice, factors: Array, prefix: Array, suffix: Array, weight: Array) -> Array:
-    """(B,) True where scaled messages have certainly lost nothing, and some path is possible."""
-    chain = lattice.chain
+def _is_exact(messages: tuple[Array, ...], tables: tuple[Array, ...], weight: Array, lattice: Lattice) -> Array:
+    """(B,) True where scaled messages have certainly lost nothing, and some path is possible.
+
+    messages: α and γ, (N, L) each; tables: ψ (N, L), E (L, L), start and end (2, L).
+    """
+    narrow = np.exp(-WIDEST)
+    if min(t.min(initial=1) for t in tables) >= narrow and min(m.min(initial=1) for m in messages) >= SMALLEST:
+        return np.ones(len(lattice.lengths), bool)  # nothing small at all: the usual case without masks
+    chain, factors = lattice.chain, tables[0]
     if any(_is_wide(table) for table in (chain.transitions, chain.start, chain.end)):
         return np.equal(lattice.lengths, 0)
     lost = ~(weight[:, 0] > 0)  # (N,) True also for NaN
-    small = [(factors < np.exp(-WIDEST)) & (lattice.unary > -np.inf)]
-    small += [(message < SMALLEST) & (message > 0) for message in (prefix, suffix)]
+    small = [(factors < narrow) & (lattice.unary > -np.inf), *((m < SMALLEST) & (m > 0) for m in messages)]
     for entries in small:  # (N, L)
         if entries.any():
             lost |= entries.any(axis=1)
@@ -311,9 +326,9 @@ def _solved(lattice: Lattice, which: Array, algebra: Algebra) -> list[Part]:
 
 def check_possible(scores: Array) -> None:
     """Complain about the first sentence whose best or total log-score (B,) says that it has no possible path."""
-    impossible = np.flatnonzero(~np.isfinite(scores))
-    if len(impossible):
-        raise no_possible_path(int(impossible[0]))
+    possible = np.isfinite(scores)
+    if not possible.all():
+        raise no_possible_path(int(possible.argmin()))
 
 
 def no_possible_path(sentence: int) -> ConfigurationError:
@@ -326,19 +341,19 @@ def no_possible_path(sentence: int) -> ConfigurationError:
 
 
 def _marginals(m: Messages) -> Array:
-    return m.algebra.probability(m.algebra.times(m.prefix, m.following))
+    return m.algebra.probability(m.algebra.times(m.share, m.following))
 
 
 def _pairwise_marginals(m: Messages) -> Array:
     N, L = m.prefix.shape
     joint = np.zeros((N, L, L))
-    edges = m.algebra.times(m.prefix[:-1, :, None], m.transitions)
+    edges = m.algebra.times(m.share[:-1, :, None], m.transitions)
     joint[1:] = m.algebra.probability(m.algebra.times(edges, m.arriving[1:, None, :]))
     return joint
 
 
 def _transition_counts(m: Messages) -> Array:
-    return m.algebra.pair_sum(m.prefix[:-1], m.transitions, m.arriving[1:])
+    return m.algebra.pair_sum(m.share[:-1], m.transitions, m.arriving[1:])
 
 
 # ------------------------------------------------------------------------------------------------ loss and gradient
@@ -371,17 +386,12 @@ def loss_and_gradient(lattice: Lattice, gold: Any, costs: Array | None = None) -
     costs (N, L), zero at gold labels, are added to the scores inside Z only: the model must then beat a wrong label by
     its cost (softmax-margin).
     """
-    annotated = _gold_moments(lattice, np.asarray(gold))
-    rivals = lattice if costs is None else replace(lattice, unary=lattice.unary + costs)
-    expected = _moments(rivals)
-    dU = expected.unary - annotated.unary
-    gradient = LossGradient(
-        unary=dU,
-        transitions=expected.transitions - annotated.transitions,
-        start=dU[lattice.first_tokens].sum(axis=0),  # a start score is one more unary score of first tokens
-        end=dU[lattice.last_tokens].sum(axis=0),
-    )
-    return expected.log_weight - annotated.log_weight, gradient
+    expected = _moments(lattice if costs is None else replace(lattice, unary=lattice.unary + costs))
+    subtract = _subtract_sets if np.asarray(gold).dtype == np.bool_ else _subtract_path
+    losses, dU, dA = subtract(expected, lattice, np.asarray(gold))
+    # A start score is one more unary score of first tokens, an end score of last tokens.
+    start, end = dU[lattice.first_tokens].sum(axis=0), dU[lattice.last_tokens].sum(axis=0)
+    return losses, LossGradient(unary=dU, transitions=dA, start=start, end=end)
 
 
 def _moments(lattice: Lattice) -> Moments:
@@ -389,17 +399,19 @@ def _moments(lattice: Lattice) -> Moments:
     return Moments(posterior.log_partition, posterior.marginals(), posterior.transition_counts())
 
 
-def _gold_moments(lattice: Lattice, gold: Array) -> Moments:
-    if gold.dtype == np.bool_:
-        return _moments(lattice.restricted(gold))
-    y, L = _checked_path(lattice, gold), lattice.chain.labels
-    scores = path_scores(lattice, y)
+def _subtract_sets(expected: Moments, lattice: Lattice, allowed: Array) -> Moments:
+    agreeing = _moments(lattice.restricted(allowed))
+    return Moments(*(ours - theirs for ours, theirs in zip(expected, agreeing, strict=True)))
+
+
+def _subtract_path(expected: Moments, lattice: Lattice, labels: Array) -> Moments:
+    scores, L = path_scores(lattice, labels), lattice.chain.labels
     if not np.isfinite(scores).all():
-        raise _forbidden_gold(lattice, y, int(np.flatnonzero(~np.isfinite(scores))[0]))
-    chosen = np.zeros(lattice.unary.shape)
-    chosen[np.arange(len(y)), y] = 1
-    steps = y[lattice.pairs] * L + y[lattice.pairs + 1]
-    return Moments(scores, chosen, np.bincount(steps, minlength=L * L).reshape(L, L).astype(float))
+        raise _forbidden_gold(lattice, labels, int(np.flatnonzero(~np.isfinite(scores))[0]))
+    dU = expected.unary  # made for this purpose: changed in place
+    dU[np.arange(len(labels)), labels] -= 1
+    steps = np.bincount(labels[lattice.pairs] * L + labels[lattice.pairs + 1], minlength=L * L)
+    return Moments(expected.log_weight - scores, dU, expected.transitions - steps.reshape(L, L))
 
 
 def _forbidden_gold(lattice: Lattice, y: Array, sentence: int) -> DataError:

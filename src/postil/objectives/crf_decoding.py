@@ -9,8 +9,10 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError
-from postil.objectives.crf import Posterior, check_possible, path_scores
-from postil.objectives.lattice import Lattice, Packing
+from postil.objectives.crf import Posterior, check_possible
+from postil.objectives.lattice import Lattice, Packing, Scratch
+
+_SCRATCH = Scratch()
 
 # ------------------------------------------------------------------------------------------------ Viterbi
 
@@ -21,45 +23,54 @@ def viterbi(lattice: Lattice) -> Array:
     δ_1(j) = start_j + u_1(j),   δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij):   the best beginning that ends in j.
     No pointers are kept: on the way back, y_t = argmax_i (δ_t(i) + A_i,y_t+1) is asked for the one best path only.
     """
-    labels = np.empty(len(lattice.unary), np.int64)
-    for part, _, tokens in lattice.groups():
-        labels[tokens] = best_paths(part)
-    check_possible(path_scores(lattice, labels))
+    labels, scores = np.empty(len(lattice.unary), np.int64), np.empty(len(lattice.lengths))
+    for part, sentences, tokens in lattice.groups():
+        labels[tokens], scores[sentences] = best_paths(part)
+    check_possible(scores)
     return labels
 
 
-def best_paths(lattice: Lattice) -> Array:
-    """Viterbi's labels (N,) without the check: meaningless where a sentence has no possible path."""
-    packing, L = Packing(lattice.offsets), lattice.chain.labels
-    deltas = _best_beginnings(lattice, packing)  # (N, L), rows in the order of time
+def best_paths(lattice: Lattice) -> tuple[Array, Array]:
+    """Viterbi's labels (N,) and scores (B,); the labels mean nothing where the score is -inf."""
+    packing, chain, L = Packing(lattice.offsets), lattice.chain, lattice.chain.labels
+    delta = _best_beginnings(lattice, packing)  # (N, L), rows in the order of time
     # The end is one more label, number L, that follows each sentence's last token.
-    departures = np.vstack([lattice.chain.transitions.T, lattice.chain.end])  # (L + 1, L) one row per next label
+    departures = np.empty((L + 1, L))  # one row per next label
+    departures[:L], departures[L] = chain.transitions.T, chain.end
     y = np.full(len(packing.order), L)  # (B,) label of the next token
-    packed = np.empty(len(deltas), np.int64)
+    packed, ended, scores = np.empty(len(delta), np.int64), 0, np.zeros(len(packing.order))
     for first, end in reversed(packing.steps):
         n = end - first
-        y[:n] = packed[first:end] = (deltas[first:end] + departures.take(y[:n], axis=0)).argmax(axis=1)
+        totals = departures.take(y[:n], axis=0)  # (n, L)
+        totals += delta[first:end]
+        if n > ended:  # sentences that end here: their best total is the score of the whole path
+            scores[packing.order[ended:n]] = totals[ended:].max(axis=1)
+            ended = n
+        packed[first:end] = y[:n] = totals.argmax(axis=1)
     labels = np.empty_like(packed)
     labels[packing.forward] = packed
-    return labels
+    return labels, scores
 
 
 def _best_beginnings(lattice: Lattice, packing: Packing) -> Array:
     """δ of every token, (N, L) in the order of time. Inside, labels come first: long inner loops for the maximum."""
-    delta = lattice.unary.take(packing.forward, axis=0).T.copy()  # (L, N), turned from u into δ step by step
-    L, B = len(delta), len(packing.order)
-    table = np.repeat(lattice.chain.transitions[:, :, None], B, axis=2)  # (L, L, B): A_ij for every sentence
-    buffer = np.empty(table.size)
-    previous = 0
+    (N, L), B = lattice.unary.shape, len(packing.order)
+    delta = _SCRATCH.array("delta", L, N)  # turned from u into δ step by step
+    delta[:] = lattice.unary.take(packing.forward, axis=0).T
+    steps = _SCRATCH.array("steps", L, L, B)  # A_ij for every sentence
+    steps[:] = lattice.chain.transitions[:, :, None]
+    sums, best = _SCRATCH.array("sums", L, L, B), _SCRATCH.array("best", L, B)
+    before = delta[:, :0]
     for first, end in packing.steps:
-        n = end - first
+        here, n = delta[:, first:end], end - first
         if first == 0:
-            delta[:, :end] += lattice.chain.start[:, None]
+            here += lattice.chain.start[:, None]
         else:
-            sums = buffer[: L * L * n].reshape(L, L, n)
-            np.add(delta[:, None, previous : previous + n], table[:, :, :n], sums)
-            delta[:, first:end] += np.maximum.reduce(sums, axis=0)
-        previous = first
+            if sums.shape[2] != n:
+                steps, sums, best = steps[:, :, :n], _SCRATCH.array("sums", L, L, n), _SCRATCH.array("best", L, n)
+            np.add(before[:, None, :n], steps, sums)
+            here += np.maximum.reduce(sums, axis=0, out=best)
+        before = here
     return delta.T.copy()
 
 
@@ -86,12 +97,12 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
     ranked: list[list[RankedPath]] = []
     for part, sentences, _ in lattice.groups():
         paths, scores = _ranked_paths(part, k)
-        for b, first, end in zip(sentences, part.offsets[:-1], part.offsets[1:], strict=True):
-            found = scores[b - sentences[0]]  # (k,)
-            found = found[found > -np.inf]
-            probabilities = np.exp(np.minimum(found - log_z[b], 0))
-            columns = zip(paths[first:end].T, found.tolist(), probabilities.tolist(), strict=False)
-            ranked.append([RankedPath(*column) for column in columns])
+        for b, log_total in enumerate(log_z[sentences]):
+            found = scores[b][scores[b] > -np.inf]
+            probabilities = np.exp(np.minimum(found - log_total, 0))
+            columns = paths[part.offsets[b] : part.offsets[b + 1]].T  # (k, T)
+            rows = zip(columns, found.tolist(), probabilities.tolist(), strict=False)
+            ranked.append([RankedPath(*row) for row in rows])
     return ranked
 
 

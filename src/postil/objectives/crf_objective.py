@@ -8,6 +8,7 @@ import numpy as np
 from postil.arrays import Array, Ragged, checked_indices, describe
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Node, Parameter, Result
+from postil.graph.node import check_node
 from postil.objectives.crf import loss_and_gradient
 from postil.objectives.lattice import ChainScores, Lattice, checked_mask, checked_scores
 
@@ -104,7 +105,10 @@ def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
     Each of the three comes from an output map of its own, on one network or on three. The gradient at U_k goes to each
     term as it is, and nowhere over the edges of a sentence (C5).
     """
-    offsets, nodes = _needed_offsets(centre), (centre, previous, following)
+    nodes = (centre, previous, following)
+    for node in nodes:
+        check_node(node, "score table")
+    offsets = _needed_offsets(centre)
     if centre.ndim != 2 or any((node.shape, node.dtype) != (centre.shape, centre.dtype) for node in nodes):
         got = ", ".join(describe(node.value) for node in nodes)
         raise ShapeError("three score tables", expected="one shape (N, L) and type", got=got, where="offset scores")

@@ -18,7 +18,7 @@ import numpy as np
 
 from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
-from postil.objectives.crf import Messages, Posterior, no_possible_path, path_scores
+from postil.objectives.crf import Messages, Posterior, no_possible_path
 from postil.objectives.crf_decoding import best_paths, viterbi
 from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, checked_mask, selected_rows
 
@@ -150,7 +150,7 @@ def _window_sums(m: Messages, windows: Windows) -> Array:
     """The forward recursion through the windows, restricted: all windows at once, one token at a time.
 
     v_1(j) = α(j) 1[j allowed],   v_t(j) = 1[j allowed] ψ_t(j) Σ_i v_t-1(i) E_ij,   p = Σ_j v_T(j) β_T(j) / Z.
-    v goes through the same divisions as α did, so ``following`` has the right units for it.
+    v goes through the same divisions as α did, so it has α's units at every token.
     """
     packing, algebra = Packing(windows.offsets), m.algebra
     sums = np.empty(len(packing.order))
@@ -166,8 +166,9 @@ def _window_sums(m: Messages, windows: Windows) -> Array:
             algebra.step(v[None, :n], m.transitions[None], stepped)
             v = algebra.over(algebra.times(stepped[0], m.factors[tokens]), m.scale[tokens])
         v = np.where(windows.allowed[places], v, algebra.zero)
-        ended = algebra.times(v[survivors:], m.following[tokens[survivors:]])
-        sums[packing.order[survivors:n]] = algebra.probability(algebra.total(ended))[:, 0]
+        last = tokens[survivors:]
+        ended = algebra.over(algebra.total(algebra.times(v[survivors:], m.following[last])), m.weight[last])
+        sums[packing.order[survivors:n]] = algebra.probability(ended)[:, 0]
     return sums
 
 
@@ -251,8 +252,7 @@ def _solved(lattice: Lattice, tables: list[Array]) -> Iterator[tuple[float, Arra
     """Best score and labels under each table of allowed labels that leaves a path: all of them as one batch."""
     copies, _ = lattice.selected(np.zeros(len(tables), np.int64))
     restricted = copies.restricted(np.concatenate(tables))
-    labels = best_paths(restricted)
-    scores = path_scores(restricted, labels)
+    labels, scores = best_paths(restricted)
     answers = zip(scores.tolist(), np.split(labels, len(tables)), tables, strict=True)
     return (answer for answer in answers if answer[0] > -np.inf)
 

@@ -6,6 +6,7 @@ from postil.arrays import Array, checked_finite
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Node, Result
 from postil.graph.kinks import note_branches
+from postil.graph.node import check_node
 
 NORMALISATIONS = ("mean", "sum")
 
@@ -29,6 +30,8 @@ def max_margin(true: Node, corrupt: Node, *, margin: float = 1.0, normalise: str
 
     ``true`` (P,) holds the scores of the true windows, ``corrupt`` (P, C) those of C corrupt windows for each.
     """
+    check_node(true, "scores of true windows")
+    check_node(corrupt, "scores of corrupt windows")
     S, S_c = true.value, corrupt.value
     if S.ndim != 1 or S_c.ndim != 2 or len(S_c) != len(S):
         raise ShapeError("scores", expected="true (P,), corrupt (P, C)", got=f"{S.shape}, {S_c.shape}", where="margin")
@@ -40,5 +43,7 @@ def max_margin(true: Node, corrupt: Node, *, margin: float = 1.0, normalise: str
         raise ConfigurationError("margin", expected="0 or more", got=margin)
     checked_finite(S, where="scores of true windows")
     checked_finite(S_c, where="scores of corrupt windows")
-    loss, dS, dS_c = hinge_and_gradients(S, S_c, margin, normalise == "mean")
-    return Result(np.asarray(loss, S.dtype), (true, corrupt), lambda dY: [dY * dS, dY * dS_c], "max-margin")
+    with np.errstate(over="ignore"):  # the loss tells
+        loss, dS, dS_c = hinge_and_gradients(S, S_c, margin, normalise == "mean")
+        value = checked_finite(np.asarray(loss, S.dtype), where="max-margin objective")
+    return Result(value, (true, corrupt), lambda dY: [dY * dS, dY * dS_c], "max-margin")

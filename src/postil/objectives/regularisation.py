@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from postil.arrays import Array, checked_indices, sum_of_squares
+from postil.arrays import Array, checked_finite, checked_indices, describe, sum_of_squares
 from postil.errors import ConfigurationError, DtypeError
 from postil.graph import Gradient, Parameter, Result, RowGradient
 
@@ -22,11 +22,13 @@ def l2(parameters: Iterable[Parameter], strength: float, *, touched: Mapping[Par
         table: np.unique(checked_indices(ids, len(table.value), where=f"touched rows of {table.name}"))
         for table, ids in (touched or {}).items()
     }
-    given = list(dict.fromkeys([*parameters, *rows]))  # a shared parameter decays once
+    given = list(dict.fromkeys(_checked_parameter(p) for p in [*parameters, *rows]))  # a shared one decays once
     decaying = [p for p in given if p.decays or p in rows]
     parts = [p.value[rows[p]] if p in rows else p.value for p in decaying]
     dtype = _float_type(given)
-    penalty = strength * sum(map(sum_of_squares, parts))
+    with np.errstate(over="ignore"):  # the value tells
+        penalty = np.asarray(strength * sum(map(sum_of_squares, parts)), dtype)
+    checked_finite(penalty, where="L2 penalty")
 
     def pullback(dY: Array) -> list[Gradient]:
         slope = dY * dtype.type(2 * strength)
@@ -35,7 +37,15 @@ def l2(parameters: Iterable[Parameter], strength: float, *, touched: Mapping[Par
             for p, part in zip(decaying, parts, strict=True)
         ]
 
-    return Result(np.asarray(penalty, dtype), tuple(decaying), pullback, "L2", is_layer=True)
+    return Result(penalty, tuple(decaying), pullback, "L2", is_layer=True)
+
+
+def _checked_parameter(value: Any) -> Parameter:
+    if not isinstance(value, Parameter):
+        raise DtypeError(
+            "parameters of L2", expected="Parameter nodes, as in parameters().values()", got=describe(value)
+        )
+    return value
 
 
 def _float_type(parameters: list[Parameter]) -> np.dtype[Any]:

@@ -5,18 +5,25 @@ import numpy as np
 from postil.arrays import Array, checked_finite, checked_indices
 from postil.errors import ShapeError
 from postil.graph import Node, Result
+from postil.graph.node import check_node
 
 
 def softmax(scores: Array) -> Array:
     """exp(s_i) / Σ_j exp(s_j) for every row; the largest score is taken off first, so nothing overflows.  (N, L)."""
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    powers = np.exp(_lowered(scores))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def log_softmax(scores: Array) -> Array:
     """log softmax(scores), exact also where the probability underflows.  (N, L)."""
-    lowered = scores - scores.max(axis=1, keepdims=True)
+    lowered = _lowered(scores)
     return np.asarray(lowered - np.log(np.exp(lowered).sum(axis=1, keepdims=True)))
+
+
+def _lowered(scores: Array) -> Array:
+    """Scores below the largest of their row; more than the largest float below it is -inf, a probability of 0."""
+    with np.errstate(over="ignore"):
+        return np.asarray(scores - scores.max(axis=1, keepdims=True))
 
 
 def cross_entropy_and_gradient(scores: Array, gold: Array) -> tuple[float, Array]:
@@ -34,6 +41,7 @@ def cross_entropy_and_gradient(scores: Array, gold: Array) -> tuple[float, Array
 
 def softmax_cross_entropy(scores: Node, gold: Array) -> Result:
     """The word-level log-likelihood, negated: a node with the mean over the words.  scores (N, L), gold (N,) labels."""
+    check_node(scores, "scores of the cross-entropy")
     S = scores.value
     if S.ndim != 2 or S.shape[1] == 0:
         raise ShapeError("scores", expected="(N, L) with at least one label", got=S.shape, where="cross-entropy")
@@ -42,4 +50,5 @@ def softmax_cross_entropy(scores: Node, gold: Array) -> Result:
     if labels.shape != S.shape[:1]:
         raise ShapeError("gold labels", expected=S.shape[:1], got=labels.shape, where="cross-entropy")
     loss, dscores = cross_entropy_and_gradient(S, labels)
-    return Result(np.asarray(loss, S.dtype), (scores,), lambda dY: [dY * dscores], "cross-entropy")
+    value = checked_finite(np.asarray(loss, S.dtype), where="cross-entropy: scores too far apart")
+    return Result(value, (scores,), lambda dY: [dY * dscores], "cross-entropy")

@@ -27,6 +27,13 @@ class Averaged:
         # Up to which step the total of a row is settled; a parameter without rows is one row.
         self._settled = {name: np.zeros(p.shape[:1], np.int64) for name, p in optimiser.parameters.items()}
 
+    def restart(self) -> None:
+        """Forget what came before: the mean is over the steps from now on."""
+        self.steps = 0
+        for name, parameter in self.optimiser.parameters.items():
+            self._total[name] = np.zeros(parameter.shape, np.float64)
+            self._settled[name] = np.zeros(parameter.shape[:1], np.int64)
+
     def step(self, gradients: Gradients, rate: float) -> None:
         for node, gradient in gradients.items():
             if node in self._names:

@@ -120,7 +120,7 @@ class Training(Generic[Shard]):
 
     ``batches(epoch, rng)`` gives the batches of an epoch; ``schedule(share)`` the rate for the share of the training
     that is done, 0 to 1; ``score()`` the present quality on held-out data, higher is better, or None to use the full
-    schedule and keep the last parameters.
+    schedule and keep the last parameters; ``kept()`` the parameters worth keeping, by default the present ones.
     """
 
     def __init__(
@@ -131,9 +131,11 @@ class Training(Generic[Shard]):
         batches: Callable[[int, np.random.Generator], Sequence[Batch[Shard]]],
         plan: Plan,
         score: Callable[[], float] | None = None,
+        kept: Callable[[], State] | None = None,
     ) -> None:
         self.model, self.optimiser, self.schedule = model, optimiser, schedule
         self.batches, self.plan, self.score = batches, plan, score
+        self.kept = kept or (lambda: {name: p.value.copy() for name, p in model.parameters().items()})
         self.progress = Progress()
         self.best: State = {}
 
@@ -198,7 +200,7 @@ class Training(Generic[Shard]):
         now.epoch += 1
         if is_best:
             now.best_score, now.best_epoch = score, now.epoch
-            self.best = {name: p.value.copy() for name, p in self.model.parameters().items()}
+            self.best = self.kept()
         now.seconds = time.perf_counter() - began
         event = Epoch(
             epoch=now.epoch, loss=now.loss_sum / max(batches, 1), score=score, is_best=is_best, seconds=now.seconds

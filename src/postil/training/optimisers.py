@@ -59,6 +59,8 @@ class Optimiser(ABC):
 
     def step(self, gradients: Gradients, rate: float) -> None:
         """θ[part] -= rate · change, for every parameter that has a gradient. Others stay as they are."""
+        if not 0 <= rate < np.inf:
+            raise ConfigurationError("learning rate", expected="a finite number, 0 or more", got=rate)
         for node, gradient in gradients.items():
             name = self._names.get(node)
             if name is None:

@@ -1,5 +1,6 @@
 """Schedules: functions of the step t = 1, 2, … that give the learning rate (B8)."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, final
@@ -42,7 +43,10 @@ class InverseDecay:
 @final
 @dataclass(frozen=True, kw_only=True)
 class WarmUpAndDecay:
-    """Linear up to ``rate`` over ``warm_up`` steps, then linear down to ``final_share`` of it at step ``steps``."""
+    """Linear up to ``rate`` over ``warm_up`` steps, then linear down to ``final_share`` of it at step ``steps``.
+
+    With the ``final_share`` 0 the last step has the rate 0 and changes nothing.
+    """
 
     rate: float
     steps: int
@@ -66,5 +70,5 @@ class WarmUpAndDecay:
 
 
 def _positive(name: str, value: float) -> None:
-    if not value > 0:
+    if not 0 < value < math.inf:
         raise ConfigurationError(name, expected="a positive number", got=value)

@@ -1,0 +1,112 @@
+"""Taggers on labelled corpora: scores and training time of presets, over seeds, with and without vectors.
+
+    python -m benchmarks.accuracy TRAIN DEV TEST --presets fast accurate --seeds 0 1 2
+    python -m benchmarks.accuracy TRAIN DEV TEST --presets fast --vectors glove-50d
+    python -m benchmarks.accuracy TRAIN DEV TEST --folds 5        five folds over all three files together
+
+A fold's test part is one contiguous fifth of the sentences, its dev part the first half of the next fifth: neighbouring
+sentences of one text do not stand on both sides. CPU seconds are of the training alone, dev scores included.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from statistics import mean, stdev
+from typing import Any
+
+from benchmarks.environments import RESULTS
+from benchmarks.measuring import parser
+from postil.models import PRESETS, Tagger
+from postil.models.config import parsed_setting
+from postil.text import read
+
+Part = tuple[list[list[str]], list[list[str]]]
+
+
+def main() -> int:
+    arguments = _arguments()
+    settings = dict(parsed_setting(text) for text in arguments.set)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for preset in arguments.presets:
+        runs = [
+            _run(parts, preset, seed, arguments.vectors, settings)
+            for parts in _splits(arguments)
+            for seed in arguments.seeds
+        ]
+        row = _row(arguments, preset, runs)
+        print(_line(row), flush=True)
+        with (RESULTS / "accuracy.jsonl").open("a", encoding="utf8") as log:
+            log.write(json.dumps(row) + "\n")
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    options = parser(__doc__)
+    options.add_argument("files", nargs=3, metavar="FILE", help="train, dev and test")
+    options.add_argument("--presets", nargs="+", choices=list(PRESETS), default=["fast", "accurate"])
+    options.add_argument("--seeds", nargs="+", type=int, default=[0])
+    options.add_argument("--vectors", help="as postil train --vectors")
+    options.add_argument("--folds", type=int, help="folds over all three files together")
+    options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="as postil train --set")
+    return options.parse_args()
+
+
+def load_part(path: str) -> Part:
+    sentences = list(read(path, features=()))
+    return [sentence.tokens for sentence in sentences], [sentence.labels or [] for sentence in sentences]
+
+
+def _splits(arguments: argparse.Namespace) -> Iterator[tuple[Part, Part, Part]]:
+    parts = [load_part(path) for path in arguments.files]
+    if not arguments.folds:
+        yield parts[0], parts[1], parts[2]
+        return
+    X, y = [s for part in parts for s in part[0]], [s for part in parts for s in part[1]]
+    N, n = len(X), arguments.folds
+    for fold in range(n):
+        test = range(fold * N // n, (fold + 1) * N // n)
+        first = (fold + 1) % n * N // n
+        dev = range(first, first + N // (2 * n))
+        train = [i for i in range(N) if i not in test and i not in dev]
+        yield tuple(([X[i] for i in which], [y[i] for i in which]) for which in (train, dev, test))  # type: ignore[misc]
+
+
+def _run(
+    parts: tuple[Part, Part, Part], preset: str, seed: int, vectors: str | None, settings: dict[str, Any]
+) -> dict[str, float]:
+    train, dev, test = parts
+    tagger = Tagger(preset=preset, seed=seed, vectors=vectors, **settings)
+    began = time.process_time()
+    tagger.fit(*train, dev=dev)
+    seconds = time.process_time() - began
+    run = {"dev": 100 * tagger.score(*dev), "test": 100 * tagger.score(*test), "seconds": seconds}
+    print(f"  {preset} seed {seed}: " + ", ".join(f"{k} {v:.2f}" for k, v in run.items()), file=sys.stderr, flush=True)
+    return run
+
+
+def _row(arguments: argparse.Namespace, preset: str, runs: list[dict[str, float]]) -> dict[str, Any]:
+    tests = [run["test"] for run in runs]
+    return {
+        "train": arguments.files[0],
+        "preset": preset,
+        "vectors": arguments.vectors,
+        "folds": arguments.folds,
+        "seeds": arguments.seeds,
+        "test": mean(tests),
+        "deviation": stdev(tests) if len(tests) > 1 else 0.0,
+        "dev": mean(run["dev"] for run in runs),
+        "seconds": mean(run["seconds"] for run in runs),
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    return (
+        f"{row['preset']:<16} {row['vectors'] or 'no vectors':<10}  test {row['test']:6.2f} ± {row['deviation']:.2f}  "
+        f"dev {row['dev']:6.2f}  training {row['seconds']:5.1f} CPU s"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
