@@ -31,7 +31,7 @@ def main() -> int:
     return report(
         Outcome(
             name="detection",
-            compared=f"tokens of {arguments.label} in the test part; mean over {len(arguments.seeds)} seeds, in percent",
+            compared=f"tokens of {arguments.label} in the test part, in percent; mean of {len(arguments.seeds)} seeds",
             rows=rows,
             goal="the detector ranks at least as well as the tagger's marginals",
             passed=detector >= tagger,

@@ -152,7 +152,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "encoder": "window",
         "objective": "margin",
         "activation": "relu",
-        "rate": 0.003,
+        "epochs": 20,
     },
     # our own
     "fast": {**_EVERY_WORD_FEATURE, **_NOISE, "encoder": "window", "window": 5, "hidden": 128, "activation": "relu"},
