@@ -67,7 +67,19 @@ def test_an_import_against_the_stream_is_found():
 
 PUBLIC = {
     "postil": [
-        *["__version__", "Tagger", "load", "errors", "arrays", "graph", "gradcheck", "archive", "text", "features"],
+        *[
+            "__version__",
+            "Tagger",
+            "Detector",
+            "load",
+            "errors",
+            "arrays",
+            "graph",
+            "gradcheck",
+            "archive",
+            "text",
+            "features",
+        ],
         *["network", "objectives", "metrics", "training", "models"],
     ],
     "postil.features": [
@@ -105,7 +117,7 @@ PUBLIC = {
         *["span_probabilities", "any_entity_probabilities"],
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
     ],
-    "postil.models": ["Tagger", "TaggerConfig", "PRESETS", "load"],
+    "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

@@ -12,6 +12,7 @@ __version__ = _version("postil")
 # Public name -> module that holds it. A name that is its own module (postil.graph) maps to that module.
 _MODULES = {
     "Tagger": "postil.models",
+    "Detector": "postil.models",
     "load": "postil.models",
     "errors": "postil.errors",
     "arrays": "postil.arrays",

@@ -1,30 +1,37 @@
-"""``postil check``: every gradient of the package against central differences, on this machine."""
+"""``postil check``: every gradient of the package, or of one model, against central differences, on this machine."""
 
 import argparse
 import json
 import sys
 from typing import Any
 
+import numpy as np
+
 from postil.commands.gradients import GradientCheck, gradient_checks
-from postil.gradcheck import TOLERANCE, Report
+from postil.gradcheck import TOLERANCE, Entry, Report
 
 DESCRIPTION = """\
 Compare every gradient in Postil with central differences in float64.
 
 Each row is one layer, objective or network: how many values were compared, how many were left out because
 the interval crosses a kink, and the worst relative error. Exit code 1 if any error exceeds the tolerance.
+With a model: the gradient of its loss at each of its parameters, on made-up sentences with random labels.
 
 examples:
   postil check
   postil check --json > gradients.json
+  postil check ner.postil
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="model file (default: everything in the package)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.model is not None:
+        return _check_model(arguments)
     outcomes = list(_outcomes(quiet=arguments.json))
     passed = all(report.passed for _, report in outcomes)
     if arguments.json:
@@ -32,6 +39,32 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_table(outcomes)
     return 0 if passed else 1
+
+
+def _check_model(arguments: argparse.Namespace) -> int:
+    from postil.commands.models import open_model
+    from postil.models.checking import examine_parts
+
+    report = examine_parts(open_model(arguments.model).fitted_parts(), np.random.default_rng(7))
+    if arguments.json:
+        entries = [_entry_as_json(entry, report.tolerance) for entry in report.entries]
+        print(json.dumps({"model": arguments.model, "checks": entries, "passed": report.passed}, indent=2))
+    else:
+        print(report.table())
+        for failure in report.failures:
+            print(f"postil check: {failure}", file=sys.stderr)
+    return 0 if report.passed else 1
+
+
+def _entry_as_json(entry: Entry, tolerance: float) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "shape": list(entry.shape),
+        "values_checked": entry.checked,
+        "left_out": entry.left_out,
+        "worst_error": entry.worst_error,
+        "passed": entry.failure(tolerance) is None,
+    }
 
 
 def _outcomes(quiet: bool) -> list[tuple[GradientCheck, Report]]:

@@ -3,26 +3,21 @@
 import argparse
 import json
 
-import numpy as np
-
-from postil.commands.labelled import LabelledFile, load
+from postil.commands.kinds import kind_of
+from postil.commands.labelled import load
 from postil.commands.models import open_model
 from postil.commands.reading import add_reading_arguments, reading_options
-from postil.commands.score import Scored
-from postil.metrics import significance
-from postil.metrics.evaluation import evaluate_compared, prepare
-from postil.models.tagger import tokens_of
 
 DESCRIPTION = """\
 Score a model on labelled data.
 
-Spans (names, chunks) are scored by conlleval's rules; labels without a scheme token by token.
+Spans (names, chunks) are scored by conlleval's rules; labels without a scheme token by token. A model that detects one
+label is scored by the average precision of its scores, and by precision, recall and F1 of the tokens it detects.
 
   postil evaluate ner.postil test.txt
   postil evaluate ner.postil test.txt --json
+  postil evaluate loc.postil test.txt               a model of one label: train --preset margin --label LOC
 """
-
-RESAMPLES = 1000  # of the bootstrap
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,29 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    tagger = open_model(arguments.model)
-    file = load(arguments.data, **reading_options(arguments))
-    predicted = tagger.predict([tokens_of(sentence) for sentence in file.sentences])
-    scored = scored_labels(file, arguments.model, predicted, tagger.labelling.scheme)
+    model = open_model(arguments.model)
+    kind = kind_of(model)
+    report = kind.report(model, arguments.model, load(arguments.data, **reading_options(arguments)))
     if arguments.json:
-        print(json.dumps(scored.as_dict(), indent=2, ensure_ascii=False))
+        print(json.dumps(report.as_dict(), indent=2, ensure_ascii=False))
     else:
-        from postil.commands.score_display import show
-
-        show(scored)
+        kind.show(report)
     return 0
-
-
-def scored_labels(file: LabelledFile, name: str, predicted: list[list[str]], scheme: str) -> Scored:
-    """Predictions beside a file's own labels, with a confidence interval."""
-    compared = prepare(file.labels, predicted, predicted_scheme=scheme)
-    counts, statistic = compared.sentence_counts()
-    rng = np.random.default_rng(0)
-    return Scored(
-        gold=file.path,
-        predicted=name,
-        compared=compared,
-        evaluation=evaluate_compared(compared),
-        interval=significance.bootstrap_interval(counts, statistic, rng=rng, resamples=RESAMPLES),
-        broken={},
-    )

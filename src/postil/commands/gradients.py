@@ -11,8 +11,13 @@ import numpy as np
 
 from postil import graph, network, objectives
 from postil.arrays import Ragged
+from postil.features.inputs import Inputs
 from postil.gradcheck import Report, examine
 from postil.graph import Node
+from postil.models.config import configured
+from postil.models.detector_network import DetectorNetwork
+from postil.models.network import Example
+from postil.objectives.margin import NORMALISATIONS
 
 Rng: TypeAlias = np.random.Generator
 
@@ -232,6 +237,8 @@ def _networks() -> Iterator[GradientCheck]:
     yield _row("two hidden layers, regularised", "E7 E9 E3", (), _two_hidden_layers)
     yield _row("window network of full size", "A12 E3", (), _full_size)
     yield _row("sentence network of full size", "A4 A5 A12", (), _sentence_network)
+    for pairs in NORMALISATIONS:
+        yield _row(f"detector, {pairs} over pairs, regularised", "B1 B2 E4 B5", DetectorNetwork, _detector(pairs))
 
 
 def _score(rng: Rng) -> Report:
@@ -278,6 +285,37 @@ def _sentence_network(rng: Rng) -> Report:
         network.Linear(60, 9, rng=rng),
     )
     return _loss_on_tokens(net, rng, labels=9)
+
+
+def _detector(pairs: str) -> Callable[[Rng], Report]:
+    """A whole detector: all word features, extra columns, fixed vectors, dropout, sampled corrupt windows."""
+
+    def run(rng: Rng) -> Report:
+        config = configured("margin", {"hidden": 9, "corrupt": 4, "pairs": pairs, "l2": 0.01, "activation": "tanh"})
+        detector = DetectorNetwork(
+            config,
+            form_sizes=[(7, 4), (3, 2)],
+            extra_sizes=[(4, 2)],
+            vectors=rng.normal(size=(7, 3)),
+            word_counts=np.arange(7),
+            rng=rng,
+            dtype=np.float64,
+        )
+        inputs = Inputs(
+            forms=np.stack([np.arange(7), np.arange(7) % 3], axis=1),
+            vectors=np.arange(7),
+            places=rng.integers(0, 7, 10),
+            extra=rng.integers(0, 4, (10, 1)),
+            offsets=np.array([0, 1, 4, 10]),
+        )
+        example = Example(inputs=inputs, gold=np.array([0, 0, 1, 0, 1, 1, 0, 0, 0, 1]), share=0.5)
+
+        def loss() -> Node:  # the same noise and the same pairs at every evaluation
+            return detector.loss(example, rng=np.random.default_rng(3))
+
+        return examine(loss, parameters=detector.parameters())
+
+    return run
 
 
 def _loss_on_tokens(net: network.Layer, rng: Rng, labels: int) -> Report:

@@ -7,6 +7,7 @@ from postil.errors import DataError
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.lines import shortened
+from postil.text.schemes import inspect, summarise
 
 
 class LabelledFile(NamedTuple):
@@ -48,6 +49,18 @@ def load(path: str, **options: Any) -> LabelledFile:
     return file
 
 
+def tell(message: str) -> None:
+    """One line that is no part of the result."""
+    print(f"postil: {message}", file=sys.stderr, flush=True)
+
+
+def tell_broken_labels(file: LabelledFile, scheme: str) -> None:
+    """Labels that break their scheme are read by conlleval's rules; say so, once, with the first place."""
+    report = inspect(file.labels, scheme)
+    if report.first is not None:
+        tell(f"{file.path}: {summarise(report, file.place(*report.first))}; read by conlleval's rules")
+
+
 def _tell(reading: Reading) -> None:
     report = reading.report
     for problem in report.problems:
@@ -55,7 +68,7 @@ def _tell(reading: Reading) -> None:
     for what, counts in (("changed", report.changed), ("dropped", report.dropped)):
         for thing, number in counts.items():
             if number:
-                print(f"postil: {reading.name}: {what}: {thing}: {number:,}", file=sys.stderr)
+                tell(f"{reading.name}: {what}: {thing}: {number:,}")
 
 
 def check_same_tokens(gold: LabelledFile, other: LabelledFile) -> None:

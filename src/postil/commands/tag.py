@@ -5,14 +5,12 @@ import io
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
+from postil.commands.kinds import Mark, kind_of
 from postil.commands.models import open_model
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError
-from postil.models.tagger import Tagger, tokens_of
-from postil.text import Entity, Sentence
-from postil.text.alignment import CharacterSpan
+from postil.text import Sentence
 from postil.text.formats import FORMATS, Reading, read, write
 from postil.text.records import Record
 
@@ -28,6 +26,7 @@ Put labels on text. Reads files or standard input, writes to standard output; an
 Plain text is cut into sentences and tokens; --input tokens takes one sentence a line, tokens between spaces. JSON Lines
 have one object a text, with spans: start, end, label and, with --probabilities, the probability that exactly this span
 is such an entity. In CoNLL, --probabilities adds a column before the label with the probability of the token's label.
+A model that detects one label has scores instead: --scores, in JSON Lines the lowest score of the span's tokens.
 """
 
 BLOCK_TOKENS = 20_000  # what is read, tagged and written at once
@@ -40,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", choices=list(FORMATS), help="format of the input (default: recognised)")
     parser.add_argument("--output", choices=["conll", "jsonl"], default="conll", help="format to write (conll)")
     parser.add_argument("--probabilities", action="store_true", help="say how sure the model is")
+    parser.add_argument("--scores", action="store_true", help="say the score of each token (models of one label)")
     parser.add_argument("--nbest", type=int, metavar="K", help="jsonl: also the K best labellings of every sentence")
     parser.add_argument("--threads", type=int, default=1, help="cores to use (default: 1)")
     add_reading_arguments(parser)
@@ -47,10 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
-    tagger = open_model(arguments.model)
+    model = open_model(arguments.model)
+    kind = kind_of(model)
+    mark = kind.marker(model, arguments)
     sentences = (sentence for reading in _inputs(arguments) for sentence in reading)
-    tagged = _tagged(tagger, _unlabelled(sentences), arguments)
-    write(tagged, "-", arguments.output, scheme=tagger.labelling.scheme)
+    tagged = _tagged(mark, _unlabelled(sentences), arguments.threads)
+    write(tagged, "-", arguments.output, scheme=kind.written_scheme(model))
     return 0
 
 
@@ -86,13 +88,13 @@ def _unlabelled(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         yield sentence
 
 
-def _tagged(tagger: Tagger, sentences: Iterable[Sentence], arguments: argparse.Namespace) -> Iterator[Sentence]:
+def _tagged(mark: Mark, sentences: Iterable[Sentence], threads: int) -> Iterator[Sentence]:
     """Blocks go to the threads and come back in order; only a few are on their way at a time."""
-    with ThreadPoolExecutor(arguments.threads) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[list[Sentence]]] = deque()
         for block in _blocks(sentences):
-            waiting.append(pool.submit(_tag_block, tagger, block, arguments))
-            if len(waiting) > 2 * arguments.threads:
+            waiting.append(pool.submit(mark, block))
+            if len(waiting) > 2 * threads:
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
@@ -109,62 +111,3 @@ def _blocks(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
             block, tokens = [], 0
     if block:
         yield block
-
-
-def _tag_block(tagger: Tagger, block: list[Sentence], arguments: argparse.Namespace) -> list[Sentence]:
-    if not arguments.probabilities:
-        labels = tagger.predict([tokens_of(sentence) for sentence in block])
-        for sentence, found in zip(block, labels, strict=True):
-            sentence.labels = found
-    elif arguments.output == "jsonl":
-        for sentence, entities in zip(block, tagger.annotate(block), strict=True):
-            _add_probabilities(sentence, entities)
-    else:
-        _add_probability_column(tagger, block)
-    if arguments.nbest:
-        for sentence in block:
-            _add_nbest(tagger, sentence, arguments.nbest)
-    return block
-
-
-def _add_probabilities(sentence: Sentence, entities: list[Entity]) -> None:
-    record = _record(sentence)
-    starts, ends = _offsets(sentence)
-    for entity in entities:
-        start, end = entity.start, entity.end
-        if sentence.text is None:  # offsets of tokens, of the text that the writer puts together
-            start, end = starts[start], ends[end - 1]
-        about = {"text": entity.text, "probability": round(entity.probability or 0.0, 6)}
-        record.span_fields[CharacterSpan(start, end, entity.label)] = about
-
-
-def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:
-    """Characters of tokens with one space between."""
-    ends, end = [], -1
-    for token in sentence.tokens:
-        end += 1 + len(token)
-        ends.append(end)
-    return [end - len(token) for end, token in zip(ends, sentence.tokens, strict=True)], ends
-
-
-def _add_probability_column(tagger: Tagger, block: list[Sentence]) -> None:
-    tokens = [tokens_of(sentence) for sentence in block]
-    for sentence, labels, probabilities in zip(block, *tagger.predict_with_probabilities(tokens), strict=True):
-        columns = sentence.columns or [()] * len(sentence)
-        sentence.labels = labels
-        sentence.columns = [(*cells, f"{p:.4f}") for cells, p in zip(columns, probabilities, strict=True)]
-
-
-def _add_nbest(tagger: Tagger, sentence: Sentence, k: int) -> None:
-    paths: list[dict[str, Any]] = [
-        {"labels": labels, "probability": round(probability, 6)}
-        for labels, probability in tagger.nbest(tokens_of(sentence), k)
-    ]
-    _record(sentence).fields.setdefault("nbest", []).append(paths)
-
-
-def _record(sentence: Sentence) -> Record:
-    """The sentence's JSON object, one of its own where it had none."""
-    if not isinstance(sentence.rest, Record):
-        sentence.rest = Record({}, tokens=[])
-    return sentence.rest

@@ -2,19 +2,22 @@
 
 import argparse
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from postil.commands.labelled import LabelledFile, load
+from postil.commands.kinds import kind_of, kind_to_train
+from postil.commands.labelled import LabelledFile, load, tell, tell_broken_labels
+from postil.commands.models import open_model
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.models.config import PRESETS, parsed_setting
+from postil.models.estimator import Estimator, tokens_of
+from postil.models.labelling import Labelling
 
 DESCRIPTION = """\
-Learn a tagger from a labelled file and write it into one model file.
+Learn a tagger, or a detector of one label, from a labelled file and write it into one model file.
 
 Files may be CoNLL columns, CoNLL-U or JSON Lines with spans, plain or gzip; formats and labelling schemes are
 recognised. With --dev the best epoch on that file is kept; without it the full schedule is run.
@@ -23,6 +26,7 @@ recognised. With --dev the best epoch on that file is kept; without it the full 
   postil train train.txt --dev dev.txt --test test.txt --preset accurate --vectors glove-50d -o ner.postil
   postil train train.conllu --label-column upos -o pos.postil
   postil train chunks.txt --feature-columns 1 -o chunks.postil         the second column is a feature
+  postil train train.txt --dev dev.txt --preset margin --label LOC -o loc.postil     detect the words of one label
   postil train train.txt --dev dev.txt --set hidden=200 --set epochs=15 -o ner.postil
   postil train train.txt --dev dev.txt --minutes 2 -o ner.postil       within a time budget
   postil train train.txt --dev dev.txt --resume -o ner.postil          go on after an interruption
@@ -35,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dev", metavar="FILE", help="held-out file: its best epoch is kept")
     parser.add_argument("--test", metavar="FILE", help="another held-out file, scored at the end")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
-    parser.add_argument("--preset", choices=list(PRESETS), default="fast", help="kind of tagger (default: fast)")
+    parser.add_argument("--preset", choices=list(PRESETS), help="kind of model (default: fast)")
+    parser.add_argument("--label", metavar="NAME", help="--preset margin: the label whose words are to be detected")
     parser.add_argument(
         "--set", dest="settings", metavar="NAME=VALUE", action="append", default=[], help="change one setting"
     )
@@ -47,83 +52,101 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, default=1, help="cores to use; the result is the same (default: 1)")
     parser.add_argument("--minutes", type=float, metavar="M", help="time budget")
     parser.add_argument("--resume", action="store_true", help="go on from MODEL.checkpoint")
-    parser.add_argument("--warm-start", metavar="MODEL", type=Path, help="begin with the parameters of a model")
+    parser.add_argument("--warm-start", metavar="MODEL", help="begin with what a model knows (and its preset)")
     parser.add_argument("--log", metavar="FILE", type=Path, help="write one line of JSON per epoch")
     add_reading_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     settings = dict(parsed_setting(text) for text in arguments.settings)
-    _check_output(arguments.output)
+    _check_output(arguments)
+    known = open_model(arguments.warm_start) if arguments.warm_start else None
+    model = _model(arguments, settings, known)
     options = reading_options(arguments)
     train = load(arguments.train, **options)
-    dev = load(arguments.dev, **options) if arguments.dev else None
-    test = load(arguments.test, **options) if arguments.test else None
-    _check_labels(train)
+    held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
+    _check_data(train, held_out)
 
-    from postil.commands.training_display import Display
     from postil.models.fitting import Fitting
-    from postil.models.storage import load as load_model
-    from postil.models.tagger import Tagger
 
-    tagger = Tagger(
-        preset=arguments.preset,
-        vectors=arguments.vectors,
-        gazetteers=arguments.gazetteer,
-        seed=arguments.seed,
-        threads=arguments.threads,
-        minutes=arguments.minutes,
-        **settings,
-    )
-    checkpoint = arguments.output.with_name(arguments.output.name + ".checkpoint")
     fitting = Fitting(
-        tagger,
+        model,
         *_examples(train),
-        _examples(dev) if dev is not None else None,
-        checkpoint=checkpoint,
+        _examples(held_out["dev"]) if "dev" in held_out else None,
+        checkpoint=arguments.output.with_name(arguments.output.name + ".checkpoint"),
         resume=arguments.resume,
-        warm_start=load_model(arguments.warm_start) if arguments.warm_start else None,
+        warm_start=known,
     )
+    return _train(model, fitting, held_out, arguments)
+
+
+def _model(
+    arguments: argparse.Namespace, settings: dict[str, Any], known: Estimator[Any, Any] | None
+) -> Estimator[Any, Any]:
+    """What the command line asks for; with a known model its preset and settings, where nothing else is said."""
+    if known is not None and arguments.preset in (None, known.preset):
+        arguments.preset, settings = known.preset, known.settings | settings
+        arguments.label = arguments.label or known.get_params().get("label")
+    parameters = {
+        "preset": arguments.preset or "fast",
+        "vectors": arguments.vectors,
+        "gazetteers": arguments.gazetteer,
+        **{name: getattr(arguments, name) for name in ("seed", "threads", "minutes")},
+        **settings,
+    }
+    model: Estimator[Any, Any] = kind_to_train(parameters["preset"], settings).make(arguments, parameters)
+    model.check()
+    return model
+
+
+def _train(
+    model: Estimator[Any, Any], fitting: Any, held_out: dict[str, LabelledFile], arguments: argparse.Namespace
+) -> int:
+    from postil.commands.training_display import Display
+
     with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
         for event in fitting.run():
             display.show(event)
             if stop.requested:
-                return _interrupted(fitting, arguments)
-    tagger.parts = fitting.parts
-    scores = {name: _score(tagger, file) for name, file in (("dev", dev), ("test", test)) if file is not None}
+                return _interrupted(fitting)
+    model.parts = fitting.parts
+    kind = kind_of(model)
+    scores = {name: kind.evaluation(model, *_examples(file)) for name, file in held_out.items()}
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
-    tagger.save(arguments.output)
-    checkpoint.unlink(missing_ok=True)
-    display.summary(arguments.output, scores)
+    model.save(arguments.output)
+    fitting.checkpoint.unlink(missing_ok=True)
+    display.summary(arguments.output, {name: kind.headline(found) for name, found in scores.items()})
     return 0
 
 
 def _examples(file: LabelledFile) -> tuple[list[Any], list[list[str]]]:
-    from postil.models.tagger import tokens_of
-
     return [tokens_of(sentence) for sentence in file.sentences], file.labels
 
 
-def _score(tagger: Any, file: LabelledFile) -> Any:
-    from postil.metrics import evaluate
-
-    X, y = _examples(file)
-    return evaluate(y, tagger.predict(X), scheme=tagger.parts.labelling.scheme)
-
-
-def _check_output(path: Path) -> None:
-    """Find out before the training, not after it, that the model cannot be written."""
+def _check_output(arguments: argparse.Namespace) -> None:
+    """Find out before the training, not after it, that something cannot be written."""
+    path: Path = arguments.output
     if path.is_dir():
         raise ConfigurationError("model file", expected="the name of a file", got="a folder", where=path)
     if not path.resolve().parent.is_dir():
         raise ConfigurationError("model file", expected="an existing folder", got=f"no {path.parent}", where=path)
 
 
-def _check_labels(file: LabelledFile) -> None:
-    if len({label for labels in file.labels for label in labels}) == 1:
-        print(f"postil: {file.path}: every token has the label {file.labels[0][0]!r}", file=sys.stderr)
-    if not any(file.tokens):
-        raise DataError("nothing to learn from", expected="sentences with words", got="none", where=file.path)
+def _check_data(train: LabelledFile, held_out: dict[str, LabelledFile]) -> None:
+    """What cannot work is an error; what is probably not meant is told."""
+    for file in (train, *held_out.values()):
+        if not any(file.tokens):
+            raise DataError("no sentences", expected="at least one token with its label", got="none", where=file.path)
+    labels = {label for labels in train.labels for label in labels}
+    if len(labels) == 1:
+        tell(f"{train.path}: every token has the label {labels.pop()!r}")
+    labelling = Labelling.of(train.labels)
+    for file in (train, *held_out.values()):
+        tell_broken_labels(file, labelling.scheme)
+    for file in held_out.values():
+        unseen = sorted({*Labelling.of(file.labels).classes} - {*labelling.classes})
+        if unseen:
+            tell(f"{file.path}: {len(unseen)} of its labels do not occur in {train.path}: {', '.join(unseen[:5])}")
 
 
 class _Stop:
@@ -139,7 +162,7 @@ def _stop_on_request() -> Iterator[_Stop]:
         if stop.requested:
             raise KeyboardInterrupt
         stop.requested = True
-        print("postil: stopping after this batch (Ctrl-C again: at once)", file=sys.stderr)
+        tell("stopping after this batch (Ctrl-C again: at once)")
 
     before = signal.signal(signal.SIGINT, ask)
     try:
@@ -148,10 +171,7 @@ def _stop_on_request() -> Iterator[_Stop]:
         signal.signal(signal.SIGINT, before)
 
 
-def _interrupted(fitting: Any, arguments: argparse.Namespace) -> int:
+def _interrupted(fitting: Any) -> int:
     fitting.save_checkpoint()
-    print(
-        f"postil: interrupted; everything so far is in {fitting.checkpoint}: the same command with --resume goes on",
-        file=sys.stderr,
-    )
+    tell(f"interrupted; everything so far is in {fitting.checkpoint}: the same command with --resume goes on")
     return 130

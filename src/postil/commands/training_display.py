@@ -4,13 +4,12 @@ import json
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, final
+from typing import Self, final
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from postil.metrics import Evaluation
 from postil.models.fitting import Fitting
 from postil.training.loop import Epoch, Step
 
@@ -39,9 +38,10 @@ class Display:
     def __enter__(self) -> Self:
         parts = self._fitting.parts
         size = sum(parameter.value.size for parameter in parts.network.parameters().values())
-        labels, data = len(parts.labelling.labels), parts.about["data"]
+        labels, data = parts.labelling.labels, parts.about["data"]
+        learnt = f"{len(labels)} labels" if len(labels) > 1 else f"label {labels[0]}"
         self._console.print(
-            f"{data['sentences']:,} sentences, {data['tokens']:,} tokens; {labels} labels "
+            f"{data['sentences']:,} sentences, {data['tokens']:,} tokens; {learnt} "
             f"({parts.labelling.scheme}); {size:,} parameters",
             style="dim",
             highlight=False,
@@ -81,17 +81,10 @@ class Display:
             self._log.write(json.dumps(self._fitting.training.progress.history[-1]) + "\n")
             self._log.flush()
 
-    def summary(self, path: Path, scores: dict[str, Evaluation]) -> None:
-        """How good it is, per class, and where the model is."""
+    def summary(self, path: Path, headlines: dict[str, str]) -> None:
+        """How good it is, and where the model is."""
         console = Console(highlight=False)
-        for name, evaluation in scores.items():
-            console.print(_headline(name, evaluation))
+        for name, headline in headlines.items():
+            console.print(f"{name:<5} {headline}")
         seconds = self._fitting.parts.about["training"]["seconds"]
         console.print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {seconds:.0f} s", soft_wrap=True)
-
-
-def _headline(name: str, evaluation: Evaluation) -> str:
-    figures: dict[str, Any] = evaluation.as_dict()
-    if evaluation.spans is None:
-        return f"{name:<5} accuracy {figures['accuracy']:.2f}"
-    return f"{name:<5} F1 {figures['f1']:.2f}  (precision {figures['precision']:.2f}, recall {figures['recall']:.2f})"

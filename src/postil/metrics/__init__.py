@@ -2,6 +2,13 @@
 
 from postil.metrics.calibration import Calibration, calibrate, calibrate_by_label
 from postil.metrics.counts import Counts
+from postil.metrics.detection import (
+    DetectionScores,
+    Threshold,
+    average_precision,
+    best_threshold,
+    score_detection,
+)
 from postil.metrics.evaluation import Evaluation, evaluate
 from postil.metrics.novelty import Known, known_from, spans_by_novelty, tokens_by_novelty
 from postil.metrics.significance import Comparison, Interval, bootstrap_interval, compare_systems
@@ -26,6 +33,11 @@ __all__ = [
     "Calibration",
     "calibrate",
     "calibrate_by_label",
+    "DetectionScores",
+    "Threshold",
+    "average_precision",
+    "best_threshold",
+    "score_detection",
     "Interval",
     "bootstrap_interval",
     "Comparison",

@@ -1,7 +1,8 @@
 """Estimators: features, network and labels put together; no mathematics here."""
 
 from postil.models.config import PRESETS, TaggerConfig
+from postil.models.detector import Detector
 from postil.models.storage import load
 from postil.models.tagger import Tagger
 
-__all__ = ["Tagger", "TaggerConfig", "PRESETS", "load"]
+__all__ = ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"]

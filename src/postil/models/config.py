@@ -1,18 +1,23 @@
-"""What a tagger is made of: features x encoder x objective x optimiser, in one frozen table of settings.
+"""What a tagger or a detector is made of: features x encoder x objective x optimiser, in one frozen table of settings.
 
 Every field can be set from Python (``Tagger(hidden=200)``) and from the command line (``--set hidden=200``). A field
 that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it differs.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
 from typing import Any, get_args, get_type_hints
+
+import numpy as np
 
 from postil.errors import ConfigurationError
 from postil.network import ACTIVATIONS, INITIALISERS
+from postil.objectives.margin import NORMALISATIONS
 
 ENCODERS = ("none", "average", "window", "sentence", "convolutions")
-OBJECTIVES = ("softmax", "crf")
+OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
 OPTIMISERS = ("adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in")
 
 
@@ -57,6 +62,12 @@ class TaggerConfig:
     """Output maps per word: 1, or 3 for the neighbours' too (C2)."""
     constrained: bool = True
     """Label sequences that the scheme forbids are impossible."""
+    corrupt: int = 50
+    """Windows without the label that are sampled for each window with it (margin objective only)."""
+    margin: float = 1.0
+    """By how much a true window must outscore a corrupt one (B2's Δ)."""
+    pairs: str = "mean"
+    """Over the pairs of a batch: their mean cost, or as E4 prints it their sum."""
     l2: float = 0.0
     # Learning
     optimiser: str = "adam"
@@ -75,32 +86,51 @@ class TaggerConfig:
     """From this share of the training on, parameters are averaged over all steps; before, within each epoch."""
 
     def __post_init__(self) -> None:
-        _one_of("encoder", self.encoder, ENCODERS)
-        _one_of("objective", self.objective, OBJECTIVES)
-        _one_of("activation", self.activation, ACTIVATIONS)
-        _one_of("initialiser", self.initialiser, INITIALISERS)
-        _one_of("optimiser", self.optimiser, OPTIMISERS)
-        _one_of("offsets", self.offsets, (1, 3))
-        for name in ("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "column_dim", "gazetteer_dim"):
-            _at_least(name, getattr(self, name), 0)
-        for name in ("hidden", "layers", "window", "shards", "min_count", "epochs", "patience", "batch_sentences"):
-            if getattr(self, name) is not None:
-                _at_least(name, getattr(self, name), 1)
+        for name, hint in get_type_hints(TaggerConfig).items():
+            object.__setattr__(self, name, _of_type(name, getattr(self, name), hint))
+        for name, known in _CHOICES.items():
+            _one_of(name, getattr(self, name), known)
+        for name, (smallest, largest) in _LIMITS.items():
+            _within(name, getattr(self, name), smallest, largest)
         if self.window % 2 == 0:
             raise ConfigurationError("window", expected="an odd number", got=self.window)
-        for name in ("input_dropout", "hidden_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigurationError(name, expected="at least 0 and below 1", got=getattr(self, name))
-        for name in ("word_dropout", "l2"):
-            _at_least(name, getattr(self, name), 0)
-        if self.rate is not None and not self.rate > 0:
-            raise ConfigurationError("rate", expected="a positive number", got=self.rate)
+        for name in ("rate", "clip", "vector_scale"):
+            if getattr(self, name) is not None and not 0 < getattr(self, name) < math.inf:
+                raise ConfigurationError(name, expected="a positive number", got=getattr(self, name))
+        if not any((self.word_dim, self.caps_dim, self.shape_dim, self.prefix_dim, self.suffix_dim)):
+            raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
+
+
+_CHOICES: dict[str, Any] = {
+    "encoder": ENCODERS,
+    "objective": OBJECTIVES,
+    "activation": tuple(ACTIVATIONS),
+    "initialiser": tuple(INITIALISERS),
+    "optimiser": OPTIMISERS,
+    "offsets": (1, 3),
+    "pairs": NORMALISATIONS,
+}
+_LIMITS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim"), (0, 100_000)),
+    **dict.fromkeys(("column_dim", "gazetteer_dim", "position_dim"), (1, 100_000)),
+    **dict.fromkeys(("hidden", "window", "layers", "shards", "epochs", "patience", "batch_sentences"), (1, math.inf)),
+    "corrupt": (1, 100_000),
+    **dict.fromkeys(("min_count", "min_affix_count"), (1, math.inf)),
+    **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
+    **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 1e9)),
+    **dict.fromkeys(("warm_up", "final_share", "averaged_from"), (0, 1)),
+}
 
 
 # One width for all small features: they then share one table, which is faster.
 _EVERY_WORD_FEATURE = {
-    **{"word_dim": 32, "caps_dim": 12, "shape_dim": 12, "prefix_dim": 12, "suffix_dim": 12},
-    **{"prefix_lengths": (1, 2, 3, 4), "min_affix_count": 2},
+    "word_dim": 32,
+    "caps_dim": 12,
+    "shape_dim": 12,
+    "prefix_dim": 12,
+    "suffix_dim": 12,
+    "prefix_lengths": (1, 2, 3, 4),
+    "min_affix_count": 2,
 }
 _NOISE = {"input_dropout": 0.3, "hidden_dropout": 0.5, "word_dropout": 0.3}
 _SENNA = {"activation": "hardtanh", "hidden": 300, "window": 5}
@@ -115,12 +145,25 @@ PRESETS: dict[str, dict[str, Any]] = {
     "sentence-sll": {"encoder": "sentence", "objective": "crf", "hidden": 200, "window": 3},
     "linear-crf": {"encoder": "none", "objective": "crf", "offsets": 3},
     "neural-crf": {"encoder": "window", "objective": "crf", "offsets": 3, "window": 1, "hidden": 200},
+    # max-margin detection of one label (B2, E4): for Detector
+    "margin": {
+        **_EVERY_WORD_FEATURE,
+        **_NOISE,
+        "encoder": "window",
+        "objective": "margin",
+        "activation": "relu",
+        "rate": 0.003,
+    },
     # our own
     "fast": {**_EVERY_WORD_FEATURE, **_NOISE, "encoder": "window", "window": 5, "hidden": 128, "activation": "relu"},
     "accurate": {
         **_EVERY_WORD_FEATURE,
         **_NOISE,
-        **{"encoder": "convolutions", "window": 3, "hidden": 160, "layers": 3, "activation": "relu"},
+        "encoder": "convolutions",
+        "window": 3,
+        "hidden": 160,
+        "layers": 3,
+        "activation": "relu",
     },
 }
 
@@ -168,7 +211,7 @@ def _parsed(name: str, value: str, hint: Any) -> Any:
         kind = next(kind for kind in kinds if kind is not type(None))
         return kind(value)
     except (KeyError, ValueError):
-        expected = {bool: "true or false"}.get(kinds[0], getattr(kinds[0], "__name__", str(hint)))
+        expected = _PLAIN_NAMES[kinds[0]] if Ellipsis not in kinds else "whole numbers with commas between"
         raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value)) from None
 
 
@@ -177,6 +220,25 @@ def _one_of(name: str, value: Any, known: Any) -> None:
         raise ConfigurationError(name, expected=f"one of {', '.join(map(str, known))}", got=repr(value))
 
 
-def _at_least(name: str, value: float, smallest: float) -> None:
-    if not value >= smallest:
-        raise ConfigurationError(name, expected=f"{smallest} or more", got=value)
+def _within(name: str, value: float | None, smallest: float, largest: float) -> None:
+    if value is not None and not smallest <= value <= largest:
+        expected = f"{smallest} or more" if largest == math.inf else f"{smallest} to {largest}"
+        raise ConfigurationError(name, expected=expected, got=value)
+
+
+def _of_type(name: str, value: Any, hint: Any) -> Any:
+    """The value in the field's own plain type: a NumPy number becomes a number, a list a tuple."""
+    kinds = get_args(hint) or (hint,)
+    if value is None and type(None) in kinds:
+        return None
+    kind = next(kind for kind in kinds if kind is not type(None))
+    if Ellipsis in kinds and isinstance(value, list | tuple):
+        return tuple(_of_type(name, part, int) for part in value)
+    accepted: dict[Any, Any] = {int: Integral, float: Real, bool: (bool, np.bool_), str: str}
+    if Ellipsis in kinds or not isinstance(value, accepted[kind]) or (kind is not bool and isinstance(value, bool)):
+        expected = "whole numbers" if Ellipsis in kinds else _PLAIN_NAMES[kind]
+        raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value))
+    return kind(value)
+
+
+_PLAIN_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}

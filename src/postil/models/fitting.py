@@ -1,8 +1,8 @@
-"""From labelled sentences to a fitted tagger: features, network and the training loop put together."""
+"""From labelled sentences to a fitted model: features, network and the training loop put together."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -13,16 +13,15 @@ import numpy as np
 from postil import archive
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import WordVectors, load_vectors
 from postil.features.words import WordFeatureConfig
-from postil.models.config import TaggerConfig, adapted, configured
-from postil.models.labelling import Labelling
-from postil.models.network import Example, TaggerNetwork
-from postil.models.parts import TaggerParts
-from postil.models.tagger import Tagger
+from postil.models.config import TaggerConfig, adapted
+from postil.models.estimator import Estimator
+from postil.models.network import Example
+from postil.models.parts import Parts
+from postil.models.warm_start import check_same_architecture, extended_features, take_over
 from postil.threads import one_blas_thread
 from postil.training import SGD, AdaGrad, Adam, Averaged
 from postil.training.loop import Batch, Epoch, Plan, Step, Training
@@ -40,43 +39,50 @@ _OPTIMISERS: dict[str, Callable[..., Any]] = {
 
 @final
 class Fitting:
-    """One training of one tagger. ``parts`` are ready for use between events and after the last one.
+    """One training of one estimator. ``parts`` are ready for use between events and after the last one.
 
     With ``checkpoint`` the state is written to that file after every epoch and by ``save_checkpoint``; with ``resume``
-    the training goes on from there with the same bits.
+    the training goes on from there with the same bits. With ``warm_start`` it begins with the parameters of that
+    model, as far as they are about the same words, features and labels.
     """
 
     def __init__(
         self,
-        tagger: Tagger,
+        estimator: Estimator[Any, Any],
         X: Sequence[Sequence[Token]],
         y: Sequence[Sequence[str]],
         dev: Data | None = None,
         *,
         checkpoint: Path | None = None,
         resume: bool = False,
-        warm_start: Tagger | None = None,
+        warm_start: Estimator[Any, Any] | None = None,
     ) -> None:
+        estimator.check()
         X, y = _checked_data(X, y)
+        held_out = _checked_data(*dev) if dev is not None and len(dev[0]) else None
         self.checkpoint = checkpoint
-        config = adapted(configured(tagger.preset, tagger.settings), len(X), sum(map(len, X)))
-        self.parts = _parts(tagger, config, X, y, warm_start)
+        config = adapted(estimator.configured(estimator.preset, estimator.settings), len(X), sum(map(len, X)))
+        self.parts = _parts(estimator, config, X, y, warm_start)
+        if held_out is not None:
+            estimator.check_dev(held_out[1])
         self._inputs = self.parts.features.inputs(X)
         self._gold = self.parts.labelling.numbers(y)
         self._lengths = np.array([len(tokens) for tokens in X])
-        self._fingerprint = _fingerprint(config, tagger.seed, X, y)
-        self.parts.about |= _about(tagger, X, self._fingerprint)
+        self._judge, self._judged_on = estimator.around(self.parts), held_out or (X, y)
+        self.parts.about |= _about(estimator, X, _data_digest(X, y))
+        if checkpoint is not None:
+            self._fingerprint = _fingerprint(self.parts, estimator.seed, [(X, y), *([dev] if dev is not None else [])])
         plan = Plan(
             epochs=_settled(config.epochs),
             patience=config.patience,
             clip=config.clip,
-            threads=tagger.threads,
-            minutes=tagger.minutes,
-            seed=tagger.seed,
+            threads=estimator.threads,
+            minutes=estimator.minutes,
+            seed=estimator.seed,
         )
         optimiser = _OPTIMISERS[config.optimiser](self.parts.network.parameters())
         self._averaged = Averaged(optimiser)
-        score = self._dev_score(dev) if dev is not None and len(dev[0]) else None
+        score = partial(self._score, *held_out) if held_out is not None else None
         self.training = Training(
             self.parts.network, self._averaged, self._rate, self._batches, plan, score, self._means
         )
@@ -98,6 +104,7 @@ class Fitting:
         if not self.training.best:
             self.training.best = self._means()
         self.training.keep_best()
+        self._judge.settle(*self._judged_on)
         self.parts.about["training"] = {
             "epochs": progress.epoch,
             "best_epoch": progress.best_epoch or progress.epoch,
@@ -112,16 +119,18 @@ class Fitting:
         size = _settled(self.parts.config.batch_sentences)
         if self.training.progress.batch == 0 and epoch <= self.parts.config.averaged_from * self.training.plan.epochs:
             self._averaged.restart()
-        return [self._batch(which) for which in batches_of_similar_length(self._lengths, size, rng)]
+        return [self._batch(which) for which in self._judge.batches(self._gold, size, rng)]
 
     def _batch(self, which: Array) -> Batch[Example]:
-        """A batch in shards; a shard's share of the mean is by sentences for a CRF, by words for a softmax."""
+        """A batch in shards, each with its share of the mean; one that has no share is left out."""
         pieces = np.array_split(which, min(_settled(self.parts.config.shards), len(which)))
-        sizes = [len(p) if self.parts.network.crf is not None else self._lengths[p].sum() for p in pieces]
         shards = [
             Example(inputs=self._inputs.selected(p), gold=np.concatenate([self._gold[i] for i in p])) for p in pieces
         ]
-        return Batch(shards, [float(size / sum(sizes)) for size in sizes], int(self._lengths[which].sum()))
+        weights = [self.parts.network.weight(shard) for shard in shards]
+        shares = [weight / (sum(weights) or 1) for weight in weights]
+        kept = [replace(shard, share=share) for shard, share in zip(shards, shares, strict=True) if share]
+        return Batch(kept, [shard.share for shard in kept], int(self._lengths[which].sum()))
 
     def _rate(self, share: float) -> float:
         """Linear up to the full rate, then linear down; ``share`` of the training is done."""
@@ -133,16 +142,9 @@ class Fitting:
             factor = 1 - done * (1 - config.final_share)
         return float(_settled(config.rate) * factor)
 
-    def _dev_score(self, dev: Data) -> Callable[[], float]:
-        X, y = _checked_data(*dev)
-        judge = Tagger()
-        judge.parts = self.parts
-
-        def score() -> float:
-            with self._averaged.in_place():
-                return judge.score(X, y)
-
-        return score
+    def _score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
+        with self._averaged.in_place():
+            return self._judge.score(X, y)
 
     def _means(self) -> dict[str, Array]:
         """Parameters averaged over the last epochs: they generalise better than those of the last step."""
@@ -161,10 +163,12 @@ class Fitting:
         if self.checkpoint is None or not self.checkpoint.exists():
             raise ConfigurationError("nothing to resume", expected="a checkpoint", where=self.checkpoint)
         arrays, metadata = archive.load(self.checkpoint)
+        if not metadata.get("progress"):
+            raise ConfigurationError("nothing to resume", expected="a checkpoint", got="a model", where=self.checkpoint)
         if metadata.get("fingerprint") != self._fingerprint:
             raise ConfigurationError(
                 "the checkpoint belongs to another training",
-                expected="the same data, settings and seed",
+                expected="the same data, settings, vectors and seed",
                 got="different ones",
                 where=self.checkpoint,
             )
@@ -172,18 +176,38 @@ class Fitting:
 
 
 def _parts(
-    tagger: Tagger,
+    estimator: Estimator[Any, Any],
     config: TaggerConfig,
     X: Sequence[Sequence[Token]],
     y: Sequence[Sequence[str]],
-    warm_start: Tagger | None,
-) -> TaggerParts:
-    vectors = load_vectors(tagger.vectors) if tagger.vectors is not None else None
-    gazetteer = Gazetteer.load([Path(path) for path in tagger.gazetteers]) if tagger.gazetteers else None
-    labelling = Labelling.of(y)
+    warm_start: Estimator[Any, Any] | None,
+) -> Parts[Any, Any]:
+    known = warm_start.fitted_parts() if warm_start is not None else None
+    if warm_start is not None and known is not None:
+        estimator.check_warm_start(warm_start)
+        check_same_architecture(known.config, config)
+    vectors = _vectors(estimator, config, known)
+    gazetteer = Gazetteer.load([Path(path) for path in estimator.gazetteers]) if estimator.gazetteers else None
     features = InputFeatures.build(word_features(config), X, vectors=vectors, gazetteer=gazetteer)
-    network = build_network(config, features, labelling, _scaled(vectors, config), np.random.default_rng(tagger.seed))
-    return TaggerParts(config=config, labelling=labelling, features=features, network=network)
+    if known is not None:
+        features = extended_features(known.features, features)
+    labelling = estimator.labels_of(y) if known is None else known.labelling.extended(y)
+    matrix = vectors.matrix if vectors is not None else None
+    network = estimator.network(config, features, labelling, matrix, np.random.default_rng(estimator.seed))
+    parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
+    if known is not None:
+        take_over(known, parts)
+    return parts
+
+
+def _vectors(estimator: Estimator[Any, Any], config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
+    """Fixed vectors in the scale of the config; those of a known model stay unless others are named."""
+    if estimator.vectors is not None:
+        vectors = load_vectors(estimator.vectors)
+        return vectors._replace(matrix=_scaled(vectors.matrix, config.vector_scale))
+    if known is not None and known.network.vectors is not None:
+        return WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
+    return None
 
 
 def word_features(config: TaggerConfig) -> WordFeatureConfig:
@@ -200,29 +224,10 @@ def word_features(config: TaggerConfig) -> WordFeatureConfig:
     )
 
 
-def build_network(
-    config: TaggerConfig,
-    features: InputFeatures,
-    labelling: Labelling,
-    vectors: Array | None,
-    rng: np.random.Generator,
-) -> TaggerNetwork:
-    return TaggerNetwork(
-        config,
-        form_sizes=features.form_sizes(),
-        extra_sizes=features.extra_sizes(config.column_dim, config.gazetteer_dim),
-        vectors=vectors,
-        word_counts=features.words.counts,
-        mask=labelling.mask,
-        rng=rng,
-    )
-
-
-def _scaled(vectors: WordVectors | None, config: TaggerConfig) -> Array | None:
-    if vectors is None:
-        return None
-    size = np.sqrt(np.square(vectors.matrix, dtype=np.float64).mean())
-    return vectors.matrix * np.float32(config.vector_scale / max(size, 1e-12))
+def _scaled(matrix: Array, scale: float) -> Array:
+    size = np.sqrt(np.square(matrix, dtype=np.float64).mean())
+    scaled: Array = matrix * np.float32(scale / max(size, 1e-12))
+    return scaled
 
 
 def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
@@ -241,18 +246,31 @@ def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> D
     return [X[i] for i in kept], [y[i] for i in kept]
 
 
-def _fingerprint(config: TaggerConfig, seed: int, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
-    digest = hashlib.sha256(repr((sorted(asdict(config).items()), seed)).encode())
+def _data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
+    digest = hashlib.sha256()
     for tokens, labels in zip(X, y, strict=True):
         digest.update(repr((list(tokens), list(labels))).encode("utf8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def _about(tagger: Tagger, X: Sequence[Sequence[Token]], fingerprint: str) -> dict[str, Any]:
+def _fingerprint(parts: Parts[Any, Any], seed: int, data: Sequence[Data]) -> str:
+    """Of everything that a training depends on: settings, seed, data, and with what it begins."""
+    digest = hashlib.sha256(repr((sorted(asdict(parts.config).items()), seed, parts.labelling.as_json())).encode())
+    for X, y in data:
+        digest.update(_data_digest(X, y).encode())
+    values = {name: parameter.value for name, parameter in parts.network.parameters().items()}
+    if parts.network.vectors is not None:
+        values["vectors"] = parts.network.vectors
+    for name, array in sorted({**values, **parts.features.arrays()}.items()):
+        digest.update(name.encode() + np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _about(estimator: Estimator[Any, Any], X: Sequence[Sequence[Token]], digest: str) -> dict[str, Any]:
     return {
-        "preset": tagger.preset,
-        "seed": tagger.seed,
-        "data": {"sentences": len(X), "tokens": sum(map(len, X)), "sha256": fingerprint},
+        "preset": estimator.preset,
+        "seed": estimator.seed,
+        "data": {"sentences": len(X), "tokens": sum(map(len, X)), "sha256": digest},
         "versions": {"postil": version("postil"), "numpy": np.__version__},
     }
 

@@ -7,6 +7,7 @@ labellings carry over; answers come in the scheme of the data.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, final
 
 import numpy as np
@@ -15,11 +16,9 @@ from postil.arrays import Array
 from postil.errors import DataError
 from postil.objectives.crf_spans import EntityLabels
 from postil.text import Span, TransitionMask, labels_from_spans, recognise, spans_from_labels, transition_mask
-from postil.text.schemes import convert, parse_label
+from postil.text.schemes import LETTERS, convert, parse_label
 
 INNER = "iobes"
-UNKNOWN = "?"  # a token whose label nobody knows
-EITHER = "|"  # between labels that are all possible
 
 
 @final
@@ -33,9 +32,10 @@ class Labelling:
     @classmethod
     def of(cls, sequences: Sequence[Sequence[str]]) -> Self:
         """The scheme and the classes that occur in training labels."""
-        known = [[label for label in labels if label != UNKNOWN and EITHER not in label] for labels in sequences]
-        scheme = recognise(known)
-        found = {label for labels in known for label in labels}
+        scheme = recognise(sequences)
+        found = {label for labels in sequences for label in labels}
+        if scheme == INNER:
+            scheme = _letters_in_use(found)
         if scheme != "none":
             found = {parse_label(label).label for label in found if parse_label(label).role != "O"}
         return cls(scheme, tuple(sorted(found)))
@@ -44,14 +44,22 @@ class Labelling:
     def has_spans(self) -> bool:
         return self.scheme != "none"
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
         """The network's labels, in the order of their numbers."""
         if not self.has_spans:
             return list(self.classes)
-        return ["O", *(f"{letter}-{name}" for name in self.classes for letter in "BIES")]
+        return ["O", *(_spelt(letter, name) for name in self.classes for letter in "BIES")]
 
-    @property
+    def extended(self, sequences: Sequence[Sequence[str]]) -> "Labelling":
+        """The same classes under the same numbers, and behind them those that are new in ``sequences``."""
+        other = Labelling.of(sequences)
+        if other.has_spans != self.has_spans:
+            kinds = {True: "spans, as B-PER", False: "labels without a scheme"}
+            raise DataError("labels", expected=kinds[self.has_spans], got=kinds[other.has_spans])
+        return Labelling(other.scheme, self.classes + tuple(c for c in other.classes if c not in self.classes))
+
+    @cached_property
     def mask(self) -> TransitionMask:
         return transition_mask(self.labels, INNER if self.has_spans else "none")
 
@@ -75,33 +83,36 @@ class Labelling:
         return [
             EntityLabels.iobes(
                 len(number),
-                begin=number[f"B-{name}"],
-                inside=number[f"I-{name}"],
-                end=number[f"E-{name}"],
-                single=number[f"S-{name}"],
+                begin=number[_spelt("B", name)],
+                inside=number[_spelt("I", name)],
+                end=number[_spelt("E", name)],
+                single=number[_spelt("S", name)],
             )
             for name in self.classes
         ]
 
     def marginals(self, probabilities: Array) -> list[dict[str, float]]:
         """(T, L) as one {label: probability} per token, in BIO for IOB1 data (its B depends on the neighbour)."""
-        if self.scheme in ("none", INNER):
-            return [dict(zip(self.labels, map(float, row), strict=True)) for row in probabilities]
-        return [self._in_bio(row) for row in probabilities]
+        spellings = self._spellings
+        answers = []
+        for row in probabilities:
+            merged = dict.fromkeys(spellings, 0.0)
+            for label, probability in zip(spellings, map(float, row), strict=True):
+                merged[label] += probability
+            answers.append(merged)
+        return answers
 
     def data_labels(self) -> list[str]:
         """The labels that may occur in answers, in the scheme of the data."""
-        if self.scheme in ("none", INNER):
-            return self.labels
-        return ["O", *(f"{letter}-{name}" for name in self.classes for letter in "BI")]
+        return list(dict.fromkeys(self._spellings))
 
-    def _in_bio(self, row: Array) -> dict[str, float]:
-        inner = dict(zip(self.labels, map(float, row), strict=True))
-        merged = {"O": inner["O"]}
-        for name in self.classes:
-            merged[f"B-{name}"] = inner[f"B-{name}"] + inner[f"S-{name}"]
-            merged[f"I-{name}"] = inner[f"I-{name}"] + inner[f"E-{name}"]
-        return merged
+    @cached_property
+    def _spellings(self) -> list[str]:
+        """For each label of the network the label of the data's scheme; two of them share one in BIO."""
+        if not self.has_spans:
+            return self.labels
+        first, middle, last, only = LETTERS[self.scheme]
+        return ["O", *(_spelt(letter, name) for name in self.classes for letter in (first, middle, last, only))]
 
     def _inner(self, labels: Sequence[str]) -> Sequence[str]:
         if not self.has_spans:
@@ -116,3 +127,14 @@ class Labelling:
 
     def as_json(self) -> dict[str, Any]:
         return {"scheme": self.scheme, "classes": list(self.classes)}
+
+
+def _letters_in_use(labels: Iterable[str]) -> str:
+    """BILOU and BMEWO are IOBES in other letters, and their users want them back."""
+    prefixes = {label.partition("-")[0] for label in labels}
+    return "bilou" if prefixes & {"L", "U"} else "bmewo" if prefixes & {"M", "W"} else INNER
+
+
+def _spelt(letter: str, name: str) -> str:
+    """A bare letter where entities have no class."""
+    return f"{letter}-{name}" if name else letter

@@ -1,5 +1,6 @@
-"""The network of a tagger, composed from its config: word features, encoder, output maps, objective."""
+"""Networks composed from a config: word features, encoder, output maps; and that of a tagger with its objective."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from postil import graph
 from postil.arrays import Array
-from postil.features.inputs import Inputs
+from postil.features.inputs import InputFeatures, Inputs
 from postil.graph import Input, Node, Parameter, Result
 from postil.models.config import TaggerConfig
 from postil.network import (
@@ -26,6 +27,7 @@ from postil.network import (
 )
 from postil.network.initialisers import fan_in_variance, zeros
 from postil.objectives import l2, softmax_cross_entropy
+from postil.objectives.crf_decoding import viterbi
 from postil.objectives.crf_objective import CRF, offset_scores
 from postil.objectives.lattice import ChainScores, Lattice
 from postil.text import TransitionMask
@@ -38,26 +40,30 @@ class Example:
 
     inputs: Inputs
     gold: Array
+    share: float = 1.0
+    """Of the batch that it is a part of."""
 
 
-@final
-class TaggerNetwork:
-    """Scores and losses of one tagger. ``form_sizes`` and ``extra_sizes`` are (V, D) of each feature column."""
+class ScoringNetwork(ABC):
+    """L scores for every token, and what a kind of model learns from them.
+
+    ``form_sizes`` and ``extra_sizes`` are (V, D) of each feature column.
+    """
 
     def __init__(
         self,
         config: TaggerConfig,
+        L: int,
         *,
         form_sizes: list[tuple[int, int]],
         extra_sizes: list[tuple[int, int]],
         vectors: Array | None,
         word_counts: Array,
-        mask: TransitionMask,
         rng: np.random.Generator | None,
         dtype: Any = np.float32,
     ) -> None:
         """Without ``rng`` all parameters are zeros, to be replaced by those of a model file."""
-        self.config, self.mask = config, mask
+        self.config = config
         make = _Maker(config, rng, dtype)
         self.vectors = vectors  # (V, D) fixed: not learnt
         self.word_counts = word_counts  # (V,) how often each word id occurs in training
@@ -65,14 +71,29 @@ class TaggerNetwork:
         self.extra_tables = make.tables(extra_sizes)
         vector_dim = 0 if vectors is None else vectors.shape[1]
         D = sum(d for _, d in form_sizes) + sum(d for _, d in extra_sizes) + vector_dim
-        L = len(mask.start)
         self.noise = Dropout(config.input_dropout)
         self.encoder, H = make.encoder(D)
         self.outputs = [make.linear(H, L) for _ in range(config.offsets)]
-        self.crf = _crf(config, mask, dtype) if config.objective == "crf" else None
+
+    @abstractmethod
+    def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
+        """A node with the objective's value for scores (N, L)."""
+
+    @abstractmethod
+    def weight(self, example: Example) -> float:
+        """How many things the objective is the mean of: by these weights the means of parts make that of the whole."""
+
+    @abstractmethod
+    def resized(self, **sizes: Any) -> "ScoringNetwork":
+        """The same network over feature tables of other sizes, all parameters zeros."""
+
+    @abstractmethod
+    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+        """(N,) valid gold at random, for gradient checks."""
 
     def parameters(self) -> dict[str, Parameter]:
-        parts = {"forms": self.form_tables, "extra": self.extra_tables, "encoder": self.encoder, "crf": self.crf}
+        """Every parameter by its path; subclasses with parameters of their own add them."""
+        parts = {"forms": self.form_tables, "extra": self.extra_tables, "encoder": self.encoder}
         parts |= {f"output{i}": output for i, output in enumerate(self.outputs)}
         return {
             f"{name}.{path}": parameter
@@ -104,12 +125,8 @@ class TaggerNetwork:
         return X
 
     def loss(self, example: Example, *, rng: np.random.Generator) -> Node:
-        """The objective's mean over words (softmax) or sentences (CRF), and the regulariser outside the mean."""
-        scores = self.scores(self._with_unknown_words(example.inputs, rng), rng)
-        if self.crf is not None:
-            loss: Node = self.crf.loss(scores, example.gold)
-        else:
-            loss = softmax_cross_entropy(scores, example.gold)
+        """The objective, and the regulariser outside its mean."""
+        loss = self.objective(self.scores(self._with_unknown_words(example.inputs, rng), rng), example, rng)
         if self.config.l2:
             loss = loss + l2(self.parameters().values(), self.config.l2)
         return loss
@@ -125,6 +142,54 @@ class TaggerNetwork:
         forms[dropped, 0] = 0
         return replace(inputs, forms=forms)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.outputs[0].W.dtype
+
+
+def feature_sizes(config: TaggerConfig, features: InputFeatures) -> dict[str, Any]:
+    """What a ScoringNetwork must know about the features."""
+    return {
+        "form_sizes": features.form_sizes(),
+        "extra_sizes": features.extra_sizes(config.column_dim, config.gazetteer_dim),
+        "word_counts": features.words.counts,
+    }
+
+
+@final
+class TaggerNetwork(ScoringNetwork):
+    """Scores and losses of one tagger."""
+
+    def __init__(self, config: TaggerConfig, *, mask: TransitionMask, dtype: Any = np.float32, **sizes: Any) -> None:
+        """``sizes`` and the rest as ScoringNetwork takes them."""
+        super().__init__(config, len(mask.start), dtype=dtype, **sizes)
+        self.mask = mask
+        self.crf = _crf(config, mask, dtype) if config.objective == "crf" else None
+
+    def parameters(self) -> dict[str, Parameter]:
+        of_crf = self.crf.parameters() if self.crf is not None else {}
+        return super().parameters() | {f"crf.{path}": parameter for path, parameter in of_crf.items()}
+
+    def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
+        """The mean over words (softmax) or sentences (CRF)."""
+        if self.crf is not None:
+            return self.crf.loss(scores, example.gold)
+        return softmax_cross_entropy(scores, example.gold)
+
+    def weight(self, example: Example) -> float:
+        """Sentences for a CRF, words for a softmax."""
+        offsets = example.inputs.offsets
+        return float(len(offsets) - 1 if self.crf is not None else offsets[-1])
+
+    def resized(self, **sizes: Any) -> "TaggerNetwork":
+        return TaggerNetwork(self.config, mask=self.mask, rng=None, **sizes)
+
+    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+        """The best labels under random scores and the scheme's mask."""
+        L = len(self.mask.start)
+        chain = ChainScores.under_mask(L, **_masks(self.mask))
+        return viterbi(Lattice.over(rng.normal(size=(int(offsets[-1]), L)), offsets, chain))
+
     def lattice(self, inputs: Inputs, *, allowed: Array | None = None, bias: Array | None = None) -> Lattice:
         """All label sequences of the batch: marginals, best paths and spans are read from it."""
         return Lattice.over(self.scores(inputs).value, inputs.offsets, self.chain(), allowed=allowed, bias=bias)
@@ -133,21 +198,19 @@ class TaggerNetwork:
         """What follows what: learnt by a CRF; for a softmax model only the scheme's rules."""
         if self.crf is not None:
             return self.crf.chain()
-        return ChainScores.under_mask(len(self.mask.start), **_masks(self.config, self.mask))
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.outputs[0].W.dtype
+        return ChainScores.under_mask(len(self.mask.start), **_allowed(self.config, self.mask))
 
 
-def _masks(config: TaggerConfig, mask: TransitionMask) -> dict[str, Any]:
-    if not config.constrained:
-        return {}
+def _masks(mask: TransitionMask) -> dict[str, Any]:
     return {"allowed_transitions": mask.transitions, "allowed_start": mask.start, "allowed_end": mask.end}
 
 
+def _allowed(config: TaggerConfig, mask: TransitionMask) -> dict[str, Any]:
+    return _masks(mask) if config.constrained else {}
+
+
 def _crf(config: TaggerConfig, mask: TransitionMask, dtype: Any) -> CRF:
-    return CRF(len(mask.start), **_masks(config, mask), dtype=dtype)
+    return CRF(len(mask.start), **_allowed(config, mask), dtype=dtype)
 
 
 @final

@@ -1,21 +1,37 @@
-"""What a fitted tagger consists of."""
+"""What a fitted estimator consists of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Generic, Protocol, TypeVar, final
 
+from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.models.config import TaggerConfig
-from postil.models.labelling import Labelling
-from postil.models.network import TaggerNetwork
+from postil.models.network import ScoringNetwork
+
+
+class LearntLabels(Protocol):
+    """Between the labels of the user's data and the numbers that a network learns from."""
+
+    @property
+    def scheme(self) -> str: ...
+    @property
+    def labels(self) -> list[str]: ...
+    def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]: ...
+    def as_json(self) -> dict[str, Any]: ...
+
+
+Labels = TypeVar("Labels", bound=LearntLabels)
+Network = TypeVar("Network", bound=ScoringNetwork)
 
 
 @final
 @dataclass(kw_only=True, eq=False)
-class TaggerParts:
+class Parts(Generic[Labels, Network]):
     """Config, labels, features and network; and ``about``: scores, history, data, versions, licence."""
 
     config: TaggerConfig
-    labelling: Labelling
+    labelling: Labels
     features: InputFeatures
-    network: TaggerNetwork
+    network: Network
     about: dict[str, Any] = field(default_factory=dict)

@@ -1,5 +1,7 @@
-"""A fitted tagger as one file: parameters and vocabularies as tensors, everything else as one small JSON text."""
+"""A fitted model as one file: parameters and vocabularies as tensors, everything else as one small JSON text."""
 
+import importlib
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -14,84 +16,82 @@ from postil.features.inputs import InputFeatures
 from postil.features.vocabulary import arrays_under
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig
-from postil.models.labelling import Labelling
-from postil.models.network import TaggerNetwork
-from postil.models.parts import TaggerParts
+from postil.models.network import ScoringNetwork
+from postil.models.parts import Parts
 
 if TYPE_CHECKING:
-    from postil.models.tagger import Tagger
+    from postil.models.estimator import Estimator
 
-KIND = "tagger"
-
-
-def save(tagger: "Tagger", path: Path) -> None:
-    archive.save(path, *_content(tagger))
+# Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
+KINDS = {"tagger": ("postil.models.tagger", "Tagger"), "detector": ("postil.models.detector", "Detector")}
 
 
-def to_bytes(tagger: "Tagger") -> bytes:
-    return archive.to_bytes(*_content(tagger))
+def save(estimator: "Estimator[Any, Any]", path: Path) -> None:
+    archive.save(path, *_content(estimator))
 
 
-def load(path: Path) -> "Tagger":
-    """The tagger of a model file; its arrays stay in the file and are read when they are used."""
-    return _tagger(*archive.load(path), where=path)
+def to_bytes(estimator: "Estimator[Any, Any]") -> bytes:
+    return archive.to_bytes(*_content(estimator))
 
 
-def from_bytes(content: bytes) -> "Tagger":
-    return _tagger(*archive.from_bytes(content), where="pickled tagger")
+def load(path: str | os.PathLike[str]) -> Any:
+    """The Tagger or Detector of a model file; its arrays stay in the file and are read when they are used."""
+    return _estimator(*archive.load(path), where=path)
 
 
-def _content(tagger: "Tagger") -> tuple[dict[str, Array], dict[str, Any]]:
-    parts = tagger._fitted()
+def from_bytes(content: bytes) -> Any:
+    return _estimator(*archive.from_bytes(content), where="pickled model")
+
+
+def estimator_class(kind: object, where: object) -> "type[Estimator[Any, Any]]":
+    """The class of a kind of model."""
+    if kind not in KINDS:
+        raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=kind, where=where)
+    module, name = KINDS[str(kind)]
+    found: type[Estimator[Any, Any]] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def _content(estimator: "Estimator[Any, Any]") -> tuple[dict[str, Array], dict[str, Any]]:
+    parts = estimator.fitted_parts()
     arrays = {f"parameters/{name}": parameter.value for name, parameter in parts.network.parameters().items()}
     arrays |= {f"features/{name}": array for name, array in parts.features.arrays().items()}
     if parts.network.vectors is not None:
         arrays["vectors"] = parts.network.vectors
     metadata = {
-        "kind": KIND,
+        "kind": estimator.KIND,
         "config": asdict(parts.config),
         "labelling": parts.labelling.as_json(),
         "features": {"words": asdict(parts.features.words.config), "columns": len(parts.features.columns)},
-        "parameters": _plain(tagger.get_params()),
+        "parameters": _plain(estimator.get_params()),
         "about": parts.about,
     }
     return arrays, metadata
 
 
-def _tagger(arrays: Mapping[str, Array], metadata: Mapping[str, Any], where: object) -> "Tagger":
-    from postil.models.tagger import Tagger
-
-    if metadata.get("kind") != KIND:
-        raise ModelFileError("another kind of model", expected=KIND, got=metadata.get("kind"), where=where)
+def _estimator(arrays: Mapping[str, Array], metadata: Mapping[str, Any], where: object) -> Any:
+    kind = estimator_class(metadata.get("kind"), where)
     try:
-        tagger = Tagger(**metadata["parameters"])
-        tagger.parts = _parts(arrays, metadata)
+        estimator = kind(**_with_tuples(metadata["parameters"]))
+        estimator.parts = _parts(kind, arrays, metadata)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"the model file lacks a part or has a wrong one: {error}", where=where) from None
-    return tagger
+    return estimator
 
 
-def _parts(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> TaggerParts:
+def _parts(
+    kind: "type[Estimator[Any, Any]]", arrays: Mapping[str, Array], metadata: Mapping[str, Any]
+) -> Parts[Any, Any]:
     config = TaggerConfig(**_known(TaggerConfig, metadata["config"]))
-    labelling = Labelling(metadata["labelling"]["scheme"], tuple(metadata["labelling"]["classes"]))
+    labelling = kind.labels_from_json(metadata["labelling"])
     words = WordFeatureConfig(**_known(WordFeatureConfig, metadata["features"]["words"]))
     features = InputFeatures.from_arrays(words, metadata["features"]["columns"], arrays_under("features/", arrays))
-    network = TaggerNetwork(
-        config,
-        form_sizes=features.form_sizes(),
-        extra_sizes=features.extra_sizes(config.column_dim, config.gazetteer_dim),
-        vectors=arrays.get("vectors"),
-        word_counts=features.words.counts,
-        mask=labelling.mask,
-        rng=None,
-    )
+    network = kind.network(config, features, labelling, arrays.get("vectors"), None)
     _fill(network, arrays_under("parameters/", arrays))
-    return TaggerParts(
-        config=config, labelling=labelling, features=features, network=network, about=dict(metadata["about"])
-    )
+    return Parts(config=config, labelling=labelling, features=features, network=network, about=dict(metadata["about"]))
 
 
-def _fill(network: TaggerNetwork, values: Mapping[str, Array]) -> None:
+def _fill(network: ScoringNetwork, values: Mapping[str, Array]) -> None:
     parameters = network.parameters()
     if set(parameters) != set(values):
         raise KeyError(f"parameters {sorted(set(parameters) ^ set(values))}")
@@ -102,11 +102,16 @@ def _fill(network: TaggerNetwork, values: Mapping[str, Array]) -> None:
 
 
 def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has no tuples: lists become tuples again. Fields that this version does not know are an error."""
+    """Fields that this version does not know are an error."""
     names = {field.name for field in fields(kind)}
     unknown = set(values) - names
     if unknown:
         raise KeyError(f"unknown settings {sorted(unknown)}")
+    return _with_tuples(values)
+
+
+def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no tuples: lists become tuples again."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 

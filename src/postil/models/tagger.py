@@ -1,32 +1,29 @@
-"""The tagger: a scikit-learn style estimator around a network, its features and its labels."""
+"""The tagger: labels on words, as whole label sequences with exact probabilities."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import Token, forms_of
+from postil.features.batching import batches_of_similar_length
+from postil.features.inputs import InputFeatures, Token
 from postil.metrics import evaluate
-from postil.models import storage
 from postil.models.config import TaggerConfig, configured
+from postil.models.estimator import Estimator, entity, tokens_of
 from postil.models.labelling import Labelling
-from postil.models.parts import TaggerParts
+from postil.models.network import TaggerNetwork, feature_sizes
 from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import k_best, viterbi
 from postil.objectives.crf_spans import span_probabilities
 from postil.objectives.lattice import Lattice
-from postil.text import Document, Entity, Sentence, split_sentences, tokenise
-from postil.threads import one_blas_thread
-
-TOKENS_PER_BLOCK = 4096  # what is tagged at once: large enough for matrix products, small enough for the cache
+from postil.text import Entity, Sentence
 
 
 @final
-class Tagger:
+class Tagger(Estimator[Labelling, TaggerNetwork]):
     """Labels words: names, parts of speech, chunks.
 
         tagger = Tagger(preset="fast", seed=0)
@@ -51,85 +48,56 @@ class Tagger:
         self.preset, self.vectors, self.gazetteers = preset, vectors, gazetteers
         self.seed, self.threads, self.minutes = seed, threads, minutes
         self.settings = settings
-        self.parts: TaggerParts | None = None
+        self.parts = None
 
-    # -------------------------------------------------------------------------------------------- estimator rules
+    # -------------------------------------------------------------------------------------------- its kind of model
 
-    _OWN = ("preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+    KIND: ClassVar[str] = "tagger"
+    OWN: ClassVar[tuple[str, ...]] = ("preset", "vectors", "gazetteers", "seed", "threads", "minutes")
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._OWN} | self.settings
+    @staticmethod
+    def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
+        config = configured(preset, settings)
+        if config.objective == "margin":
+            raise ConfigurationError("objective of a tagger", expected="softmax or crf", got="margin: see Detector")
+        return config
 
-    def set_params(self, **parameters: Any) -> "Tagger":
-        settings = dict(self.settings)
-        for name, value in parameters.items():
-            if name in self._OWN:
-                setattr(self, name, value)
-            else:
-                settings[name] = value
-        configured(self.preset, settings)
-        self.settings = settings
-        return self
+    def labels_of(self, y: Sequence[Sequence[str]]) -> Labelling:
+        return Labelling.of(y)
 
-    def __sklearn_tags__(self) -> Any:
-        """Asked by scikit-learn only, which is therefore there to be imported."""
-        from sklearn.utils import Tags, TargetTags
+    @staticmethod
+    def labels_from_json(content: Mapping[str, Any]) -> Labelling:
+        return Labelling(content["scheme"], tuple(content["classes"]))
 
-        return Tags(estimator_type="classifier", target_tags=TargetTags(required=True))
+    @staticmethod
+    def network(
+        config: TaggerConfig,
+        features: InputFeatures,
+        labels: Labelling,
+        vectors: Array | None,
+        rng: np.random.Generator | None,
+    ) -> TaggerNetwork:
+        return TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self.parts is not None
-
-    def __repr__(self) -> str:
-        differing = {name: value for name, value in self.get_params().items() if value not in (None, (), 0)}
-        return f"Tagger({', '.join(f'{name}={value!r}' for name, value in differing.items())})"
-
-    @property
-    def config(self) -> TaggerConfig:
-        """The settings: those of the fitted model where there is one, else preset and settings as they stand."""
-        return self.parts.config if self.parts is not None else configured(self.preset, self.settings)
+    @staticmethod
+    def batches(gold: Sequence[Array], size: int, rng: np.random.Generator) -> list[Array]:
+        """Sentences of similar length stand together."""
+        return batches_of_similar_length([len(labels) for labels in gold], size, rng)
 
     @property
     def labelling(self) -> Labelling:
         """The scheme and the classes of the fitted model."""
-        return self._fitted().labelling
+        return self.fitted_parts().labelling
 
     @property
     def classes_(self) -> list[str]:
-        return self._fitted().labelling.data_labels()
-
-    # -------------------------------------------------------------------------------------------- learning
-
-    def fit(
-        self,
-        X: Sequence[Sequence[Token]],
-        y: Sequence[Sequence[str]],
-        dev: tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]] | None = None,
-    ) -> "Tagger":
-        """Learn from sentences X with labels y. With ``dev`` the best epoch on it is kept; without, the last one."""
-        for _ in self.fitting(X, y, dev):
-            pass
-        return self
-
-    def fitting(
-        self,
-        X: Sequence[Sequence[Token]],
-        y: Sequence[Sequence[str]],
-        dev: tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]] | None = None,
-        **options: Any,
-    ) -> Iterator[Any]:
-        """``fit`` step by step: gives the events of the training loop, for progress bars and logs."""
-        from postil.models.fitting import Fitting  # training code is loaded only to train
-
-        fitting = Fitting(self, X, y, dev, **options)
-        yield from fitting.run()
-        self.parts = fitting.parts
+        return self.fitted_parts().labelling.data_labels()
 
     # -------------------------------------------------------------------------------------------- answers
 
     def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
         """The best labels of every sentence, in the scheme of the training data."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         answers: list[list[str]] = [[] for _ in X]
         for which, lattice in self.lattices(X):
             labels = viterbi(lattice)
@@ -139,7 +107,7 @@ class Tagger:
 
     def predict_with_probabilities(self, X: Sequence[Sequence[Token]]) -> tuple[list[list[str]], list[Array]]:
         """The best labels, and the probability of each token's label there, (T,) per sentence."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         answers: list[list[str]] = [[] for _ in X]
         sure: list[Array] = [np.zeros(0) for _ in X]
         for which, lattice in self.lattices(X):
@@ -151,36 +119,25 @@ class Tagger:
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """conlleval's F1 for span schemes, else the share of right tokens; 0 to 1."""
-        return evaluate(y, self.predict(X), scheme=self._fitted().labelling.scheme).main_score
+        return evaluate(y, self.predict(X), scheme=self.fitted_parts().labelling.scheme).main_score
 
     def marginals(self, tokens: Sequence[Token]) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
-        parts, lattice = self._fitted(), self._lattice(tokens)
+        parts, lattice = self.fitted_parts(), self._lattice(tokens)
         return parts.labelling.marginals(Posterior.of(lattice).marginals())
 
     def nbest(self, tokens: Sequence[Token], k: int = 5) -> list[tuple[list[str], float]]:
         """The k best label sequences with their probabilities, best first; fewer where there are fewer."""
-        parts = self._fitted()
+        parts = self.fitted_parts()
         (paths,) = k_best(self._lattice(tokens), k)
         return [(parts.labelling.texts(path.labels), path.probability) for path in paths]
-
-    def tag(self, text: str) -> Document:
-        """Tokens, sentences, labels and entities of a raw text; offsets count its characters."""
-        tokens = tokenise(text)
-        sentences = [
-            Sentence(
-                tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
-            )
-            for first, end in split_sentences(tokens)
-        ]
-        return Document(text, sentences, [e for found in self.annotate(sentences) for e in found])
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
         """Put labels on the sentences, in place, and give the entities of each with their probabilities.
 
         Offsets of entities count characters where the sentence has a text, else tokens.
         """
-        parts = self._fitted()
+        parts = self.fitted_parts()
         found: list[list[Entity]] = [[] for _ in sentences]
         for which, lattice in self.lattices([tokens_of(sentence) for sentence in sentences]):
             labels = viterbi(lattice)
@@ -190,78 +147,27 @@ class Tagger:
                 sentences[i].labels = parts.labelling.texts(numbers)
             for (row, span), probability in zip(spans, self._span_probabilities(lattice, spans), strict=True):
                 i = which[row]
-                found[i].append(_entity(sentences[i], span.label, span.start, span.end, float(probability)))
+                found[i].append(entity(sentences[i], span.label, span.start, span.end, float(probability)))
         return found
 
     def _span_probabilities(self, lattice: Lattice, spans: Sequence[tuple[int, Any]]) -> Array:
         if not spans:
             return np.zeros(0)
-        labelling = self._fitted().labelling
+        labelling = self.fitted_parts().labelling
         rows = np.array([(row, span.start, span.end) for row, span in spans])
         kinds = np.array([labelling.classes.index(span.label) for _, span in spans])
         return span_probabilities(Posterior.of(lattice), rows, kinds, labelling.entity_labels())
 
     def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences."""
-        parts = self._fitted()
-        with one_blas_thread():
-            for which in _blocks([len(tokens) for tokens in X]):
-                yield which, parts.network.lattice(parts.features.inputs([X[i] for i in which]))
+        parts = self.fitted_parts()
+        for which, inputs in self.blocks(X):
+            yield which, parts.network.lattice(inputs)
 
     def _lattice(self, tokens: Sequence[Token]) -> Lattice:
         if isinstance(tokens, str):
             raise DataError("one sentence", expected="a list of tokens", got=repr(tokens))
         return next(iter(self.lattices([tokens])))[1]
 
-    # -------------------------------------------------------------------------------------------- model file
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model into one file, beside and renamed: it is the old one or the new one, never half of it."""
-        storage.save(self, Path(path))
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = {"parameters": self.get_params()}
-        return state | ({"model": storage.to_bytes(self)} if self.parts is not None else {})
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        Tagger.__init__(self, **state["parameters"])
-        if "model" in state:
-            self.parts = storage.from_bytes(state["model"]).parts
-
-    def _fitted(self) -> TaggerParts:
-        if self.parts is None:
-            raise ConfigurationError(
-                "this tagger has not learnt anything yet", expected="fit(X, y) first, or load(path)"
-            )
-        return self.parts
-
-
-def tokens_of(sentence: Sentence) -> list[Token]:
-    """A sentence's tokens as a tagger takes them: with the extra columns where the source had any."""
-    if sentence.columns is None:
-        return list(sentence.tokens)
-    return [(form, *columns) for form, columns in zip(sentence.tokens, sentence.columns, strict=True)]
-
-
-def _entity(sentence: Sentence, label: str, start: int, end: int, probability: float) -> Entity:
-    if sentence.text is None or sentence.starts is None or sentence.ends is None:
-        return Entity(" ".join(sentence.tokens[start:end]), label, start, end, probability)
-    first, last = sentence.starts[start], sentence.ends[end - 1]
-    return Entity(sentence.text[first:last], label, first, last, probability)
-
-
-def _blocks(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Sentences by length, cut into blocks of so many tokens; a longer sentence is a block of its own."""
-    block: list[int] = []
-    tokens = 0
-    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if block and tokens + lengths[i] > TOKENS_PER_BLOCK:
-            yield block
-            block, tokens = [], 0
-        block.append(i)
-        tokens += lengths[i]
-    if block:
-        yield block
-
-
-__all__ = ["Tagger", "forms_of", "tokens_of"]
+__all__ = ["Tagger", "tokens_of"]

@@ -1,33 +1,42 @@
 """The sentence approach (A12): every word is tagged by a view of its whole sentence.
 
-For each target word, every word of the sentence gets its distance to the target as a feature; a convolution runs over
+For each target word t, every word of the sentence gets its distance to the target as a feature; a convolution runs over
 that, and the maximum over time gives one vector for the target. A sentence of T words is laid out T times.
+
+The convolution is linear, so it is the sum of what the words contribute and of what the distances contribute:
+
+    C[t, p] = A[p] + F[edge(p), p - t]
+
+A (N, H) is the convolution of the words alone, once per sentence. F is a small table: the distances in the window
+around a word depend only on its own distance, and on how much of the window lies beyond the edges of the sentence
+(there stands padding, which A has counted). So the T² rows of a sentence cost an addition each instead of a matrix
+product.
 """
 
-from typing import Any, final
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.graph import RowGradient
 from postil.network.initialisers import Initialiser, fan_in_variance, xavier
-from postil.network.layer import (
-    Layer,
-    LayerPullback,
-    ParameterGradients,
-    Run,
-    add_gradients,
-    checked_rows,
-    needed_offsets,
-)
+from postil.network.layer import Layer, LayerPullback, ParameterGradients, Run, checked_rows, needed_offsets
+from postil.network.linear import Linear
 from postil.network.lookup import LookupTable
-from postil.network.pooling import max_over_time
+from postil.network.pooling import first_maxima
 from postil.network.window import convolution
+
+LONGEST_VIEW = 1000  # words; a longer sentence is looked at in pieces
+_ROWS_AT_ONCE = 4096  # of the T² rows: what fits the cache, and bounds the memory
 
 
 @final
 class SentenceConvolution(Layer):
-    """(N, D) to (N, H): lookup of distances, convolution, max over time, for every word as the target."""
+    """(N, D) to (N, H): lookup of distances, convolution, max over time, for every word as the target.
+
+    A sentence of more than LONGEST_VIEW words is seen in pieces of at most so many words, of about equal length.
+    """
 
     def __init__(
         self,
@@ -46,34 +55,126 @@ class SentenceConvolution(Layer):
             2 * longest_distance + 1, distance_dim, rng=rng, initialise=fan_in_variance, dtype=dtype
         )
         self.convolution = convolution(D + distance_dim, H, size, rng=rng, initialise=initialise, dtype=dtype)
+        self.size = size
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        offsets = needed_offsets(run, self.name)
+        offsets = views(needed_offsets(run, self.name), LONGEST_VIEW)
         checked_rows(X, self.name)
-        words, distances, copies = targets(offsets, self.longest)
         D = X.shape[1]
-        P, back_distances = self.distances.forward(distances, run)  # 1
-        Z = np.concatenate((X[words], P), axis=1)  # 2
-        C, back_convolution = self.convolution.forward(Z, Run(offsets=copies, rng=run.rng))  # 3
-        Y, back_max = max_over_time(C, copies)  # 4
+        without_distances = np.concatenate((X, np.zeros((len(X), self.distances.table.shape[1]), X.dtype)), axis=1)
+        A, back_words = self.convolution.forward(without_distances, Run(offsets=offsets, rng=run.rng))  # 1
+        F, back_distances = self._distance_scores(D)  # 2
+        Y, back_max = _largest_sums(A, F, offsets)  # 3
 
         def pullback(dY: Array) -> tuple[Array, ParameterGradients]:
-            dZ, found = back_convolution(back_max(dY))  # undoes 4 and 3
-            assert dZ is not None
-            dX = RowGradient.from_occurrences(words, dZ[:, :D], X.shape).dense()  # undoes 2
-            add_gradients(back_distances(dZ[:, D:])[1], out=found)  # undoes 1
-            return dX, found
+            dA, dF = back_max(dY)  # undoes 3
+            dX, found = back_words(dA)  # undoes 1
+            assert dX is not None
+            dW, found[self.distances.table] = back_distances(dF)  # undoes 2
+            W = self._linear.W
+            found[W] = found[W] + dW
+            return dX[:, :D], found
 
         return Y, pullback
 
+    @property
+    def _linear(self) -> Linear:
+        linear = self.convolution.layers[-1]
+        assert isinstance(linear, Linear)
+        return linear
 
-def targets(offsets: Array, longest: int) -> tuple[Array, Array, Array]:
-    """Each sentence of T words, once per target: the word at each row (M,), its distance to the target as a row of the
-    table of distances (M,), and the offsets (N + 1,) of the N copies, M = Σ T²."""
+    def _distance_scores(self, D: int) -> tuple[Array, Callable[[Array], tuple[Array, RowGradient]]]:
+        """F (edges, edges, R, H), R = 2 (longest + half) + 1: the sum over the window's slots inside the sentence.
+
+        The first two axes say how many words stand before and after in the sentence, up to half a window.
+        """
+        P, W = self.distances.table.value, self._linear.W.value
+        slots = W.reshape(len(W), self.size, -1)[:, :, D:]  # (H, K, P)
+        half, R = self.size // 2, 2 * (self.longest + self.size // 2) + 1
+        E = np.einsum("rp,hkp->krh", P, slots)  # 1
+        F = np.zeros((half + 1, half + 1, R, len(W)), P.dtype)
+        used = [_used_distances(shift, half, self.longest) for shift in range(-half, half + 1)]
+        for k, shift in enumerate(range(-half, half + 1)):
+            F[max(-shift, 0) :, max(shift, 0) :] += E[k, used[k]]  # 2
+
+        def pullback(dF: Array) -> tuple[Array, RowGradient]:
+            dE = np.zeros_like(E)
+            for k, shift in enumerate(range(-half, half + 1)):
+                np.add.at(dE[k], used[k], dF[max(-shift, 0) :, max(shift, 0) :].sum(axis=(0, 1)))  # undoes 2
+            dW = np.zeros_like(W).reshape(len(W), self.size, -1)
+            dW[:, :, D:] = np.einsum("krh,rp->hkp", dE, P)  # undoes 1
+            dP = np.einsum("krh,hkp->rp", dE, slots)
+            rows = np.flatnonzero(dE.any(axis=(0, 2)))  # distances that nothing was learnt about stay untouched
+            return dW.reshape(W.shape), RowGradient(rows, dP[rows], P.shape)
+
+        return F, pullback
+
+
+def views(offsets: Array, longest: int) -> Array:
+    """The offsets with cuts inside sentences of more than ``longest`` words, into as few and as equal pieces."""
+    lengths = np.diff(offsets)
+    if not (lengths > longest).any():
+        return offsets
+    pieces = -(-lengths // longest)
+    cuts = [
+        start + T * np.arange(n) // n for start, T, n in zip(offsets[:-1], lengths, np.maximum(pieces, 1), strict=True)
+    ]
+    return np.concatenate([*cuts, offsets[-1:]])
+
+
+def _used_distances(shift: int, half: int, longest: int) -> Array:
+    """(R,) row of the table of distances for the slot at ``shift`` of a window whose centre has each distance."""
+    centres = np.arange(-longest - half, longest + half + 1)
+    return np.clip(centres + shift, -longest, longest) + longest
+
+
+def _largest_sums(A: Array, F: Array, offsets: Array) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
+    """Y[t] = max over p of A[p] + F[edges(p), p - t], for all targets t of each sentence.  A (N, H) -> Y (N, H)."""
+    (N, H), flat = A.shape, F.reshape(-1, F.shape[-1])
+    Y = np.empty_like(A)
+    best_word, best_row = np.empty((N, H), np.int64), np.empty((N, H), np.int64)
+    for rows in _rows_of_targets(offsets, edges=F.shape[0] - 1, distances=F.shape[2]):
+        sums = A[rows.words]
+        sums += flat[rows.distances]
+        Y[rows.targets], winners = first_maxima(sums, rows.offsets)
+        best_word[rows.targets], best_row[rows.targets] = rows.words[winners], rows.distances[winners]
+
+    def pullback(dY: Array) -> tuple[Array, Array]:
+        return _scattered(dY, best_word, A.shape), _scattered(dY, best_row, flat.shape).reshape(F.shape)
+
+    return Y, pullback
+
+
+def _scattered(dY: Array, rows: Array, shape: tuple[int, ...]) -> Array:
+    """Each dY[t, h] added at [rows[t, h], h]."""
+    places = rows * shape[1] + np.arange(shape[1])
+    total = np.bincount(places.reshape(-1), dY.reshape(-1), shape[0] * shape[1])
+    return total.reshape(shape).astype(dY.dtype)
+
+
+class _Rows(NamedTuple):
+    """Some targets, each with all M words of its sentence: the word (M,), its row in F (M,), where targets begin."""
+
+    targets: slice
+    words: Array
+    distances: Array
+    offsets: Array
+
+
+def _rows_of_targets(offsets: Array, edges: int, distances: int) -> Iterator[_Rows]:
     lengths = np.diff(offsets)
     sizes = np.repeat(lengths, lengths)  # (N,) the length of each target's sentence
-    copies = offsets_from_lengths(sizes)
-    within = np.arange(copies[-1]) - np.repeat(copies[:-1], sizes)
-    words = within + np.repeat(np.repeat(offsets[:-1], lengths), sizes)
-    target = np.repeat(np.arange(offsets[-1]), sizes)
-    return words, np.clip(words - target, -longest, longest) + longest, copies
+    starts = np.repeat(offsets[:-1], lengths)
+    ends, largest = np.cumsum(sizes), distances // 2
+    before = np.minimum(np.arange(offsets[-1]) - starts, edges)
+    after = np.minimum(starts + sizes - 1 - np.arange(offsets[-1]), edges)
+    edge = (before * (edges + 1) + after) * distances + largest  # (N,) where distance 0 stands for this word in F
+    first = 0
+    while first < len(sizes):
+        done = ends[first - 1] if first else 0
+        end = max(first + 1, int(np.searchsorted(ends, done + _ROWS_AT_ONCE, side="right")))
+        copies = offsets_from_lengths(sizes[first:end])
+        target = np.repeat(np.arange(first, end), sizes[first:end])
+        words = np.arange(copies[-1]) - np.repeat(copies[:-1] - starts[first:end], sizes[first:end])
+        yield _Rows(slice(first, end), words, edge[words] + np.clip(words - target, -largest, largest), copies)
+        first = end

@@ -218,9 +218,8 @@ def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
         return TransitionMask(np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool))
     for label in labels:
         _check_label(label, scheme)
-    transitions = np.array([[_allowed(one, other, scheme) for other in labels] for one in labels], bool)
     return TransitionMask(
-        transitions.reshape(len(labels), len(labels)),
+        _allowed_pairs(labels, _RULES[scheme]),
         np.array([_allowed("O", label, scheme) for label in labels], bool),
         np.array([_allowed(label, "O", scheme) for label in labels], bool),
     )
@@ -264,6 +263,19 @@ def _allowed(previous_label: str, label: str, scheme: str) -> bool:
     if rules == "iob1":
         return tag.role != "B" or span_goes_on
     return span_goes_on if tag.role in "IE" else previous.role not in "BI"
+
+
+def _allowed_pairs(labels: Sequence[str], rules: str) -> NDArray[np.bool_]:
+    """``_allowed`` for all pairs at once, (L, L): a thousand classes make sixteen million of them."""
+    tags = [parse_label(label) for label in labels]
+    number = {name: i for i, name in enumerate(dict.fromkeys(tag.label for tag in tags))}
+    classes = np.array([number[tag.label] for tag in tags], np.int64)
+    roles = np.array([tag.role for tag in tags], "U1")
+    opens = np.isin(roles, ["B", "I"])
+    span_goes_on = opens[:, None] & (classes[:, None] == classes)
+    if rules in ("bio", "iob1"):
+        return np.asarray((roles != {"bio": "I", "iob1": "B"}[rules]) | span_goes_on)
+    return np.where(np.isin(roles, ["I", "E"]), span_goes_on, ~opens[:, None])
 
 
 def _check_label(label: str, scheme: str) -> None:

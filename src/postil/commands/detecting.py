@@ -1,0 +1,82 @@
+"""What the commands do with detectors."""
+
+import argparse
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+from postil.commands.kinds import Mark, unwanted
+from postil.commands.labelled import LabelledFile
+from postil.commands.marking import add_column, add_to_span
+from postil.errors import ConfigurationError
+from postil.metrics import DetectionScores
+from postil.models.detector import Detector
+from postil.models.estimator import tokens_of
+from postil.text import Sentence
+
+
+@final
+@dataclass(frozen=True)
+class DetectionReport:
+    """A detector's scores on a file."""
+
+    model: str
+    data: str
+    scores: DetectionScores
+
+    def as_dict(self) -> dict[str, Any]:
+        return self.scores.as_dict()
+
+
+def make(arguments: argparse.Namespace, parameters: dict[str, Any]) -> Detector:
+    if not arguments.label:
+        raise ConfigurationError("the margin objective detects one label", expected="--label NAME, say --label LOC")
+    return Detector(label=arguments.label, **parameters)
+
+
+def evaluation(detector: Detector, X: list[Any], y: list[list[str]]) -> DetectionScores:
+    return detector.evaluate(X, y)
+
+
+def headline(found: DetectionScores) -> str:
+    counts = found.counts
+    ratios = f"F1 {100 * counts.f1:.2f}, precision {100 * counts.precision:.2f}, recall {100 * counts.recall:.2f}"
+    return f"average precision {100 * found.average_precision:.2f}  ({ratios})"
+
+
+def report(detector: Detector, name: str, file: LabelledFile) -> DetectionReport:
+    X = [tokens_of(sentence) for sentence in file.sentences]
+    return DetectionReport(name, file.path, detector.evaluate(X, file.labels))
+
+
+def show(found: DetectionReport) -> None:
+    from rich.text import Text
+
+    from postil.commands.display import make_console
+
+    console, scores = make_console(), found.scores
+    console.print(Text(f"{found.model} against {found.data}"), soft_wrap=True)
+    console.print(f"{scores.sentences:,} sentences, {scores.tokens:,} tokens, {scores.counts.gold:,} of them", end=" ")
+    console.print(Text(scores.label), end="\n\n")
+    console.print(Text(headline(scores), style="bold green"))
+    console.print(f"token accuracy {100 * scores.accuracy:.2f}; detected is what scores above {scores.threshold:.4f}")
+
+
+def marker(detector: Detector, arguments: argparse.Namespace) -> Mark:
+    unwanted(arguments, "probabilities", "a margin model has scores, not probabilities", instead="--scores")
+    unwanted(arguments, "nbest", "a margin model decides about each token alone")
+    return partial(_marked, detector=detector, arguments=arguments)
+
+
+def _marked(block: list[Sentence], detector: Detector, arguments: argparse.Namespace) -> list[Sentence]:
+    for sentence, found in zip(block, detector.annotate_with_scores(block), strict=True):
+        if arguments.scores and arguments.output == "jsonl":
+            for entity, score in zip(found.entities, found.entity_scores, strict=True):
+                add_to_span(sentence, entity, {"score": round(score, 6)})
+        elif arguments.scores:
+            add_column(sentence, found.token_scores)
+    return block
+
+
+def written_scheme(detector: Detector) -> str:
+    return detector.fitted_parts().labelling.span_scheme

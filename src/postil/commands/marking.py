@@ -1,0 +1,39 @@
+"""Adding to tagged sentences what the writers of CoNLL and JSON Lines then write."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from postil.text import Entity, Sentence
+from postil.text.alignment import CharacterSpan
+from postil.text.records import Record
+
+
+def record_of(sentence: Sentence) -> Record:
+    """The sentence's JSON object, one of its own where it had none."""
+    if not isinstance(sentence.rest, Record):
+        sentence.rest = Record({}, tokens=[])
+    return sentence.rest
+
+
+def add_to_span(sentence: Sentence, entity: Entity, figures: dict[str, Any]) -> None:
+    """Put the text and some figures beside start, end and label of an entity."""
+    start, end = entity.start, entity.end
+    if sentence.text is None:  # offsets of tokens, of the text that the writer puts together
+        starts, ends = _offsets(sentence)
+        start, end = starts[start], ends[end - 1]
+    record_of(sentence).span_fields[CharacterSpan(start, end, entity.label)] = {"text": entity.text, **figures}
+
+
+def add_column(sentence: Sentence, figures: Iterable[float]) -> None:
+    """A column of numbers behind the others, before the label."""
+    columns = sentence.columns or [()] * len(sentence)
+    sentence.columns = [(*cells, f"{figure:.4f}") for cells, figure in zip(columns, figures, strict=True)]
+
+
+def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:
+    """Characters of tokens with one space between."""
+    ends, end = [], -1
+    for token in sentence.tokens:
+        end += 1 + len(token)
+        ends.append(end)
+    return [end - len(token) for end, token in zip(ends, sentence.tokens, strict=True)], ends

@@ -1,0 +1,122 @@
+"""Detecting the tokens of one label by a score: how well the scores rank them, and how well a threshold cuts them off.
+
+Average precision asks nothing but the order: the mean over the true tokens of the precision among all that score at
+least as high. Precision, recall and F1 need a threshold: what scores above it is detected.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from postil.errors import DataError
+from postil.metrics.counts import Counts, ratio
+
+
+class _Cuts(NamedTuple):
+    """For each distinct score, the highest first: what is detected if the line is drawn just below it."""
+
+    scores: NDArray[np.float64]  # (K,)
+    detected: NDArray[np.int64]  # (K,) tokens that score at least as high
+    correct: NDArray[np.int64]  # (K,) those of them that are true
+
+
+class Threshold(NamedTuple):
+    """What scores above ``value`` is detected; ``f1`` is what that gave where it was chosen, 0 to 1."""
+
+    value: float
+    f1: float
+
+
+@final
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DetectionScores:
+    """How well the tokens of one label were detected."""
+
+    label: str
+    sentences: int
+    tokens: int
+    counts: Counts
+    average_precision: float
+    threshold: float
+
+    @property
+    def accuracy(self) -> float:
+        """Share of tokens that were rightly detected or rightly passed over, 0 to 1; 0 if there are no tokens."""
+        wrong = self.counts.predicted + self.counts.gold - 2 * self.counts.correct
+        return (self.tokens - wrong) / self.tokens if self.tokens else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON, shares in percent; the threshold is a score."""
+        return {
+            "label": self.label,
+            "sentences": self.sentences,
+            "tokens": self.tokens,
+            "accuracy": 100 * self.accuracy,
+            "average_precision": 100 * self.average_precision,
+            **self.counts.as_dict(),
+            "threshold": self.threshold,
+        }
+
+
+def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
+    """Σ (R_k - R_{k-1}) P_k over the distinct scores, from the highest down, 0 to 1; 0 where nothing is true.
+
+    ``truth`` (N,) booleans, ``scores`` (N,). Equal scores count as one step: their order tells nothing.
+    """
+    cuts = _cuts(truth, scores)
+    found = np.diff(cuts.correct, prepend=0)
+    precision = ratio(cuts.correct, cuts.detected)
+    return float(ratio((found * precision).sum(), found.sum()))
+
+
+def best_threshold(truth: ArrayLike, scores: ArrayLike) -> Threshold:
+    """The threshold with the highest F1, half way between two scores; the highest one where several are best.
+
+    Where nothing is true, it is the highest score: nothing is detected.
+    """
+    cuts = _cuts(truth, scores)
+    if not len(cuts.scores):
+        raise DataError("no tokens to choose a threshold on", expected="at least one")
+    if not cuts.correct[-1]:
+        return Threshold(float(cuts.scores[0]), 0.0)
+    f1 = ratio(2 * cuts.correct, cuts.detected + cuts.correct[-1])
+    best = int(f1.argmax())
+    upper = cuts.scores[best]
+    below = cuts.scores[best + 1] if best + 1 < len(cuts.scores) else np.nextafter(upper, -np.inf)
+    middle = below + (upper - below) / 2
+    return Threshold(float(middle if middle < upper else below), float(f1[best]))
+
+
+def score_detection(
+    truth: ArrayLike, scores: ArrayLike, threshold: float, *, label: str, sentences: int
+) -> DetectionScores:
+    """All figures at once. ``truth`` (N,) booleans, ``scores`` (N,)."""
+    true, given = _checked(truth, scores)
+    detected = given > threshold
+    return DetectionScores(
+        label=label,
+        sentences=sentences,
+        tokens=len(true),
+        counts=Counts(int((true & detected).sum()), int(detected.sum()), int(true.sum())),
+        average_precision=average_precision(true, given),
+        threshold=threshold,
+    )
+
+
+def _cuts(truth: ArrayLike, scores: ArrayLike) -> _Cuts:
+    true, given = _checked(truth, scores)
+    order = np.argsort(-given, kind="stable")
+    given, true = given[order], true[order]
+    last = np.flatnonzero(np.append(given[1:] != given[:-1], True)) if len(given) else np.zeros(0, np.int64)
+    return _Cuts(given[last], last + 1, np.cumsum(true, dtype=np.int64)[last])
+
+
+def _checked(truth: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    true, given = np.asarray(truth, bool), np.asarray(scores, np.float64)
+    if true.ndim != 1 or true.shape != given.shape:
+        raise DataError("one score per token is needed", expected=f"shape {true.shape}", got=given.shape)
+    if not np.isfinite(given).all():
+        raise DataError("scores", expected="finite numbers", got=given[~np.isfinite(given)][0])
+    return true, given

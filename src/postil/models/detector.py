@@ -1,0 +1,181 @@
+"""The detector: which words are of one class, by a score that ranks them (B2, E4)."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, DataError
+from postil.features.inputs import InputFeatures, Token
+from postil.metrics.counts import check_same_shape
+from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
+from postil.models.config import TaggerConfig, configured
+from postil.models.detector_network import DetectorNetwork
+from postil.models.estimator import Estimator, entity, tokens_of
+from postil.models.network import feature_sizes
+from postil.models.target import Target
+from postil.text import Entity, Sentence, labels_from_spans, recognise
+
+
+class Detections(NamedTuple):
+    """What was found in one sentence: entities, the lowest score among the tokens of each, and that of every token."""
+
+    entities: list[Entity]
+    entity_scores: list[float]
+    token_scores: Array  # (T,)
+
+
+@final
+class Detector(Estimator[Target, DetectorNetwork]):
+    """Is the word in the middle of this window a Location?
+
+        detector = Detector(label="LOC", seed=0)
+        detector.fit(X, y, dev=(X_dev, y_dev))
+        detector.decision(X)      # one score per token: the higher, the more likely
+        detector.predict(X)       # "LOC" where the score is above the threshold, else "O"
+
+    X are lists of tokens (a token is its form, or a tuple of form and extra columns), y lists of labels in any scheme.
+    ``preset`` names features and encoder; the objective is always the margin between windows whose middle is of that
+    label and windows whose middle is not. ``settings`` are fields of TaggerConfig that differ from the preset. Follows
+    scikit-learn's estimator rules.
+    """
+
+    def __init__(
+        self,
+        *,
+        label: str,
+        preset: str = "margin",
+        vectors: str | os.PathLike[str] | None = None,
+        gazetteers: Sequence[str | os.PathLike[str]] = (),
+        seed: int = 0,
+        threads: int = 1,
+        minutes: float | None = None,
+        **settings: Any,
+    ) -> None:
+        self.label, self.preset, self.vectors, self.gazetteers = label, preset, vectors, gazetteers
+        self.seed, self.threads, self.minutes = seed, threads, minutes
+        self.settings = settings
+        self.parts = None
+
+    # -------------------------------------------------------------------------------------------- its kind of model
+
+    KIND: ClassVar[str] = "detector"
+    OWN: ClassVar[tuple[str, ...]] = ("label", "preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+
+    @staticmethod
+    def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
+        if settings.get("objective", "margin") != "margin":
+            raise ConfigurationError("objective of a detector", expected="margin", got=settings["objective"])
+        return configured(preset, {**settings, "objective": "margin"})
+
+    def labels_of(self, y: Sequence[Sequence[str]]) -> Target:
+        return Target.of(self.label, y)
+
+    @staticmethod
+    def labels_from_json(content: Mapping[str, Any]) -> Target:
+        return Target(content["label"], content["scheme"], float(content["threshold"]))
+
+    @staticmethod
+    def network(
+        config: TaggerConfig,
+        features: InputFeatures,
+        labels: Target,
+        vectors: Array | None,
+        rng: np.random.Generator | None,
+    ) -> DetectorNetwork:
+        return DetectorNetwork(config, **feature_sizes(config, features), vectors=vectors, rng=rng)
+
+    @staticmethod
+    def batches(gold: Sequence[Array], size: int, rng: np.random.Generator) -> list[Array]:
+        """Every batch has sentences with the label, and the others are dealt out among them.
+
+        A rare label makes few batches: then each epoch draws other sentences anew, rather than learn nothing from most
+        batches. Each batch has at least one sentence without the label, where there are any.
+        """
+        has_label = np.array([bool(labels.any()) for labels in gold])
+        true, others = (rng.permutation(np.flatnonzero(kind)) for kind in (has_label, ~has_label))
+        count = min(-(-len(gold) // size), len(true))
+        others = others[: max(count * size - len(true), count)]
+        dealt = zip(np.array_split(true, count), np.array_split(others, count), strict=True)
+        return [rng.permutation(np.concatenate(pair)) for pair in dealt]
+
+    @property
+    def threshold(self) -> float:
+        """What scores above it is detected: chosen for the best F1 on dev, without dev on the training data."""
+        return self.fitted_parts().labelling.threshold
+
+    @property
+    def classes_(self) -> list[str]:
+        return self.fitted_parts().labelling.answers
+
+    def check_dev(self, y: Sequence[Sequence[str]]) -> None:
+        """Without a true token every average precision is 0, and no threshold is better than another."""
+        if not any(labels.any() for labels in Target(self.label, recognise(y)).numbers(y)):
+            raise DataError("no token of dev has the label to detect", expected=repr(self.label), got="other labels")
+
+    def check_warm_start(self, known: Estimator[Any, Any]) -> None:
+        super().check_warm_start(known)
+        if known.fitted_parts().labelling.label != self.label:
+            got = known.fitted_parts().labelling.label
+            raise ConfigurationError("label of the warm start", expected=repr(self.label), got=repr(got))
+
+    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> None:
+        """Choose the threshold."""
+        parts = self.fitted_parts()
+        truth, scores = self._truth_and_scores(X, y)
+        parts.labelling = replace(parts.labelling, threshold=best_threshold(truth, scores).value)
+
+    # -------------------------------------------------------------------------------------------- answers
+
+    def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
+        """One score per token, (T,) of each sentence: the higher, the more likely. Scores are not probabilities."""
+        network = self.fitted_parts().network
+        answers: list[Array] = [np.zeros(0)] * len(X)
+        for which, inputs in self.blocks(X):
+            scores = network.token_scores(inputs)
+            for i, first, end in zip(which, inputs.offsets[:-1], inputs.offsets[1:], strict=True):
+                answers[i] = scores[first:end]
+        return answers
+
+    def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
+        """The label itself where the score is above the threshold, else O."""
+        target = self.fitted_parts().labelling
+        return [target.detected(scores) for scores in self.decision(X)]
+
+    def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
+        """Average precision of the scores, 0 to 1."""
+        return average_precision(*self._truth_and_scores(X, y))
+
+    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> DetectionScores:
+        """Average precision, and at the threshold precision, recall and F1."""
+        truth, scores = self._truth_and_scores(X, y)
+        return score_detection(truth, scores, self.threshold, label=self.label, sentences=len(X))
+
+    def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
+        """Put labels on the sentences, in place, and give the entities of each: neighbouring detected tokens are one.
+
+        Offsets of entities count characters where the sentence has a text, else tokens. Their probability is None.
+        """
+        return [found.entities for found in self.annotate_with_scores(sentences)]
+
+    def annotate_with_scores(self, sentences: Sequence[Sentence]) -> list[Detections]:
+        """``annotate``, with all scores behind it."""
+        target = self.fitted_parts().labelling
+        answers = []
+        for sentence, scores in zip(sentences, self.decision([tokens_of(s) for s in sentences]), strict=True):
+            spans = target.spans(scores)
+            sentence.labels = labels_from_spans(spans, len(sentence), target.span_scheme)
+            entities = [entity(sentence, span.label, span.start, span.end) for span in spans]
+            answers.append(Detections(entities, [float(scores[s.start : s.end].min()) for s in spans], scores))
+        return answers
+
+    def _truth_and_scores(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> tuple[Array, Array]:
+        """(N,) and (N,) over all tokens."""
+        check_same_shape(X, y)
+        if not len(X):
+            raise DataError("nothing to score", expected="at least one sentence", got="none")
+        truth = np.concatenate(self.fitted_parts().labelling.numbers(y)).astype(bool)
+        return truth, np.concatenate(self.decision(X))

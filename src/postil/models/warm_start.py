@@ -1,0 +1,119 @@
+"""Beginning a training with the parameters of a model: what it knows is taken over, what is new begins fresh.
+
+Strings keep their ids and new ones come behind them, and so do the classes of labels. So a known word, affix, shape or
+value of a column keeps its row, and a label its row of the output maps and its transitions.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError
+from postil.features.gazetteer import Gazetteer
+from postil.features.inputs import InputFeatures
+from postil.features.vocabulary import Vocabulary
+from postil.features.words import WordFeatures
+from postil.models.config import TaggerConfig
+from postil.models.parts import Parts
+from postil.network import LookupTables
+
+# The settings that decide which parameters there are and what they mean. The others may change.
+ARCHITECTURE = (
+    *("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "prefix_lengths", "suffix_lengths"),
+    *("column_dim", "gazetteer_dim", "position_dim"),
+    *("encoder", "window", "hidden", "layers", "activation", "objective", "offsets"),
+)
+
+
+def check_same_architecture(old: TaggerConfig, new: TaggerConfig) -> None:
+    """Refuse to go on with another kind of network, naming the first settings in which they differ."""
+    differing = [name for name in ARCHITECTURE if getattr(old, name) != getattr(new, name)]
+    if differing:
+        expected, got = (", ".join(f"{name}={getattr(c, name)}" for name in differing[:4]) for c in (old, new))
+        raise ConfigurationError("warm start: the architectures differ", expected=f"{expected} of the model", got=got)
+
+
+def extended_features(old: InputFeatures, new: InputFeatures) -> InputFeatures:
+    """All strings that ``old`` knows under their ids, then those of ``new``; vectors and gazetteers are new."""
+    if len(old.columns) != len(new.columns):
+        raise ConfigurationError(
+            "warm start: extra columns of the data",
+            expected=f"{len(old.columns)} as in the model",
+            got=len(new.columns),
+        )
+    if old.words.config.vector_dim != new.words.config.vector_dim:
+        raise ConfigurationError(
+            "warm start: dimension of the word vectors",
+            expected=f"{old.words.config.vector_dim or 'no vectors'} as in the model",
+            got=new.words.config.vector_dim or "no vectors",
+        )
+    columns = [extended(*pair) for pair in zip(old.columns, new.columns, strict=True)]
+    return InputFeatures(_extended_words(old.words, new.words), columns, _gazetteer(old, new))
+
+
+def _gazetteer(old: InputFeatures, new: InputFeatures) -> Gazetteer | None:
+    if new.gazetteer is None:
+        return old.gazetteer
+    classes = [features.gazetteer.columns if features.gazetteer is not None else [] for features in (old, new)]
+    if classes[0] != classes[1]:
+        expected, got = (", ".join(names) or "none" for names in classes)
+        raise ConfigurationError("warm start: classes of the gazetteers", expected=expected, got=got)
+    return new.gazetteer
+
+
+def _extended_words(old: WordFeatures, new: WordFeatures) -> WordFeatures:
+    vocabularies = {
+        name: vocabulary if name == "vector" else extended(old.vocabularies[name], vocabulary)
+        for name, vocabulary in new.vocabularies.items()
+    }
+    if not len(new.counts):
+        return WordFeatures(new.config, vocabularies, new.counts)
+    counts = np.zeros(len(vocabularies["word"]), np.int64)
+    for one in (old, new):
+        counts[vocabularies["word"].ids(one.vocabularies["word"])] += one.counts
+    return WordFeatures(new.config, vocabularies, counts)
+
+
+def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
+    """The strings of ``old`` under their ids, then the others of ``new``."""
+    return Vocabulary.build([*old, *(string for string in new if string not in old)])
+
+
+def take_over(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
+    """Copy the parameters of ``old`` to the same things in ``new``, which extends its features and labels."""
+    values = {name: parameter.value for name, parameter in old.network.parameters().items()}
+    places: dict[str, Any] = {**_rows_of_tables(old, new), **_places_of_labels(old, new)}
+    for name, parameter in new.network.parameters().items():
+        if name in places:
+            parameter.value[places[name]] = values[name]
+        else:
+            parameter.value[...] = values[name]
+
+
+def _rows_of_tables(old: Parts[Any, Any], new: Parts[Any, Any]) -> dict[str, Array]:
+    """For each parameter that holds tables: where its old rows stand among the new ones."""
+    found: dict[str, Array] = {}
+    for part in ("form_tables", "extra_tables"):
+        before, after = getattr(old.network, part), getattr(new.network, part)
+        if before is not None:
+            name = part.removesuffix("_tables").replace("form", "forms")
+            found |= {f"{name}.tables.{i}": rows for i, rows in enumerate(_moved_rows(before, after))}
+    return found
+
+
+def _moved_rows(before: LookupTables, after: LookupTables) -> list[Array]:
+    return [
+        np.concatenate([after.starts[feature] + np.arange(before.sizes[feature][0]) for feature in group])
+        for group in before.groups
+    ]
+
+
+def _places_of_labels(old: Parts[Any, Any], new: Parts[Any, Any]) -> dict[str, Array | tuple[Array, ...]]:
+    number = {label: i for i, label in enumerate(new.labelling.labels)}
+    labels = np.array([number[label] for label in old.labelling.labels])
+    found: dict[str, Array | tuple[Array, ...]] = {"crf.start": labels, "crf.end": labels}
+    found["crf.transitions"] = np.ix_(labels, labels)
+    for i in range(len(new.network.outputs)):
+        found |= {f"output{i}.W": labels, f"output{i}.b": labels}
+    return found
