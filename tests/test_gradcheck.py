@@ -240,3 +240,16 @@ def test_floats_inside_tuples_and_lists_become_float64_and_stay_fixed():
 def test_a_parameter_inside_a_list_is_still_itself():
     W = Parameter(np.ones(2, np.float32), "W")
     assert check(lambda given: given[0] * 3.0, [W], parameters={"W": W}).worst_error < 1e-9
+
+
+def test_a_parameter_that_cancels_out_is_not_judged_by_rounding():
+    """The bias of a score that only enters differences has the gradient 0, but its central difference is noise."""
+    rows, bias = RNG.normal(size=(300, 7)), Parameter(np.array([0.3]), "bias")
+    report = check(lambda x: ((x + bias) - (x * 0.5 + bias)).mean(), rows, parameters={"bias": bias})
+    assert report.entries[-1].worst_error <= 1e-6
+
+    def spoilt(x):
+        return Result(x.value.mean(), (x, bias), lambda dY: [np.full_like(rows, dY / rows.size), np.array([1e-7])], "f")
+
+    with pytest.raises(GradientError, match="gradient of bias"):
+        check(spoilt, rows, parameters={"bias": bias})

@@ -36,6 +36,7 @@ EPSILONS = (1e-4, 1e-5)  # the second where the first crosses a kink
 ELEMENTWISE_LIMIT = 400  # arrays up to this size are checked at every entry
 SAMPLED_ENTRIES, SAMPLED_DIRECTIONS = 60, 40  # of larger ones
 LARGEST_SHARE_LEFT_OUT = 0.01
+ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 # The value of the function and the branches it took, after its leaves were changed in place.
 _Evaluate: TypeAlias = Callable[[], tuple[float, list[Array]]]
@@ -241,7 +242,9 @@ def _slope(value: Array, direction: _Direction, epsilon: float, evaluate: _Evalu
     outcomes = [_moved(value, direction, factor * epsilon, evaluate) for factor in (1, -1, 2, -2)]
     if not all(same_branches(outcomes[0][1], branches) for _, branches in outcomes):
         return None
-    near, near_below, far, far_below = (f for f, _ in outcomes)
+    near, near_below, far, far_below = values = [f for f, _ in outcomes]
+    if max(values) - min(values) <= ROUNDING * max(map(abs, values)):
+        return 0.0  # the function does not move: what is left is rounding, which ε would blow up
     return (4 * (near - near_below) / (2 * epsilon) - (far - far_below) / (4 * epsilon)) / 3
 
 

@@ -118,7 +118,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("min_count", "min_affix_count"), (1, math.inf)),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
     **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 1e9)),
-    **dict.fromkeys(("warm_up", "final_share"), (0, 1)),
+    **dict.fromkeys(("warm_up", "final_share", "averaged_from"), (0, 1)),
 }
 
 

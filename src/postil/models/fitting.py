@@ -18,7 +18,7 @@ from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import WordVectors, load_vectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted
-from postil.models.estimator import Estimator, check_sentences
+from postil.models.estimator import Estimator
 from postil.models.network import Example
 from postil.models.parts import Parts
 from postil.models.warm_start import check_same_architecture, extended_features, take_over
@@ -82,7 +82,7 @@ class Fitting:
         )
         optimiser = _OPTIMISERS[config.optimiser](self.parts.network.parameters())
         self._averaged = Averaged(optimiser)
-        score = partial(self._dev_score, *held_out) if held_out is not None else None
+        score = partial(self._score, *held_out) if held_out is not None else None
         self.training = Training(
             self.parts.network, self._averaged, self._rate, self._batches, plan, score, self._means
         )
@@ -142,7 +142,7 @@ class Fitting:
             factor = 1 - done * (1 - config.final_share)
         return float(_settled(config.rate) * factor)
 
-    def _dev_score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
+    def _score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         with self._averaged.in_place():
             return self._judge.score(X, y)
 
@@ -233,9 +233,8 @@ def _scaled(matrix: Array, scale: float) -> Array:
 def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
     if len(X) != len(y):
         raise DataError("sentences and label sequences", expected=f"{len(X)} of each", got=f"{len(y)} label sequences")
-    check_sentences(X)
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
-        if len(tokens) != len(labels):
+        if isinstance(tokens, str) or len(tokens) != len(labels):
             raise DataError(
                 "tokens and labels", expected=f"{len(tokens)} labels", got=len(labels), where=f"sentence {i}"
             )
