@@ -18,7 +18,7 @@ from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import WordVectors, load_vectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted
-from postil.models.estimator import Estimator
+from postil.models.estimator import Estimator, check_sentences
 from postil.models.network import Example
 from postil.models.parts import Parts
 from postil.models.warm_start import check_same_architecture, extended_features, take_over
@@ -233,8 +233,9 @@ def _scaled(matrix: Array, scale: float) -> Array:
 def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
     if len(X) != len(y):
         raise DataError("sentences and label sequences", expected=f"{len(X)} of each", got=f"{len(y)} label sequences")
+    check_sentences(X)
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
-        if isinstance(tokens, str) or len(tokens) != len(labels):
+        if len(tokens) != len(labels):
             raise DataError(
                 "tokens and labels", expected=f"{len(tokens)} labels", got=len(labels), where=f"sentence {i}"
             )
