@@ -4,10 +4,7 @@ Names are imported when they are first used, so that ``import postil`` costs lit
 """
 
 import importlib
-from importlib.metadata import version as _version
 from typing import Any
-
-__version__ = _version("postil")
 
 # Public name -> module that holds it. A name that is its own module (postil.graph) maps to that module.
 _MODULES = {
@@ -32,6 +29,10 @@ __all__ = ["__version__", *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # takes longer than all the rest
+
+        return version("postil")
     if name not in _MODULES:
         raise AttributeError(f"module 'postil' has no attribute {name!r}")
     module = importlib.import_module(_MODULES[name])

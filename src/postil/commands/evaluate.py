@@ -5,7 +5,7 @@ import json
 
 from postil.commands.kinds import kind_of
 from postil.commands.labelled import load
-from postil.commands.models import open_model
+from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 
 DESCRIPTION = """\
@@ -30,7 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     model = open_model(arguments.model)
     kind = kind_of(model)
-    report = kind.report(model, arguments.model, load(arguments.data, **reading_options(arguments)))
+    check_columns(model, arguments.feature_columns)
+    file = load(arguments.data, **reading_options(arguments))
+    tell_long_sentences(model, map(len, file.tokens))
+    report = kind.report(model, arguments.model, file)
     if arguments.json:
         print(json.dumps(report.as_dict(), indent=2, ensure_ascii=False))
     else:

@@ -58,7 +58,7 @@ def tell_broken_labels(file: LabelledFile, scheme: str) -> None:
     """Labels that break their scheme are read by conlleval's rules; say so, once, with the first place."""
     report = inspect(file.labels, scheme)
     if report.first is not None:
-        tell(f"{file.path}: {summarise(report, file.place(*report.first))}; read by conlleval's rules")
+        tell(f"{file.path}: {summarise(report, f'on {file.place(*report.first)}')}; read by conlleval's rules")
 
 
 def _tell(reading: Reading) -> None:
@@ -104,6 +104,8 @@ def _difference(gold: LabelledFile, other: LabelledFile, number: int) -> DataErr
     )
 
 
-def column_argument(text: str) -> int | str:
-    """A column on the command line: a number, or a name of CoNLL-U."""
+def column_argument(text: str) -> int | str | None:
+    """A column on the command line: a number, a name of CoNLL-U, or none."""
+    if text.lower() == "none":
+        return None
     return int(text) if text.removeprefix("-").isdecimal() else text

@@ -8,7 +8,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import NamedTuple, Protocol, cast
 
 from postil.errors import PostilError
@@ -75,6 +74,16 @@ def _dispatch(words: list[str]) -> int:
     return command.run(parser.parse_args(words[1:]))
 
 
+class _Version(argparse.Action):
+    """Looked up only when it is asked for: that takes longer than anything else of ``postil --help``."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import postil
+
+        print(f"postil {postil.__version__}")
+        parser.exit()
+
+
 def _top_parser() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS))
     listing = "\n".join(f"  {name:<{width}}  {entry.help}" for name, entry in COMMANDS.items())
@@ -85,7 +94,7 @@ def _top_parser() -> argparse.ArgumentParser:
         epilog=f"commands:\n{listing}\n\n`postil COMMAND --help` explains one command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"postil {version('postil')}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.add_argument("command", nargs="?", choices=list(COMMANDS), metavar="COMMAND", help=argparse.SUPPRESS)
     return parser
 

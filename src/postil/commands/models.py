@@ -1,11 +1,16 @@
 """Finding the model that a command names."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from postil.errors import ConfigurationError
+from postil.commands.labelled import LabelledFile, tell
+from postil.errors import ConfigurationError, DataError
 from postil.models.estimator import Estimator
+from postil.models.labelling import Labelling
 from postil.models.storage import load
+from postil.network.sentence import LONGEST_VIEW
+from postil.text.schemes import recognise
 
 
 def open_model(name: str) -> Estimator[Any, Any]:
@@ -17,3 +22,36 @@ def open_model(name: str) -> Estimator[Any, Any]:
         raise ConfigurationError("no such model", expected="the path of a model file", got=repr(name))
     model: Estimator[Any, Any] = load(path)
     return model
+
+
+def check_columns(model: Estimator[Any, Any], given: Sequence[object]) -> None:
+    """A model that learnt from extra columns needs as many again."""
+    expected = len(model.fitted_parts().features.columns)
+    if len(given) < expected:
+        raise ConfigurationError(
+            "the model was trained with extra columns",
+            expected=f"--feature-columns with {expected} of them",
+            got=len(given),
+        )
+
+
+def checked_scheme(file: LabelledFile, labelling: Labelling) -> str:
+    """The scheme of a file's labels, which are to be compared with those of a model: both spell spans, or neither."""
+    if not labelling.has_spans:
+        return "none"
+    scheme = recognise(file.labels)
+    if scheme == "none":
+        raise DataError(
+            "labels without a scheme",
+            expected=f"spans such as B-{labelling.classes[0] if labelling.classes else 'PER'}, as in training",
+            got=repr(next(label for labels in file.labels for label in labels)),
+            where=file.where(0, 0),
+        )
+    return scheme
+
+
+def tell_long_sentences(model: Estimator[Any, Any], lengths: Iterable[int]) -> None:
+    """The sentence approach sees long sentences in pieces: say so, once, with their number."""
+    number = sum(length > LONGEST_VIEW for length in lengths)
+    if number and getattr(model.config, "encoder", "") == "sentence":
+        tell(f"{number:,} sentences of more than {LONGEST_VIEW:,} words are split: each word sees only its own piece")

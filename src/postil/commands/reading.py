@@ -17,7 +17,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         type=column_argument,
         default="auto",
         metavar="C",
-        help="column of the label: a number (negative: from the right), in CoNLL-U a name (default: last; upos)",
+        help="column of the label: a number (negative: from the right), in CoNLL-U a name; none (default: last; upos)",
     )
     reading.add_argument(
         "--feature-columns",
@@ -43,4 +43,5 @@ def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _columns(text: str) -> tuple[int | str, ...]:
-    return tuple(column_argument(part) for part in text.split(",") if part)
+    columns = (column_argument(part) for part in text.split(","))
+    return tuple(column for column in columns if column not in (None, ""))

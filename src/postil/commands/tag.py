@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from postil.commands.kinds import Mark, kind_of
-from postil.commands.models import open_model
+from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError
+from postil.network.sentence import LONGEST_VIEW
 from postil.text import Sentence
 from postil.text.formats import FORMATS, Reading, read, write
 from postil.text.records import Record
@@ -50,10 +51,21 @@ def run(arguments: argparse.Namespace) -> int:
     model = open_model(arguments.model)
     kind = kind_of(model)
     mark = kind.marker(model, arguments)
+    check_columns(model, arguments.feature_columns)
     sentences = (sentence for reading in _inputs(arguments) for sentence in reading)
-    tagged = _tagged(mark, _unlabelled(sentences), arguments.threads)
+    long: list[int] = []
+    tagged = _tagged(mark, _noting_long(_unlabelled(sentences), long), arguments.threads)
     write(tagged, "-", arguments.output, scheme=kind.written_scheme(model))
+    tell_long_sentences(model, long)
     return 0
+
+
+def _noting_long(sentences: Iterable[Sentence], long: list[int]) -> Iterator[Sentence]:
+    """The sentences themselves; the lengths of very long ones are added to ``long``."""
+    for sentence in sentences:
+        if len(sentence) > LONGEST_VIEW:
+            long.append(len(sentence))
+        yield sentence
 
 
 def _check(arguments: argparse.Namespace) -> None:

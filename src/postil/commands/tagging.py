@@ -9,6 +9,7 @@ import numpy as np
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
 from postil.commands.marking import add_column, add_to_span, record_of
+from postil.commands.models import checked_scheme
 from postil.commands.score import Scored
 from postil.metrics import Evaluation, evaluate, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
@@ -35,13 +36,10 @@ def headline(found: Evaluation) -> str:
 
 
 def report(tagger: Tagger, name: str, file: LabelledFile) -> Scored:
-    predicted = tagger.predict([tokens_of(sentence) for sentence in file.sentences])
-    return scored_labels(file, name, predicted, tagger.labelling.scheme)
-
-
-def scored_labels(file: LabelledFile, name: str, predicted: list[list[str]], scheme: str) -> Scored:
     """Predictions beside a file's own labels, with a confidence interval."""
-    compared = prepare(file.labels, predicted, predicted_scheme=scheme)
+    gold_scheme = checked_scheme(file, tagger.labelling)
+    predicted = tagger.predict([tokens_of(sentence) for sentence in file.sentences])
+    compared = prepare(file.labels, predicted, gold_scheme, tagger.labelling.scheme)
     counts, statistic = compared.sentence_counts()
     rng = np.random.default_rng(0)
     return Scored(

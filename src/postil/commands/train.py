@@ -9,7 +9,7 @@ from typing import Any
 
 from postil.commands.kinds import kind_of, kind_to_train
 from postil.commands.labelled import LabelledFile, load, tell, tell_broken_labels
-from postil.commands.models import open_model
+from postil.commands.models import checked_scheme, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.models.config import PRESETS, parsed_setting
@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     train = load(arguments.train, **options)
     held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out)
+    tell_long_sentences(model, [len(tokens) for file in (train, *held_out.values()) for tokens in file.tokens])
 
     from postil.models.fitting import Fitting
 
@@ -141,9 +142,9 @@ def _check_data(train: LabelledFile, held_out: dict[str, LabelledFile]) -> None:
     if len(labels) == 1:
         tell(f"{train.path}: every token has the label {labels.pop()!r}")
     labelling = Labelling.of(train.labels)
-    for file in (train, *held_out.values()):
-        tell_broken_labels(file, labelling.scheme)
+    tell_broken_labels(train, labelling.scheme)
     for file in held_out.values():
+        tell_broken_labels(file, checked_scheme(file, labelling))
         unseen = sorted({*Labelling.of(file.labels).classes} - {*labelling.classes})
         if unseen:
             tell(f"{file.path}: {len(unseen)} of its labels do not occur in {train.path}: {', '.join(unseen[:5])}")

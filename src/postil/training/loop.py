@@ -176,6 +176,7 @@ class Training(Generic[Shard]):
         """One step of the optimiser. Shards are computed in any order and added up in theirs."""
         now = self.progress
 
+        @np.errstate(over="ignore", invalid="ignore")  # what is not finite is complained of below
         def of_shard(i: int) -> tuple[float, dict[Node, Gradient]]:
             rng = np.random.default_rng([self.plan.seed, now.epoch, now.batch, i])
             loss = self.model.loss(batch.shards[i], rng=rng)
@@ -183,14 +184,17 @@ class Training(Generic[Shard]):
 
         total: dict[Node, Gradient] = {}
         mean = 0.0
-        for loss, found in mapped(of_shard, range(len(batch.shards))):
-            mean += loss
-            for node, gradient in found.items():
-                total[node] = sum_of_two(total[node], gradient) if node in total else gradient
-        if not np.isfinite(mean):
+        try:
+            for loss, found in mapped(of_shard, range(len(batch.shards))):
+                mean += loss
+                for node, gradient in found.items():
+                    total[node] = sum_of_two(total[node], gradient) if node in total else gradient
+            if not np.isfinite(mean):
+                raise NumericalError("the loss is not finite", got=mean)
+            self.optimiser.step(clipped(total, self.plan.clip)[0], self.schedule(share))
+        except NumericalError as error:
             where = f"epoch {now.epoch + 1}, batch {now.batch + 1}"
-            raise NumericalError("the loss is not finite: try a smaller rate", got=mean, where=where)
-        self.optimiser.step(clipped(total, self.plan.clip)[0], self.schedule(share))
+            raise NumericalError(f"the training has diverged ({error}): try a smaller rate", where=where) from None
         return mean
 
     def _end_of_epoch(self, batches: int, began: float) -> Epoch:
