@@ -1,0 +1,207 @@
+"""``postil train`` as a newcomer, an impatient one and an unlucky one call it."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import postil
+from oracles.corpora import as_conll, named_entities
+from postil import archive
+from postil.commands.main import main
+
+SMALL = ["--set", "epochs=3", "--set", "hidden=12", "--set", "word_dim=8", "--set", "batch_sentences=4"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "train.txt").write_text(as_conll(*named_entities(60)))
+    (tmp_path / "dev.txt").write_text(as_conll(*named_entities(20, seed=1)))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def tensors(path):
+    return {name: array.copy() for name, array in archive.load(path)[0].items()}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all((one[name] == other[name]).all() for name in one)
+
+
+def test_train_shows_on_stderr_answers_on_stdout_and_leaves_one_file(folder, capsys):
+    assert main(["train", "train.txt", "--dev", "dev.txt", "--test", "dev.txt", *SMALL, "-o", "m", "--log", "log"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0].startswith("dev   F1 ")
+    assert out.splitlines()[1].startswith("test  F1 ")
+    assert "epoch   3  loss" in err
+    assert files(folder) == ["dev.txt", "log", "m", "train.txt"]
+    rows = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
+    assert [row["epoch"] for row in rows] == [1, 2, 3]
+    assert postil.load("m").parts.about["scores"]["dev"]["f1"] == postil.load("m").parts.about["scores"]["test"]["f1"]
+
+
+MISTAKES = [
+    (["train.txt", "--dev", "missing.txt"], 1, "missing.txt: No such file"),
+    (["missing.txt"], 1, "missing.txt: No such file"),
+    (["empty.txt"], 1, "empty.txt: the file is empty"),
+    (["train.txt", "--dev", "empty.txt"], 1, "empty.txt: the file is empty"),
+    (["latin1.txt"], 1, "latin1.txt, line 1: invalid UTF-8"),
+    (["train.txt", "--dev", "bare.txt"], 1, "bare.txt, line 1: only one column"),
+    (["train.txt", "--dev", "pos.txt"], 1, "pos.txt, line 1: labels without a scheme; expected spans such as B-LOC"),
+    (["ragged.txt"], 1, "ragged.txt, line 2: another number of columns"),
+    (["train.txt", "-o", "nowhere/m"], 1, "nowhere/m: model file; expected an existing folder"),
+    (["train.txt", "-o", "."], 1, "expected the name of a file, got a folder"),
+    (["train.txt", "--log", "nowhere/log"], 1, "nowhere/log: No such file"),
+    (["train.txt", "--set", "hiden=3"], 1, "setting; expected NAME=VALUE with a name of"),
+    (["train.txt", "--set", "hidden=many"], 1, "setting hidden; expected a whole number, got 'many'"),
+    (["train.txt", "--set", "window=4"], 1, "window; expected an odd number"),
+    (["train.txt", "--set", "rate=1e30"], 1, "the training has diverged"),
+    (["train.txt", "--minutes", "0"], 1, "minutes; expected a positive number"),
+    (["train.txt", "--threads", "0"], 1, "threads; expected"),
+    (["train.txt", "--vectors", "missing.vec"], 1, "missing.vec: cannot read the file of word vectors"),
+    (["train.txt", "--gazetteer", "missing.txt"], 1, "missing.txt: cannot read the gazetteer"),
+    (["train.txt", "--resume"], 1, "m.checkpoint: nothing to resume"),
+    (["train.txt", "--warm-start", "missing"], 1, "no such model"),
+    (["train.txt", "--warm-start", "train.txt"], 1, "train.txt: not a Postil model file"),
+    (["train.txt", "--preset", "slow"], 2, "invalid choice: 'slow'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_a_mistake_is_one_clear_line(folder, capsys, arguments, code, message):
+    (folder / "empty.txt").write_text("")
+    (folder / "bare.txt").write_text("Anna\nleft\n")
+    (folder / "pos.txt").write_text("Anna\tNOUN\nleft\tVERB\n")
+    (folder / "ragged.txt").write_text("Anna\tO\nleft\tO\tO\n")
+    (folder / "latin1.txt").write_bytes("Köln\tB-LOC\n".encode("latin-1"))
+    before = files(folder)
+    words = ["train", *SMALL, *arguments, *([] if "-o" in arguments else ["-o", "m"])]
+    if code == 2:
+        with pytest.raises(SystemExit) as exit:
+            main(words)
+        assert exit.value.code == 2
+    else:
+        assert main(words) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err.splitlines()[-1]
+    assert "Traceback" not in err
+    assert files(folder) == before
+
+
+def test_other_encodings_schemes_and_line_ends(folder, capsys):
+    X, y = named_entities(40, scheme="iob1")
+    text = as_conll(X, y).replace("Lima", "Köln").replace("\n", "\r\n")
+    (folder / "other.txt").write_bytes(text.encode("latin-1"))
+    assert main(["train", "other.txt", *SMALL, "--encoding", "latin-1", "-o", "m"]) == 0
+    assert postil.load("m").labelling.scheme == "iob1"
+    assert "Köln".lower() in postil.load("m").parts.features.words.vocabularies["word"]
+
+
+def test_what_is_probably_not_meant_is_told(folder, capsys):
+    (folder / "odd.txt").write_text("Rex\tI-DOG\nbarks\tO\n\nAnna\tB-PER\n")
+    (folder / "one.txt").write_text("a\tO\nb\tO\n")
+    assert main(["train", "train.txt", "--dev", "odd.txt", *SMALL, "-o", "m"]) == 0
+    err = capsys.readouterr().err
+    assert "odd.txt: 1 label in 1 sentence breaks the BIO scheme, first on line 1: 'I-DOG'" in err
+    assert "odd.txt: 1 of its labels do not occur in train.txt: DOG" in err
+    assert main(["train", "one.txt", *SMALL, "-o", "m"]) == 0
+    assert "every token has the label 'O'" in capsys.readouterr().err
+
+
+def test_a_warm_start_takes_preset_and_settings_of_the_model(folder, capsys):
+    (folder / "more.txt").write_text("Rex\tB-DOG\nbarks\tO\n\n" * 20)
+    assert main(["train", "train.txt", "--preset", "window-sll", *SMALL, "-o", "old"]) == 0
+    assert main(["train", "more.txt", "--warm-start", "old", "-o", "new"]) == 0
+    old, new = postil.load("old"), postil.load("new")
+    assert (new.preset, new.config.hidden) == ("window-sll", 12)
+    assert new.labelling.classes == (*old.labelling.classes, "DOG")
+    assert main(["train", "more.txt", "--warm-start", "old", "--preset", "accurate", "-o", "newer"]) == 1
+    assert "the architectures differ" in capsys.readouterr().err
+
+
+def test_long_sentences_of_the_sentence_approach_are_told(folder, capsys):
+    (folder / "long.txt").write_text("a\tX\nb\tY\n" * 501)
+    words = ["train", "long.txt", "--preset", "sentence-wll", "--set", "epochs=1", "--set", "hidden=2", "-o", "m"]
+    assert main(words) == 0
+    assert "1 sentences of more than 1,000 words are split" in capsys.readouterr().err
+    assert main(["tag", "m", "long.txt"]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.split("\n")) == 1002 + 2
+    assert err.count("1 sentences of more than 1,000 words are split") == 1
+
+
+# ------------------------------------------------------------------------------------------------ interruptions
+
+LONGER = [
+    "train",
+    "train.txt",
+    "--dev",
+    "dev.txt",
+    "--set",
+    "epochs=12",
+    "--set",
+    "hidden=40",
+    "--set",
+    "batch_sentences=2",
+]
+
+
+def started(*arguments):
+    command = [sys.executable, "-m", "postil", *LONGER, *arguments]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def wait_for(process, text):
+    for line in process.stderr:
+        if text in line:
+            return
+    raise AssertionError(f"{text!r} never came")
+
+
+def test_ctrl_c_saves_and_resume_goes_on_with_the_same_bits(folder):
+    assert main([*LONGER, "-o", "whole"]) == 0
+    process = started("-o", "m")
+    wait_for(process, "epoch   2")
+    time.sleep(0.05)  # somewhere in the third epoch
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "m.checkpoint: the same command with --resume goes on" in err
+    assert "Traceback" not in err
+    assert "m" not in files(folder)
+    assert main([*LONGER, "--resume", "-o", "m"]) == 0
+    assert same(tensors("whole"), tensors("m"))
+    assert files(folder) == ["dev.txt", "m", "train.txt", "whole"]
+
+
+def test_after_kill_there_is_the_old_model_or_the_new_one_and_resume_works(folder):
+    assert main([*LONGER, "-o", "whole"]) == 0
+    expected = tensors("whole")
+    (folder / "m").write_bytes((folder / "whole").read_bytes())
+    rng = random.Random(0)
+    for _ in range(3):
+        process = started("-o", "m", *(["--resume"] if (folder / "m.checkpoint").exists() else []))
+        wait_for(process, "epoch")
+        time.sleep(rng.uniform(0, 0.4))
+        process.kill()
+        process.communicate(timeout=60)
+        assert same(tensors("m"), expected)
+        if (folder / "m.checkpoint").exists():
+            archive.load("m.checkpoint")  # whole, never half
+    resume = ["--resume"] if (folder / "m.checkpoint").exists() else []
+    assert main([*LONGER, *resume, "-o", "m"]) == 0
+    assert same(tensors("m"), expected)
