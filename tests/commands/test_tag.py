@@ -54,7 +54,10 @@ def test_standard_input_and_every_format(model, corpus, capsys, monkeypatch, tmp
     (tmp_path / "a.conllu").write_text("1\tAnna\t_\tX\t_\t_\t0\troot\t_\t_\n2\tleft\t_\tX\t_\t_\t1\tx\t_\t_\n\n")
     assert tagged(capsys, model, str(tmp_path / "a.conllu")) == "Anna\tB-PER\nleft\tO\n\n"
     (tmp_path / "bare.txt").write_text("Anna\nleft\n")
-    assert tagged(capsys, model, str(tmp_path / "bare.txt"), "--label-column", "none") == "Anna\tB-PER\nleft\tO\n\n"
+    assert (
+        tagged(capsys, model, str(tmp_path / "bare.txt"), "--input", "conll", "--label-column", "none")
+        == "Anna\tB-PER\nleft\tO\n\n"
+    )
 
 
 def test_probabilities_and_nbest(model, capsys):

@@ -56,7 +56,7 @@ MISTAKES = [
     (["empty.txt"], 1, "empty.txt: the file is empty"),
     (["train.txt", "--dev", "empty.txt"], 1, "empty.txt: the file is empty"),
     (["latin1.txt"], 1, "latin1.txt, line 1: invalid UTF-8"),
-    (["train.txt", "--dev", "bare.txt"], 1, "bare.txt, line 1: only one column"),
+    (["train.txt", "--dev", "bare.txt"], 1, "bare.txt, line 1, token 1: no labels"),
     (["train.txt", "--dev", "pos.txt"], 1, "pos.txt, line 1: labels without a scheme; expected spans such as B-LOC"),
     (["ragged.txt"], 1, "ragged.txt, line 2: another number of columns"),
     (["train.txt", "-o", "nowhere/m"], 1, "nowhere/m: model file; expected an existing folder"),

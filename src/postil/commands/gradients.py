@@ -16,8 +16,9 @@ from postil.gradcheck import Report, examine
 from postil.graph import Node
 from postil.models.config import configured
 from postil.models.detector_network import DetectorNetwork
-from postil.models.network import Example
+from postil.models.network import Example, TaggerNetwork
 from postil.objectives.margin import NORMALISATIONS
+from postil.text import transition_mask
 
 Rng: TypeAlias = np.random.Generator
 
@@ -232,12 +233,27 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
 
 # ------------------------------------------------------------------------------------------------ whole networks
 
+PRESET_EQUATIONS = {
+    "average-softmax": "E2 A7 E9",
+    "window-softmax": "E3 A7 E9",
+    "window-wll": "A12 A7",
+    "window-sll": "A12 A8",
+    "sentence-wll": "A12 A4 A5 A7",
+    "sentence-sll": "A12 A4 A5 A8",
+    "linear-crf": "C6 C3 C5",
+    "neural-crf": "C2 C3 C5",
+    "fast": "A12 A8",
+    "accurate": "A4 A8",
+}
+
 
 def _networks() -> Iterator[GradientCheck]:
     yield _row("score uᵀ tanh(W x + b)", "B1 B3 E5 E6", (), _score)
     yield _row("two hidden layers, regularised", "E7 E9 E3", (), _two_hidden_layers)
     yield _row("window network of full size", "A12 E3", (), _full_size)
     yield _row("sentence network of full size", "A4 A5 A12", (), _sentence_network)
+    for preset, equations in PRESET_EQUATIONS.items():
+        yield _row(f"tagger {preset}, regularised", equations, TaggerNetwork, _tagger(preset))
     for pairs in NORMALISATIONS:
         yield _row(f"detector, {pairs} over pairs, regularised", "B1 B2 E4 B5", DetectorNetwork, _detector(pairs))
 
@@ -288,28 +304,51 @@ def _sentence_network(rng: Rng) -> Report:
     return _loss_on_tokens(net, rng, labels=9)
 
 
+def _tagger(preset: str) -> Callable[[Rng], Report]:
+    """The whole loss of a preset: word features, extra columns, fixed vectors, dropout, objective, regulariser."""
+
+    def run(rng: Rng) -> Report:
+        labels = ["O", "B-A", "I-A", "E-A", "S-A"]
+        config = configured(preset, {"hidden": 6, "position_dim": 2, "l2": 0.01, "hidden_dropout": 0.2})
+        tagger = TaggerNetwork(
+            config, **_sizes_of_a_model(rng), mask=transition_mask(labels, "iobes"), rng=rng, dtype=np.float64
+        )
+        example = Example(inputs=_inputs_of_a_model(rng), gold=np.array([0, 1, 3, 4, 0, 1, 2, 3, 0, 4]))
+
+        def loss() -> Node:  # the same noise at every evaluation
+            return tagger.loss(example, rng=np.random.default_rng(3))
+
+        return examine(loss, parameters=tagger.parameters())
+
+    return run
+
+
+def _sizes_of_a_model(rng: Rng) -> dict[str, Any]:
+    return {
+        "form_sizes": [(7, 4), (3, 2)],
+        "extra_sizes": [(4, 2)],
+        "vectors": rng.normal(size=(7, 3)),
+        "word_counts": np.arange(7),
+    }
+
+
+def _inputs_of_a_model(rng: Rng) -> Inputs:
+    return Inputs(
+        forms=np.stack([np.arange(7), np.arange(7) % 3], axis=1),
+        vectors=np.arange(7),
+        places=rng.integers(0, 7, 10),
+        extra=rng.integers(0, 4, (10, 1)),
+        offsets=np.array([0, 1, 4, 10]),
+    )
+
+
 def _detector(pairs: str) -> Callable[[Rng], Report]:
     """A whole detector: all word features, extra columns, fixed vectors, dropout, sampled corrupt windows."""
 
     def run(rng: Rng) -> Report:
         config = configured("margin", {"hidden": 9, "corrupt": 4, "pairs": pairs, "l2": 0.01, "activation": "tanh"})
-        detector = DetectorNetwork(
-            config,
-            form_sizes=[(7, 4), (3, 2)],
-            extra_sizes=[(4, 2)],
-            vectors=rng.normal(size=(7, 3)),
-            word_counts=np.arange(7),
-            rng=rng,
-            dtype=np.float64,
-        )
-        inputs = Inputs(
-            forms=np.stack([np.arange(7), np.arange(7) % 3], axis=1),
-            vectors=np.arange(7),
-            places=rng.integers(0, 7, 10),
-            extra=rng.integers(0, 4, (10, 1)),
-            offsets=np.array([0, 1, 4, 10]),
-        )
-        example = Example(inputs=inputs, gold=np.array([0, 0, 1, 0, 1, 1, 0, 0, 0, 1]), share=0.5)
+        detector = DetectorNetwork(config, **_sizes_of_a_model(rng), rng=rng, dtype=np.float64)
+        example = Example(inputs=_inputs_of_a_model(rng), gold=np.array([0, 0, 1, 0, 1, 1, 0, 0, 0, 1]), share=0.5)
 
         def loss() -> Node:  # the same noise and the same pairs at every evaluation
             return detector.loss(example, rng=np.random.default_rng(3))

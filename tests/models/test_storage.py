@@ -1,0 +1,58 @@
+"""What loading brings along, and files that are no taggers."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import postil
+from oracles.corpora import named_entities
+from postil import archive
+from postil.errors import ModelFileError
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "m.postil"
+    postil.Tagger(hidden=4, epochs=1).fit(*named_entities(10)).save(path)
+    return path
+
+
+def test_loading_and_predicting_import_no_training_code(model):
+    code = f"""
+import sys, postil
+tagger = postil.load({str(model)!r})
+tagger.predict([["Anna", "left"]]), tagger.tag("Anna left Oslo."), tagger.nbest(["Anna"], 2), tagger.marginals(["a"])
+print([name for name in sys.modules if name.startswith(("postil.training", "postil.models.fitting", "safetensors"))])
+print([name for name in sys.modules if name.split(".")[0] in ("rich", "sklearn", "argparse")])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n[]\n"
+
+
+def test_importing_postil_imports_nothing_else():
+    code = "import sys, postil; print([n for n in sys.modules if n.startswith(('postil.', 'numpy', 'importlib.metadata'))])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_parts_that_are_missing_or_wrong_are_named(model):
+    arrays, metadata = archive.load(model)
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+
+    def refused(match, changed=None, **other):
+        archive.save(model, arrays if changed is None else changed, metadata | other)
+        with pytest.raises(ModelFileError, match=match):
+            postil.load(model)
+
+    refused("another kind|kind of model", kind="parser")
+    refused("unknown settings", config=metadata["config"] | {"magic": 1})
+    refused("lacks a part", labelling={})
+    refused("output0.b", {name: array for name, array in arrays.items() if name != "parameters/output0.b"})
+    refused("has shape", arrays | {"parameters/output0.b": np.zeros(99, np.float32)})
+    refused("word", {name: array for name, array in arrays.items() if "word/slots" not in name})
+
+
+def test_the_arrays_stay_in_the_file(model):
+    values = [parameter.value for parameter in postil.load(model).parts.network.parameters().values()]
+    assert not any(value.flags.writeable or value.flags.owndata for value in values)
