@@ -1,6 +1,8 @@
 """The pages say what is true: their code runs and prints what stands below it, and the places they name exist."""
 
+import ast
 import contextlib
+import inspect
 import io
 import itertools
 import re
@@ -8,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from postil.models import TaggerConfig
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -65,3 +69,19 @@ def test_the_table_of_equations_names_places_that_exist():
     assert not [path for path in paths if not any((ROOT / top / path).exists() for top in ("src/postil", "tests"))]
     for path, name in re.findall(r"`([a-z_/]+\.py)` `(\w+)", text):
         assert re.search(rf"\b{name}\b", (ROOT / "src" / "postil" / path).read_text(encoding="utf-8")), (path, name)
+
+
+def settings_table() -> str:
+    """The fields of TaggerConfig as a table: name, default, and the text below the field."""
+    source = ast.parse(inspect.getsource(TaggerConfig)).body[0]
+    rows = ["| setting | default | |", "|---|---|---|"]
+    for field, following in itertools.pairwise([*source.body, ast.Pass()]):
+        if isinstance(field, ast.AnnAssign):
+            told = following.value.value if isinstance(following, ast.Expr) else ""
+            rows.append(f"| `{field.target.id}` | `{ast.unparse(field.value)}` | {' '.join(told.split())} |")
+    return "\n".join(rows) + "\n"
+
+
+def test_the_table_of_settings_is_that_of_the_code():
+    page = (ROOT / "docs" / "taggers.md").read_text(encoding="utf-8")
+    assert settings_table() in page, f"the table of settings should be:\n{settings_table()}"

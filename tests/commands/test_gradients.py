@@ -2,7 +2,8 @@
 
 import pytest
 
-from postil.commands.gradients import gradient_checks
+from postil.commands.gradients import PRESET_EQUATIONS, gradient_checks
+from postil.models.config import PRESETS, configured
 
 CHECKS = gradient_checks()
 
@@ -13,6 +14,10 @@ def test_gradient(check):
     assert report.passed, report.failures
     assert report.checked > 0
     assert report.worst_error <= 1e-6
+
+
+def test_every_preset_of_a_tagger_has_a_row():
+    assert set(PRESET_EQUATIONS) == {name for name in PRESETS if configured(name, {}).objective != "margin"}
 
 
 def test_names_are_distinct_and_equations_are_named():

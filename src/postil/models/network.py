@@ -25,7 +25,7 @@ from postil.network import (
     Window,
     WindowAverage,
 )
-from postil.network.initialisers import fan_in_variance, zeros
+from postil.network.initialisers import fan_in_variance
 from postil.objectives import l2, softmax_cross_entropy
 from postil.objectives.crf_decoding import viterbi
 from postil.objectives.crf_objective import CRF, offset_scores
@@ -224,8 +224,12 @@ class _Maker:
     def __init__(self, config: TaggerConfig, rng: np.random.Generator | None, dtype: Any) -> None:
         self.config, self.dtype = config, dtype
         self.rng = rng or np.random.default_rng(0)
-        self.initialise = INITIALISERS[config.initialiser] if rng is not None else zeros
-        self.initialise_table = fan_in_variance if rng is not None else zeros
+        self.initialise = INITIALISERS[config.initialiser] if rng is not None else self._placeholder
+        self.initialise_table = fan_in_variance if rng is not None else self._placeholder
+
+    def _placeholder(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Zeros that take neither time nor memory until they are touched: a model file's arrays take their place."""
+        return np.zeros(shape, self.dtype)
 
     def tables(self, sizes: list[tuple[int, int]]) -> LookupTables | None:
         if not sizes:

@@ -74,7 +74,8 @@ def new_parameter(
     value = np.asarray(initialise(rng, shape))
     if value.shape != shape:
         raise ShapeError("first value of a parameter", expected=shape, got=value.shape, where=name)
-    return Parameter(value.astype(dtype), name, fan_in=fan_in, decays=decays)
+    # Not copied where the type is right: of zeros in place of a model file's arrays not even the pages are touched.
+    return Parameter(value.astype(dtype, copy=False), name, fan_in=fan_in, decays=decays)
 
 
 def _uniform_of_variance(rng: np.random.Generator, shape: Shape, variance: float) -> Array:
