@@ -53,7 +53,7 @@ class TaggerConfig:
     initialiser: str = "xavier"
     # Noise
     input_dropout: float = 0.0
-    hidden_dropout: float = 0.0
+    hidden_dropout: float | None = 0.0
     word_dropout: float = 0.0
     """Words are replaced by the unknown word with probability word_dropout / (word_dropout + count)."""
     # Objective
@@ -82,8 +82,6 @@ class TaggerConfig:
     shards: int | None = None
     """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
     clip: float = 5.0
-    averaged_from: float = 0.7
-    """From this share of the training on, parameters are averaged over all steps; before, within each epoch."""
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(TaggerConfig).items():
@@ -118,7 +116,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("min_count", "min_affix_count"), (1, math.inf)),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
     **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 1e9)),
-    **dict.fromkeys(("warm_up", "final_share", "averaged_from"), (0, 1)),
+    **dict.fromkeys(("warm_up", "final_share"), (0, 1)),
 }
 
 
@@ -132,7 +130,7 @@ _EVERY_WORD_FEATURE = {
     "prefix_lengths": (1, 2, 3, 4),
     "min_affix_count": 2,
 }
-_NOISE = {"input_dropout": 0.3, "hidden_dropout": 0.5, "word_dropout": 0.3}
+_NOISE = {"input_dropout": 0.3, "hidden_dropout": None, "word_dropout": 0.3}
 _SENNA = {"activation": "hardtanh", "hidden": 300, "window": 5}
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -182,9 +180,10 @@ def adapted(config: TaggerConfig, sentences: int, tokens: int) -> TaggerConfig:
     """The config with its open fields settled for so much training data."""
     settled: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
+        "hidden_dropout": 0.5 if tokens < 50_000 else 0.3,
         "batch_sentences": max(8, min(32, sentences // 90)),
         "epochs": 10,
-        "shards": 1 if tokens < 60 * sentences else 2,
+        "shards": 2 if config.encoder in ("convolutions", "sentence") else 1,
         "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),
     }
     return replace(config, **{name: value for name, value in settled.items() if getattr(config, name) is None})

@@ -117,7 +117,7 @@ class Fitting:
 
     def _batches(self, epoch: int, rng: np.random.Generator) -> list[Batch[Example]]:
         size = _settled(self.parts.config.batch_sentences)
-        if self.training.progress.batch == 0 and epoch <= self.parts.config.averaged_from * self.training.plan.epochs:
+        if self.training.progress.batch == 0:  # not where a stopped epoch goes on
             self._averaged.restart()
         return [self._batch(which) for which in self._judge.batches(self._gold, size, rng)]
 
@@ -147,7 +147,7 @@ class Fitting:
             return self._judge.score(X, y)
 
     def _means(self) -> dict[str, Array]:
-        """Parameters averaged over the last epochs: they generalise better than those of the last step."""
+        """Parameters averaged over the steps of the epoch: they generalise better than those of its last step."""
         return {name: self._averaged.mean(name) for name in self.parts.network.parameters()}
 
     # -------------------------------------------------------------------------------------------- checkpoints

@@ -284,4 +284,4 @@ class _Maker:
 
     def _hidden(self, D: int) -> list[Layer]:
         activation = Activation(self.config.activation)
-        return [self.linear(D, self.config.hidden), activation, Dropout(self.config.hidden_dropout)]
+        return [self.linear(D, self.config.hidden), activation, Dropout(self.config.hidden_dropout or 0.0)]
