@@ -309,7 +309,7 @@ def _tagger(preset: str) -> Callable[[Rng], Report]:
 
     def run(rng: Rng) -> Report:
         labels = ["O", "B-A", "I-A", "E-A", "S-A"]
-        config = configured(preset, {"hidden": 6, "position_dim": 2, "l2": 0.01, "hidden_dropout": 0.2})
+        config = configured(preset, {"hidden": 3, "position_dim": 1, "l2": 0.01, "hidden_dropout": 0.2})
         tagger = TaggerNetwork(
             config, **_sizes_of_a_model(rng), mask=transition_mask(labels, "iobes"), rng=rng, dtype=np.float64
         )
@@ -325,9 +325,9 @@ def _tagger(preset: str) -> Callable[[Rng], Report]:
 
 def _sizes_of_a_model(rng: Rng) -> dict[str, Any]:
     return {
-        "form_sizes": [(7, 4), (3, 2)],
-        "extra_sizes": [(4, 2)],
-        "vectors": rng.normal(size=(7, 3)),
+        "form_sizes": [(7, 2), (3, 1)],
+        "extra_sizes": [(4, 1)],
+        "vectors": rng.normal(size=(7, 2)),
         "word_counts": np.arange(7),
     }
 
