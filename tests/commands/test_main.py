@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -92,7 +93,8 @@ def test_a_failing_check_exits_with_one_and_names_the_place(capsys, monkeypatch)
 
 def test_a_reader_that_goes_away_is_no_mistake():
     command = f"{sys.executable} -m postil check --json | head -c 1"
-    answer = subprocess.run(command, shell=True, capture_output=True, text=True)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    answer = subprocess.run(command, shell=True, capture_output=True, text=True, env=buffered)
     assert answer.stdout == "{" and answer.stderr == ""
 
 

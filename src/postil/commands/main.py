@@ -43,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        sys.stdout.flush()  # here, where a reader that went away can still be told from a mistake
+        return code
     except PostilError as error:
         return _complain(str(error))
     except BrokenPipeError:  # the reader of our output went away: `postil … | head`
