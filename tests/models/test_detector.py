@@ -77,7 +77,15 @@ def test_without_dev_the_threshold_comes_from_the_training_data():
 
 @pytest.mark.parametrize("preset", ["average-softmax", "linear-crf", "sentence-wll", "accurate"])
 def test_any_preset_gives_features_and_encoder(preset):
-    settings = {"hidden": 16, "epochs": 5, "word_dim": 8, "rate": 0.01}
+    settings = {
+        "hidden": 16,
+        "epochs": 5,
+        "word_dim": 8,
+        "rate": 0.01,
+        "word_dropout": 0.0,
+        "input_dropout": 0.0,
+        "hidden_dropout": 0.0,
+    }
     detector = postil.Detector(label="LOC", preset=preset, **settings).fit(*TRAIN)
     assert detector.config.objective == "margin"
     assert detector.score(*TEST) > 2 * np.mean([label == "LOC" for labels in TEST[1] for label in labels])
