@@ -144,7 +144,12 @@ PRESETS: dict[str, dict[str, Any]] = {
     "linear-crf": {**_NOISE, "encoder": "none", "objective": "crf", "offsets": 3},
     "neural-crf": {
         **_NOISE,
-        "encoder": "window", "objective": "crf", "offsets": 3, "window": 1, "hidden": 200, "activation": "relu",
+        "encoder": "window",
+        "objective": "crf",
+        "offsets": 3,
+        "window": 1,
+        "hidden": 200,
+        "activation": "relu",
     },
     # max-margin detection of one label (B2, E4): for Detector
     "margin": {

@@ -2,10 +2,11 @@
 
 Span labels are learnt as IOBES, whatever scheme the data use: the ends of entities get labels of their own, which
 learn better. Valid sequences of IOB1, BIO and IOBES are in one-to-one correspondence, so probabilities of whole
-labellings carry over; answers come in the scheme of the data.
+labellings carry over; answers come in the scheme of the data. With very many classes BIO labels stay BIO: the cost of a
+CRF grows with the square of its labels.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, final
@@ -18,7 +19,7 @@ from postil.objectives.crf_spans import EntityLabels
 from postil.text import Span, TransitionMask, labels_from_spans, recognise, spans_from_labels, transition_mask
 from postil.text.schemes import LETTERS, convert, parse_label
 
-INNER = "iobes"
+MANY_CLASSES = 100
 
 
 @final
@@ -34,7 +35,7 @@ class Labelling:
         """The scheme and the classes that occur in training labels."""
         scheme = recognise(sequences)
         found = {label for labels in sequences for label in labels}
-        if scheme == INNER:
+        if scheme == "iobes":
             scheme = _letters_in_use(found)
         if scheme != "none":
             found = {parse_label(label).label for label in found if parse_label(label).role != "O"}
@@ -44,12 +45,20 @@ class Labelling:
     def has_spans(self) -> bool:
         return self.scheme != "none"
 
+    @property
+    def inner(self) -> str:
+        """The scheme of the network's labels."""
+        if not self.has_spans:
+            return "none"
+        return "bio" if self.scheme in ("bio", "iob1") and len(self.classes) > MANY_CLASSES else "iobes"
+
     @cached_property
     def labels(self) -> list[str]:
         """The network's labels, in the order of their numbers."""
         if not self.has_spans:
             return list(self.classes)
-        return ["O", *(_spelt(letter, name) for name in self.classes for letter in "BIES")]
+        letters = dict.fromkeys(LETTERS[self.inner])
+        return ["O", *(_spelt(letter, name) for name in self.classes for letter in letters)]
 
     def extended(self, sequences: Sequence[Sequence[str]]) -> "Labelling":
         """The same classes under the same numbers, and behind them those that are new in ``sequences``."""
@@ -61,7 +70,7 @@ class Labelling:
 
     @cached_property
     def mask(self) -> TransitionMask:
-        return transition_mask(self.labels, INNER if self.has_spans else "none")
+        return transition_mask(self.labels, self.inner)
 
     def numbers(self, sequences: Iterable[Sequence[str]]) -> list[Array]:
         """Label numbers (T,) of each sentence. An unknown class or label is an error."""
@@ -71,23 +80,19 @@ class Labelling:
     def texts(self, numbers: Array) -> list[str]:
         """One sentence's label numbers (T,) as labels of the data's scheme."""
         inner = [self.labels[i] for i in numbers]
-        return inner if not self.has_spans else convert(inner, INNER, self.scheme)
+        return inner if not self.has_spans else convert(inner, self.inner, self.scheme)
 
     def spans(self, numbers: Array) -> list[Span]:
         """The entities of one sentence; none where labels have no scheme."""
-        return spans_from_labels([self.labels[i] for i in numbers], INNER) if self.has_spans else []
+        return spans_from_labels([self.labels[i] for i in numbers], self.inner) if self.has_spans else []
 
     def entity_labels(self) -> list[EntityLabels]:
         """How each class of entity is written, for the probabilities of spans."""
         number = {label: i for i, label in enumerate(self.labels)}
+        make: Callable[..., EntityLabels] = EntityLabels.bio if self.inner == "bio" else EntityLabels.iobes
+        places = {"begin": "B", "inside": "I"} | ({} if self.inner == "bio" else {"end": "E", "single": "S"})
         return [
-            EntityLabels.iobes(
-                len(number),
-                begin=number[_spelt("B", name)],
-                inside=number[_spelt("I", name)],
-                end=number[_spelt("E", name)],
-                single=number[_spelt("S", name)],
-            )
+            make(len(number), **{place: number[_spelt(letter, name)] for place, letter in places.items()})
             for name in self.classes
         ]
 
@@ -114,7 +119,7 @@ class Labelling:
     @cached_property
     def _spellings(self) -> list[str]:
         """For each label of the network the label of the data's scheme; two of them share one in BIO."""
-        if not self.has_spans:
+        if self.inner != "iobes":
             return self.labels
         first, middle, last, only = LETTERS[self.scheme]
         return ["O", *(_spelt(letter, name) for name in self.classes for letter in (first, middle, last, only))]
@@ -122,7 +127,7 @@ class Labelling:
     def _inner(self, labels: Sequence[str]) -> Sequence[str]:
         if not self.has_spans:
             return labels
-        return labels_from_spans(spans_from_labels(labels, self.scheme), len(labels), INNER)
+        return labels_from_spans(spans_from_labels(labels, self.scheme), len(labels), self.inner)
 
     def _number(self, number: dict[str, int], label: str) -> int:
         if label not in number:
@@ -137,7 +142,7 @@ class Labelling:
 def _letters_in_use(labels: Iterable[str]) -> str:
     """BILOU and BMEWO are IOBES in other letters, and their users want them back."""
     prefixes = {label.partition("-")[0] for label in labels}
-    return "bilou" if prefixes & {"L", "U"} else "bmewo" if prefixes & {"M", "W"} else INNER
+    return "bilou" if prefixes & {"L", "U"} else "bmewo" if prefixes & {"M", "W"} else "iobes"
 
 
 def _spelt(letter: str, name: str) -> str:
