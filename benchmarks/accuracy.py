@@ -3,6 +3,7 @@
     python -m benchmarks.accuracy TRAIN DEV TEST --presets fast accurate --seeds 0 1 2
     python -m benchmarks.accuracy TRAIN DEV TEST --presets fast --vectors glove-50d
     python -m benchmarks.accuracy TRAIN DEV TEST --folds 5        five folds over all three files together
+    python -m benchmarks.accuracy TRAIN DEV TEST --presets crfsuite fast      CRFsuite with rich features first
 
 A fold's test part is one contiguous fifth of the sentences, its dev part the first half of the next fifth: neighbouring
 sentences of one text do not stand on both sides. CPU seconds are of the training alone, dev scores included.
@@ -10,19 +11,25 @@ sentences of one text do not stand on both sides. CPU seconds are of the trainin
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import mean, stdev
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.environments import RESULTS
+from benchmarks.environments import RESULTS, ROOT, environment
 from benchmarks.measuring import parser
+from postil.metrics import evaluate
 from postil.models import PRESETS, Tagger
 from postil.models.config import parsed_setting
-from postil.text import read
+from postil.text import read, recognise
+from postil.text.schemes import convert
 
 Part = tuple[list[list[str]], list[list[str]]]
+CRFSUITE = "crfsuite"
 
 
 def main() -> int:
@@ -31,9 +38,9 @@ def main() -> int:
     RESULTS.mkdir(parents=True, exist_ok=True)
     for preset in arguments.presets:
         runs = [
-            _run(parts, preset, seed, arguments.vectors, settings)
+            _crfsuite(parts) if preset == CRFSUITE else _run(parts, preset, seed, arguments.vectors, settings)
             for parts in _splits(arguments)
-            for seed in arguments.seeds
+            for seed in (arguments.seeds if preset != CRFSUITE else [0])
         ]
         row = _row(arguments, preset, runs)
         print(_line(row), flush=True)
@@ -45,7 +52,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("files", nargs=3, metavar="FILE", help="train, dev and test")
-    options.add_argument("--presets", nargs="+", choices=list(PRESETS), default=["fast", "accurate"])
+    options.add_argument("--presets", nargs="+", choices=[CRFSUITE, *PRESETS], default=["fast", "accurate"])
     options.add_argument("--seeds", nargs="+", type=int, default=[0])
     options.add_argument("--vectors", help="as postil train --vectors")
     options.add_argument("--folds", type=int, help="folds over all three files together")
@@ -84,6 +91,24 @@ def _run(
     run = {"dev": 100 * tagger.score(*dev), "test": 100 * tagger.score(*test), "seconds": seconds}
     print(f"  {preset} seed {seed}: " + ", ".join(f"{k} {v:.2f}" for k, v in run.items()), file=sys.stderr, flush=True)
     return run
+
+
+def _crfsuite(parts: tuple[Part, Part, Part]) -> dict[str, float]:
+    """The same files through CRFsuite in an environment of its own; span labels as IOBES, as a careful user would."""
+    train, dev, test = parts
+    scheme = recognise(train[1])
+    labels = train[1] if scheme == "none" else [convert(labels, scheme, "iobes") for labels in train[1]]
+    python = environment("crfsuite", ["python-crfsuite==0.9.12"])
+    with TemporaryDirectory() as folder:
+        given, answer = Path(folder, "in.json"), Path(folder, "out.json")
+        content = {"train": list(zip(train[0], labels, strict=True)), "test": test[0] + dev[0]}
+        given.write_text(json.dumps(content), encoding="utf8")
+        subprocess.run([python, str(ROOT / "benchmarks" / "peers" / "crfsuite.py"), given, answer], check=True)
+        result = json.loads(answer.read_text(encoding="utf8"))
+    tested, held_out = result["labels"][: len(test[0])], result["labels"][len(test[0]) :]
+    inner = "none" if scheme == "none" else "iobes"
+    scores = [evaluate(y, found, scheme, inner).main_score for y, found in ((test[1], tested), (dev[1], held_out))]
+    return {"dev": 100 * scores[1], "test": 100 * scores[0], "seconds": result["seconds"]}
 
 
 def _row(arguments: argparse.Namespace, preset: str, runs: list[dict[str, float]]) -> dict[str, Any]:
