@@ -4,10 +4,10 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write
-from postil.text.options import CHOICES, Column
 from postil.text.relabelling import peek_scheme, relabel
 from postil.text.schemes import SCHEMES
 
@@ -30,24 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options, in the order of the data's way."""
     parser.add_argument("input", metavar="IN", help="file to read, plain or gzip; - for standard input")
     parser.add_argument("output", metavar="OUT", help="file to write, packed if it ends in .gz; - for standard output")
-    reading = parser.add_argument_group("reading")
+    reading = add_reading_arguments(parser, features=None, kept="all others of CoNLL, none of CoNLL-U")
     reading.add_argument("--from", dest="source", choices=list(FORMATS), help="format of IN (default: recognised)")
-    reading.add_argument("--encoding", metavar="NAME", help="encoding of IN (default: UTF-8, or its byte order mark)")
-    reading.add_argument("--token-column", type=int, default=0, metavar="N", help="CoNLL: column of the token, from 0")
-    reading.add_argument(
-        "--label-column",
-        type=_column,
-        default="auto",
-        metavar="C",
-        help="column of the label: a number from 0 (negative: from the right), in CoNLL-U a name (upos, xpos, feats, "
-        "feats:Number, misc:NER); none: no labels (default: the last one; upos)",
-    )
-    reading.add_argument(
-        "--feature-columns",
-        type=_columns,
-        metavar="C,C",
-        help="other columns to keep (default: all others of CoNLL, none of CoNLL-U)",
-    )
     reading.add_argument(
         "--comment",
         type=_or_none,
@@ -55,25 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PREFIX",
         help="CoNLL: how comment lines begin; none: no comments",
     )
-    _add_span_arguments(parser)
+    reading.add_argument("--no-split", action="store_true", help="do not cut raw text into sentences")
     _add_writing_arguments(parser)
-
-
-def _add_span_arguments(parser: argparse.ArgumentParser) -> None:
-    spans = parser.add_argument_group("reading JSON Lines and text")
-    spans.add_argument(
-        "--misaligned",
-        choices=CHOICES["misaligned"],
-        default="error",
-        help="spans that do not fit token boundaries: list them and stop, move them to the boundaries, or drop them",
-    )
-    spans.add_argument(
-        "--overlaps",
-        choices=CHOICES["overlaps"],
-        default="error",
-        help="overlapping spans: list them and stop, keep the longest, or keep the first",
-    )
-    spans.add_argument("--no-split", action="store_true", help="do not cut raw text into sentences")
 
 
 def _add_writing_arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,15 +89,10 @@ def _open(arguments: argparse.Namespace) -> Reading:
     return read(
         arguments.input,
         arguments.source,
-        encoding=arguments.encoding,
         strict=arguments.strict,
-        token=arguments.token_column,
-        label=arguments.label_column,
-        features=arguments.feature_columns,
         comment=arguments.comment,
-        misaligned=arguments.misaligned,
-        overlaps=arguments.overlaps,
         split=not arguments.no_split,
+        **reading_options(arguments),
     )
 
 
@@ -166,17 +128,6 @@ def _print_report(reading: Reading, output: str, target: str) -> None:
         print(f"  {line}", file=sys.stderr)
     name = "standard output" if output == "-" else output
     print(f"{name}: written as {FORMATS[target].title}", file=sys.stderr)
-
-
-def _column(text: str) -> Column | None:
-    if text == "none":
-        return None
-    return int(text) if text.lstrip("-").isdecimal() else text
-
-
-def _columns(text: str) -> tuple[Column, ...]:
-    """Columns with commas between; none for an empty text."""
-    return tuple(column for part in _names(text) if (column := _column(part)) is not None)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -7,8 +7,13 @@ from postil.commands.labelled import column_argument
 from postil.text.options import CHOICES
 
 
-def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
-    """What a reader cannot find out by itself."""
+def add_reading_arguments(
+    parser: argparse.ArgumentParser, features: tuple[int | str, ...] | None = (), kept: str = "none"
+) -> argparse._ArgumentGroup:
+    """What a reader cannot find out by itself. ``features`` are the extra columns by default, ``kept`` says so.
+
+    Gives the group, for options that only one command has.
+    """
     reading = parser.add_argument_group("reading")
     reading.add_argument("--encoding", metavar="NAME", help="encoding of the files (default: UTF-8)")
     reading.add_argument("--token-column", type=int, default=0, metavar="N", help="CoNLL: column of the token, from 0")
@@ -22,12 +27,17 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--feature-columns",
         type=_columns,
-        default=(),
+        default=features,
         metavar="C,C",
-        help="extra columns to use as features, say the part of speech (default: none)",
+        help=f"extra columns to read, say the part of speech as a feature (default: {kept})",
     )
-    for name, meaning in (("misaligned", "spans that do not fit token boundaries"), ("overlaps", "overlapping spans")):
+    meanings = {
+        "misaligned": "spans that do not fit token boundaries: list them and stop, move them there, or drop them",
+        "overlaps": "overlapping spans: list them and stop, keep the longest, or keep the first",
+    }
+    for name, meaning in meanings.items():
         reading.add_argument(f"--{name}", choices=CHOICES[name], default="error", help=f"JSON Lines: {meaning} (error)")
+    return reading
 
 
 def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -43,5 +53,5 @@ def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _columns(text: str) -> tuple[int | str, ...]:
-    columns = (column_argument(part) for part in text.split(","))
+    columns = (column_argument(part.strip()) for part in text.split(","))
     return tuple(column for column in columns if column not in (None, ""))
