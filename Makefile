@@ -12,11 +12,14 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Postil needs Python >= 3.11, this is " + sys.version)'
 	$(PYTHON) -m venv .venv || { $(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv .venv; }
 
-.venv/installed: $(BIN)/python pyproject.toml
+# What the compiled kernels are made of: they are built again when one of these changes.
+KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h) src/postil/kernels/build.py
+
+.venv/installed: $(BIN)/python pyproject.toml $(KERNELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-.venv/installed-dev: $(BIN)/python pyproject.toml
+.venv/installed-dev: $(BIN)/python pyproject.toml $(KERNELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
 	@touch .venv/installed $@
 

@@ -81,8 +81,9 @@ class _Version(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         import postil
+        from postil.kernels import IN_USE
 
-        print(f"postil {postil.__version__}")
+        print(f"postil {postil.__version__}, kernels: {IN_USE}")
         parser.exit()
 
 

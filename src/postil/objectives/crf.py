@@ -18,7 +18,8 @@ import numpy as np
 
 from postil.arrays import Array, checked_indices
 from postil.errors import ConfigurationError, DataError, ShapeError
-from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, Scratch
+from postil.kernels.packing import GROUP_ENTRIES, Packing, Scratch
+from postil.objectives.lattice import Lattice
 
 # ------------------------------------------------------------------------------------------------ score of a path
 

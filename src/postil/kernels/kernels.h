@@ -1,0 +1,20 @@
+/* Every compiled kernel, and nothing else: the build reads this file twice, as C and as the list of what Python may call.
+
+   Rules: plain C99, no Python API, no global state. Arrays are C-contiguous and never overlap. Integers are int64_t.
+   A kernel that can fail gives 0 when all went well, or one of the codes below. The shapes are those of plain.py. */
+
+#ifndef POSTIL_KERNELS_H
+#define POSTIL_KERNELS_H
+
+#include <stdint.h>
+
+enum { DONE, NO_MEMORY, WRONG_OFFSETS, WRONG_INDEX };
+
+/* runtime.c: which of the cloned versions this processor gets */
+const char *instruction_set(void);
+
+/* chain.c */
+int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
+            const double *transitions, const double *start, const double *end, int64_t *path, double *scores);
+
+#endif
