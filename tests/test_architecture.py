@@ -116,6 +116,7 @@ PUBLIC = {
         *["viterbi", "k_best", "RankedPath", "EntityLabels", "Windows", "span_windows", "window_probabilities"],
         *["span_probabilities", "any_entity_probabilities"],
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
+        *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
     "postil.kernels": ["IN_USE", "viterbi"],
     "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"],
