@@ -119,7 +119,7 @@ PUBLIC = {
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
     "postil.kernels": ["IN_USE", "viterbi"],
-    "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"],
+    "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load", "Explanation"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

@@ -108,11 +108,14 @@ class ScoringNetwork(ABC):
 
     def scores(self, inputs: Inputs, rng: np.random.Generator | None = None) -> Result:
         """One score per token and label, a node (N, L) that carries the offsets."""
-        X = self.noise(self.token_vectors(inputs), rng=rng)
-        hidden = self.encoder(X, rng=rng)
+        return self.scores_of(self.token_vectors(inputs), rng)
+
+    def scores_of(self, X: Node, rng: np.random.Generator | None = None) -> Result:
+        """The scores (N, L) of token vectors (N, D) that carry offsets."""
+        hidden = self.encoder(self.noise(X, rng=rng), rng=rng)
         maps = [output(hidden) for output in self.outputs]
         for node in maps:  # the sentence approach ends with one row per token
-            node.offsets = inputs.offsets
+            node.offsets = X.offsets
         return offset_scores(*maps) if len(maps) == 3 else maps[0]
 
     def token_vectors(self, inputs: Inputs) -> Input | Result:
@@ -196,7 +199,13 @@ class TaggerNetwork(ScoringNetwork):
 
     def lattice(self, inputs: Inputs, *, allowed: Array | None = None, bias: Array | None = None) -> Lattice:
         """All label sequences of the batch: marginals, best paths and spans are read from it."""
-        return Lattice.over(self.scores(inputs).value, inputs.offsets, self.chain(), allowed=allowed, bias=bias)
+        return self.lattice_over(self.scores(inputs).value, inputs.offsets, allowed=allowed, bias=bias)
+
+    def lattice_over(
+        self, scores: Array, offsets: Array, *, allowed: Array | None = None, bias: Array | None = None
+    ) -> Lattice:
+        """The lattice of scores (N, L) that are there already."""
+        return Lattice.over(scores, offsets, self.chain(), allowed=allowed, bias=bias)
 
     def chain(self) -> ChainScores:
         """What follows what: learnt by a CRF; for a softmax model only the scheme's rules."""
