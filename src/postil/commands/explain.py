@@ -11,6 +11,7 @@ from postil.commands.models import check_columns, open_model, tell_long_sentence
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.models.estimator import Estimator, tokens_of
+from postil.models.labelling import Labelling
 from postil.text import Sentence, spans_from_labels, tokenise
 from postil.text.formats import FORMATS, read
 from postil.text.lines import shortened
@@ -55,7 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     from postil.commands import explanation_display
 
-    explanation_display.show(found, [token for sentence in sentences for token in sentence.tokens])
+    if not found:
+        explanation_display.show_nothing(
+            [token for sentence in sentences for token in sentence.tokens], arguments.label
+        )
+    explanation_display.show(found)
     return 0
 
 
@@ -129,12 +134,16 @@ def _named(sentences: list[Sentence], text: str, format: str) -> Iterator[Place]
 
 def _found(model: Any, sentences: list[Sentence], label: str | None) -> Iterator[Place]:
     """The entities that the model finds; with ``label`` only those."""
-    model.annotate(sentences)
     scheme = kind_of(model).written_scheme(model)
     if scheme == "none":
         raise ConfigurationError(
             "which word?", expected="--entity WORD or --span START:END", got="labels without spans"
         )
+    learnt = model.fitted_parts().labelling
+    known = learnt.classes if isinstance(learnt, Labelling) else (learnt.label,)
+    if label is not None and label not in known:
+        raise ConfigurationError("--label of entities", expected=f"one of {', '.join(known)}", got=repr(label))
+    model.annotate(sentences)
     for sentence in sentences:
         for span in spans_from_labels(sentence.labels or [], scheme):
             if label in (None, span.label):

@@ -23,14 +23,18 @@ class Row(NamedTuple):
     is_explained: bool = False
 
 
-def show(found: Sequence[Explanation], tokens: Sequence[str]) -> None:
-    """Print all explanations; if there are none, how to ask for one. ``tokens`` are those of the whole text."""
+def show(found: Sequence[Explanation]) -> None:
+    """Print explanations, one below the other."""
     console = make_console()
-    if not found:
-        console.print(Text("No such entity found in: " + " ".join(tokens)), soft_wrap=True)
-        console.print("Ask about any words: --entity TEXT or --span START:END, with --label L for one label.")
     for explanation in found:
         _show_one(console, explanation)
+
+
+def show_nothing(tokens: Sequence[str], label: str | None) -> None:
+    """There is no entity in these tokens: say how to ask about any words."""
+    console = make_console()
+    console.print(Text(f"No {label or 'entity'} found in: {' '.join(tokens)}"), soft_wrap=True)
+    console.print("Ask about any words: --entity TEXT or --span START:END, with --label L for one label.")
 
 
 def _show_one(console: Console, found: Explanation) -> None:

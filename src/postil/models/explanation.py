@@ -94,16 +94,21 @@ def _rounded(value: float | None) -> float | None:
 @final
 @dataclass(frozen=True, eq=False)
 class LogOdds(Measure):
-    """Of the statement that every token has one of its ``allowed`` labels, (T, L) boolean."""
+    """Of the statement that every token has one of its ``allowed`` labels, (T, L) boolean.
+
+    ``lattice_over`` divides the scores by ``temperature``.
+    """
 
     lattice_over: LatticeOver
     allowed: Array
+    temperature: float = 1.0
 
     def of(self, scores: Array, offsets: Array) -> Array:
         return log_odds(self.lattice_over(scores, offsets), self._copies(offsets))
 
     def slope(self, scores: Array, offsets: Array) -> Array:
-        return log_odds_and_gradient(self.lattice_over(scores, offsets), self._copies(offsets))[1]
+        _, gradient = log_odds_and_gradient(self.lattice_over(scores, offsets), self._copies(offsets))
+        return gradient / self.temperature
 
     def _copies(self, offsets: Array) -> Array:
         return np.tile(self.allowed, (len(offsets) - 1, 1))
