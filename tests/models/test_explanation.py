@@ -346,6 +346,15 @@ def test_it_is_json():
     assert content["features"]["caps"] == pytest.approx(found.features["caps"]._asdict(), abs=1e-5)
 
 
+def test_as_text():
+    found = fitted().explain(TOKENS * 20, 3, 5)
+    lines = str(found).splitlines()
+    assert lines[0] == f"New York as LOC: log-odds {found.value:+.2f}"
+    assert lines[4].split() == ["New", f"{found.words[3].left_out:+.2f}", f"{found.words[3].gradient:+.2f}"]
+    assert lines[100].split() == ["York", f"{found.words[99].gradient:+.2f}"]  # too far away to be tried
+    assert lines[101:] and lines[101] == "features" and lines[102].split()[0] == "word"
+
+
 def test_it_cannot_be_changed():
     with pytest.raises(AttributeError):
         fitted().explain(TOKENS, 3, 5).value = 0

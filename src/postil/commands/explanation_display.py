@@ -23,9 +23,9 @@ class Row(NamedTuple):
     is_explained: bool = False
 
 
-def show(found: Sequence[Explanation]) -> None:
+def show(found: Sequence[Explanation], console: Console | None = None) -> None:
     """Print explanations, one below the other."""
-    console = make_console()
+    console = console or make_console()
     for explanation in found:
         _show_one(console, explanation)
 

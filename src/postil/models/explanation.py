@@ -55,6 +55,15 @@ class Explanation:
         """The explained tokens."""
         return " ".join(self.tokens[self.start : self.end])
 
+    def __str__(self) -> str:
+        """The value, and below it the contributions of words and features: left out, gradient."""
+        words = [(word.word, word.left_out, word.gradient) for word in self.words]
+        features = [(name, part.left_out, part.gradient) for name, part in self.features.items()]
+        width = max(len(name) for name, _, _ in [*words, *features])
+        rows = [f"  {name:<{width}} {_signed(fell)} {_signed(slope)}" for name, fell, slope in [*words, *features]]
+        title = f"{self.text} as {self.label}: {self.measure} {self.value:+.2f}"
+        return "\n".join([title, *rows[: len(words)], "features", *rows[len(words) :]])
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON. ``left_out`` is null at words that are too far away to be tried."""
         return {
@@ -82,6 +91,10 @@ class Explanation:
                 for name, part in self.features.items()
             },
         }
+
+
+def _signed(value: float | None) -> str:
+    return f"{'':>8}" if value is None else f"{value:>+8.2f}"
 
 
 def _rounded(value: float | None) -> float | None:
