@@ -23,7 +23,7 @@ from postil.models.contributions import (
     gradient_times_input,
     words_in_reach,
 )
-from postil.models.explanation import LogOdds, allowed_labels, answered_label
+from postil.models.explanation import LogOdds, allowed_labels, answered_label, log_odds_of
 from postil.objectives import Lattice, Posterior, log_odds_and_gradient, span_probabilities
 from postil.text import spans_from_labels
 
@@ -41,9 +41,13 @@ def odds(probability):
     return np.log(probability / (1 - probability))
 
 
+def lattice_of(tagger, tokens):
+    return next(iter(tagger.lattices([tokens])))[1]
+
+
 def probability_of(tagger, tokens, start, end, label):
     """What the tagger says of a span when it tags."""
-    lattice = tagger._lattice(tokens)
+    lattice = lattice_of(tagger, tokens)
     kind = tagger.labelling.classes.index(label)
     entities = tagger.labelling.entity_labels()
     return float(span_probabilities(Posterior.of(lattice), [(0, start, end)], kind, entities)[0])
@@ -70,8 +74,8 @@ def in_float64(tagger):
 
 
 def measure_of(tagger, tokens, start, end, label):
-    allowed = allowed_labels(tagger.labelling, tagger._lattice(tokens), start, end, label)
-    return LogOdds(tagger.parts.network.lattice_over, allowed)
+    allowed = allowed_labels(tagger.labelling, lattice_of(tagger, tokens), start, end, label)
+    return log_odds_of(tagger.parts, allowed)
 
 
 # ------------------------------------------------------------------------------------------------ the value
@@ -258,10 +262,10 @@ def test_the_gradient_is_the_slope_towards_the_empty_words(preset):
 def test_of_a_linear_crf_the_gradients_make_up_all_scores():
     """Scores are linear in the features: Σ gradient · (x - x₀) = Σ ∂log-odds/∂U · (U - U₀), all of it."""
     tagger = in_float64(fitted("linear-crf"))
-    lattice = tagger._lattice(TOKENS)
+    lattice = lattice_of(tagger, TOKENS)
     allowed = allowed_labels(tagger.labelling, lattice, 3, 5, "LOC")
     _, slope = log_odds_and_gradient(lattice, allowed)
-    expected = (slope * (lattice.unary - tagger._lattice([""] * 5).unary)).sum()
+    expected = (slope * (lattice.unary - lattice_of(tagger, [""] * 5).unary)).sum()
     found = tagger.explain(TOKENS, 3, 5, "LOC")
     assert sum(word.gradient for word in found.words) == pytest.approx(expected, rel=1e-9)
     assert sum(feature.gradient for feature in found.features.values()) == pytest.approx(expected, rel=1e-9)
@@ -291,7 +295,7 @@ def test_a_word_beyond_the_window_counts_for_nothing_in_a_softmax_of_single_toke
 
 def test_a_temperature_divides_the_gradient():
     tagger = in_float64(fitted())
-    network, allowed = tagger.parts.network, allowed_labels(tagger.labelling, tagger._lattice(TOKENS), 3, 5, "LOC")
+    network, allowed = tagger.parts.network, allowed_labels(tagger.labelling, lattice_of(tagger, TOKENS), 3, 5, "LOC")
 
     def cooled(scores, offsets):
         return Lattice.over(scores / 2, offsets, network.chain())
@@ -385,7 +389,7 @@ def test_a_model_of_one_label_has_no_odds():
 
 def test_the_answer_is_that_of_the_network_also_when_nothing_is_on_the_path():
     tagger = fitted("fast", epochs=6)
-    lattice = tagger._lattice(TOKENS)
+    lattice = lattice_of(tagger, TOKENS)
     assert answered_label(tagger.labelling, lattice, 3, 5) == "LOC"
     for start, end in pairwise(range(6)):
         assert answered_label(tagger.labelling, lattice, start, end) in ("LOC", "PER")

@@ -141,10 +141,15 @@ def explain_entity(
         )
     asked = answered_label(labelling, lattice, start, end) if label is None else label
     allowed = allowed_labels(labelling, lattice, start, end, asked)
-    found = contributions(parts, tokens, LogOdds(parts.network.lattice_over, allowed), start, end)
+    found = contributions(parts, tokens, log_odds_of(parts, allowed), start, end)
     of_transitions = log_odds(lattice, allowed)[0] - log_odds(without_transition_scores(lattice), allowed)[0]
     probability = float(np.exp(-np.logaddexp(0, -found.value)))
     return _explanation(tokens, start, end, asked, "log-odds", found, float(of_transitions), probability)
+
+
+def log_odds_of(parts: Parts[Labelling, Any], allowed: Array) -> LogOdds:
+    """Read from scores as every answer of the tagger is."""
+    return LogOdds(parts.network.lattice_over, allowed)
 
 
 def checked_span(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:

@@ -140,7 +140,8 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         Without ``label``: the one that the best path gives the span; where it gives none, the most probable one. "O"
         asks why the tokens belong to no entity. For labels without spans: ``end`` is ``start + 1``.
         """
-        return explain_entity(self.fitted_parts(), tokens, self._lattice(tokens), (start, end), label)
+        _, lattice = next(iter(self.lattices([tokens])))
+        return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
         """Put labels on the sentences, in place, and give the entities of each with their probabilities.
