@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     sentences = _sentences(arguments)
     tell_long_sentences(model, map(len, sentences))
     chosen = list(_chosen(model, sentences, arguments))
-    found = [model.explain(tokens_of(place.sentence), place.start, place.end, arguments.label) for place in chosen]
+    found = [model.explain(tokens_of(at.sentence), at.start, at.end, at.label) for at in chosen]
     if arguments.json:
         print(json.dumps({"explanations": [one.as_dict() for one in found]}, indent=2, ensure_ascii=False))
         return 0
@@ -90,45 +90,46 @@ def _sentences(arguments: argparse.Namespace) -> list[Sentence]:
 
 
 class Place(NamedTuple):
-    """Tokens of one sentence."""
+    """Tokens of one sentence, and as which label to explain them (None: as the model chooses)."""
 
     sentence: Sentence
     start: int
     end: int
+    label: str | None
 
 
 def _chosen(model: Any, sentences: list[Sentence], arguments: argparse.Namespace) -> Iterator[Place]:
     if arguments.span is not None:
-        yield _at(sentences, *arguments.span)
+        yield _at(sentences, *arguments.span, arguments.label)
     elif arguments.entity is not None:
-        yield from _named(sentences, arguments.entity, arguments.input)
+        words = tokenise(arguments.entity).tokens if arguments.input == "text" else arguments.entity.split()
+        yield from _named(sentences, words, arguments.label)
     else:
         yield from _found(model, sentences, arguments.label)
 
 
-def _at(sentences: list[Sentence], start: int, end: int) -> Place:
+def _at(sentences: list[Sentence], start: int, end: int, label: str | None) -> Place:
     """A span that counts through all sentences of the text."""
     first = 0
     for sentence in sentences:
         if first <= start < end <= first + len(sentence):
-            return Place(sentence, start - first, end - first)
+            return Place(sentence, start - first, end - first, label)
         first += len(sentence)
     room = f"0 <= START < END <= {first}" + (", inside one sentence" if len(sentences) > 1 else "")
     raise ConfigurationError("--span", expected=room, got=f"{start}:{end}")
 
 
-def _named(sentences: list[Sentence], text: str, format: str) -> Iterator[Place]:
+def _named(sentences: list[Sentence], words: list[str], label: str | None) -> Iterator[Place]:
     """Every place where these words stand."""
-    words = tokenise(text).tokens if format == "text" else text.split()
     places = [
-        Place(sentence, start, start + len(words))
+        Place(sentence, start, start + len(words), label)
         for sentence in sentences
         for start in range(len(sentence) - len(words) + 1)
         if words and sentence.tokens[start : start + len(words)] == words
     ]
     if not places:
         tokens = " ".join(token for sentence in sentences for token in sentence.tokens)
-        raise ConfigurationError("--entity", expected=f"whole words of: {shortened(tokens)}", got=repr(text))
+        raise ConfigurationError("--entity", expected=f"whole words of: {shortened(tokens)}", got=repr(" ".join(words)))
     yield from places
 
 
@@ -147,4 +148,4 @@ def _found(model: Any, sentences: list[Sentence], label: str | None) -> Iterator
     for sentence in sentences:
         for span in spans_from_labels(sentence.labels or [], scheme):
             if label in (None, span.label):
-                yield Place(sentence, span.start, span.end)
+                yield Place(sentence, span.start, span.end, span.label)
