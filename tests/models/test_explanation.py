@@ -12,7 +12,7 @@ from oracles.corpora import named_entities, parts_of_speech
 from postil.commands.corpora import made_up_sentences
 from postil.errors import ConfigurationError, DataError, IndexRangeError
 from postil.graph import Input
-from postil.models import PRESETS
+from postil.models import PRESETS, labelling
 from postil.models.contributions import (
     FARTHEST,
     ORIGINAL,
@@ -91,8 +91,12 @@ def test_the_value_is_the_log_odds_of_the_entity(preset):
     assert (found.measure, found.text, found.label) == ("log-odds", "New York", "LOC")
 
 
-def test_all_labellings_together_give_the_odds_also_of_being_outside():
-    tagger, tokens = fitted(epochs=1), ["Anna", "left", "Oslo"]
+@pytest.mark.parametrize("inner", ["iobes", "bio"])
+def test_all_labellings_together_give_the_odds_also_of_being_outside(inner, monkeypatch):
+    if inner == "bio":  # as with very many classes
+        monkeypatch.setattr(labelling, "MANY_CLASSES", 1)
+    tagger, tokens = postil.Tagger(**{**SMALL, "epochs": 1}).fit(*named_entities(60)), ["Anna", "left", "Oslo"]
+    assert tagger.labelling.inner == inner
     paths = tagger.nbest(tokens, k=2_000)
     for start, end in ((0, 1), (1, 3)):
         for label in ("PER", "LOC"):

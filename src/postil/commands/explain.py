@@ -100,7 +100,8 @@ class Place(NamedTuple):
 
 def _chosen(model: Any, sentences: list[Sentence], arguments: argparse.Namespace) -> Iterator[Place]:
     if arguments.span is not None:
-        yield _at(sentences, *arguments.span, arguments.label)
+        start, end = arguments.span
+        yield _at(sentences, start, end, arguments.label)
     elif arguments.entity is not None:
         words = tokenise(arguments.entity).tokens if arguments.input == "text" else arguments.entity.split()
         yield from _named(sentences, words, arguments.label)
