@@ -42,7 +42,7 @@ sanitise: .venv/installed-dev  ## the compiled kernels under AddressSanitizer an
 	POSTIL_SANITISE=1 $(BIN)/python setup.py --quiet build --build-base build/sanitised --build-lib build/sanitised/lib --force
 	PYTHONPATH=build/sanitised/lib POSTIL_KERNELS=compiled ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
-	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider
+	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider --capture=no
 
 clean:  ## remove everything that make has made
 	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
