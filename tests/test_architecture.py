@@ -118,7 +118,7 @@ PUBLIC = {
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
-    "postil.kernels": ["IN_USE", "viterbi"],
+    "postil.kernels": ["IN_USE", "chain_messages", "chain_moments", "viterbi"],
     "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load", "Explanation"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],

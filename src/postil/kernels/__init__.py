@@ -9,6 +9,8 @@ from postil.kernels import plain
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 
-__all__ = ["IN_USE", "viterbi"]
+__all__ = ["IN_USE", "chain_messages", "chain_moments", "viterbi"]
 
+chain_messages = _chosen(plain.chain_messages)
+chain_moments = _chosen(plain.chain_moments)
 viterbi = _chosen(plain.viterbi)

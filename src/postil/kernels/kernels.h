@@ -17,4 +17,13 @@ const char *instruction_set(void);
 int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
             const double *transitions, const double *start, const double *end, int64_t *path, double *scores);
 
+/* forward_backward.c */
+int chain_moments(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+                  int64_t labels, const double *transitions, const double *start, const double *end,
+                  double *log_partition, double *marginals, double *counts, uint8_t *exact);
+int chain_messages(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+                   int64_t labels, const double *transitions, const double *start, const double *end, double *factors,
+                   double *steps, double *prefix, double *scale, double *following, double *arriving, double *weight,
+                   double *log_partition, uint8_t *exact);
+
 #endif
