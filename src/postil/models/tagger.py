@@ -100,9 +100,9 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         parts = self.fitted_parts()
         answers: list[list[str]] = [[] for _ in X]
         for which, lattice in self.lattices(X):
-            labels = viterbi(lattice)
-            for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
-                answers[i] = parts.labelling.texts(labels[first:end])
+            texts = parts.labelling.texts_of_sentences(viterbi(lattice), lattice.offsets)
+            for i, labels in zip(which, texts, strict=True):
+                answers[i] = labels
         return answers
 
     def predict_with_probabilities(self, X: Sequence[Sequence[Token]]) -> tuple[list[list[str]], list[Array]]:
@@ -161,9 +161,9 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
 
     def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences."""
-        parts = self.fitted_parts()
-        for which, inputs in self.blocks(X):
-            yield which, parts.network.lattice(inputs)
+        chain = self.fitted_parts().network.chain()
+        for which, scores, offsets in self.scored(X):
+            yield which, Lattice.over(scores, offsets, chain)
 
     def _lattice(self, tokens: Sequence[Token]) -> Lattice:
         return next(iter(self.lattices([tokens])))[1]
