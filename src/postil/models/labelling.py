@@ -136,6 +136,31 @@ class Labelling:
         """The entities of one sentence; none where labels have no scheme."""
         return spans_from_labels([self.labels[i] for i in numbers], self.inner) if self.has_spans else []
 
+    def spans_of_sentences(self, numbers: Array, offsets: Array) -> tuple[Array, Array]:
+        """``spans`` of all sentences of a batch: rows (M, 3) of sentence, start and end, and the places (M,) in
+        ``classes``; in the order of the text."""
+        if not self.has_spans:
+            return np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
+        if not self._is_valid(numbers, offsets):
+            return self._spans_one_by_one(numbers, offsets)
+        begins, classes = self._begins_and_classes
+        first = np.flatnonzero(begins[numbers])
+        goes_on = np.append((classes[numbers] >= 0) & ~begins[numbers], False)
+        goes_on[offsets] = False
+        elsewhere = np.flatnonzero(~goes_on)
+        end = elsewhere[np.searchsorted(elsewhere, first, side="right")]
+        sentence = np.searchsorted(offsets, first, side="right") - 1
+        return np.stack([sentence, first - offsets[sentence], end - offsets[sentence]], axis=1), classes[numbers[first]]
+
+    def _spans_one_by_one(self, numbers: Array, offsets: Array) -> tuple[Array, Array]:
+        found = [
+            (sentence, span.start, span.end, self.classes.index(span.label))
+            for sentence, (first, end) in enumerate(pairwise(offsets.tolist()))
+            for span in self.spans(numbers[first:end])
+        ]
+        table = np.array(found, np.int64).reshape(-1, 4)
+        return table[:, :3], table[:, 3]
+
     def entity_labels(self) -> list[EntityLabels]:
         """How each class of entity is written, for the probabilities of spans."""
         number = {label: i for i, label in enumerate(self.labels)}

@@ -15,7 +15,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import InputFeatures, Token, forms_of
-from postil.models.network import ScoringNetwork
+from postil.models.network import ScoringNetwork, TaggerNetwork
 from postil.models.word_rows import WordRows
 from postil.network import Activation, Chain, Layer, Linear, Window, WindowAverage
 from postil.network.inference import activate, infer, infer_linear, is_fused
@@ -66,11 +66,13 @@ def _averages(size: int, output: Linear) -> _Split:
 class Prepared:
     """Scores (N, L) of sentences, the fast way; made from a network that no longer changes.
 
+    ``chain`` says what a tagger's labels score besides their tokens.
     Safe for any number of threads; a sentence's scores do not depend on who asked for what before.
     """
 
     def __init__(self, features: InputFeatures, network: ScoringNetwork) -> None:
         self.features, self.network = features, network
+        self.chain = network.chain() if isinstance(network, TaggerNetwork) else None
         self._parameters = list(network.parameters().values())
         self._values = self._present_values()
         split = _split(network) if network.dtype == np.float32 else None
