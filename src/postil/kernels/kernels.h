@@ -17,4 +17,13 @@ const char *instruction_set(void);
 int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
             const double *transitions, const double *start, const double *end, int64_t *path, double *scores);
 
+/* windows.c */
+enum { IDENTITY, RELU, HARDTANH };
+int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
+                int64_t tokens, int64_t sentences, int activation, int add, float *out);
+int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
+                      const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
+                      float epsilon, float *out);
+int add_bias(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out);
+
 #endif

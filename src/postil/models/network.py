@@ -26,6 +26,7 @@ from postil.network import (
     WindowAverage,
 )
 from postil.network.initialisers import fan_in_variance
+from postil.network.layer import Run
 from postil.objectives import l2, softmax_cross_entropy
 from postil.objectives.crf_decoding import viterbi
 from postil.objectives.crf_objective import CRF, offset_scores
@@ -74,7 +75,8 @@ class ScoringNetwork(ABC):
         self.form_tables = make.tables(form_sizes)
         self.extra_tables = make.tables(extra_sizes)
         vector_dim = 0 if vectors is None else vectors.shape[1]
-        D = sum(d for _, d in form_sizes) + sum(d for _, d in extra_sizes) + vector_dim
+        self.form_dim = sum(d for _, d in form_sizes) + vector_dim  # features that depend on the form alone
+        D = self.form_dim + sum(d for _, d in extra_sizes)
         self.noise = Dropout(config.input_dropout)
         self.encoder, H = make.encoder(D)
         self.outputs = [make.linear(H, L, bias=bias) for _ in range(config.offsets)]
@@ -128,6 +130,13 @@ class ScoringNetwork(ABC):
         X.offsets = inputs.offsets
         return X
 
+    def form_vectors(self, forms: Array, vectors: Array) -> Array:
+        """All features of U distinct forms side by side, (U, D'): the part of token vectors that they alone decide."""
+        parts = [] if self.form_tables is None else [self.form_tables.forward(forms, Run())[0]]
+        if self.vectors is not None:
+            parts.append(self.vectors[vectors].astype(self.dtype, copy=False))
+        return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+
     def loss(self, example: Example, *, rng: np.random.Generator) -> Node:
         """The objective, and the regulariser outside its mean."""
         loss = self.objective(self.scores(self._with_unknown_words(example.inputs, rng), rng), example, rng)
@@ -145,6 +154,12 @@ class ScoringNetwork(ABC):
         forms = inputs.forms.copy()
         forms[dropped, 0] = 0
         return replace(inputs, forms=forms)
+
+    def freeze(self) -> None:
+        """From now on nobody can write to the parameters: what is computed from them may be kept."""
+        fixed = [] if self.vectors is None else [self.vectors]
+        for array in [parameter.value for parameter in self.parameters().values()] + fixed:
+            array.flags.writeable = False
 
     @property
     def dtype(self) -> np.dtype[Any]:
