@@ -21,6 +21,8 @@ int viterbi(const void *unary, int single, const int64_t *offsets, int64_t token
 enum { IDENTITY, RELU, HARDTANH };
 int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
                 int64_t tokens, int64_t sentences, int activation, int add, float *out);
+int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets, int64_t tokens,
+                   int64_t sentences, int64_t count, float *out);
 int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
                       const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
                       float epsilon, float *out);
