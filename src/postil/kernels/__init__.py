@@ -9,10 +9,11 @@ from postil.kernels import plain, plain_windows
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 
-__all__ = ["ACTIVATIONS", "IN_USE", "add_bias", "normalise_windows", "sum_windows", "viterbi"]
+__all__ = ["ACTIVATIONS", "IN_USE", "add_bias", "multiply_rows", "normalise_windows", "sum_windows", "viterbi"]
 
 ACTIVATIONS = plain_windows.ACTIVATIONS
 viterbi = _chosen(plain.viterbi)
 sum_windows = _chosen(plain_windows.sum_windows)
+multiply_rows = _chosen(plain_windows.multiply_rows)
 normalise_windows = _chosen(plain_windows.normalise_windows)
 add_bias = _chosen(plain_windows.add_bias)

@@ -21,6 +21,7 @@ int viterbi(const void *unary, int single, const int64_t *offsets, int64_t token
 enum { IDENTITY, RELU, HARDTANH };
 int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
                 int64_t tokens, int64_t sentences, int activation, int add, float *out);
+int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out);
 int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
                       const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
                       float epsilon, float *out);

@@ -9,6 +9,9 @@ from postil.kernels.checking import contiguous
 ACTIVATIONS = ("identity", "relu", "hardtanh")
 """Those that a kernel applies on its way; their places here are their numbers in C."""
 
+ROWS_AT_ONCE = 32
+"""BLAS adds up in an order that depends on the shape of a product: one shape, one order."""
+
 
 def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
     """out_t = f(Σ_k rows[ids_t+k, k]) over ``size`` positions k around each token t; row 0 stands beyond the sentence.
@@ -28,6 +31,18 @@ def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: 
         else:
             out += terms
     return _activate(out, activation)
+
+
+def multiply_rows(X: Array, W: Array, bias: Array, out: Array) -> Array:
+    """out = X W + bias, where the bits of a row do not depend on the other rows.  X (U, D), W (D, M), bias (M,)."""
+    X, W, bias = checked_product(X, W, bias, out)
+    filled = np.zeros((ROWS_AT_ONCE, X.shape[1]), np.float32)
+    for first in range(0, len(X), ROWS_AT_ONCE):
+        some = X[first : first + ROWS_AT_ONCE]
+        filled[: len(some)] = some
+        out[first : first + len(some)] = (filled @ W)[: len(some)]
+    out += bias
+    return out
 
 
 def normalise_windows(
@@ -95,6 +110,13 @@ def checked_sums(
     N, H = _out_shape(out)
     table = contiguous(rows, np.float32, (len(rows), size * H), where="rows of words")
     return table, contiguous(ids, np.int64, (N,), where="ids"), _offsets(offsets, N)
+
+
+def checked_product(X: Array, W: Array, bias: Array, out: Array) -> tuple[Array, Array, Array]:
+    """Arrays of ``multiply_rows`` as C expects them."""
+    (U, M), D = _out_shape(out), len(W)
+    X = contiguous(X, np.float32, (U, D), where="rows to multiply")
+    return X, contiguous(W, np.float32, (D, M), where="weights"), contiguous(bias, np.float32, (M,), where="bias")
 
 
 def checked_normalised(
