@@ -117,7 +117,15 @@ PUBLIC = {
         *["span_probabilities", "any_entity_probabilities"],
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
     ],
-    "postil.kernels": ["ACTIVATIONS", "IN_USE", "add_bias", "multiply_rows", "normalise_windows", "sum_windows", "viterbi"],
+    "postil.kernels": [
+        "ACTIVATIONS",
+        "IN_USE",
+        "add_bias",
+        "multiply_rows",
+        "normalise_windows",
+        "sum_windows",
+        "viterbi",
+    ],
     "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],

@@ -128,7 +128,9 @@ def checked_normalised(
     X = contiguous(X, np.float32, (N, D), where="rows to normalise")
     if width != size * D or (size > 1 and np.shares_memory(X, out)):
         raise ShapeError("windows", expected=f"an array of its own of {size} rows side by side", got=out.shape)
-    gain, bias, padding = (contiguous(vector, np.float32, (D,), where="normalisation") for vector in (gain, bias, padding))
+    gain, bias, padding = (
+        contiguous(vector, np.float32, (D,), where="normalisation") for vector in (gain, bias, padding)
+    )
     return X, gain, bias, padding, _offsets(offsets, N)
 
 
