@@ -118,13 +118,8 @@ PUBLIC = {
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
     ],
     "postil.kernels": [
-        "ACTIVATIONS",
-        "IN_USE",
-        "add_bias",
-        "multiply_rows",
-        "normalise_windows",
-        "sum_windows",
-        "viterbi",
+        *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi"],
+        *["add_bias", "multiply_rows", "normalise_windows", "sum_windows"],
     ],
     "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"],
     "postil.training": [
