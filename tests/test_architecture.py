@@ -117,7 +117,10 @@ PUBLIC = {
         *["span_probabilities", "any_entity_probabilities"],
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
     ],
-    "postil.kernels": ["ACTIVATIONS", "IN_USE", "add_bias", "normalise_windows", "sum_windows", "viterbi"],
+    "postil.kernels": [
+        *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi"],
+        *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
+    ],
     "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],

@@ -116,3 +116,83 @@ def test_threads_do_not_disturb_each_other():
         for _ in range(5):
             for ours, theirs in zip(pool.map(lambda chain: compiled.viterbi(*chain), chains), expected, strict=True):
                 assert_same(ours, theirs)
+
+
+def assert_close(ours, theirs):
+    assert np.allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+@given(
+    seeds,
+    label_numbers,
+    st.sampled_from(SCORES),
+    st.sampled_from([0.0, 0.2, 0.7]),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_moments_are_the_same(seed, L, scores, forbidden, dtype):
+    chain = random_chain(seed, L, scores=scores, forbidden=forbidden, dtype=dtype)
+    log_z, marginals, counts, exact = compiled.chain_moments(*chain)
+    expected = plain.chain_moments(*chain)
+    assert np.array_equal(exact, expected[3])
+    tokens = np.repeat(exact, np.diff(chain[1]))
+    assert_close(log_z[exact], expected[0][exact])
+    assert_close(marginals[tokens], expected[1][tokens])
+    if exact.all():
+        assert_close(counts, expected[2])
+        assert np.allclose(marginals.sum(axis=1), 1)
+        assert np.isclose(counts.sum(), np.maximum(np.diff(chain[1]) - 1, 0).sum())
+
+
+@given(seeds, label_numbers, st.sampled_from([0.0, 0.3]))
+def test_messages_are_the_same(seed, L, forbidden):
+    chain = random_chain(seed, L, forbidden=forbidden)
+    ours, theirs = compiled.chain_messages(*chain), plain.chain_messages(*chain)
+    assert np.array_equal(ours.is_exact, theirs.is_exact)
+    tokens = np.repeat(ours.is_exact, np.diff(chain[1]))
+    for name in ("factors", "prefix", "scale", "following", "arriving", "weight"):
+        one, other = getattr(ours, name), getattr(theirs, name)
+        assert one.shape == other.shape
+        assert_close(one[tokens], other[tokens])
+    assert_close(ours.transitions, theirs.transitions)
+    assert_close(ours.log_partition[ours.is_exact], theirs.log_partition[ours.is_exact])
+
+
+def test_the_exponential_is_that_of_numpy_to_a_few_units_of_the_last_place():
+    scores = np.concatenate([-np.linspace(0, 708, 9999), -np.geomspace(1e-300, 1, 999), [-1e4, -np.inf]])
+    N = len(scores)
+    chain = np.stack([np.zeros(N), scores], axis=1), np.arange(N + 1), np.zeros((2, 2)), np.zeros(2), np.zeros(2)
+    factors = compiled.chain_messages(*chain).factors[:, 1]
+    assert (factors[-2:] == 0).all()
+    assert (np.abs(factors[:-2] / np.exp(scores[:-2]) - 1) < 1e-15).all()
+
+
+@pytest.mark.parametrize("forward_backward", ["chain_moments", "chain_messages"])
+@pytest.mark.parametrize(
+    ("lengths", "L"), [([], 3), ([0], 3), ([0, 0], 1), ([1], 1), ([0, 1, 0, 2, 0], 500), ([20000], 2), ([1] * 2000, 17)]
+)
+def test_extreme_sizes_forward_and_backward(lengths, L, forward_backward):
+    rng = np.random.default_rng(len(lengths))
+    offsets = offsets_from_lengths(lengths)
+    chain = rng.normal(size=(offsets[-1], L)), offsets, rng.normal(size=(L, L)), rng.normal(size=L), rng.normal(size=L)
+    for ours, theirs in zip(
+        getattr(compiled, forward_backward)(*chain), getattr(plain, forward_backward)(*chain), strict=True
+    ):
+        assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
+        assert_close(ours, theirs)
+
+
+def test_what_is_too_far_apart_is_not_exact():
+    unary, offsets, transitions, start, end = np.zeros((3, 2)), [0, 1, 3, 3], np.zeros((2, 2)), np.zeros(2), np.zeros(2)
+    unary[1] = 0, -101
+    for module in BOTH:
+        assert module.chain_moments(unary, offsets, transitions, start, end)[3].tolist() == [True, False, True]
+        wide = np.array([[0, 101], [0, 0]])
+        assert module.chain_moments(unary, offsets, wide, start, end)[3].tolist() == [False, False, True]
+
+
+def test_moments_do_not_depend_on_threads():
+    chains = [random_chain(seed, 17, sentences=60) for seed in range(8)]
+    expected = [compiled.chain_moments(*chain) for chain in chains]
+    with ThreadPoolExecutor(4) as pool:
+        for ours, theirs in zip(pool.map(lambda chain: compiled.chain_moments(*chain), chains), expected, strict=True):
+            assert_same(ours, theirs)

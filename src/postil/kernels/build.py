@@ -11,7 +11,7 @@ from cffi import FFI
 
 HERE = Path(os.path.relpath(Path(__file__).parent))  # setuptools wants paths relative to setup.py
 # Bits: the compiler may not fuse a product and a sum, nor reorder sums, or results would differ between machines.
-FLAGS = [] if os.name == "nt" else ["-std=c99", "-O3", "-ffp-contract=off", "-fvisibility=hidden"]
+FLAGS = [] if os.name == "nt" else ["-std=c99", "-O3", "-ffp-contract=off", "-fvisibility=hidden", "-Wno-psabi"]
 
 
 def declarations() -> str:

@@ -12,6 +12,7 @@ from postil.arrays import Array
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import checked_chain
+from postil.kernels.forward_backward import ChainMessages
 
 
 def instruction_set() -> str:
@@ -34,21 +35,42 @@ def _finish(code: int, where: str) -> None:
         raise IndexRangeError("an index points outside its table", where=where)
 
 
+def _chain(unary: Array, offsets: Array, *steps: Array) -> list[Any]:
+    """Checked arguments of a recursion over a chain, in the order of its prototype."""
+    (N, L), B = unary.shape, len(offsets) - 1
+    doubles = [_pointer(table, "double[]") for table in steps]
+    return [_pointer(unary, "char[]"), unary.itemsize == 4, _pointer(offsets, "int64_t[]"), N, B, L, *doubles]
+
+
 def viterbi(unary: Array, offsets: Array, transitions: Array, start: Array, end: Array) -> tuple[Array, Array]:
     """See ``plain.viterbi``."""
-    unary, offsets, transitions, start, end = checked_chain(unary, offsets, transitions, start, end)
-    (N, L), B = unary.shape, len(offsets) - 1
-    labels, scores = np.empty(N, np.int64), np.empty(B)
-    code = lib.viterbi(
-        _pointer(unary, "char[]"),
-        unary.itemsize == 4,
-        _pointer(offsets, "int64_t[]"),
-        *(N, B, L),
-        _pointer(transitions, "double[]"),
-        _pointer(start, "double[]"),
-        _pointer(end, "double[]"),
-        _pointer(labels, "int64_t[]"),
-        _pointer(scores, "double[]"),
-    )
-    _finish(code, "viterbi")
+    unary, offsets, *steps = checked_chain(unary, offsets, transitions, start, end)
+    labels, scores = np.empty(len(unary), np.int64), np.empty(len(offsets) - 1)
+    outputs = _pointer(labels, "int64_t[]"), _pointer(scores, "double[]")
+    _finish(lib.viterbi(*_chain(unary, offsets, *steps), *outputs), "viterbi")
     return labels, scores
+
+
+def chain_messages(unary: Array, offsets: Array, transitions: Array, start: Array, end: Array) -> ChainMessages:
+    """See ``plain.chain_messages``."""
+    unary, offsets, *steps = checked_chain(unary, offsets, transitions, start, end)
+    (N, L), B = unary.shape, len(offsets) - 1
+    shapes = ((N, L), (L, L), (N, L), (N, 1), (N, L), (N, L), (N, 1), (B,))
+    arrays, exact = [np.empty(shape) for shape in shapes], np.empty(B, np.bool_)
+    outputs = [_pointer(array, "double[]") for array in arrays]
+    code = lib.chain_messages(*_chain(unary, offsets, *steps), *outputs, _pointer(exact, "uint8_t[]"))
+    _finish(code, "chain_messages")
+    return ChainMessages._make([*arrays, exact])
+
+
+def chain_moments(
+    unary: Array, offsets: Array, transitions: Array, start: Array, end: Array
+) -> tuple[Array, Array, Array, Array]:
+    """See ``plain.chain_moments``."""
+    unary, offsets, *steps = checked_chain(unary, offsets, transitions, start, end)
+    (N, L), B = unary.shape, len(offsets) - 1
+    log_partition, marginals, counts, exact = np.empty(B), np.empty((N, L)), np.empty((L, L)), np.empty(B, np.bool_)
+    outputs = [_pointer(array, "double[]") for array in (log_partition, marginals, counts)]
+    code = lib.chain_moments(*_chain(unary, offsets, *steps), *outputs, _pointer(exact, "uint8_t[]"))
+    _finish(code, "chain_moments")
+    return log_partition, marginals, counts, exact

@@ -6,7 +6,14 @@ from postil.arrays import Array
 from postil.kernels import plain_windows
 from postil.kernels._compiled import lib
 from postil.kernels.compiled import _finish, _pointer
-from postil.kernels.plain_windows import ACTIVATIONS, checked_bias, checked_normalised, checked_spread, checked_sums
+from postil.kernels.plain_windows import (
+    ACTIVATIONS,
+    checked_bias,
+    checked_normalised,
+    checked_product,
+    checked_spread,
+    checked_sums,
+)
 
 
 def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
@@ -41,6 +48,16 @@ def spread_windows(dY: Array, ids: Array, offsets: Array, size: int, out: Array)
         _pointer(out, "float[]"),
     )
     _finish(code, "spread_windows")
+    return out
+
+
+def multiply_rows(X: Array, W: Array, bias: Array, out: Array) -> Array:
+    """See ``plain_windows.multiply_rows``."""
+    X, W, bias = checked_product(X, W, bias, out)
+    code = lib.multiply_rows(
+        *(_pointer(array, "float[]") for array in (X, W, bias)), *X.shape, W.shape[1], _pointer(out, "float[]")
+    )
+    _finish(code, "multiply_rows")
     return out
 
 

@@ -23,6 +23,24 @@ def sentence_groups(offsets: Array, labels: int) -> Iterator[tuple[slice, slice]
 
 
 @final
+class Sentences:
+    """Where the sentences of a ragged batch begin and end: sentence b owns the tokens ``offsets[b]:offsets[b + 1]``."""
+
+    def __init__(self, offsets: Array) -> None:
+        self.lengths: Array = offsets[1:] - offsets[:-1]  # (B,)
+        self.filled: Array = self.lengths > 0  # (B,)
+        self.first: Array = offsets[:-1][self.filled]  # the first token of every sentence that has one
+        self.last: Array = offsets[1:][self.filled] - 1  # the last token of every sentence that has one
+
+    def sums(self, values: Array) -> Array:
+        """(N,) -> (B,): the sum over each sentence; 0 for one without tokens."""
+        sums = np.zeros(len(self.lengths))
+        if len(values):
+            sums[self.filled] = np.add.reduceat(values, self.first)
+        return sums
+
+
+@final
 class Packing:
     """A ragged batch in the order of time: step t holds the t-th token of every sentence that has one.
 

@@ -7,7 +7,9 @@ the order of time, because a step of NumPy costs the same for one sentence and f
 import numpy as np
 
 from postil.arrays import Array
+from postil.kernels import forward_backward
 from postil.kernels.checking import checked_chain
+from postil.kernels.forward_backward import SCALED, ChainMessages
 from postil.kernels.packing import Packing, Scratch, sentence_groups
 
 _SCRATCH = Scratch()
@@ -73,3 +75,26 @@ def _best_beginnings(unary: Array, packing: Packing, transitions: Array, start: 
             here += np.maximum.reduce(sums, axis=0, out=best)
         before = here
     return delta.T.copy()
+
+
+# ------------------------------------------------------------------------------------------------ forward-backward
+
+
+def chain_messages(unary: Array, offsets: Array, transitions: Array, start: Array, end: Array) -> ChainMessages:
+    """Forward-backward with scaled probabilities; arguments as for ``viterbi``."""
+    unary, *others = checked_chain(unary, offsets, transitions, start, end)
+    return forward_backward.chain_messages(SCALED, unary.astype(np.float64, copy=False), *others)
+
+
+def chain_moments(
+    unary: Array, offsets: Array, transitions: Array, start: Array, end: Array
+) -> tuple[Array, Array, Array, Array]:
+    """log Z (B,), p(y_t = j) (N, L), how often each transition is expected (L, L), and is_exact (B,).
+
+    Arguments as for ``viterbi``. The numbers of a sentence that is not exact mean nothing, nor do the transitions then.
+    """
+    m = chain_messages(unary, offsets, transitions, start, end)
+    with np.errstate(all="ignore"):  # sentences that are not exact
+        share = m.prefix / m.weight
+        counts = share[:-1].T @ m.arriving[1:] * m.transitions
+        return m.log_partition, share * m.following, counts, m.is_exact

@@ -12,6 +12,9 @@ from postil.kernels.checking import contiguous
 ACTIVATIONS = ("identity", "relu", "hardtanh")
 """Those that a kernel applies on its way; their places here are their numbers in C."""
 
+ROWS_AT_ONCE = 32
+"""BLAS adds up in an order that depends on the shape of a product: one shape, one order."""
+
 
 def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
     """out_t = f(Σ_k rows[ids_t+k, k]) over ``size`` positions k around each token t; row 0 stands beyond the sentence.
@@ -49,6 +52,18 @@ def spread_windows(dY: Array, ids: Array, offsets: Array, size: int, out: Array)
         order = np.argsort(where, kind="stable")
         starts = np.flatnonzero(np.concatenate(([True], np.diff(where[order]) != 0)))
         out[where[order[starts]], k * H : (k + 1) * H] = np.add.reduceat(dY[order], starts, axis=0)
+    return out
+
+
+def multiply_rows(X: Array, W: Array, bias: Array, out: Array) -> Array:
+    """out = X W + bias, where the bits of a row do not depend on the other rows.  X (U, D), W (D, M), bias (M,)."""
+    X, W, bias = checked_product(X, W, bias, out)
+    filled = np.zeros((ROWS_AT_ONCE, X.shape[1]), np.float32)
+    for first in range(0, len(X), ROWS_AT_ONCE):
+        some = X[first : first + ROWS_AT_ONCE]
+        filled[: len(some)] = some
+        out[first : first + len(some)] = (filled @ W)[: len(some)]
+    out += bias
     return out
 
 
@@ -126,6 +141,13 @@ def checked_spread(dY: Array, ids: Array, offsets: Array, size: int, out: Array)
     if width % size:
         raise ShapeError("gradient of rows", expected=f"{size} positions side by side", got=out.shape)
     return dY, contiguous(ids, np.int64, (len(dY),), where="ids"), _offsets(offsets, len(dY))
+
+
+def checked_product(X: Array, W: Array, bias: Array, out: Array) -> tuple[Array, Array, Array]:
+    """Arrays of ``multiply_rows`` as C expects them."""
+    (U, M), D = _out_shape(out), len(W)
+    X = contiguous(X, np.float32, (U, D), where="rows to multiply")
+    return X, contiguous(W, np.float32, (D, M), where="weights"), contiguous(bias, np.float32, (M,), where="bias")
 
 
 def checked_normalised(

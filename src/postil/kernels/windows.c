@@ -110,6 +110,45 @@ CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_
     return DONE;
 }
 
+/* ------------------------------------------------------------------------------------------------ rows of words */
+
+#define WIDTH 64
+#define GROUP 4
+
+/* `count` rows at `width` columns: both are constants of the caller, so the sums stay in registers while d runs. */
+INLINED void product_block(const float *X, const float *W, const float *bias, int64_t D, int64_t M, int count, int width,
+                           float *out) {
+    float sums[GROUP][WIDTH] ALIGNED;
+    for (int r = 0; r < count; r++)
+        for (int i = 0; i < width; i++) sums[r][i] = 0.0f;
+    for (int64_t d = 0; d < D; d++) {
+        const float *restrict row = W + d * M;
+        for (int r = 0; r < count; r++) {
+            const float x = X[r * D + d];
+            for (int i = 0; i < width; i++) sums[r][i] += x * row[i];
+        }
+    }
+    for (int r = 0; r < count; r++)
+        for (int i = 0; i < width; i++) out[r * M + i] = sums[r][i] + bias[i];
+}
+
+/* Every element is summed over d from the first to the last: its bits do not depend on the rows beside it. */
+CLONED int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
+    for (int64_t m = 0; m < M;) {
+        const int width = m + WIDTH <= M ? WIDTH : 1;
+        int64_t u = 0;
+        if (width == WIDTH) {
+            for (; u + GROUP <= U; u += GROUP)
+                product_block(X + u * D, W + m, bias + m, D, M, GROUP, WIDTH, out + u * M + m);
+            for (; u < U; u++) product_block(X + u * D, W + m, bias + m, D, M, 1, WIDTH, out + u * M + m);
+        } else {
+            for (; u < U; u++) product_block(X + u * D, W + m, bias + m, D, M, 1, 1, out + u * M + m);
+        }
+        m += width;
+    }
+    return DONE;
+}
+
 /* ------------------------------------------------------------------------------------------------ normalised windows */
 
 #define SUMS 16 /* partial sums: one register of floats */

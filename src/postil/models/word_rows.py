@@ -36,7 +36,7 @@ class _Page:
         """Other threads may read meanwhile: a number is known only after its row is written."""
         first = len(self.numbers) + 1
         new = [i for i, form in enumerate(forms) if form not in self.numbers]
-        self.rows[first : first + len(new)] = rows[new]
+        self.rows[first : first + len(new)] = rows[new] if len(new) < len(forms) else rows
         self.numbers.update(zip([forms[i] for i in new], range(first, first + len(new)), strict=True))
 
     def half(self) -> "_Page":

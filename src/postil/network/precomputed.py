@@ -6,17 +6,15 @@ term depends on one word alone. So a word has K rows of H numbers, ``rows``, and
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.network.linear import Linear
 from postil.network.window import Window
-
-ROWS_AT_ONCE = 16
-"""Rows are always made by a product of this shape: a word's row then has the same bits whatever other words are made
-with it, and so whichever thread meets it first."""
 
 
 @final
@@ -60,13 +58,14 @@ class WindowMap:
         )
 
     def rows(self, X: Array) -> Array:
-        """The terms of U words at all positions: X (U, D) -> (U, K·H)."""
-        U, D = X.shape
-        made = np.empty((-(-U // ROWS_AT_ONCE) * ROWS_AT_ONCE, self.width), self.W.dtype)
-        weights, filled = self.W.reshape(self.width, D).T, np.zeros((ROWS_AT_ONCE, D), self.W.dtype)
-        for first in range(0, U, ROWS_AT_ONCE):
-            some = X[first : first + ROWS_AT_ONCE]
-            filled[: len(some)] = some
-            np.matmul(filled, weights, out=made[first : first + ROWS_AT_ONCE])
-        made += self.b.reshape(-1)
-        return made[:U]
+        """The terms of U words at all positions: X (U, D) float32 -> (U, K·H).
+
+        A word's row has the same bits whatever other words are made with it, and so whichever thread meets it first.
+        """
+        made = np.empty((len(X), self.width), np.float32)
+        return kernels.multiply_rows(X, self._transposed, self.b.reshape(-1), made)
+
+    @cached_property
+    def _transposed(self) -> Array:
+        """(D, K·H)."""
+        return np.ascontiguousarray(self.W.reshape(self.width, -1).T)

@@ -1,8 +1,7 @@
 """Objectives: scores to a loss with its gradient, or to labels."""
 
+from postil.kernels.forward_backward import LOGARITHMIC, SCALED
 from postil.objectives.crf import (
-    LOGARITHMIC,
-    SCALED,
     LossGradient,
     Posterior,
     forward_backward,

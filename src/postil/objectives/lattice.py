@@ -17,7 +17,7 @@ import numpy as np
 
 from postil.arrays import Array, checked_finite, checked_floats, checked_offsets, describe, offsets_from_lengths
 from postil.errors import DtypeError, NumericalError, ShapeError
-from postil.kernels.packing import sentence_groups
+from postil.kernels.packing import Sentences, sentence_groups
 
 # Sums over 100,000 tokens of such scores stay far from the end of float64; a larger one is a mistake upstream.
 LARGEST_SCORE = 1e30
@@ -92,19 +92,23 @@ class Lattice:
         return replace(self, unary=self.unary[tokens], offsets=offsets), tokens
 
     @cached_property
+    def sentences(self) -> Sentences:
+        return Sentences(self.offsets)
+
+    @property
     def lengths(self) -> Array:
         """(B,) tokens in each sentence."""
-        return self.offsets[1:] - self.offsets[:-1]
+        return self.sentences.lengths
 
-    @cached_property
+    @property
     def first_tokens(self) -> Array:
         """The first token of every sentence that has one."""
-        return self.offsets[:-1][self.lengths > 0]
+        return self.sentences.first
 
-    @cached_property
+    @property
     def last_tokens(self) -> Array:
         """The last token of every sentence that has one."""
-        return self.offsets[1:][self.lengths > 0] - 1
+        return self.sentences.last
 
     @cached_property
     def pairs(self) -> Array:
@@ -121,10 +125,7 @@ class Lattice:
 
     def sentence_sums(self, values: Array) -> Array:
         """(N,) -> (B,): the sum over each sentence; 0 for one without tokens."""
-        sums = np.zeros(len(self.offsets) - 1)
-        if len(values):
-            sums[self.lengths > 0] = np.add.reduceat(values, self.first_tokens)
-        return sums
+        return self.sentences.sums(values)
 
 
 def selected_rows(offsets: Array, which: Array) -> tuple[Array, Array]:
