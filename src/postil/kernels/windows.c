@@ -30,7 +30,7 @@ INLINED float activated(float z, int activation) {
 INLINED void add_up(const float *const *terms, int64_t size, int64_t H, int activation, int add, float *restrict out) {
     int64_t h = 0;
     for (; h + TILE <= H; h += TILE) {
-        float sum[TILE] ALIGNED;
+        float sum[TILE];
         const float *restrict first = terms[0] + h;
         if (add)
             for (int i = 0; i < TILE; i++) sum[i] = out[h + i] + first[i];
@@ -118,7 +118,7 @@ CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_
 /* `count` rows at `width` columns: both are constants of the caller, so the sums stay in registers while d runs. */
 INLINED void product_block(const float *X, const float *W, const float *bias, int64_t D, int64_t M, int count, int width,
                            float *out) {
-    float sums[GROUP][WIDTH] ALIGNED;
+    float sums[GROUP][WIDTH];
     for (int r = 0; r < count; r++)
         for (int i = 0; i < width; i++) sums[r][i] = 0.0f;
     for (int64_t d = 0; d < D; d++) {
@@ -160,7 +160,7 @@ INLINED float total(const float *sums) {
 }
 
 INLINED float mean(const float *restrict x, int64_t D) {
-    float sums[SUMS] ALIGNED = {0};
+    float sums[SUMS] = {0};
     int64_t d = 0;
     for (; d + SUMS <= D; d += SUMS)
         for (int i = 0; i < SUMS; i++) sums[i] += x[d + i];
@@ -169,7 +169,7 @@ INLINED float mean(const float *restrict x, int64_t D) {
 }
 
 INLINED float variance(const float *restrict x, float middle, int64_t D) {
-    float sums[SUMS] ALIGNED = {0};
+    float sums[SUMS] = {0};
     int64_t d = 0;
     for (; d + SUMS <= D; d += SUMS)
         for (int i = 0; i < SUMS; i++) sums[i] += (x[d + i] - middle) * (x[d + i] - middle);
