@@ -244,6 +244,21 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
     yield _row("CRF, cost-augmented", "C3 C5", covers, costly)
     yield _row("CRF, scores far apart", "A8", covers, far_apart)
     yield _row("CRF on three offsets", "C2 C5 C6", (covers, objectives.offset_scores), three_offsets)
+    yield _row("log-odds of an entity", "C4 C5 E6", objectives.summed_log_odds, _log_odds)
+
+
+def _log_odds(rng: Rng) -> Report:
+    """Of the first two tokens of every sentence, under a mask and learnt transitions."""
+    chain = objectives.ChainScores.under_mask(
+        3,
+        transitions=rng.normal(size=(3, 3)),
+        start=rng.normal(size=3),
+        end=rng.normal(size=3),
+        allowed_transitions=~np.eye(3, k=1, dtype=bool),
+    )
+    allowed = np.ones((10, 3), bool)
+    allowed[[0, 1, 4]], allowed[[2, 5]] = [False, False, True], [True, False, True]
+    return examine(lambda scores: objectives.summed_log_odds(scores, chain, allowed), _sentences(rng, 3))
 
 
 # ------------------------------------------------------------------------------------------------ whole networks

@@ -111,10 +111,16 @@ class ScoringNetwork(ABC):
 
     def scores(self, inputs: Inputs, rng: np.random.Generator | None = None) -> Result:
         """One score per token and label, a node (N, L) that carries the offsets."""
-        hidden = self._hidden(inputs, rng)
+        return self._outputs(self._hidden(inputs, rng), inputs.offsets)
+
+    def scores_of(self, X: Node, rng: np.random.Generator | None = None) -> Result:
+        """The scores (N, L) of token vectors (N, D) that carry offsets."""
+        return self._outputs(self.encoder(self.noise(X, rng=rng), rng=rng), X.offsets)
+
+    def _outputs(self, hidden: Result, offsets: Array | None) -> Result:
         maps = [output(hidden) for output in self.outputs]
         for node in maps:  # the sentence approach ends with one row per token
-            node.offsets = inputs.offsets
+            node.offsets = offsets
         return offset_scores(*maps) if len(maps) == 3 else maps[0]
 
     def _hidden(self, inputs: Inputs, rng: np.random.Generator | None) -> Result:
@@ -225,7 +231,13 @@ class TaggerNetwork(ScoringNetwork):
 
     def lattice(self, inputs: Inputs, *, allowed: Array | None = None, bias: Array | None = None) -> Lattice:
         """All label sequences of the batch: marginals, best paths and spans are read from it."""
-        return Lattice.over(self.scores(inputs).value, inputs.offsets, self.chain(), allowed=allowed, bias=bias)
+        return self.lattice_over(self.scores(inputs).value, inputs.offsets, allowed=allowed, bias=bias)
+
+    def lattice_over(
+        self, scores: Array, offsets: Array, *, allowed: Array | None = None, bias: Array | None = None
+    ) -> Lattice:
+        """The lattice of scores (N, L) that are there already."""
+        return Lattice.over(scores, offsets, self.chain(), allowed=allowed, bias=bias)
 
     def chain(self) -> ChainScores:
         """What follows what: learnt by a CRF; for a softmax model only the scheme's rules."""
