@@ -118,7 +118,10 @@ PUBLIC = {
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
-    "postil.kernels": ["IN_USE", "chain_messages", "chain_moments", "viterbi"],
+    "postil.kernels": [
+        *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi"],
+        *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
+    ],
     "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load", "Explanation"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],

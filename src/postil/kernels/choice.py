@@ -36,8 +36,11 @@ def _description() -> str:
 
 
 def chosen(twin: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The function in use of a twin's name."""
-    function: Callable[_P, _R] = getattr(_MODULE, twin.__name__)
+    """The function in use of a twin's name: ``plain.py`` has its twins in ``compiled.py``, and so on."""
+    if _MODULE is plain:
+        return twin
+    module = importlib.import_module(twin.__module__.replace("plain", "compiled"))
+    function: Callable[_P, _R] = getattr(module, twin.__name__)
     return function
 
 

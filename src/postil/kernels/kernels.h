@@ -26,4 +26,16 @@ int chain_messages(const void *unary, int single, const int64_t *offsets, int64_
                    double *steps, double *prefix, double *scale, double *following, double *arriving, double *weight,
                    double *log_partition, uint8_t *exact);
 
+/* windows.c */
+enum { IDENTITY, RELU, HARDTANH };
+int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
+                int64_t tokens, int64_t sentences, int activation, int add, float *out);
+int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets, int64_t tokens,
+                   int64_t sentences, int64_t count, float *out);
+int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out);
+int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
+                      const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
+                      float epsilon, float *out);
+int add_bias(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out);
+
 #endif

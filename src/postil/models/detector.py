@@ -133,12 +133,11 @@ class Detector(Estimator[Target, DetectorNetwork]):
 
     def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
         """One score per token, (T,) of each sentence: the higher, the more likely. Scores are not probabilities."""
-        network = self.fitted_parts().network
         answers: list[Array] = [np.zeros(0)] * len(X)
-        for which, inputs in self.blocks(X):
-            scores = network.token_scores(inputs)
-            for i, first, end in zip(which, inputs.offsets[:-1], inputs.offsets[1:], strict=True):
-                answers[i] = scores[first:end]
+        for which, scores, offsets in self.scored(X):
+            of_tokens = scores[:, 0].astype(np.float64)  # so that comparing with a threshold is exact
+            for i, first, end in zip(which, offsets[:-1], offsets[1:], strict=True):
+                answers[i] = of_tokens[first:end]
         return answers
 
     def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
