@@ -48,7 +48,7 @@ def is_fused(layer: Layer | None) -> bool:
 def _next(steps: list[Layer], X: Array, offsets: Array) -> tuple[int, Array]:
     """The first of the steps, with as many of those behind it as go in one: their number, and the result."""
     first, second = steps[0], steps[1] if len(steps) > 1 else None
-    if isinstance(first, Linear) and first.b is not None and is_fused(second):
+    if isinstance(first, Linear) and first.b is not None and isinstance(second, Activation) and is_fused(second):
         return 2, infer_linear(X, first, second.function)
     if isinstance(first, LayerNorm):
         return 1, _normalised(first, X)
