@@ -121,6 +121,8 @@ PUBLIC = {
     "postil.kernels": [
         *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
+        *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
+        *["sums_of_occurrences", "adam_step", "adagrad_step"],
     ],
     "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load", "Explanation"],
     "postil.training": [
