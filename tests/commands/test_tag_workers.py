@@ -9,8 +9,8 @@ import time
 
 import pytest
 
+import postil
 from oracles.corpora import as_conll, named_entities
-from postil import Tagger
 from postil.commands import tag, tag_workers
 from postil.commands.main import main
 from postil.commands.tag_workers import Workers
@@ -22,7 +22,7 @@ X, Y = named_entities(30)
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "ner.postil"
-    Tagger(preset="fast", hidden=16, word_dim=12, epochs=4, rate=0.02).fit(X, Y).save(path)
+    postil.Tagger(preset="fast", hidden=16, word_dim=12, epochs=4, rate=0.02).fit(X, Y).save(path)
     return path
 
 
@@ -66,8 +66,6 @@ def test_workers_label_in_place(model):
 
 
 def tagger_of(model):
-    import postil
-
     return postil.load(model)
 
 

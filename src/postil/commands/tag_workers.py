@@ -8,7 +8,6 @@ the reason, its input ends.
 
 import contextlib
 import marshal
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -60,7 +59,7 @@ class _Worker:
     """The near end of one process."""
 
     def __init__(self, model: str) -> None:
-        command = [sys.executable, "-m", "postil.commands.tag_workers", os.path.abspath(model)]
+        command = [sys.executable, "-m", "postil.commands.tag_workers", model]
         # In a session of its own: Ctrl-C is for this process alone, which then ends the worker's input.
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 

@@ -10,8 +10,15 @@ from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 
 __all__ = [
-    *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi"],
-    *["add_bias", "multiply_rows", "normalise_windows", "sum_windows"],
+    "ACTIVATIONS",
+    "IN_USE",
+    "add_bias",
+    "chain_messages",
+    "chain_moments",
+    "multiply_rows",
+    "normalise_windows",
+    "sum_windows",
+    "viterbi",
 ]
 
 ACTIVATIONS = plain_windows.ACTIVATIONS
