@@ -78,5 +78,9 @@ def _marked(block: list[Sentence], detector: Detector, arguments: argparse.Names
     return block
 
 
+def gives_labels_alone(arguments: argparse.Namespace) -> bool:
+    return False  # it also makes spans of neighbouring tokens
+
+
 def written_scheme(detector: Detector) -> str:
     return detector.fitted_parts().labelling.span_scheme

@@ -42,6 +42,9 @@ class Kind(Protocol):
     def marker(self, model: Any, arguments: argparse.Namespace) -> Mark:
         """For ``postil tag``; options that the kind of model cannot meet are refused."""
 
+    def gives_labels_alone(self, arguments: argparse.Namespace) -> bool:
+        """Whether ``marker`` adds nothing but what ``predict`` gives: then other processes may do it."""
+
     def written_scheme(self, model: Any) -> str:
         """The labelling scheme of what ``marker`` writes."""
 

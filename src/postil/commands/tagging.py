@@ -63,6 +63,10 @@ def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:
     return partial(_marked, tagger=tagger, arguments=arguments)
 
 
+def gives_labels_alone(arguments: argparse.Namespace) -> bool:
+    return not (arguments.probabilities or arguments.nbest)
+
+
 def written_scheme(tagger: Tagger) -> str:
     return tagger.labelling.scheme
 
