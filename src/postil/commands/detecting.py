@@ -62,6 +62,13 @@ def show(found: DetectionReport) -> None:
     console.print(f"token accuracy {100 * scores.accuracy:.2f}; detected is what scores above {scores.threshold:.4f}")
 
 
+def page(detector: Detector, found: DetectionReport, name: str, file: LabelledFile) -> str:
+    from postil.reports import Heading, detector_page
+
+    heading = Heading.of(detector, model_name=name, data_name=file.path)
+    return detector_page(heading, detector, file.sentences, place=file.place)
+
+
 def marker(detector: Detector, arguments: argparse.Namespace) -> Mark:
     unwanted(arguments, "probabilities", "a margin model has scores, not probabilities", instead="--scores")
     unwanted(arguments, "nbest", "a margin model decides about each token alone")

@@ -39,6 +39,9 @@ class Kind(Protocol):
     def show(self, report: Any) -> None:
         """``report`` on the terminal."""
 
+    def page(self, model: Any, report: Any, name: str, file: LabelledFile) -> str:
+        """``report`` and what lies behind it as an HTML page, for ``postil evaluate --report``."""
+
     def marker(self, model: Any, arguments: argparse.Namespace) -> Mark:
         """For ``postil tag``; options that the kind of model cannot meet are refused."""
 

@@ -58,6 +58,18 @@ def show(scored: Scored) -> None:
     score_display.show(scored)
 
 
+def page(tagger: Tagger, scored: Scored, name: str, file: LabelledFile) -> str:
+    from postil.reports import Answers, Heading, tagger_page
+
+    return tagger_page(
+        Heading.of(tagger, model_name=name, data_name=file.path),
+        Answers.of(tagger, file.sentences, scored.compared, file.place),
+        interval=scored.interval,
+        span_novelty=scored.span_parts,
+        word_novelty=scored.word_parts,
+    )
+
+
 def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:
     unwanted(arguments, "scores", "a tagger has probabilities", instead="--probabilities")
     return partial(_marked, tagger=tagger, arguments=arguments)
