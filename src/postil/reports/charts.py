@@ -38,7 +38,7 @@ def line_chart(
     xs, ys = ([point[axis] for point in points] for axis in (0, 1))
     room = 0.08 * (max(ys) - min(ys)) or abs(max(ys)) * 0.1 or 1.0
     low = 0.0 if 0 <= min(ys) < 0.3 * max(ys) else min(ys) - room
-    plot = Plot(xs=(min(xs), max(xs)), ys=(low, max(ys) + room))
+    plot = Plot(xs=(min(xs), max(xs)), ys=(low, max(ys) + room), top=26)
     whole = sorted({float(round(tick)) for tick in round_numbers(*plot.xs, 8)})
     parts = [plot.axes(x_name, y_name, whole, round_numbers(*plot.ys))]
     parts.append(polyline(map(plot.point, points), class_="line"))
@@ -55,14 +55,15 @@ def _dot(plot: Plot, point: Point, told: str) -> Markup:
 def _marked_point(plot: Plot, point: Point, mark: str) -> Markup:
     x, y = plot.point(point)
     is_right = x > plot.width / 2
-    label = text((x, y + 22 if y < 45 else y - 12), mark, anchor="end" if is_right else "start", class_="marked")
+    label = text((x, y - 12), mark, anchor="end" if is_right else "start", class_="marked")
     return joined([circle((x, y), 6, title(mark), class_="ring"), label])
 
 
 def curve_chart(name: str, curves: Sequence[Curve], *, x_name: str, y_name: str) -> Markup:
-    """Several curves between 0 and 1; each carries its name, so that the page can show some of them only."""
-    plot = Plot(width=460, height=380)
-    parts = [plot.axes(x_name, y_name, SHARES, SHARES)]
+    """Several curves between 0 and 1, or their upper part; each is named, so that the page can show some of them."""
+    lowest = min((y for curve in curves for _, y in curve.points), default=0.0)
+    plot = Plot(width=460, height=380, ys=(max(low for low in (0.0, 0.5, 0.8, 0.9) if low <= lowest), 1.0))
+    parts = [plot.axes(x_name, y_name, SHARES, round_numbers(*plot.ys))]
     for curve in curves:
         told = title(curve.name)
         drawn = polyline(map(plot.point, curve.points), class_="curve", style=f"stroke:{curve.colour}")
@@ -132,7 +133,7 @@ def heat_map(name: str, grid: Grid) -> Markup:
     """Each cell shaded by its share of its row; a cell of mistakes links to them."""
     names = [*grid.rows, *grid.columns]
     longest = min(LONGEST_NAME, max((len(name) for name in names), default=0))
-    left, top, cell, height = 30 + 7.6 * longest, 34 + 5.4 * longest, 46, 30
+    left, top, cell, height = 30 + 7.6 * longest, 40 + 5.4 * longest, 46, 30
     parts = [
         text((left + cell * len(grid.columns) / 2, 13), "predicted", class_="name"),
         text((11, top + height * len(grid.rows) / 2), "gold", turned=-90, class_="name"),
@@ -156,15 +157,13 @@ def _named(place: Point, name: str, *, anchor: str, turned: float | None = None)
 def _cell(grid: Grid, i: int, j: int, total: int, corner: Point, size: Point) -> Markup:
     count = grid.counts(i, j)
     share = count / total if total else 0.0
-    kind = "wrong" if grid.wrong(i, j) else "right"
     told = title(f"gold {grid.rows[i]}, predicted {grid.columns[j]}: {count:,} ({share:.1%} of the row)")
-    box = rectangle(
-        (corner[0] + 1, corner[1] + 1), size[0] - 2, size[1] - 2, rx=3, class_=kind, fill_opacity=0.08 + 0.92 * share
-    )
-    empty = rectangle((corner[0] + 1, corner[1] + 1), size[0] - 2, size[1] - 2, rx=3, class_="empty")
+    inside = (corner[0] + 1, corner[1] + 1), size[0] - 2, size[1] - 2
+    empty = rectangle(*inside, rx=3, class_="empty")
     if not count:
         return element("g", told, empty)
-    place = (corner[0] + size[0] / 2, corner[1] + size[1] / 2 + 4.5)
-    content = joined([told, empty, box, text(place, short(count), class_="strong" if share > 0.45 else "weak")])
+    shade = rectangle(*inside, rx=3, class_="wrong" if grid.wrong(i, j) else "right", style=f"--share:{share:.3f}")
+    number = text((corner[0] + size[0] / 2, corner[1] + size[1] / 2 + 4.5), short(count))
+    content = joined([told, empty, shade, number])
     link = grid.link(i, j)
     return element("a", content, href=link) if link else element("g", content)

@@ -60,8 +60,7 @@ def _header(heading: Heading, found: DetectionScores) -> Markup:
         "precision": f"{100 * found.counts.precision:.2f}",
         "recall": f"{100 * found.counts.recall:.2f}",
         "detects": found.label,
-        "sentences": f"{found.sentences:,}",
-        "tokens": f"{found.tokens:,}",
+        "sentences / tokens": f"{found.sentences:,} / {found.tokens:,}",
     }
     return sections.header(heading, "average precision", 100 * found.average_precision, None, cards)
 

@@ -81,7 +81,8 @@ def _left_out(shown: int, total: int, counts: Mapping[str, Shown]) -> Markup | N
 
 def _filters(counts: Mapping[str, Shown], labels: Counter[str], examples: Sequence[Example], figure: str) -> Markup:
     """A form that works in the browser alone; hidden where there is no script to work it."""
-    kinds = [(f"{kind} ({count.all:,})", kind) for kind, count in counts.items() if count.all]
+    present = sorted((kind for kind in counts if counts[kind].all), key=lambda kind: -counts[kind].all)[:MOST_OPTIONS]
+    kinds = [(f"{kind} ({counts[kind].all:,})", kind) for kind in present]
     names = [(f"{label} ({count:,})", label) for label, count in labels.most_common(MOST_OPTIONS)]
     gold, predicted = (_present(getattr(example, side) for example in examples) for side in ("gold", "predicted"))
     fields = [

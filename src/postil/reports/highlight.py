@@ -36,7 +36,7 @@ OTHER = "var(--label-other)"
 
 def excerpt(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
     """The marked spans with some words around them."""
-    first = max(0, min((mark.span.start for mark in marks), default=0) - CONTEXT)
+    first = _before(tokens, min((mark.span.start for mark in marks), default=0))
     last = min(len(tokens), max((mark.span.end for mark in marks), default=len(tokens)) + CONTEXT)
     return _cut(tokens, first, last, marks, colours)
 
@@ -57,6 +57,15 @@ def _cut(tokens: Sequence[str], first: int, last: int, marks: Sequence[Mark], co
         parts.append(Markup(" "))
     before, after = "… " if first else None, "…" if last < len(tokens) else None
     return element("p", before, *parts, after, class_="excerpt", dir="auto")
+
+
+def _before(tokens: Sequence[str], start: int) -> int:
+    """Where the context of ``start`` begins: some words before it, fewer where they are long."""
+    size, first = 0, start
+    while first and start - first < CONTEXT and size < LONGEST // 3:
+        first -= 1
+        size += min(len(tokens[first]), LONGEST_TOKEN) + 1
+    return first
 
 
 def _within_length(tokens: Sequence[str], first: int, last: int) -> int:

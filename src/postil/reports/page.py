@@ -89,5 +89,5 @@ def table(content: Table, *, bars: Collection[str] = ()) -> Markup:
 def _cell(cell: str | int | float | None, has_bar: bool, is_left: bool) -> Markup:
     shown = element("bdi", format_cell(cell)) if isinstance(cell, str) else format_cell(cell)
     if has_bar and isinstance(cell, float):
-        return element("td", shown, class_="number bar", style=f"--share:{cell:.1f}%")
+        return element("td", shown, class_="number bar", style=f"--share:{cell / 100:.4f}")
     return element("td", shown, class_=None if is_left else "number")

@@ -57,7 +57,7 @@ def _training(heading: Heading) -> Markup:
         facts.append(f"{training['epochs']} epochs in {training['seconds']:.0f} s")
     if about.get("versions"):
         facts.append(f"Postil {about['versions'].get('postil', '')}")
-    return note(" · ".join(facts))
+    return element("p", " · ".join(facts), class_="facts-of-model")
 
 
 def learning(heading: Heading) -> Section:
@@ -93,7 +93,7 @@ def _percent(share: float | None) -> float | None:
 
 def label_scores(by_label: Mapping[str, Counts], total: Counts | None, *, column: str) -> Section:
     """Precision, recall and F1 of each label; the most frequent ones where there are very many."""
-    kept = sorted(by_label, key=lambda label: (-by_label[label].gold, label))[:MOST_LABELS]
+    kept = by_frequency(by_label)[:MOST_LABELS]
     content = label_table({label: by_label[label] for label in kept}, total, title="", column=column)
     left_out = len(by_label) - len(kept)
     below = note(f"{left_out:,} rarer labels are not shown.") if left_out else None
@@ -169,6 +169,11 @@ def _at_thresholds(curve: PrecisionRecall) -> Markup:
     places = sorted({round(i * (count - 1) / 9) for i in range(10)}) if count else []
     rows = [(f"{curve.scores[i]:.3f}", 100 * float(curve.precision[i]), 100 * float(curve.recall[i])) for i in places]
     return table(Table("", ("at least", "precision", "recall"), rows))
+
+
+def by_frequency(counts: Mapping[str, Counts]) -> list[str]:
+    """The labels, those that the gold standard has most often first."""
+    return sorted(counts, key=lambda label: (-counts[label].gold, label))
 
 
 def limited(labels: Sequence[str], weights: Mapping[str, int], most: int) -> list[str]:

@@ -36,10 +36,11 @@ class Judged(NamedTuple):
 
 @final
 class Mistake(NamedTuple):
-    """A pair of spans that differ, and the sentence it stands in."""
+    """A pair of spans that differ, in which way, and the sentence it stands in."""
 
     sentence: int
     pair: Pair
+    kind: str
 
 
 def span_header(heading: Heading, answers: Answers, interval: Interval | None, calibration: Calibration) -> Markup:
@@ -50,10 +51,8 @@ def span_header(heading: Heading, answers: Answers, interval: Interval | None, c
         "recall": f"{100 * overall.recall:.2f}",
         "token accuracy": f"{100 * evaluation.tokens.accuracy:.2f}",
         "calibration error": f"{100 * calibration.expected_error:.2f}",
-        "spans: gold": f"{overall.gold:,}",
-        "predicted": f"{overall.predicted:,}",
-        "sentences": f"{evaluation.sentences:,}",
-        "tokens": f"{evaluation.tokens.tokens:,}",
+        "spans gold / predicted": f"{overall.gold:,} / {overall.predicted:,}",
+        "sentences / tokens": f"{evaluation.sentences:,} / {evaluation.tokens.tokens:,}",
     }
     return sections.header(heading, "F1", 100 * overall.f1, interval, cards)
 
@@ -63,16 +62,18 @@ def span_sections(
 ) -> list[Section]:
     """All of them, in the order of the page."""
     scores, judged = scores_of(answers), judged_spans(answers)
-    colours = colours_of(sorted(scores.by_label(), key=lambda label: (-scores.by_label()[label].gold, label)))
+    counts = scores.by_label()
+    colours = colours_of(sections.by_frequency(counts))
+    wrong = wrong_pairs(answers)
     return [
         sections.learning(heading),
-        sections.label_scores(scores.by_label(), scores.overall, column="label"),
+        sections.label_scores(counts, scores.overall, column="label"),
         confusion(scores),
         sections.reliability(reliability_of(judged), before, answers="spans"),
         curves(scores, judged, colours),
         lengths(answers, novelty),
-        mistakes(answers, colours),
-        hardest(answers, colours),
+        mistakes(answers, wrong, colours),
+        hardest(answers, wrong, colours),
     ]
 
 
@@ -130,7 +131,7 @@ def _link(gold: str | None, predicted: str | None) -> str:
 def curves(scores: SpanScores, judged: Sequence[Judged], colours: Mapping[str, str]) -> Section:
     """What a threshold on the probabilities would give, of all labels and of the most frequent ones."""
     counts = scores.by_label()
-    frequent = sorted(counts, key=lambda label: (-counts[label].gold, label))[: sections.MOST_CURVES]
+    frequent = sections.by_frequency(counts)[: sections.MOST_CURVES]
     found = {ALL: _curve(judged, scores.overall.gold)}
     if len(counts) > 1:
         by_label = {label: [one for one in judged if one.label == label] for label in frequent}
@@ -161,10 +162,15 @@ def lengths(answers: Answers, novelty: Mapping[str, SpanScores]) -> Section:
 # ------------------------------------------------------------------------------------------------ which mistakes
 
 
-def mistakes(answers: Answers, colours: Mapping[str, str]) -> Section:
+def wrong_pairs(answers: Answers) -> list[Mistake]:
+    """All of them, in the order of the file."""
+    pairs = ((sentence, pair, pair.outcome.kind) for sentence, pair in answers.pairs())
+    return [Mistake(*found) for found in pairs if found[2] != "correct"]
+
+
+def mistakes(answers: Answers, found: Sequence[Mistake], colours: Mapping[str, str]) -> Section:
     """Counts of all mistakes by kind, and examples of each."""
-    found = [Mistake(sentence, pair) for sentence, pair in answers.pairs() if pair.outcome.kind != "correct"]
-    groups = {kind: [one for one in found if one.pair.outcome.kind == kind] for kind in MISTAKES}
+    groups = {kind: [one for one in found if one.kind == kind] for kind in MISTAKES}
     shown = examples.fair_part(groups)
     counts = {kind: examples.Shown(len(groups[kind]), len(shown[kind])) for kind in MISTAKES}
     labels = Counter(name for one in found for name in {*_labels(one.pair)})
@@ -210,20 +216,19 @@ def _example(
         marks.append(Mark(predicted, False, True, sureness[Place(one.sentence, predicted)]))
     if gold is not None:
         marks.append(Mark(gold, True, False, likely[Place(one.sentence, gold)]))
-    outcome = one.pair.outcome
     return examples.Example(
-        outcome.kind,
-        outcome.gold,
-        outcome.predicted,
+        one.kind,
+        gold and gold.label,
+        predicted and predicted.label,
         marks[0].figure,
         answers.place(one.sentence, min(mark.span.start for mark in marks)),
         excerpt(answers.tokens[one.sentence], marks, colours),
     )
 
 
-def hardest(answers: Answers, colours: Mapping[str, str]) -> Section:
+def hardest(answers: Answers, found: Sequence[Mistake], colours: Mapping[str, str]) -> Section:
     """The sentences with the most mistakes, whole."""
-    wrong = Counter(sentence for sentence, pair in answers.pairs() if pair.outcome.kind != "correct")
+    wrong = Counter(one.sentence for one in found)
     ranked = sorted(wrong, key=lambda i: (-wrong[i], len(answers.tokens[i]), i))[:HARDEST]
     if not ranked:
         return Section("hardest", "Hardest sentences", note("Every sentence is right."))

@@ -31,8 +31,7 @@ class WrongToken(NamedTuple):
 def token_header(heading: Heading, answers: Answers, interval: Interval | None, calibration: Calibration) -> Markup:
     scores = answers.evaluation.tokens
     cards = {
-        "right": f"{scores.correct:,}",
-        "of tokens": f"{scores.tokens:,}",
+        "right / tokens": f"{scores.correct:,} / {scores.tokens:,}",
         "calibration error": f"{100 * calibration.expected_error:.2f}",
         "labels": f"{len(scores.by_label()):,}",
         "sentences": f"{answers.evaluation.sentences:,}",
@@ -46,7 +45,7 @@ def token_sections(
     """All of them, in the order of the page."""
     scores = answers.evaluation.tokens
     counts = scores.by_label()
-    colours = colours_of(sorted(counts, key=lambda label: (-counts[label].gold, label)))
+    colours = colours_of(sections.by_frequency(counts))
     found = wrong_tokens(answers)
     seen = [Section("novelty", "Seen and unseen words", table(token_novelty_table(novelty), bars=("accuracy",)))]
     return [
