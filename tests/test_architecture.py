@@ -80,7 +80,7 @@ PUBLIC = {
             "text",
             "features",
         ],
-        *["network", "objectives", "metrics", "training", "models"],
+        *["network", "objectives", "metrics", "training", "models", "reports"],
     ],
     "postil.features": [
         *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape", "prefixes", "suffixes"],
@@ -123,6 +123,7 @@ PUBLIC = {
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
     ],
     "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load", "Explanation"],
+    "postil.reports": ["Answers", "Heading", "tagger_page", "detector_page", "Markup", "element", "Section", "page"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

@@ -25,7 +25,7 @@ _PLACES = """Berlin Lima Oslo Tunis Quito Turin Bergen Malmo Porto Riga Dakar Ha
 _LAST = """Hilton London Moss Reed Stone Vale Banks Marsh Ford Lima Berlin Kent Frost Wells York Chester Hale Bosch
     Nokes Perez Okafor Tanaka Lindt Hart""".split()
 # First names that are ordinary words too, and begin sentences as such.
-_WORDS = """Hope Grace May Rose Summer Ivy Mark Grant Joy""".split()
+_ORDINARY = """Hope Grace May Rose Summer Ivy Dawn Faith Joy""".split()
 _MAKERS = """Acorn Nimbus Delphi Orbit Falcon Harbour Summit Pioneer Meridian Beacon Cobalt Juniper""".split()
 
 # Sentences; words in capitals are symbols of the grammar below.
@@ -69,9 +69,8 @@ _WORD_OR_NAME = """\
 WORD is what PER wants .
 WORD is QUALITY .
 WORD was QUALITY in LOC .
-WORD won DAY .
-PER VERB WORD .
-WORD and WORD are dull .
+WORD came late in YEAR .
+WORD is not for sale .
 """.splitlines()
 # Nothing in these tells what the name is.
 _OPEN = """\
@@ -107,7 +106,7 @@ _GRAMMAR: Mapping[str, Sequence[str]] = {
     "FIRST": ["GIVEN", "GIVEN", "EITHER", "EITHER", "WORD"],
     "PLACE": ["TOWN", "TOWN", "EITHER"],
     "GIVEN": _FIRST,
-    "WORD": _WORDS,
+    "WORD": _ORDINARY,
     "EITHER": _BOTH,
     "TOWN": _PLACES,
     "LAST": _LAST,

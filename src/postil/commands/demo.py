@@ -30,7 +30,7 @@ SIZES = {"train": 1200, "dev": 300, "test": 500}
 EXAMPLE = "Museums in Paris are amazing."
 SAME_WORD = "Paris Hilton flew to Paris."
 UNCLEAR = "Washington lost again."
-STYLES = {"PER": "black on bright_magenta", "LOC": "black on bright_cyan", "ORG": "black on bright_yellow"}
+STYLES = {"PER": "#101418 on #f3a6d4", "LOC": "#101418 on #8fd3e8", "ORG": "#101418 on #f2d479"}
 MEANINGS = {"PER": "a person", "LOC": "a place", "ORG": "an organisation"}
 
 

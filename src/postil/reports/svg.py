@@ -70,7 +70,7 @@ class Plot:
     height: float = 260
     xs: Range = (0.0, 1.0)
     ys: Range = (0.0, 1.0)
-    left: float = 52
+    left: float = 58
     right: float = 14
     top: float = 14
     bottom: float = 42
