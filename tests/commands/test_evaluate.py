@@ -99,3 +99,34 @@ def test_the_report_of_a_detector(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     page = read_page((tmp_path / "r.html").read_text(encoding="utf8"))
     assert next(page.all("strong")).text == f"{found['average_precision']:.2f}"
+
+
+def test_seen_and_new_entities_apart(models, tmp_path, capsys):
+    (tmp_path / "train.txt").write_text(as_conll(*named_entities(60)))
+    (tmp_path / "d.txt").write_text(as_conll([["Paris", "met", "Quito"]], [["B-LOC", "O", "B-LOC"]]))
+    words = ["evaluate", str(models / "ner"), str(tmp_path / "d.txt"), "--train", str(tmp_path / "train.txt")]
+    assert main([*words, "--json", "--report", str(tmp_path / "r.html")]) == 0
+    novelty = json.loads(capsys.readouterr().out)["novelty"]
+    assert novelty["seen entity"]["support"] == novelty["unseen word"]["support"] == 1
+    assert "unseen word" in read_page((tmp_path / "r.html").read_text()).one("section", id="lengths").text
+    assert main(words) == 0
+    assert "Seen and new entities" in capsys.readouterr().out
+
+
+def test_seen_and_unseen_words_of_labels_without_a_scheme(models, tmp_path, capsys):
+    (tmp_path / "d.txt").write_text(as_conll(*parts_of_speech(10)))
+    words = ["evaluate", str(models / "pos"), *[str(tmp_path / "d.txt")], "--train", str(tmp_path / "d.txt"), "--json"]
+    assert main([*words, "--report", str(tmp_path / "r.html")]) == 0
+    assert json.loads(capsys.readouterr().out)["word_novelty"]["unseen word"]["tokens"] == 0
+    assert "unseen word" in read_page((tmp_path / "r.html").read_text()).one("section", id="novelty").text
+
+
+def test_a_detector_knows_no_novelty(tmp_path, capsys):
+    X, y = named_entities(20)
+    postil.Detector(label="LOC", hidden=8, epochs=1, word_dim=8).fit(X, y).save(tmp_path / "loc")
+    (tmp_path / "d.txt").write_text(as_conll(X, y))
+    assert (
+        main(["evaluate", *[str(tmp_path / name) for name in ("loc", "d.txt")], "--train", str(tmp_path / "d.txt")])
+        == 1
+    )
+    assert "--train: a model of one label" in capsys.readouterr().err

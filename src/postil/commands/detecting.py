@@ -49,6 +49,10 @@ def report(detector: Detector, name: str, file: LabelledFile) -> DetectionReport
     return DetectionReport(name, file.path, detector.evaluate(X, file.labels))
 
 
+def beside_training(found: DetectionReport, file: LabelledFile, train: LabelledFile) -> DetectionReport:
+    raise ConfigurationError("--train: a model of one label has no scores of seen and new entities")
+
+
 def show(found: DetectionReport) -> None:
     from rich.text import Text
 

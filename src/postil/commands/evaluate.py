@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument("data", metavar="DATA", help="labelled file of any format")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--train", metavar="FILE", help="training data: tell seen and unseen words and entities apart")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page: charts, mistakes, filters")
     add_reading_arguments(parser)
 
@@ -41,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     file = load(arguments.data, **reading_options(arguments))
     tell_long_sentences(model, map(len, file.tokens))
     report = kind.report(model, arguments.model, file)
+    if arguments.train is not None:
+        report = kind.beside_training(report, file, load(arguments.train, **reading_options(arguments)))
     if arguments.report is not None:
         write_text(arguments.report, [kind.page(model, report, arguments.model, file)])
     if arguments.json:

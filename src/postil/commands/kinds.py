@@ -36,6 +36,9 @@ class Kind(Protocol):
     def report(self, model: Any, name: str, file: LabelledFile) -> Report:
         """All that ``postil evaluate`` says."""
 
+    def beside_training(self, report: Any, file: LabelledFile, train: LabelledFile) -> Report:
+        """``report`` with scores apart for what the training data had and had not."""
+
     def show(self, report: Any) -> None:
         """``report`` on the terminal."""
 
