@@ -28,7 +28,8 @@ def test_it_shows_every_step(shown):
         "2. Learning",
         "3. New sentences",
         "4. Where",
-        "5. A report",
+        "5. Reasons",
+        "6. A report",
         "Now you",
     ):
         assert expected in printed

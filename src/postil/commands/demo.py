@@ -11,6 +11,7 @@ from rich.text import Text
 from postil.commands import tagging, train
 from postil.commands.corpora import LabelledSentence, made_up_sentences
 from postil.commands.display import make_console
+from postil.commands.explanation_display import AGAINST, BAR, FOR
 from postil.commands.labelled import load
 from postil.models.storage import load as load_model
 from postil.models.tagger import Tagger
@@ -54,7 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     _show_answers(console, tagger)
     _heading(console, 4, "Where the words leave it open")
     _show_alternatives(console, tagger)
-    _heading(console, 5, "A report")
+    _heading(console, 5, "Reasons")
+    _show_reasons(console, tagger, folder)
+    _heading(console, 6, "A report")
     _show_report(console, tagger, folder)
     _show_what_next(console, folder)
     return 0
@@ -117,6 +120,22 @@ def _show_alternatives(console: Console, tagger: Tagger) -> None:
         line = coloured(" ".join(tokens), entities_of(tokens, labels))
         _say(console, Text.assemble((f"{probability:>6.1%}  ", "bold"), line))
     _say(console, "A person, a place, a club? The model says how likely it holds each reading.\n")
+
+
+def _show_reasons(console: Console, tagger: Tagger, folder: Path) -> None:
+    """What the entity's log-odds lose without each word."""
+    tokens = tokenise(EXAMPLE).tokens
+    place = tokens.index("Paris")
+    found = tagger.explain(tokens, place, place + 1)
+    _say(
+        console, f"Why is Paris {MEANINGS.get(found.label, found.label)}? So much depends on each word of the sentence:"
+    )
+    losses = [word.left_out or 0.0 for word in found.words]
+    for word, loss in zip(found.words, losses, strict=True):
+        length = round(BAR * abs(loss) / (max(map(abs, losses)) or 1.0))
+        bar = (("█" if loss > 0 else "░") * length, FOR if loss > 0 else AGAINST)
+        _say(console, Text.assemble(f"{word.word:>10}  ", bar, "" if loss >= 0 else " against it"))
+    _say(console, f'More: postil explain {folder / "names.postil"} "{EXAMPLE}"\n')
 
 
 def _show_report(console: Console, tagger: Tagger, folder: Path) -> None:
