@@ -80,7 +80,7 @@ PUBLIC = {
             "text",
             "features",
         ],
-        *["network", "objectives", "metrics", "training", "models"],
+        *["network", "objectives", "metrics", "training", "models", "reports"],
     ],
     "postil.features": [
         *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape", "prefixes", "suffixes"],
@@ -125,6 +125,7 @@ PUBLIC = {
         *["sums_of_occurrences", "adam_step", "adagrad_step"],
     ],
     "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load", "Explanation"],
+    "postil.reports": ["Answers", "Heading", "tagger_page", "detector_page", "Markup", "element", "Section", "page"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],
