@@ -11,7 +11,7 @@ level is computed at once. The rows of a batch are sorted by level, so that a le
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import final
 
 import numpy as np
@@ -24,13 +24,13 @@ from postil.text.tree import Tree
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Schedule:
-    """A batch of B trees with M nodes, n of them leaves, in rows sorted by height; I = M - n inner nodes follow."""
+    """A batch of B trees with M nodes, n of them leaves, in rows sorted by height; P = M - n phrases follow."""
 
     nodes: Array  # (M,) which node of the forest each row is
     leaves: int  # n
     levels: list[tuple[int, int]]  # inner nodes first:end of each height from 1, counted without the leaves
-    children: Array  # (I, 2) rows of the left and the right child
-    parents: Array  # (M,) 2 i + side for the children of inner node i, side 0 is left; 2 I at roots
+    children: Array  # (P, 2) rows of the left and the right child
+    parents: Array  # (M,) 2 i + side for the children of inner node i, side 0 is left; 2 P at roots
     roots: Array  # (B,) rows
 
     @property
@@ -63,12 +63,12 @@ class Forest:
     @property
     def tree_heights(self) -> Array:
         """(B,) heights of the roots."""
-        return self.heights[self.offsets[1:] - 1]
+        return np.asarray(self.heights[self.offsets[1:] - 1])
 
     @property
     def sizes(self) -> Array:
         """(B,) nodes of each tree."""
-        return np.diff(self.offsets)
+        return np.asarray(self.offsets[1:] - self.offsets[:-1])
 
     def schedule(self, which: Array) -> Schedule:
         """The rows of some of the trees, sorted by height; within a height in the order given."""
@@ -90,7 +90,7 @@ class Forest:
         return Schedule(
             nodes=nodes,
             leaves=leaves,
-            levels=list(zip(cuts[:-1], cuts[1:], strict=True)),
+            levels=list(pairwise(cuts)),
             children=children,
             parents=parents,
             roots=row_of[ends - 1],

@@ -11,7 +11,7 @@ nothing needs to be added up. What belongs to the parameters is a single product
 | tensor        | f([x_1; x_2]ᵀ V [x_1; x_2] + W [x_1; x_2] + b)   | yes            |
 | tree-lstm     | gates and a memory, see ``tree_lstm.py``         | yes            |
 
-Letters: M nodes, n of them leaves, I = M - n inner ones, D the width of all vectors.
+Letters: M nodes, n of them leaves, P = M - n phrases, D the width of all vectors.
 """
 
 from abc import ABC, abstractmethod
@@ -57,9 +57,9 @@ def upward_rows(leaves: Array, plan: Schedule) -> Array:
 def descended(
     dX: Array, plan: Schedule, F: Array, parents: Array, sent: Array, send: Callable[[int, int, Array], None]
 ) -> Array:
-    """dZ (I, D) of x = f(Z), from the roots down: f' times what the loss and the parent send to each node (D3).
+    """dZ (P, D) of x = f(Z), from the roots down: f' times what the loss and the parent send to each node (D3).
 
-    ``F`` (I, D) is f'. ``sent`` holds what parents send, a row each, the last one zeros for the roots; ``parents`` (M,)
+    ``F`` (P, D) is f'. ``sent`` holds what parents send, a row each, the last one zeros for the roots; ``parents`` (M,)
     says which row is a node's, and ``send(a, b, dZ)`` fills in those that come from the inner nodes a:b.
     """
     n, dZ = plan.leaves, np.empty_like(F)
@@ -74,9 +74,9 @@ def descended(
 
 def sum_composition(leaves: Array, plan: Schedule, W: Array, *, activation: str) -> tuple[Array, Downward]:
     """x_p = f(W (x_1 + x_2)), D1.  leaves (n, D), W (D, D) -> X (M, D)."""
-    n, I, D = plan.leaves, plan.inner, leaves.shape[1]
+    n, P, D = plan.leaves, plan.inner, leaves.shape[1]
     X = upward_rows(leaves, plan)
-    pair, S, Z = (np.empty(shape, X.dtype) for shape in ((I, 2, D), (I, D), (I, D)))
+    pair, S, Z = (np.empty(shape, X.dtype) for shape in ((P, 2, D), (P, D), (P, D)))
     for a, b in plan.levels:
         np.take(X, plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
         np.add(pair[a:b, 0], pair[a:b, 1], out=S[a:b])  # 2
@@ -84,7 +84,7 @@ def sum_composition(leaves: Array, plan: Schedule, W: Array, *, activation: str)
         activate(activation, Z[a:b], out=X[n + a : n + b])  # 4
 
     def downward(dX: Array) -> tuple[Array, Array]:
-        sent = np.zeros((I + 1, D), X.dtype)
+        sent = np.zeros((P + 1, D), X.dtype)
 
         def send(a: int, b: int, dZ: Array) -> None:
             np.matmul(dZ, W, out=sent[a:b])  # undoes 3; both children get the same, so 2 needs nothing
@@ -100,10 +100,10 @@ def affine_composition(
     leaves: Array, plan: Schedule, W: Array, b_: Array, *, activation: str
 ) -> tuple[Array, Downward]:
     """x_p = f(W [x_1; x_2] + b).  leaves (n, D), W (D, 2 D), b (D,) -> X (M, D)."""
-    n, I, D = plan.leaves, plan.inner, leaves.shape[1]
+    n, P, D = plan.leaves, plan.inner, leaves.shape[1]
     X = upward_rows(leaves, plan)
-    C, Z = np.empty((I, 2 * D), X.dtype), np.empty((I, D), X.dtype)
-    pair = C.reshape(I, 2, D)
+    C, Z = np.empty((P, 2 * D), X.dtype), np.empty((P, D), X.dtype)
+    pair = C.reshape(P, 2, D)
     for a, b in plan.levels:
         np.take(X, plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
         np.matmul(C[a:b], W.T, out=Z[a:b])  # 2
@@ -111,8 +111,8 @@ def affine_composition(
         activate(activation, Z[a:b], out=X[n + a : n + b])  # 4
 
     def downward(dX: Array) -> tuple[Array, Array, Array]:
-        sent = np.zeros((2 * I + 1, D), X.dtype)
-        dC = sent[: 2 * I].reshape(I, 2 * D)
+        sent = np.zeros((2 * P + 1, D), X.dtype)
+        dC = sent[: 2 * P].reshape(P, 2 * D)
 
         def send(a: int, b: int, dZ: Array) -> None:
             np.matmul(dZ, W, out=dC[a:b])  # undoes 2
@@ -131,10 +131,10 @@ def tensor_composition(
     leaves (n, D), V (2 D, D, 2 D), W (D, 2 D), b (D,) -> X (M, D). Only the symmetric part of each matrix matters, and
     with V symmetric the rows T_d = cᵀ V_d of the upward pass serve the downward pass as well: ∂(cᵀ V_d c)/∂c = 2 T_d.
     """
-    n, I, D = plan.leaves, plan.inner, leaves.shape[1]
+    n, P, D = plan.leaves, plan.inner, leaves.shape[1]
     X = upward_rows(leaves, plan)
-    C, T, Z = (np.empty(shape, X.dtype) for shape in ((I, 2 * D), (I, D, 2 * D), (I, D)))
-    pair, flat = C.reshape(I, 2, D), T.reshape(I, 2 * D * D)
+    C, T, Z = (np.empty(shape, X.dtype) for shape in ((P, 2 * D), (P, D, 2 * D), (P, D)))
+    pair, flat = C.reshape(P, 2, D), T.reshape(P, 2 * D * D)
     symmetric = ((V + V.transpose(2, 1, 0)) * V.dtype.type(0.5)).reshape(2 * D, 2 * D * D)
     for a, b in plan.levels:
         np.take(X, plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
@@ -145,8 +145,8 @@ def tensor_composition(
         activate(activation, Z[a:b], out=X[n + a : n + b])  # 6
 
     def downward(dX: Array) -> tuple[Array, ...]:
-        sent = np.zeros((2 * I + 1, D), X.dtype)
-        dC = sent[: 2 * I].reshape(I, 2 * D)
+        sent = np.zeros((2 * P + 1, D), X.dtype)
+        dC = sent[: 2 * P].reshape(P, 2 * D)
 
         def send(a: int, b: int, dZ: Array) -> None:
             np.matmul(dZ[:, None, :], T[a:b], out=dC[a:b, None, :])  # undoes 4 and 2 …
@@ -154,7 +154,7 @@ def tensor_composition(
             dC[a:b] -= dZ @ W  # … where W came twice as well
 
         dZ = descended(dX, plan, slopes(activation, Z, X[n:]), plan.parents, sent, send)  # undoes 6 and 1
-        weighted = (C[:, :, None] * dZ[:, None, :]).reshape(I, 2 * D * D)
+        weighted = (C[:, :, None] * dZ[:, None, :]).reshape(P, 2 * D * D)
         dV = (weighted.T @ C).reshape(V.shape)
         return dX[:n] + sent[plan.parents[:n]], dV, dZ.T @ C, dZ.sum(axis=0)
 

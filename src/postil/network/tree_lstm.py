@@ -60,13 +60,13 @@ def leaf_cells(X: Array, W: Array, b: Array) -> tuple[Array, Array, Any]:
 
 def tree_lstm(leaves: Array, plan: Schedule, W: Array, b: Array, U: Array, d: Array) -> tuple[Array, Downward]:
     """h (M, H) of all nodes.  leaves (n, D), W (3 H, D) and b (3 H,) of words, U (5 H, 2 H) and d (5 H,) of phrases."""
-    n, I, H = plan.leaves, plan.inner, U.shape[1] // 2
-    h, c = (np.empty((n + I, H), leaves.dtype) for _ in range(2))
+    n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
+    h, c = (np.empty((n + P, H), leaves.dtype) for _ in range(2))
     h[:n], c[:n], back_of_leaves = leaf_cells(leaves, W, b)
     half_U, half_d = halved_gates(U, 4).T, halved_gates(d, 4)
-    parts, A, tanh_c = (np.empty(shape, h.dtype) for shape in ((I, 2 * H), (I, 5, H), (I, H)))
-    factors = np.empty((I, 3, H), h.dtype)  # c_1, c_2, u: what the gates f_1, f_2, i let through
-    pairs, flat = parts.reshape(I, 2, H), A.reshape(I, 5 * H)
+    parts, A, tanh_c = (np.empty(shape, h.dtype) for shape in ((P, 2 * H), (P, 5, H), (P, H)))
+    factors = np.empty((P, 3, H), h.dtype)  # c_1, c_2, u: what the gates f_1, f_2, i let through
+    pairs, flat = parts.reshape(P, 2, H), A.reshape(P, 5 * H)
     for first, end in plan.levels:
         here, rows = slice(first, end), slice(n + first, n + end)
         np.take(h, plan.children[here], axis=0, out=pairs[here], mode="clip")  # 1
@@ -81,14 +81,14 @@ def tree_lstm(leaves: Array, plan: Schedule, W: Array, b: Array, U: Array, d: Ar
 
     def downward(dH: Array) -> tuple[Array, ...]:
         gates = A[:, 1:4]
-        of_c = np.empty((I, 4, H), h.dtype)  # ∂c / ∂z of f_1, f_2, i, u
+        of_c = np.empty((P, 4, H), h.dtype)  # ∂c / ∂z of f_1, f_2, i, u
         np.multiply(factors, gates * (1 - gates), out=of_c[:, :3])
         np.multiply(A[:, 3], 1 - A[:, 4] * A[:, 4], out=of_c[:, 3])
         h_by_c = A[:, 0] * (1 - tanh_c * tanh_c)
         h_by_o = tanh_c * A[:, 0] * (1 - A[:, 0])
-        dZ = np.empty((I, 5, H), h.dtype)
-        sent_h, sent_c = (np.zeros((2 * I + 1, H), h.dtype) for _ in range(2))
-        to_h, to_c = sent_h[: 2 * I].reshape(I, 2 * H), sent_c[: 2 * I].reshape(I, 2, H)
+        dZ = np.empty((P, 5, H), h.dtype)
+        sent_h, sent_c = (np.zeros((2 * P + 1, H), h.dtype) for _ in range(2))
+        to_h, to_c = sent_h[: 2 * P].reshape(P, 2 * H), sent_c[: 2 * P].reshape(P, 2, H)
         for first, end in reversed(plan.levels):
             here, rows = slice(first, end), slice(n + first, n + end)
             dh = np.take(sent_h, plan.parents[rows], axis=0)
@@ -100,7 +100,7 @@ def tree_lstm(leaves: Array, plan: Schedule, W: Array, b: Array, U: Array, d: Ar
             np.matmul(dZ[here].reshape(end - first, 5 * H), U, out=to_h[here])  # undoes 2
             np.multiply(dc[:, None], A[here, 1:3], out=to_c[here])
         dleaves, dW, db = back_of_leaves(dH[:n] + sent_h[plan.parents[:n]], sent_c[plan.parents[:n]])  # undoes 1
-        flat_dZ = dZ.reshape(I, 5 * H)
+        flat_dZ = dZ.reshape(P, 5 * H)
         return dleaves, dW, db, flat_dZ.T @ parts, flat_dZ.sum(axis=0)
 
     return h, downward
