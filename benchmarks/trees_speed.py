@@ -19,7 +19,9 @@ def main() -> int:
         print(__doc__)
         return 0 if len(sys.argv) > 1 else 2
     python = environment("torch", TORCH)
-    return subprocess.run([python, "-m", "benchmarks.peers.trees_speed", *sys.argv[1:]], cwd=ROOT, check=False).returncode
+    return subprocess.run(
+        [python, "-m", "benchmarks.peers.trees_speed", *sys.argv[1:]], cwd=ROOT, check=False
+    ).returncode
 
 
 if __name__ == "__main__":

@@ -3,28 +3,35 @@
 By level they are given our own schedules, made by NumPy: what is compared is the network, not the preparation of trees.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from postil.features.trees import Forest, Schedule
+from postil.features.trees import Schedule
 
 
 class TreeNetwork(nn.Module):
     """The compositions of postil.network with the same shapes and first values (Xavier's)."""
 
     def __init__(
-        self, composition: str, table: np.ndarray, hidden: int, labels: int, *, word_noise: float = 0.0, noise: float = 0.0
+        self,
+        composition: str,
+        table: np.ndarray,
+        hidden: int,
+        labels: int,
+        *,
+        word_noise: float = 0.0,
+        noise: float = 0.0,
     ) -> None:
         super().__init__()
         D = table.shape[1]
         self.composition, self.hidden = composition, hidden
         self.words = nn.Embedding.from_pretrained(torch.from_numpy(table), freeze=False)
         self.word_noise, self.noise = nn.Dropout(word_noise), nn.Dropout(noise)
-        same = D == hidden or composition == "tree-lstm"
+        same = hidden == D or composition == "tree-lstm"
         self.leaf_map = nn.Identity() if same else nn.Linear(D, hidden)
         if composition == "sum":
             self.linear = nn.Linear(hidden, hidden, bias=False)
@@ -78,15 +85,26 @@ class TreeNetwork(nn.Module):
         return self.out(self.noise(X[:, : self.hidden]))
 
     def node_by_node(self, trees: list[list[tuple[int, ...]]], words: torch.Tensor) -> torch.Tensor:
-        """Scores (M, L) in post-order, as tutorials do it. ``trees`` are children per node, ``words`` in their order."""
+        """Scores (M, L) in post-order, by a function that calls itself, as tutorials do it.
+
+        ``trees`` are children per node, ``words`` in their order.
+        """
         found: list[torch.Tensor] = []
         rows = iter(self.leaves(words).unbind(0))
         for children in trees:
-            of_tree: list[torch.Tensor] = []
-            for pair in children:
-                of_tree.append(self.compose(of_tree[pair[0]], of_tree[pair[1]]) if pair else next(rows))
-            found += of_tree
+            self._composed(len(children) - 1, children, rows, found)
         return self.out(self.noise(torch.stack(found)[:, : self.hidden]))
+
+    def _composed(
+        self, node: int, children: list[tuple[int, ...]], rows: Iterator[torch.Tensor], found: list[torch.Tensor]
+    ) -> torch.Tensor:
+        if children[node]:
+            left, right = (self._composed(child, children, rows, found) for child in children[node])
+            X = self.compose(left, right)
+        else:
+            X = next(rows)
+        found.append(X)
+        return X
 
 
 def learn(network: nn.Module, optimiser: Any, scores: Callable[[], torch.Tensor], gold: torch.Tensor) -> None:
@@ -101,6 +119,3 @@ def first_table(V: int, D: int) -> np.ndarray:
     """Word vectors as postil's begin."""
     bound = np.sqrt(3 / D)
     return np.random.default_rng(0).uniform(-bound, bound, (V, D)).astype(np.float32)
-
-
-__all__ = ["Forest", "TreeNetwork", "first_table", "learn"]

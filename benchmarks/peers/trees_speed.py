@@ -149,7 +149,13 @@ def _growth(trees: list[Tree]) -> Outcome:
     for number in (1_000, 10_000, 100_000):
         chosen = [trees[i] for i in rng.integers(0, len(trees), number)]
         rows.append({"trees": f"{number:,} of the corpus", **_cost(chosen)})
-    for make, leaves in ((balanced, 32), (balanced, 501), (right_branching, 6), (right_branching, 51), (right_branching, 501)):
+    for make, leaves in (
+        (balanced, 32),
+        (balanced, 501),
+        (right_branching, 6),
+        (right_branching, 51),
+        (right_branching, 501),
+    ):
         made = [make([str(w) for w in rng.choice(words, leaves)]) for _ in range(320)]
         shape = f"{make.__name__}, depth {max(made[0].heights)}"
         rows.append({"trees": shape, **_cost([tree.with_labels(["1"] * len(tree)) for tree in made], two_labels=True)})

@@ -49,10 +49,14 @@ class Forest:
 
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> "Forest":
-        """Work the flat arrays out, once for all batches."""
+        """Work the flat arrays out, once for all batches. The trees are binary and have at least one word."""
         offsets = offsets_from_lengths([len(tree.children) for tree in trees])
         pairs = [pair for tree in trees for pair in tree.children]
-        inner = np.flatnonzero(np.fromiter(map(len, pairs), np.int64, len(pairs)))
+        widths = np.fromiter(map(len, pairs), np.int64, len(pairs))
+        if not np.isin(widths, (0, 2)).all():
+            expected, got = "two children at every inner node, as of Tree.binarised()", int(widths.max())
+            raise DataError("trees of a network", expected=expected, got=got)
+        inner = np.flatnonzero(widths)
         children = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * len(inner)).reshape(-1, 2)
         own = np.arange(len(pairs)) - np.repeat(offsets[:-1], np.diff(offsets))
         back = np.zeros((len(pairs), 2), np.int64)
@@ -112,10 +116,3 @@ def _heights(tree: Tree) -> list[int]:
         else:
             append(0)
     return heights
-
-
-def checked_binary(tree: Tree, where: str) -> Tree:
-    """``tree`` itself, if every inner node has two children and there is a leaf."""
-    if not len(tree.children) or not all(len(pair) in (0, 2) for pair in tree.children):
-        raise DataError("a tree of the network", expected="two children at every inner node", where=where)
-    return tree

@@ -155,7 +155,7 @@ class Adam(Optimiser):
             touches[part], mean[part], square[part] = t, m, v
         root = np.sqrt(v / (1 - self.beta2**t).astype(g.dtype))
         root += g.dtype.type(self.epsilon)
-        change = m / (1 - self.beta1**t).astype(g.dtype)
+        change: Array = m / (1 - self.beta1**t).astype(g.dtype)
         change /= root
         return change
 
