@@ -238,7 +238,7 @@ def _is_nltk(value: object) -> bool:
 
 
 def _from_nested(value: Any) -> Tree:
-    """Nested tuples, lists or nltk.Tree objects, without recursion: a node is opened, its children follow, it closes."""
+    """Nested tuples, lists or nltk.Tree objects, without recursion: a node is opened, children follow, it closes."""
     labels: list[str | None] = []
     words: list[str | None] = []
     children: list[tuple[int, ...]] = []
