@@ -4,5 +4,7 @@ from postil.models.config import PRESETS, TaggerConfig
 from postil.models.detector import Detector
 from postil.models.storage import load
 from postil.models.tagger import Tagger
+from postil.models.tree_classifier import NodeLabel, TreeClassifier
+from postil.models.tree_config import TreeConfig
 
-__all__ = ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"]
+__all__ = ["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TaggerConfig", "TreeConfig", "PRESETS", "load"]

@@ -6,23 +6,29 @@ from typing import Any, Generic, Protocol, TypeVar, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
-from postil.models.config import TaggerConfig
-from postil.models.network import ScoringNetwork
+from postil.graph import Parameter
 
 
 class LearntLabels(Protocol):
     """Between the labels of the user's data and the numbers that a network learns from."""
 
     @property
-    def scheme(self) -> str: ...
-    @property
     def labels(self) -> list[str]: ...
     def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]: ...
     def as_json(self) -> dict[str, Any]: ...
 
 
+class TrainedNetwork(Protocol):
+    """What of a network goes into a model file."""
+
+    vectors: Array | None
+    """(V, D) fixed word vectors."""
+
+    def parameters(self) -> dict[str, Parameter]: ...
+
+
 Labels = TypeVar("Labels", bound=LearntLabels)
-Network = TypeVar("Network", bound=ScoringNetwork)
+Network = TypeVar("Network", bound=TrainedNetwork)
 
 
 @final
@@ -30,7 +36,7 @@ Network = TypeVar("Network", bound=ScoringNetwork)
 class Parts(Generic[Labels, Network]):
     """Config, labels, features and network; and ``about``: scores, history, data, versions, licence."""
 
-    config: TaggerConfig
+    config: Any
     labelling: Labels
     features: InputFeatures
     network: Network
