@@ -251,3 +251,7 @@ def test_threads_do_not_change_the_answer(folder, model, capsys):
 )
 def test_impossible_wishes(options, message, folder, model, capsys):
     assert refused(capsys, "tag", model, folder / "test.txt", *options).startswith(message)
+
+
+def test_the_gradient_of_a_model_is_checked(model, capsys):
+    assert "WRONG" not in run(capsys, "check", model)

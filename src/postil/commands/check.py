@@ -15,7 +15,7 @@ Compare every gradient in Postil with central differences in float64.
 
 Each row is one layer, objective or network: how many values were compared, how many were left out because
 the interval crosses a kink, and the worst relative error. Exit code 1 if any error exceeds the tolerance.
-With a model: the gradient of its loss at each of its parameters, on made-up sentences with random labels.
+With a model: the gradient of its loss at each of its parameters, on made-up sentences or trees with random labels.
 
 examples:
   postil check
@@ -42,10 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_model(arguments: argparse.Namespace) -> int:
+    from postil.commands.kinds import kind_of
     from postil.commands.models import open_model
-    from postil.models.checking import examine_parts
 
-    report = examine_parts(open_model(arguments.model).fitted_parts(), np.random.default_rng(7))
+    model = open_model(arguments.model)
+    report = kind_of(model).gradients(model, np.random.default_rng(7))
     if arguments.json:
         entries = [_entry_as_json(entry, report.tolerance) for entry in report.entries]
         print(json.dumps({"model": arguments.model, "checks": entries, "passed": report.passed}, indent=2))
