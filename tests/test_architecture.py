@@ -71,6 +71,7 @@ PUBLIC = {
             "__version__",
             "Tagger",
             "Detector",
+            "TreeClassifier",
             "load",
             "errors",
             "arrays",
@@ -108,6 +109,8 @@ PUBLIC = {
             "SentenceConvolution",
         ],
         *["ACTIVATIONS", "Activation", "ParametricReLU", "Dropout", "LayerNorm", "Chain", "Concatenation", "Residual"],
+        *["Composition", "SumComposition", "AffineComposition", "TensorComposition", "TreeLSTM"],
+        *["COMPOSITIONS", "new_composition"],
     ],
     "postil.objectives": [
         *["softmax", "log_softmax", "softmax_cross_entropy", "max_margin", "l2"],
@@ -117,7 +120,10 @@ PUBLIC = {
         *["span_probabilities", "any_entity_probabilities"],
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
     ],
-    "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"],
+    "postil.models": [
+        *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
+        *["PRESETS", "load"],
+    ],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

@@ -42,11 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_model(arguments: argparse.Namespace) -> int:
-    from postil.commands.kinds import kind_of
     from postil.commands.models import open_model
+    from postil.models.checking import examine_parts
 
-    model = open_model(arguments.model)
-    report = kind_of(model).gradients(model, np.random.default_rng(7))
+    report = examine_parts(open_model(arguments.model).fitted_parts(), np.random.default_rng(7))
     if arguments.json:
         entries = [_entry_as_json(entry, report.tolerance) for entry in report.entries]
         print(json.dumps({"model": arguments.model, "checks": entries, "passed": report.passed}, indent=2))

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
-import numpy as np
-
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
 from postil.commands.labelled import load as load
 from postil.commands.marking import add_column, add_to_span, write_spans
 from postil.commands.models import inputs_of
 from postil.errors import ConfigurationError
-from postil.gradcheck import Report as GradientReport
 from postil.metrics import DetectionScores
 from postil.models.detector import Detector
 from postil.text import Sentence
@@ -64,12 +61,6 @@ def show(found: DetectionReport) -> None:
     console.print(Text(scores.label), end="\n\n")
     console.print(Text(headline(scores), style="bold green"))
     console.print(f"token accuracy {100 * scores.accuracy:.2f}; detected is what scores above {scores.threshold:.4f}")
-
-
-def gradients(detector: Detector, rng: np.random.Generator) -> GradientReport:
-    from postil.models.checking import examine_parts
-
-    return examine_parts(detector.fitted_parts(), rng)
 
 
 def marker(detector: Detector, arguments: argparse.Namespace) -> Mark:

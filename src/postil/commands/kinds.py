@@ -5,10 +5,7 @@ import importlib
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias, cast
 
-import numpy as np
-
 from postil.errors import ConfigurationError
-from postil.gradcheck import Report as GradientReport
 from postil.models.config import configured
 from postil.models.learner import Learner
 from postil.text import Sentence
@@ -43,9 +40,6 @@ class Kind(Protocol):
 
     def show(self, report: Any) -> None:
         """``report`` on the terminal."""
-
-    def gradients(self, model: Any, rng: np.random.Generator) -> GradientReport:
-        """For ``postil check``: the gradients of the model's loss against central differences."""
 
     def marker(self, model: Any, arguments: argparse.Namespace) -> Mark:
         """For ``postil tag``; options that the kind of model cannot meet are refused."""

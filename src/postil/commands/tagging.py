@@ -13,7 +13,6 @@ from postil.commands.labelled import load as load
 from postil.commands.marking import add_column, add_to_span, record_of, write_spans
 from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.score import Scored
-from postil.gradcheck import Report as GradientReport
 from postil.metrics import Evaluation, evaluate, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.models.tagger import Tagger, tokens_of
@@ -59,12 +58,6 @@ def show(scored: Scored) -> None:
     from postil.commands import score_display
 
     score_display.show(scored)
-
-
-def gradients(tagger: Tagger, rng: np.random.Generator) -> GradientReport:
-    from postil.models.checking import examine_parts
-
-    return examine_parts(tagger.fitted_parts(), rng)
 
 
 def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:

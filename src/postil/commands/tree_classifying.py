@@ -13,7 +13,6 @@ import numpy as np
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import tell
 from postil.errors import ConfigurationError, DataError
-from postil.gradcheck import Report as GradientReport
 from postil.metrics import Interval, TreeScores, score_trees, significance
 from postil.models.settings import parsed
 from postil.models.tree_classifier import NodeLabel, TreeClassifier
@@ -170,12 +169,6 @@ def show(found: TreeReport) -> None:
 
 def _percent(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.2f}"
-
-
-def gradients(classifier: TreeClassifier, rng: np.random.Generator) -> GradientReport:
-    from postil.models.tree_checking import examine_tree_parts
-
-    return examine_tree_parts(classifier.fitted_parts(), rng)
 
 
 # ----------------------------------------------------------------------------------------------------------------- tag

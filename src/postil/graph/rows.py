@@ -26,7 +26,7 @@ class RowGradient:
         order = np.argsort(ids, kind="stable")
         ordered = ids[order]
         starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        return cls(ordered[starts], sums_of_runs(dY[order], starts), shape)
+        return cls(ordered[starts], sums_of_runs(dY.take(order, axis=0), starts), shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -6,5 +6,16 @@ from postil.models.storage import load
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import NodeLabel, TreeClassifier
 from postil.models.tree_config import TreeConfig
+from postil.models.tree_explanation import TreeExplanation
 
-__all__ = ["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TaggerConfig", "TreeConfig", "PRESETS", "load"]
+__all__ = [
+    "Tagger",
+    "Detector",
+    "TreeClassifier",
+    "NodeLabel",
+    "TreeExplanation",
+    "TaggerConfig",
+    "TreeConfig",
+    "PRESETS",
+    "load",
+]

@@ -13,6 +13,7 @@ from postil.features.inputs import InputFeatures
 from postil.features.trees import Forest
 from postil.models.learner import Learner
 from postil.models.tree_config import TreeConfig, configured_tree
+from postil.models.tree_explanation import TreeExplanation, explained
 from postil.models.tree_labels import TreeLabels
 from postil.models.tree_network import TreeBatch, TreeInputs, TreeNetwork
 from postil.objectives import softmax
@@ -193,6 +194,15 @@ class TreeClassifier(Learner[TreeLabels, TreeNetwork]):
             raise DataError("nothing to score", expected="at least one tree with a label at its root", got="none")
         found = self.predict([given[i] for i in labelled])
         return float(np.mean([label == gold[i] for label, i in zip(found, labelled, strict=True)]))
+
+    def explain(self, tree: TreeLike, label: str | None = None) -> TreeExplanation:
+        """Which words and phrases moved the label of the root, by default the predicted one."""
+        (given,) = self.trees([tree])
+        return explained(self, given, label)
+
+    def batch_of(self, tree: Tree) -> TreeBatch:
+        """The arrays of one binary tree."""
+        return tree_inputs(self.fitted_parts().features, [tree]).selected(np.zeros(1, np.int64))
 
     def _root_scores(self, trees: Sequence[TreeLike]) -> Array:
         """(B, L); labels that no root had in training are impossible."""

@@ -65,7 +65,7 @@ def descended(
     n, dZ = plan.leaves, np.empty_like(F)
     for a, b in reversed(plan.levels):
         level = dZ[a:b]
-        np.take(sent, parents[n + a : n + b], axis=0, out=level, mode="clip")
+        sent.take(parents[n + a : n + b], axis=0, out=level, mode="clip")
         np.add(level, dX[n + a : n + b], out=level)
         np.multiply(level, F[a:b], out=level)
         send(a, b, level)
@@ -78,7 +78,7 @@ def sum_composition(leaves: Array, plan: Schedule, W: Array, *, activation: str)
     X = upward_rows(leaves, plan)
     pair, S, Z = (np.empty(shape, X.dtype) for shape in ((P, 2, D), (P, D), (P, D)))
     for a, b in plan.levels:
-        np.take(X, plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
+        X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
         np.add(pair[a:b, 0], pair[a:b, 1], out=S[a:b])  # 2
         np.matmul(S[a:b], W.T, out=Z[a:b])  # 3
         activate(activation, Z[a:b], out=X[n + a : n + b])  # 4
@@ -105,7 +105,7 @@ def affine_composition(
     C, Z = np.empty((P, 2 * D), X.dtype), np.empty((P, D), X.dtype)
     pair = C.reshape(P, 2, D)
     for a, b in plan.levels:
-        np.take(X, plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
+        X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
         np.matmul(C[a:b], W.T, out=Z[a:b])  # 2
         np.add(Z[a:b], b_, out=Z[a:b])  # 3
         activate(activation, Z[a:b], out=X[n + a : n + b])  # 4
@@ -137,7 +137,7 @@ def tensor_composition(
     pair, flat = C.reshape(P, 2, D), T.reshape(P, 2 * D * D)
     symmetric = ((V + V.transpose(2, 1, 0)) * V.dtype.type(0.5)).reshape(2 * D, 2 * D * D)
     for a, b in plan.levels:
-        np.take(X, plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
+        X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
         np.matmul(C[a:b], symmetric, out=flat[a:b])  # 2
         np.add(T[a:b], W, out=T[a:b])  # 3: (T_d + W_d) c holds the linear part as well
         np.matmul(T[a:b], C[a:b, :, None], out=Z[a:b, :, None])  # 4

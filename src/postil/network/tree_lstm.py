@@ -69,8 +69,8 @@ def tree_lstm(leaves: Array, plan: Schedule, W: Array, b: Array, U: Array, d: Ar
     pairs, flat = parts.reshape(P, 2, H), A.reshape(P, 5 * H)
     for first, end in plan.levels:
         here, rows = slice(first, end), slice(n + first, n + end)
-        np.take(h, plan.children[here], axis=0, out=pairs[here], mode="clip")  # 1
-        np.take(c, plan.children[here].T, axis=0, out=factors[here].transpose(1, 0, 2)[:2])
+        h.take(plan.children[here], axis=0, out=pairs[here], mode="clip")  # 1
+        factors[here, :2] = c.take(plan.children[here], axis=0)
         np.matmul(parts[here], half_U, out=flat[here])  # 2
         np.add(flat[here], half_d, out=flat[here])
         open_gates(A[here], 4)  # 3
@@ -91,10 +91,10 @@ def tree_lstm(leaves: Array, plan: Schedule, W: Array, b: Array, U: Array, d: Ar
         to_h, to_c = sent_h[: 2 * P].reshape(P, 2 * H), sent_c[: 2 * P].reshape(P, 2, H)
         for first, end in reversed(plan.levels):
             here, rows = slice(first, end), slice(n + first, n + end)
-            dh = np.take(sent_h, plan.parents[rows], axis=0)
+            dh = sent_h.take(plan.parents[rows], axis=0)
             dh += dH[rows]
             dc = dh * h_by_c[here]  # undoes 5
-            dc += np.take(sent_c, plan.parents[rows], axis=0)
+            dc += sent_c.take(plan.parents[rows], axis=0)
             np.multiply(dh, h_by_o[here], out=dZ[here, 0])
             np.multiply(dc[:, None], of_c[here], out=dZ[here, 1:])  # undoes 4 and 3
             np.matmul(dZ[here].reshape(end - first, 5 * H), U, out=to_h[here])  # undoes 2

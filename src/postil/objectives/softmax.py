@@ -22,8 +22,9 @@ def log_softmax(scores: Array) -> Array:
 
 def _lowered(scores: Array) -> Array:
     """Scores below the largest of their row; more than the largest float below it is -inf, a probability of 0."""
+    largest = np.ascontiguousarray(scores.T).max(axis=0)  # rows are short: this is faster than max(axis=1)
     with np.errstate(over="ignore"):
-        return np.asarray(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(scores - largest[:, None])
 
 
 def cross_entropy_and_gradient(scores: Array, gold: Array, weights: Array | None = None) -> tuple[float, Array]:
@@ -35,15 +36,19 @@ def cross_entropy_and_gradient(scores: Array, gold: Array, weights: Array | None
     if N == 0:
         return 0.0, np.zeros_like(scores)
     words = np.arange(N)
-    log_p = log_softmax(scores)
-    dscores = np.exp(log_p)  # ŷ
-    dscores[words, gold] -= 1  # ŷ - y
+    # One row a label: sums over a handful of labels then run along long rows, several times as fast.
+    lowered = _lowered(scores).T.copy()
+    powers = np.exp(lowered)
+    totals = powers.sum(axis=0)
+    losses = np.log(totals) - lowered[gold, words]
+    dscores = np.divide(powers, totals, out=powers)  # ŷ
+    dscores[gold, words] -= 1  # ŷ - y
     if weights is None:
         dscores /= N
-        return float(-log_p[words, gold].mean(dtype=np.float64)), dscores
+        return float(losses.mean(dtype=np.float64)), dscores.T
     shares = weights / (weights.sum(dtype=np.float64) or 1.0)
-    dscores *= shares[:, None].astype(scores.dtype)
-    return float(-np.dot(log_p[words, gold].astype(np.float64), shares)), dscores
+    dscores *= shares.astype(scores.dtype)
+    return float(losses.astype(np.float64) @ shares), dscores.T
 
 
 def softmax_cross_entropy(scores: Node, gold: Array, weights: Array | None = None) -> Result:

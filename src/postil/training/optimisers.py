@@ -144,13 +144,20 @@ class Adam(Optimiser):
 
     def _change(self, name: str, parameter: Parameter, part: Part, g: Array) -> Array:
         mean, square, touches = (self._memory[f"{kind}/{name}"] for kind in ("mean", "square", "touches"))
-        touches[part] += 1
-        mean[part] = self.beta1 * mean[part] + (1 - self.beta1) * g
-        square[part] = self.beta2 * square[part] + (1 - self.beta2) * (g * g)
-        t = touches[part]
-        m = mean[part] / (1 - self.beta1**t).astype(g.dtype)
-        v = square[part] / (1 - self.beta2**t).astype(g.dtype)
-        return np.asarray(m / (np.sqrt(v) + g.dtype.type(self.epsilon)))
+        # Rows are fetched and put back once each; with the index ... these are views of the memory itself.
+        t, m, v = touches[part], mean[part], square[part]
+        t += 1
+        m *= self.beta1
+        m += (1 - self.beta1) * g
+        v *= self.beta2
+        v += (1 - self.beta2) * (g * g)
+        if part is not ...:
+            touches[part], mean[part], square[part] = t, m, v
+        root = np.sqrt(v / (1 - self.beta2**t).astype(g.dtype))
+        root += g.dtype.type(self.epsilon)
+        change: Array = m / (1 - self.beta1**t).astype(g.dtype)
+        change /= root
+        return change
 
 
 OPTIMISERS: dict[str, Callable[..., Optimiser]] = {"sgd": SGD, "adagrad": AdaGrad, "adam": Adam}
