@@ -105,26 +105,21 @@ def assert_post_order(tree):
 @given(nested, st.sampled_from(["left", "right"]))
 def test_binarised_as_the_obvious_recursion_does(item, direction):
     tree = Tree.of(item)
-    binary, origins = tree.binarised_with_origins(direction)
+    binary, places = tree.binarised_with_places(direction)
     assert as_nested(binary) == obviously_binarised(item, direction)
     assert binary == tree.binarised(direction)
     assert binary.is_binary
     assert binary.tokens == tree.tokens
-    spans = tree.spans
-    for node, origin in enumerate(origins):
-        if origin == -1:
-            assert binary.labels[node] is None
-        else:
-            assert binary.spans[node] == spans[origin]
-    stands_for = [origin for origin in origins if origin >= 0]
-    assert {spans[node] for node in stands_for} == set(spans)
-    assert len(stands_for) == len(set(stands_for)) == len(set(spans))
+    assert [binary.spans[place] for place in places] == tree.spans
+    joins = set(range(len(binary))) - set(places)
+    assert all(binary.labels[node] is None and binary.children[node] for node in joins)
+    assert len(set(places)) == len(set(tree.spans))
 
 
 def test_a_unary_chain_keeps_its_upper_label():
     tree = Tree.of(("decl", ("S", ("NP", ("NNP", "Anna")), (None, ("VP", ("VBZ", "reads"))))))
     assert as_nested(tree.binarised()) == ("decl", ("NP", "Anna"), ("VP", "reads"))
-    assert tree.binarised_with_origins()[1] == [1, 4, 6]
+    assert tree.binarised_with_places()[1] == [0, 0, 1, 1, 1, 2, 2]
 
 
 def test_directions():
@@ -220,7 +215,7 @@ def test_what_is_not_a_tree(value, what):
 
 def test_unknown_choices():
     with pytest.raises(ConfigurationError, match="'left' or 'right', got 'up'"):
-        GOOD_FILM.binarised_with_origins("up")
+        GOOD_FILM.binarised_with_places("up")
     with pytest.raises(ConfigurationError, match="balanced or right, got 'left'"):
         Tree.of(["a"], shape="left")
     with pytest.raises(DataError, match="without a word"):

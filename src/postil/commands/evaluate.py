@@ -4,7 +4,6 @@ import argparse
 import json
 
 from postil.commands.kinds import kind_of
-from postil.commands.labelled import load
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 
@@ -13,10 +12,12 @@ Score a model on labelled data.
 
 Spans (names, chunks) are scored by conlleval's rules; labels without a scheme token by token. A model that detects one
 label is scored by the average precision of its scores, and by precision, recall and F1 of the tokens it detects.
+A classifier of trees is scored by the labels of roots and of all nodes.
 
   postil evaluate ner.postil test.txt
   postil evaluate ner.postil test.txt --json
   postil evaluate loc.postil test.txt               a model of one label: train --preset margin --label LOC
+  postil evaluate sentiment.postil test.trees       a model of trees
 """
 
 
@@ -31,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     model = open_model(arguments.model)
     kind = kind_of(model)
     check_columns(model, arguments.feature_columns)
-    file = load(arguments.data, **reading_options(arguments))
+    file = kind.load(arguments.data, **reading_options(arguments))
     tell_long_sentences(model, map(len, file.tokens))
     report = kind.report(model, arguments.model, file)
     if arguments.json:

@@ -12,6 +12,8 @@ from postil.models.parts import Parts
 from postil.models.tree_network import TreeBatch, TreeExample, TreeNetwork
 from postil.text.tree import balanced, right_branching
 
+# Wider steps than usual: a phrase deep in a tree moves the loss by so little that rounding would hide it.
+_EPSILONS = (1e-3, 1e-4)
 _NOISE = 11  # the seed of dropout: the same noise at every evaluation
 
 
@@ -30,7 +32,7 @@ def examine_tree_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Repo
     def loss() -> Node:
         return small.loss(example, rng=np.random.default_rng(_NOISE))
 
-    return examine(loss, parameters=small.parameters(), name="the model's loss", rng=rng)
+    return examine(loss, parameters=small.parameters(), name="the model's loss", rng=rng, epsilons=_EPSILONS)
 
 
 def _drawn(V: int, count: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from postil.errors import ConfigurationError
@@ -61,7 +61,8 @@ class TreeConfig:
     """What is left of the rate at the end."""
     epochs: int = 10
     patience: int | None = None
-    batch_trees: int = 32
+    batch_trees: int | None = None
+    """None: 8 to 32, more for more data: little data needs more steps."""
     shards: int = 1
     """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
     clip: float = 5.0
@@ -107,6 +108,11 @@ def configured_tree(composition: str, settings: Mapping[str, Any]) -> TreeConfig
     if isinstance(given.get("class_weights"), Mapping):
         given["class_weights"] = json.dumps(given["class_weights"], ensure_ascii=False)
     return TreeConfig(**{"composition": composition, **DEFAULTS[composition], **given})
+
+
+def adapted_tree(config: TreeConfig, trees: int) -> TreeConfig:
+    """The config with its open field settled for so many training trees."""
+    return config if config.batch_trees is not None else replace(config, batch_trees=max(8, min(32, trees // 90)))
 
 
 def explicit_weights(config: TreeConfig) -> dict[str, float]:

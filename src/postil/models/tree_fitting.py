@@ -15,7 +15,7 @@ from postil.features.words import WordFeatureConfig
 from postil.models.learning import Learning, about, scaled_vectors
 from postil.models.parts import Parts
 from postil.models.tree_classifier import TreeClassifier, tree_inputs
-from postil.models.tree_config import BALANCED, UNWEIGHTED, TreeConfig, explicit_weights
+from postil.models.tree_config import BALANCED, UNWEIGHTED, TreeConfig, adapted_tree, explicit_weights
 from postil.models.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
 from postil.models.tree_network import TreeExample
 from postil.text.tree import Tree
@@ -36,7 +36,7 @@ class TreeFitting(Learning):
         resume: bool = False,
     ) -> None:
         estimator.check()
-        config = estimator.configuration(estimator.settings)
+        config = adapted_tree(estimator.configuration(estimator.settings), len(trees))
         if not trees:
             raise DataError("nothing to learn from", expected="at least one tree", got="none")
         self.parts = _parts(estimator, config, trees)

@@ -115,6 +115,12 @@ def read(source: Source, format: str | None = None, **options: Any) -> Reading:
     return Reading(source, format, ReadOptions(**options))
 
 
+def format_of(source: Source, encoding: str | None = None) -> str:
+    """The name of the format of a file, from its first lines."""
+    with Reading(source, None, ReadOptions(encoding=encoding)) as reading:
+        return reading.format
+
+
 def write(
     sentences: Iterable[Sentence],
     target: Target,

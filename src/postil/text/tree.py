@@ -99,21 +99,21 @@ class Tree:
 
         A node with one child becomes one with it and keeps the upper label (the lower one if the upper is None).
         More than two children are joined from the ``direction`` given, ((a b) c) or (a (b c)), by nodes without a
-        label, so that no label is invented. See `binarised_with_origins` for the way back.
+        label, so that no label is invented. See `binarised_with_places` for the way back.
         """
-        return self if self.is_binary else self.binarised_with_origins(direction)[0]
+        return self if self.is_binary else self.binarised_with_places(direction)[0]
 
-    def binarised_with_origins(self, direction: Direction = "left") -> tuple["Tree", list[int]]:
-        """The binarised tree and, for each of its nodes, the node of this tree that it stands for.
+    def binarised_with_places(self, direction: Direction = "left") -> tuple["Tree", list[int]]:
+        """The binarised tree and, for each node of this tree, the node there that has the same words.
 
-        Of nodes that became one it is the uppermost; -1 marks a node that only joins others.
+        Nodes that became one share their place; a node that only joins others is the place of none.
         """
         if direction not in ("left", "right"):
             raise ConfigurationError("unknown direction", expected="'left' or 'right'", got=repr(direction))
         build = _Binarising(self)
         for node in range(len(self)):
             build.add(node, direction)
-        return Tree(build.labels, build.words, build.children), build.origins
+        return Tree(build.labels, build.words, build.children), build.places
 
     def with_labels(self, labels: Sequence[str | None]) -> "Tree":
         """The same tree with other labels, one a node."""
@@ -131,8 +131,7 @@ class _Binarising:
         self.labels: list[str | None] = []
         self.words: list[str | None] = []
         self.children: list[tuple[int, ...]] = []
-        self.origins: list[int] = []
-        self.new = [-1] * len(tree)  # old node -> new node
+        self.places: list[int] = []  # old node -> new node
         self.joined: dict[int, int] = {}  # old node -> the new node that joins its children so far
         self.brothers = {
             child: (parent, place, len(children))
@@ -145,36 +144,35 @@ class _Binarising:
         children = self.tree.children[node]
         label = self.tree.labels[node]
         if len(children) == 1:
-            kept = self.new[node] = self.new[children[0]]
-            self.labels[kept] = label if label is not None else self.labels[kept]
-            self.origins[kept] = node
+            place = self.places[children[0]]
+            self.labels[place] = label if label is not None else self.labels[place]
         else:
-            self.new[node] = self._append(label, self.tree.words[node], self._pair(node, direction), node)
+            place = self._append(label, self.tree.words[node], self._pair(node, direction))
+        self.places.append(place)
         if direction == "left" and node in self.brothers:
             self._join_to_the_left(node)
 
     def _pair(self, node: int, direction: Direction) -> tuple[int, ...]:
-        new = [self.new[child] for child in self.tree.children[node]]
+        new = [self.places[child] for child in self.tree.children[node]]
         if len(new) > 2 and direction == "left":
             return self.joined[node], new[-1]
         while len(new) > 2:
             last = new.pop()
-            new[-1] = self._append(None, None, (new[-1], last), -1)
+            new[-1] = self._append(None, None, (new[-1], last))
         return tuple(new)
 
     def _join_to_the_left(self, node: int) -> None:
         """((a b) c): a join must follow its last child at once, else the lists would not be in post-order."""
         parent, place, number = self.brothers[node]
         if place == 0:
-            self.joined[parent] = self.new[node]
+            self.joined[parent] = self.places[node]
         elif place < number - 1:
-            self.joined[parent] = self._append(None, None, (self.joined[parent], self.new[node]), -1)
+            self.joined[parent] = self._append(None, None, (self.joined[parent], self.places[node]))
 
-    def _append(self, label: str | None, word: str | None, children: tuple[int, ...], origin: int) -> int:
+    def _append(self, label: str | None, word: str | None, children: tuple[int, ...]) -> int:
         self.labels.append(label)
         self.words.append(word)
         self.children.append(children)
-        self.origins.append(origin)
         return len(self.labels) - 1
 
 
