@@ -71,6 +71,7 @@ PUBLIC = {
             "__version__",
             "Tagger",
             "Detector",
+            "TreeClassifier",
             "load",
             "errors",
             "arrays",
@@ -108,6 +109,8 @@ PUBLIC = {
             "SentenceConvolution",
         ],
         *["ACTIVATIONS", "Activation", "ParametricReLU", "Dropout", "LayerNorm", "Chain", "Concatenation", "Residual"],
+        *["Composition", "SumComposition", "AffineComposition", "TensorComposition", "TreeLSTM"],
+        *["COMPOSITIONS", "new_composition"],
     ],
     "postil.objectives": [
         *["softmax", "log_softmax", "softmax_cross_entropy", "max_margin", "l2"],
@@ -124,7 +127,10 @@ PUBLIC = {
         *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
         *["sums_of_occurrences", "adam_step", "adagrad_step"],
     ],
-    "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load", "Explanation"],
+    "postil.models": [
+        *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
+        *["PRESETS", "load", "Explanation"],
+    ],
     "postil.reports": ["Answers", "Heading", "tagger_page", "detector_page", "Markup", "element", "Section", "page"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from postil.commands.kinds import kind_of
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
@@ -72,8 +71,8 @@ def _span(text: str) -> tuple[int, int]:
 
 
 def _explaining_model(name: str) -> Any:
-    model: Estimator[Any, Any] = open_model(name)
-    if not hasattr(model, "explain"):
+    model = open_model(name)
+    if not isinstance(model, Estimator):
         raise ConfigurationError("reasons", expected="a tagger or a detector", got=f"a {model.KIND}", where=name)
     return model
 
@@ -136,12 +135,12 @@ def _named(sentences: list[Sentence], words: list[str], label: str | None) -> It
 
 def _found(model: Any, sentences: list[Sentence], label: str | None) -> Iterator[Place]:
     """The entities that the model finds; with ``label`` only those."""
-    scheme = kind_of(model).written_scheme(model)
+    learnt = model.fitted_parts().labelling
+    scheme = learnt.scheme if isinstance(learnt, Labelling) else learnt.span_scheme
     if scheme == "none":
         raise ConfigurationError(
             "which word?", expected="--entity WORD or --span START:END", got="labels without spans"
         )
-    learnt = model.fitted_parts().labelling
     known = learnt.classes if isinstance(learnt, Labelling) else (learnt.label,)
     if label is not None and label not in known:
         raise ConfigurationError("--label of entities", expected=f"one of {', '.join(known)}", got=repr(label))

@@ -1,6 +1,7 @@
 """What the commands do with taggers."""
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,8 +10,9 @@ import numpy as np
 
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
-from postil.commands.marking import add_column, add_to_span, record_of
-from postil.commands.models import checked_scheme
+from postil.commands.labelled import load as load
+from postil.commands.marking import add_column, add_to_span, record_of, write_spans
+from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.score import Scored, novelty_parts
 from postil.metrics import Evaluation, evaluate, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
@@ -25,8 +27,8 @@ def make(arguments: argparse.Namespace, parameters: dict[str, Any]) -> Tagger:
     return Tagger(**parameters)
 
 
-def evaluation(tagger: Tagger, X: list[Any], y: list[list[str]]) -> Evaluation:
-    return evaluate(y, tagger.predict(X), scheme=tagger.labelling.scheme)
+def evaluation(tagger: Tagger, file: LabelledFile) -> Evaluation:
+    return evaluate(file.labels, tagger.predict(inputs_of(file)), scheme=tagger.labelling.scheme)
 
 
 def headline(found: Evaluation) -> str:
@@ -39,7 +41,7 @@ def headline(found: Evaluation) -> str:
 def report(tagger: Tagger, name: str, file: LabelledFile) -> Scored:
     """Predictions beside a file's own labels, with a confidence interval."""
     gold_scheme = checked_scheme(file, tagger.labelling)
-    predicted = tagger.predict([tokens_of(sentence) for sentence in file.sentences])
+    predicted = tagger.predict(inputs_of(file))
     compared = prepare(file.labels, predicted, gold_scheme, tagger.labelling.scheme)
     counts, statistic = compared.sentence_counts()
     rng = np.random.default_rng(0)
@@ -85,8 +87,8 @@ def gives_labels_alone(arguments: argparse.Namespace) -> bool:
     return not (arguments.probabilities or arguments.nbest)
 
 
-def written_scheme(tagger: Tagger) -> str:
-    return tagger.labelling.scheme
+def write(marked: Iterable[Sentence], tagger: Tagger, arguments: argparse.Namespace) -> None:
+    write_spans(marked, tagger.labelling.scheme, arguments)
 
 
 def _marked(block: list[Sentence], tagger: Tagger, arguments: argparse.Namespace) -> list[Sentence]:

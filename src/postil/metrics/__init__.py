@@ -18,6 +18,7 @@ from postil.metrics.significance import Comparison, Interval, bootstrap_interval
 from postil.metrics.spans import SpanScores, align, compare_spans, score_spans, sentence_counts
 from postil.metrics.tables import Table
 from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
+from postil.metrics.trees import TreeScores, score_trees
 
 __all__ = [
     "Counts",
@@ -30,6 +31,8 @@ __all__ = [
     "score_tokens",
     "sentence_token_counts",
     "spans_by_length",
+    "TreeScores",
+    "score_trees",
     "Known",
     "known_from",
     "spans_by_novelty",
