@@ -139,6 +139,14 @@ def test_mistakes(text, options, message, tmp_path, monkeypatch, capsys):
     assert refused(capsys, "train", "train", "-o", "m.postil", *options).startswith(message)
 
 
+def test_trees_from_a_pipe_need_a_word_about_what_to_learn(folder, monkeypatch, capsys):
+    text = (folder / "dev.txt").read_bytes()
+    for options, code in ((), 1), (("--composition", "sum"), 0):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert main(["train", "-", "--set", "epochs=1", "-o", str(folder / "p.postil"), *options]) == code
+    assert "trees from a pipe; expected --composition" in capsys.readouterr().err
+
+
 def test_unknown_labels_are_told(folder, capsys, tmp_path):
     strange = tmp_path / "strange.txt"
     strange.write_text("(x (2 good) (2 film))\n", encoding="utf8")
