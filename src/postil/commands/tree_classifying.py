@@ -199,7 +199,7 @@ def marker(classifier: TreeClassifier, arguments: argparse.Namespace) -> Mark:
 
 
 def _marked(block: list[Sentence], classifier: TreeClassifier, shape: Any) -> list[Sentence]:
-    trees = [_own_tree(sentence, shape) for sentence in block]
+    trees = [own_tree(sentence, shape) for sentence in block]
     pairs = [tree.binarised_with_places(classifier.config.binarise) for tree in trees]
     nodes = classifier.predict_nodes([binary for binary, _ in pairs])
     for sentence, tree, found, (_, places) in zip(block, trees, nodes, pairs, strict=True):
@@ -208,7 +208,8 @@ def _marked(block: list[Sentence], classifier: TreeClassifier, shape: Any) -> li
     return block
 
 
-def _own_tree(sentence: Sentence, shape: Any) -> Tree:
+def own_tree(sentence: Sentence, shape: Any) -> Tree:
+    """The tree that a sentence was read with, or one of this shape over its tokens."""
     if isinstance(sentence.rest, Bracketing):
         return sentence.rest.tree
     # Tokens of treebanks are often given with their escapes; a model knows them without.
