@@ -119,10 +119,15 @@ PUBLIC = {
         *["viterbi", "k_best", "RankedPath", "EntityLabels", "Windows", "span_windows", "window_probabilities"],
         *["span_probabilities", "any_entity_probabilities"],
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
+        *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
+    ],
+    "postil.kernels": [
+        *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi"],
+        *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
     ],
     "postil.models": [
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
-        *["PRESETS", "load"],
+        *["PRESETS", "load", "Explanation"],
     ],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],

@@ -2,6 +2,7 @@
 
 from postil.models.config import PRESETS, TaggerConfig
 from postil.models.detector import Detector
+from postil.models.explanation import Explanation
 from postil.models.storage import load
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import NodeLabel, TreeClassifier
@@ -14,6 +15,7 @@ __all__ = [
     "TreeClassifier",
     "NodeLabel",
     "TreeExplanation",
+    "Explanation",
     "TaggerConfig",
     "TreeConfig",
     "PRESETS",

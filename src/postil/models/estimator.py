@@ -121,6 +121,7 @@ class Estimator(Learner[Labels, Network]):
         fitting = Fitting(self, X, y, dev, **options)
         yield from fitting.run()
         self.parts = fitting.parts
+        self.parts.network.freeze()
 
     # -------------------------------------------------------------------------------------------- answers
 
@@ -142,6 +143,14 @@ class Estimator(Learner[Labels, Network]):
         with one_blas_thread():
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, features.inputs([X[i] for i in which])
+
+    def scored(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Array, Array]]:
+        """Blocks of sentences of similar length: their places in X, the scores (N, L) of their tokens, their offsets."""
+        prepared = self.fitted_parts().prepared()
+        check_sentences(X)
+        with one_blas_thread():
+            for which in _blocks([len(tokens) for tokens in X]):
+                yield which, *prepared.scores([X[i] for i in which])
 
 
 def tokens_of(sentence: Sentence) -> list[Token]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar, final
+from typing import Any, Generic, Protocol, TypeVar, cast, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.graph import Parameter
+from postil.models.prepared import Prepared
 
 
 class LearntLabels(Protocol):
@@ -41,3 +42,11 @@ class Parts(Generic[Labels, Network]):
     features: InputFeatures
     network: Network
     about: dict[str, Any] = field(default_factory=dict)
+    _prepared: Prepared | None = field(default=None, init=False, repr=False)
+
+    def prepared(self) -> Prepared:
+        """The network over sentences as it is now, ready to score: kept from call to call once it is frozen."""
+        prepared, network = self._prepared, cast(Any, self.network)
+        if prepared is None or not prepared.is_current(self.features, network):
+            prepared = self._prepared = Prepared(self.features, network)
+        return prepared
