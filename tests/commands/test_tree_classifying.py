@@ -261,5 +261,28 @@ def test_impossible_wishes(options, message, folder, model, capsys):
     assert refused(capsys, "tag", model, folder / "test.txt", *options).startswith(message)
 
 
+# Explain
+
+
+def test_explain(model, capsys):
+    text = run(capsys, "explain", model, "the film is not bad", "--input", "tokens")
+    for title in ("probability", "Words", "Phrases left out", "not bad"):
+        assert title in text
+    words = ("explain", model, "(x (2 (2 the) (2 film)) (2 (2 is) (2 (2 not) (2 bad))))", "--input", "trees")
+    (found,) = json.loads(run(capsys, *words, "--json"))["explanations"]
+    assert [word["word"] for word in found["words"]] == ["the", "film", "is", "not", "bad"]
+    tree = ("x", ("2", ("2", "the"), ("2", "film")), ("2", ("2", "is"), ("2", ("2", "not"), ("2", "bad"))))
+    assert found == postil.load(model).explain(tree).as_dict()
+    (other,) = json.loads(run(capsys, *words, "--json", "--label", "0"))["explanations"]
+    assert other["label"] == "0"
+    assert run(capsys, "explain", model, "good", "--input", "tokens").count("left out") == 2
+
+
+def test_explain_refuses_what_is_about_entities(model, capsys):
+    message = refused(capsys, "explain", model, "not bad", "--span", "0:1")
+    assert message == "--span: a classifier of trees explains whole sentences"
+    assert "label to explain" in refused(capsys, "explain", model, "not bad", "--label", "x")
+
+
 def test_the_gradient_of_a_model_is_checked(model, capsys):
     assert "WRONG" not in run(capsys, "check", model)
