@@ -161,6 +161,14 @@ def report(classifier: TreeClassifier, name: str, file: TreeFile) -> TreeReport:
     return TreeReport(name, file.path, scores, interval)
 
 
+def page(classifier: TreeClassifier, found: TreeReport, name: str, file: TreeFile) -> str:
+    raise ConfigurationError("--report: there is no page for classifiers of trees yet", expected="a tagger or detector")
+
+
+def beside_training(found: TreeReport, file: TreeFile, train: TreeFile) -> TreeReport:
+    raise ConfigurationError("--train: a classifier of trees has no scores of seen and new entities")
+
+
 def show(found: TreeReport) -> None:
     from postil.commands import tree_display
 
@@ -196,6 +204,10 @@ def marker(classifier: TreeClassifier, arguments: argparse.Namespace) -> Mark:
     if arguments.probabilities and arguments.output != "jsonl":
         raise ConfigurationError("--probabilities", expected="--output jsonl", got="--output trees")
     return partial(_marked, classifier=classifier, shape=arguments.tree or classifier.config.tree)
+
+
+def gives_labels_alone(arguments: argparse.Namespace) -> bool:
+    return False  # it labels phrases
 
 
 def _marked(block: list[Sentence], classifier: TreeClassifier, shape: Any) -> list[Sentence]:
