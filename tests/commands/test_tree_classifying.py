@@ -175,6 +175,15 @@ def test_evaluate(folder, model, capsys):
         assert title in text
 
 
+def test_the_report_draws_trees(folder, model, capsys):
+    run(capsys, "evaluate", model, folder / "test.txt", "--report", folder / "report.html")
+    html = (folder / "report.html").read_text(encoding="utf8")
+    for part in ("root accuracy", "Confusion at the roots", "Phrases by length", "<svg", ">film</text>", "#2166ac"):
+        assert part in html
+    message = refused(capsys, "evaluate", model, folder / "test.txt", "--train", folder / "dev.txt")
+    assert message.startswith("--train: a classifier of trees")
+
+
 def test_a_model_of_roots_is_not_asked_for_other_labels(tmp_path, capsys):
     text = "(q (S (NP it) (VP ends)))\n(decl (S (NP it) (VP (VB may) (VB end))))\n" * 5
     (tmp_path / "t").write_text(text.replace("(NP it)", "(NP (PRP it))").replace("(VP ends)", "(VP (VB ends))"))

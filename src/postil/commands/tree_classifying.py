@@ -40,6 +40,10 @@ class TreeFile(NamedTuple):
         return [tree_of(sentence) for sentence in self.sentences]
 
     @property
+    def places(self) -> list[str]:
+        return [f"line {sentence.line}" for sentence in self.sentences]
+
+    @property
     def tokens(self) -> list[list[str]]:
         return [sentence.tokens for sentence in self.sentences]
 
@@ -162,7 +166,15 @@ def report(classifier: TreeClassifier, name: str, file: TreeFile) -> TreeReport:
 
 
 def page(classifier: TreeClassifier, found: TreeReport, name: str, file: TreeFile) -> str:
-    raise ConfigurationError("--report: there is no page for classifiers of trees yet", expected="a tagger or detector")
+    from postil.reports import Drawn, Heading, tree_page
+
+    trees = classifier.trees(file.trees)
+    drawn = [
+        Drawn(tree.with_labels([n.label for n in nodes]), tree.labels, max(nodes[-1].probabilities.values()), place)
+        for tree, nodes, place in zip(trees, classifier.predict_nodes(trees), file.places, strict=True)
+    ]
+    heading = Heading.of(classifier, model_name=name, data_name=file.path)
+    return tree_page(heading, found.scores, found.interval, drawn)
 
 
 def beside_training(found: TreeReport, file: TreeFile, train: TreeFile) -> TreeReport:
