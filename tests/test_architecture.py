@@ -131,7 +131,10 @@ PUBLIC = {
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
         *["PRESETS", "load", "Explanation"],
     ],
-    "postil.reports": ["Answers", "Heading", "tagger_page", "detector_page", "Markup", "element", "Section", "page"],
+    "postil.reports": [
+        *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
+        *["Markup", "element", "Section", "page"],
+    ],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

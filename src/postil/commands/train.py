@@ -96,6 +96,10 @@ def _prepared(
     model = _model(arguments, settings, known)
     options = reading_options(arguments)
     train = load(arguments.train, **options)
+    if train.format == "trees" and not (arguments.preset or arguments.label or known):
+        raise ConfigurationError(  # a pipe cannot be looked into before it is read
+            "trees from a pipe", expected="--composition for a classifier of trees, or --preset for a tagger of words"
+        )
     held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out)
     tell_long_sentences(model, [len(tokens) for file in (train, *held_out.values()) for tokens in file.tokens])
