@@ -159,3 +159,25 @@ def test_threads_get_what_one_gets():
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(once, range(50)))
     assert all(np.array_equal(result, results[0]) for result in results)
+
+
+@given(seeds, windows, widths)
+def test_gradients_of_sums_are_the_same_up_to_rounding(seed, size, H):
+    rng = np.random.default_rng(seed)
+    rows, ids, offsets, _ = random_sums(seed, size, H)
+    dY = floats(rng, len(ids), H)
+    found = [module.spread_windows(dY, ids, offsets, size, np.empty_like(rows)) for module in BOTH]
+    assert found[0] == pytest.approx(found[1], abs=1e-5)
+
+
+@pytest.mark.parametrize("module", BOTH)
+@given(seed=seeds, size=windows, H=st.sampled_from([1, 3, 64, 70]))
+def test_gradients_of_sums_are_the_transpose_of_sums(module, seed, size, H):
+    """Σ dY · sum(rows) = Σ spread(dY) · rows, whatever the rows are."""
+    rng = np.random.default_rng(seed)
+    rows, ids, offsets, _ = random_sums(seed, size, H)
+    rows = rows.astype(np.float64)
+    dY = rng.normal(size=(len(ids), H))
+    sums = module.sum_windows(rows, ids, offsets, size, "identity", np.empty((len(ids), H)), add=False)
+    spread = module.spread_windows(dY, ids, offsets, size, np.empty_like(rows))
+    assert (dY * sums).sum() == pytest.approx((spread * rows).sum(), abs=1e-9)

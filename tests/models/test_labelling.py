@@ -44,7 +44,7 @@ def test_probabilities_of_a_tagger_that_keeps_bio_add_up(few_are_many):
         [[*tokens], ["Rio", "de", "Lima", "Oslo"]] * 8,
         [["B-PER", "O", "B-LOC"], ["B-LOC", "I-LOC", "I-LOC", "B-LOC"]] * 8,
     )
-    tagger = Tagger(preset="fast", hidden=8, word_dim=8, epochs=3, seed=0).fit(X, y)
+    tagger = Tagger(preset="fast", hidden=8, word_dim=8, epochs=10, seed=0).fit(X, y)
     paths = tagger.nbest(tokens, k=10_000)
     assert sum(p for _, p in paths) == pytest.approx(1, abs=1e-6)
     first = tagger.marginals(tokens)[0]

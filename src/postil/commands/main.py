@@ -32,10 +32,11 @@ COMMANDS: dict[str, Entry] = {
     "train": Entry("postil.commands.train", "learn a tagger from a labelled file"),
     "evaluate": Entry("postil.commands.evaluate", "score a model on labelled data"),
     "tag": Entry("postil.commands.tag", "put labels on text"),
+    "explain": Entry("postil.commands.explain", "say which words and features made an entity"),
     "convert": Entry("postil.commands.convert", "turn a labelled file into another format or labelling scheme"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
-    "demo": Entry("postil.commands.demo", "learn a small model on made-up sentences and show the machinery"),
+    "demo": Entry("postil.commands.demo", "make sentences, learn from them, tag others, write a report"),
 }
 
 

@@ -1,6 +1,7 @@
 """What the commands do with taggers."""
 
 import argparse
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
 from postil.commands.marking import add_column, add_to_span, record_of
 from postil.commands.models import checked_scheme
-from postil.commands.score import Scored
+from postil.commands.score import Scored, novelty_parts
 from postil.metrics import Evaluation, evaluate, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.models.tagger import Tagger, tokens_of
@@ -52,10 +53,27 @@ def report(tagger: Tagger, name: str, file: LabelledFile) -> Scored:
     )
 
 
+def beside_training(scored: Scored, file: LabelledFile, train: LabelledFile) -> Scored:
+    span_parts, word_parts = novelty_parts(file, scored.compared, train)
+    return replace(scored, span_parts=span_parts, word_parts=word_parts)
+
+
 def show(scored: Scored) -> None:
     from postil.commands import score_display
 
     score_display.show(scored)
+
+
+def page(tagger: Tagger, scored: Scored, name: str, file: LabelledFile) -> str:
+    from postil.reports import Answers, Heading, tagger_page
+
+    return tagger_page(
+        Heading.of(tagger, model_name=name, data_name=file.path),
+        Answers.of(tagger, file.sentences, scored.compared, file.place),
+        interval=scored.interval,
+        span_novelty=scored.span_parts,
+        word_novelty=scored.word_parts,
+    )
 
 
 def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:

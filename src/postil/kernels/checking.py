@@ -26,17 +26,23 @@ def floats(array: Any, dimensions: int, where: str) -> Array:
     return ready
 
 
+def label_scores(unary: Any) -> Array:
+    """Scores of labels for tokens, (N, L) with one label or more."""
+    scores = floats(unary, 2, where="unary scores")
+    if not scores.shape[1]:
+        raise ShapeError("wrong shape", expected="1 label or more", got=scores.shape, where="unary scores")
+    return scores
+
+
 def checked_chain(
     unary: Any, offsets: Any, transitions: Any, start: Any, end: Any
 ) -> tuple[Array, Array, Array, Array, Array]:
     """The arguments of a recursion over a chain: unary (N, L), offsets (B + 1,) and float64 scores of steps."""
-    scores = floats(unary, 2, where="unary scores")
+    scores = label_scores(unary)
     N, L = scores.shape
-    if not L:
-        raise ShapeError("wrong shape", expected="1 label or more", got=scores.shape, where="unary scores")
     return (
         scores,
-        np.ascontiguousarray(checked_offsets(offsets, rows=N)),
+        checked_offsets(offsets, rows=N),
         contiguous(transitions, np.float64, (L, L), where="transitions"),
         contiguous(start, np.float64, (L,), where="start"),
         contiguous(end, np.float64, (L,), where="end"),

@@ -1,13 +1,26 @@
-"""The compiled kernels under the names and arguments of ``plain_windows.py``."""
+"""The compiled kernels under the names and arguments of ``plain_windows.py``; float64 goes to the twin."""
+
+import numpy as np
 
 from postil.arrays import Array
+from postil.kernels import plain_windows
 from postil.kernels._compiled import lib
-from postil.kernels.compiled import _finish, _pointer
-from postil.kernels.plain_windows import ACTIVATIONS, checked_bias, checked_normalised, checked_product, checked_sums
+from postil.kernels.compiled import finish as _finish
+from postil.kernels.compiled import pointer as _pointer
+from postil.kernels.plain_windows import (
+    ACTIVATIONS,
+    checked_bias,
+    checked_normalised,
+    checked_product,
+    checked_spread,
+    checked_sums,
+)
 
 
 def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
     """See ``plain_windows.sum_windows``."""
+    if out.dtype == np.float64:
+        return plain_windows.sum_windows(rows, ids, offsets, size, activation, out, add=add)
     rows, ids, offsets = checked_sums(rows, ids, offsets, size, activation, out)
     code = lib.sum_windows(
         _pointer(rows, "float[]"),
@@ -19,6 +32,23 @@ def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: 
         _pointer(out, "float[]"),
     )
     _finish(code, "sum_windows")
+    return out
+
+
+def spread_windows(dY: Array, ids: Array, offsets: Array, size: int, out: Array) -> Array:
+    """See ``plain_windows.spread_windows``."""
+    if out.dtype == np.float64:
+        return plain_windows.spread_windows(dY, ids, offsets, size, out)
+    dY, ids, offsets = checked_spread(dY, ids, offsets, size, out)
+    code = lib.spread_windows(
+        _pointer(dY, "float[]"),
+        *(size, dY.shape[1]),
+        _pointer(ids, "int64_t[]"),
+        _pointer(offsets, "int64_t[]"),
+        *(len(ids), len(offsets) - 1, len(out)),
+        _pointer(out, "float[]"),
+    )
+    _finish(code, "spread_windows")
     return out
 
 

@@ -1,8 +1,11 @@
-"""The NumPy twins of windows.c: sums of precomputed rows over windows, normalised windows, biases with activations."""
+"""The NumPy twins of windows.c: sums of rows over windows, normalised windows, biases with activations."""
+
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 
-from postil.arrays import Array, checked_offsets
+from postil.arrays import FLOATS, Array, checked_offsets
 from postil.errors import ConfigurationError, IndexRangeError, ShapeError
 from postil.kernels.checking import contiguous
 
@@ -16,12 +19,11 @@ ROWS_AT_ONCE = 32
 def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
     """out_t = f(Σ_k rows[ids_t+k, k]) over ``size`` positions k around each token t; row 0 stands beyond the sentence.
 
-    rows (V, size·H) float32, ids (N,) in 1 … V - 1, offsets (B + 1,), out (N, H). With ``add`` what stands in ``out``
-    belongs to the sum. Terms are added from the first position to the last.
+    rows (V, size·H), ids (N,) in 1 … V - 1, offsets (B + 1,), out (N, H); float32, which is compiled, or float64. With
+    ``add`` what stands in ``out`` belongs to the sum. Terms are added from the first position to the last.
     """
     rows, ids, offsets = checked_sums(rows, ids, offsets, size, activation, out)
-    if len(ids) and not 0 <= ids.min() <= ids.max() < len(rows):
-        raise IndexRangeError("an index points outside its table", where="sum_windows")
+    _check_ids(ids, len(rows), "sum_windows")
     half, H = size // 2, out.shape[1]
     places, padded = _padded(ids, offsets, half)
     for k in range(size):
@@ -31,6 +33,26 @@ def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: 
         else:
             out += terms
     return _activate(out, activation)
+
+
+def spread_windows(dY: Array, ids: Array, offsets: Array, size: int, out: Array) -> Array:
+    """What ``sum_windows`` has added up, taken apart: the gradient of its rows, out (V, size·H), from dY (N, H).
+
+    A row gets the gradients of all windows in which it stands, from the first token to the last.
+    """
+    dY, ids, offsets = checked_spread(dY, ids, offsets, size, out)
+    _check_ids(ids, len(out), "spread_windows")
+    half, (N, H) = size // 2, dY.shape
+    places, padded = _padded(ids, offsets, half)
+    out[:] = 0
+    if N == 0:
+        return out
+    for k in range(size):
+        where = padded[places + k - half]
+        order = np.argsort(where, kind="stable")
+        starts = np.flatnonzero(np.concatenate(([True], np.diff(where[order]) != 0)))
+        out[where[order[starts]], k * H : (k + 1) * H] = np.add.reduceat(dY[order], starts, axis=0)
+    return out
 
 
 def multiply_rows(X: Array, W: Array, bias: Array, out: Array) -> Array:
@@ -107,9 +129,18 @@ def checked_sums(
 ) -> tuple[Array, Array, Array]:
     """Rows, ids and offsets of ``sum_windows`` as C expects them."""
     _check_activation(activation)
-    N, H = _out_shape(out)
-    table = contiguous(rows, np.float32, (len(rows), size * H), where="rows of words")
+    N, H = _out_shape(out, FLOATS)
+    table = contiguous(rows, out.dtype, (len(rows), size * H), where="rows of words")
     return table, contiguous(ids, np.int64, (N,), where="ids"), _offsets(offsets, N)
+
+
+def checked_spread(dY: Array, ids: Array, offsets: Array, size: int, out: Array) -> tuple[Array, Array, Array]:
+    """Gradients, ids and offsets of ``spread_windows`` as C expects them."""
+    width = _out_shape(out, FLOATS)[1]
+    dY = contiguous(dY, out.dtype, (len(dY), width // size), where="gradients of windows")
+    if width % size:
+        raise ShapeError("gradient of rows", expected=f"{size} positions side by side", got=out.shape)
+    return dY, contiguous(ids, np.int64, (len(dY),), where="ids"), _offsets(offsets, len(dY))
 
 
 def checked_product(X: Array, W: Array, bias: Array, out: Array) -> tuple[Array, Array, Array]:
@@ -143,10 +174,16 @@ def checked_bias(Y: Array, bias: Array, activation: str, out: Array, add: bool) 
     return contiguous(Y, np.float32, shape, where="rows"), contiguous(bias, np.float32, shape[1:], where="bias")
 
 
-def _out_shape(out: Array) -> tuple[int, int]:
-    if out.ndim != 2 or out.dtype != np.float32 or not out.flags.c_contiguous or not out.flags.writeable:
-        raise ShapeError("array for the result", expected="float32 (N, H), contiguous", got=f"{out.dtype} {out.shape}")
+def _out_shape(out: Array, dtypes: Collection[Any] = (np.dtype(np.float32),)) -> tuple[int, int]:
+    if out.ndim != 2 or out.dtype not in dtypes or not out.flags.c_contiguous or not out.flags.writeable:
+        expected = f"{' or '.join(map(str, dtypes))} (N, H), contiguous"
+        raise ShapeError("array for the result", expected=expected, got=f"{out.dtype} {out.shape}")
     return out.shape[0], out.shape[1]
+
+
+def _check_ids(ids: Array, count: int, where: str) -> None:
+    if len(ids) and not 0 <= ids.min() <= ids.max() < count:
+        raise IndexRangeError("an index points outside its table", where=where)
 
 
 def _offsets(offsets: Array, N: int) -> Array:

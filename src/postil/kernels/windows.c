@@ -87,6 +87,29 @@ CLONED int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H
     return DONE;
 }
 
+/* The gradient of sum_windows without its activation: every window gives its dY to each of its rows. */
+CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
+                          int64_t tokens, int64_t sentences, int64_t count, float *out) {
+    const int64_t half = size / 2, width = size * H;
+    if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
+    if (size < 1 || count < 1) return WRONG_INDEX;
+    for (int64_t t = 0; t < tokens; t++)
+        if (ids[t] < 0 || ids[t] >= count) return WRONG_INDEX;
+    memset(out, 0, (size_t)(count * width) * sizeof *out);
+    for (int64_t b = 0; b < sentences; b++) {
+        const int64_t first = offsets[b], end = offsets[b + 1];
+        for (int64_t t = first; t < end; t++) {
+            const float *restrict given = dY + t * H;
+            for (int64_t k = 0; k < size; k++) {
+                const int64_t place = t + k - half;
+                float *restrict row = out + (place >= first && place < end ? ids[place] : 0) * width + k * H;
+                for (int64_t h = 0; h < H; h++) row[h] += given[h];
+            }
+        }
+    }
+    return DONE;
+}
+
 /* ------------------------------------------------------------------------------------------------ rows of words */
 
 #define WIDTH 64

@@ -13,6 +13,7 @@ from postil.features.inputs import InputFeatures, Token
 from postil.metrics import evaluate
 from postil.models.config import TaggerConfig, configured
 from postil.models.estimator import Estimator, entity, tokens_of
+from postil.models.explanation import Explanation, explain_entity
 from postil.models.labelling import Labelling
 from postil.models.network import TaggerNetwork, feature_sizes
 from postil.objectives.crf import Posterior
@@ -133,6 +134,15 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         at_most = len(parts.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
         (paths,) = k_best(self._lattice(tokens), min(k, at_most))
         return [(parts.labelling.texts(path.labels), path.probability) for path in paths]
+
+    def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
+        """What each word and each feature contributed to the log-odds of "exactly ``start:end`` is a ``label``".
+
+        Without ``label``: the one that the best path gives the span; where it gives none, the most probable one. "O"
+        asks why the tokens belong to no entity. For labels without spans: ``end`` is ``start + 1``.
+        """
+        _, lattice = next(iter(self.lattices([tokens])))
+        return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
         """Put labels on the sentences, in place, and give the entities of each with their probabilities.
