@@ -93,8 +93,11 @@ class Estimator(ABC, Generic[Labels, Network]):
         if known.KIND != self.KIND:
             raise ConfigurationError("warm start", expected=f"a {self.KIND}", got=f"a {known.KIND}")
 
-    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> None:
-        """Choose on held-out data what was not learnt; asked once, when the parameters are final."""
+    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+        """Choose what was not learnt; asked once, when the parameters are final.
+
+        The data are held out, or those of the training where nothing was.
+        """
 
     # -------------------------------------------------------------------------------------------- estimator rules
 
@@ -188,13 +191,7 @@ class Estimator(ABC, Generic[Labels, Network]):
 
     def tag(self, text: str) -> Document:
         """Tokens, sentences, labels and entities of a raw text; offsets count its characters."""
-        tokens = tokenise(text)
-        sentences = [
-            Sentence(
-                tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
-            )
-            for first, end in split_sentences(tokens)
-        ]
+        sentences = sentences_of(text)
         return Document(text, sentences, [e for found in self.annotate(sentences) for e in found])
 
     def blocks(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Inputs]]:
@@ -227,6 +224,17 @@ class Estimator(ABC, Generic[Labels, Network]):
                 f"this {self.KIND} has not learnt anything yet", expected="fit(X, y) first, or load(path)"
             )
         return self.parts
+
+
+def sentences_of(text: str) -> list[Sentence]:
+    """A raw text cut into tokens and sentences."""
+    tokens = tokenise(text)
+    return [
+        Sentence(
+            tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
+        )
+        for first, end in split_sentences(tokens)
+    ]
 
 
 def tokens_of(sentence: Sentence) -> list[Token]:

@@ -69,6 +69,7 @@ class Fitting:
         self._gold = self.parts.labelling.numbers(y)
         self._lengths = np.array([len(tokens) for tokens in X])
         self._judge, self._judged_on = estimator.around(self.parts), held_out or (X, y)
+        self._is_held_out = held_out is not None
         self.parts.about |= _about(estimator, X, _data_digest(X, y))
         if checkpoint is not None:
             self._fingerprint = _fingerprint(self.parts, estimator.seed, [(X, y), *([dev] if dev is not None else [])])
@@ -104,7 +105,7 @@ class Fitting:
         if not self.training.best:
             self.training.best = self._means()
         self.training.keep_best()
-        self._judge.settle(*self._judged_on)
+        self._judge.settle(*self._judged_on, held_out=self._is_held_out)
         self.parts.about["training"] = {
             "epochs": progress.epoch,
             "best_epoch": progress.best_epoch or progress.epoch,

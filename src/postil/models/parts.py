@@ -7,6 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar, final
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.models.config import TaggerConfig
+from postil.models.decoding import Decoding
 from postil.models.network import ScoringNetwork
 
 
@@ -28,10 +29,11 @@ Network = TypeVar("Network", bound=ScoringNetwork)
 @final
 @dataclass(kw_only=True, eq=False)
 class Parts(Generic[Labels, Network]):
-    """Config, labels, features and network; and ``about``: scores, history, data, versions, licence."""
+    """Config, labels, features, network, how answers are read from it; ``about``: scores, history, data, versions …"""
 
     config: TaggerConfig
     labelling: Labels
     features: InputFeatures
     network: Network
+    decoding: Decoding = field(default_factory=Decoding)
     about: dict[str, Any] = field(default_factory=dict)

@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -11,15 +13,19 @@ from postil.errors import ConfigurationError
 from postil.features.batching import batches_of_similar_length
 from postil.features.inputs import InputFeatures, Token
 from postil.metrics import evaluate
+from postil.metrics.counts import check_same_shape
+from postil.models.calibrating import Labelled, calibrated, known_labels
 from postil.models.config import TaggerConfig, configured
-from postil.models.estimator import Estimator, entity, tokens_of
+from postil.models.constraints import Constraints, check_constraints, constrained
+from postil.models.decoding import Decoding, check_probability, lowest_probabilities
+from postil.models.dial import Dial
+from postil.models.distribution import Distribution, FoundSpan
+from postil.models.estimator import Estimator, entity, sentences_of, tokens_of
 from postil.models.labelling import Labelling
 from postil.models.network import TaggerNetwork, feature_sizes
-from postil.objectives.crf import Posterior
-from postil.objectives.crf_decoding import k_best, viterbi
-from postil.objectives.crf_spans import span_probabilities
+from postil.models.tuning import Tuned, checked_wish, tuned
 from postil.objectives.lattice import Lattice
-from postil.text import Entity, Sentence
+from postil.text import Document, Entity, Sentence
 
 
 @final
@@ -93,80 +99,237 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
     def classes_(self) -> list[str]:
         return self.fitted_parts().labelling.data_labels()
 
+    @property
+    def decoding(self) -> Decoding:
+        """How answers are read from the scores: temperature, shift, bias, thresholds. May be replaced."""
+        return self.fitted_parts().decoding
+
+    @decoding.setter
+    def decoding(self, decoding: Decoding) -> None:
+        parts = self.fitted_parts()
+        lowest_probabilities(decoding.thresholds, parts.labelling)
+        parts.decoding = decoding
+
+    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+        """Fit temperature and shift; on the training data any model would seem too unsure."""
+        if held_out:
+            self.calibrate(X, y)
+
     # -------------------------------------------------------------------------------------------- answers
 
-    def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
-        """The best labels of every sentence, in the scheme of the training data."""
-        parts = self.fitted_parts()
+    def predict(
+        self,
+        X: Sequence[Sequence[Token]],
+        *,
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> list[list[str]]:
+        """The best labels of every sentence, in the scheme of the training data.
+
+        With ``constraints``, one or None per sentence, the best that agree with them. Entities less probable than
+        ``threshold`` (one for all classes, or by class) are dropped; without it, than those of the model's decoding.
+        """
         answers: list[list[str]] = [[] for _ in X]
-        for which, lattice in self.lattices(X):
-            labels = viterbi(lattice)
-            for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
-                answers[i] = parts.labelling.texts(labels[first:end])
+        for believed in self.distributions(X, constraints):
+            numbers, _ = self._answered(believed, threshold)
+            for i, labels in zip(believed.which, numbers, strict=True):
+                answers[i] = self.labelling.texts(labels)
         return answers
 
-    def predict_with_probabilities(self, X: Sequence[Sequence[Token]]) -> tuple[list[list[str]], list[Array]]:
-        """The best labels, and the probability of each token's label there, (T,) per sentence."""
-        parts = self.fitted_parts()
+    def predict_with_probabilities(
+        self,
+        X: Sequence[Sequence[Token]],
+        *,
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> tuple[list[list[str]], list[Array]]:
+        """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence."""
+        labelling = self.labelling
         answers: list[list[str]] = [[] for _ in X]
         sure: list[Array] = [np.zeros(0) for _ in X]
-        for which, lattice in self.lattices(X):
-            labels = viterbi(lattice)
-            found = parts.labelling.probabilities_of(labels, Posterior.of(lattice).marginals())
-            for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
-                answers[i], sure[i] = parts.labelling.texts(labels[first:end]), found[first:end]
+        for believed in self.distributions(X, constraints):
+            numbers, _ = self._answered(believed, threshold)
+            found = labelling.probabilities_of(np.concatenate(numbers), believed.marginals())
+            for i, labels, own in zip(believed.which, numbers, believed.by_sentence(found), strict=True):
+                answers[i], sure[i] = labelling.texts(labels), own
         return answers, sure
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """conlleval's F1 for span schemes, else the share of right tokens; 0 to 1."""
         return evaluate(y, self.predict(X), scheme=self.fitted_parts().labelling.scheme).main_score
 
-    def marginals(self, tokens: Sequence[Token]) -> list[dict[str, float]]:
+    def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
-        parts, lattice = self.fitted_parts(), self._lattice(tokens)
-        return parts.labelling.marginals(Posterior.of(lattice).marginals())
+        return self.labelling.marginals(self._believed(tokens, constraints).marginals())
 
-    def nbest(self, tokens: Sequence[Token], k: int = 5) -> list[tuple[list[str], float]]:
-        """The k best label sequences with their probabilities, best first; fewer where there are fewer."""
-        parts = self.fitted_parts()
-        at_most = len(parts.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
-        (paths,) = k_best(self._lattice(tokens), min(k, at_most))
-        return [(parts.labelling.texts(path.labels), path.probability) for path in paths]
+    def nbest(
+        self, tokens: Sequence[Token], k: int = 5, constraints: Constraints | None = None
+    ) -> list[tuple[list[str], float]]:
+        """The k most probable label sequences with their probabilities, best first; fewer where there are fewer."""
+        at_most = len(self.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
+        (paths,) = self._believed(tokens, constraints).ranked(min(k, at_most))
+        return [(self.labelling.texts(labels), probability) for labels, probability in paths]
 
-    def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
-        """Put labels on the sentences, in place, and give the entities of each with their probabilities.
+    def probability(
+        self, tokens: Sequence[Token], labels: Sequence[str], constraints: Constraints | None = None
+    ) -> float:
+        """The probability of a whole labelling."""
+        check_same_shape([tokens], [labels])
+        numbers = self.labelling.numbers([labels])
+        return float(self._believed(tokens, constraints).probabilities_of(numbers)[0])
 
-        Offsets of entities count characters where the sentence has a text, else tokens.
+    def spans_above(
+        self, tokens: Sequence[Token], lowest: float, constraints: Constraints | None = None
+    ) -> list[Entity]:
+        """Every span with at least this probability, whether it is on the best path or not; they may overlap.
+
+        Offsets count tokens.
         """
-        parts = self.fitted_parts()
-        found: list[list[Entity]] = [[] for _ in sentences]
-        for which, lattice in self.lattices([tokens_of(sentence) for sentence in sentences]):
-            labels = viterbi(lattice)
-            cut = [labels[a:b] for a, b in zip(lattice.offsets[:-1], lattice.offsets[1:], strict=True)]
-            spans = [(row, span) for row, numbers in enumerate(cut) for span in parts.labelling.spans(numbers)]
-            for i, numbers in zip(which, cut, strict=True):
-                sentences[i].labels = parts.labelling.texts(numbers)
-            for (row, span), probability in zip(spans, self._span_probabilities(lattice, spans), strict=True):
-                i = which[row]
-                found[i].append(entity(sentences[i], span.label, span.start, span.end, float(probability)))
+        forms = [token if isinstance(token, str) else token[0] for token in tokens]
+        (found,) = self.entities_above([Sentence(forms)], lowest, constraints=[constraints], X=[tokens])
         return found
 
-    def _span_probabilities(self, lattice: Lattice, spans: Sequence[tuple[int, Any]]) -> Array:
-        if not spans:
-            return np.zeros(0)
-        labelling = self.fitted_parts().labelling
-        rows = np.array([(row, span.start, span.end) for row, span in spans])
-        kinds = np.array([labelling.classes.index(span.label) for _, span in spans])
-        return span_probabilities(Posterior.of(lattice), rows, kinds, labelling.entity_labels())
+    def entities_above(
+        self,
+        sentences: Sequence[Sentence],
+        lowest: float,
+        *,
+        constraints: Sequence[Constraints | None] | None = None,
+        X: Sequence[Sequence[Token]] | None = None,
+    ) -> list[list[Entity]]:
+        """``spans_above`` of many sentences. Offsets count characters where a sentence has a text, else tokens."""
+        check_probability(lowest, "lowest probability")
+        if not lowest > 0:
+            raise ConfigurationError("lowest probability", expected="above 0", got=lowest)
+        found: list[list[Entity]] = [[] for _ in sentences]
+        for believed in self.distributions(X or [tokens_of(sentence) for sentence in sentences], constraints):
+            for row, span, probability in believed.spans_above(lowest):
+                i = believed.which[row]
+                found[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
+        return found
+
+    def tag(
+        self,
+        text: str,
+        *,
+        constraints: Constraints | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> Document:
+        """Tokens, sentences, labels and entities of a raw text; offsets, those of constraints too, count characters."""
+        sentences = sentences_of(text)
+        own = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
+        found = self.annotate(sentences, constraints=own, threshold=threshold)
+        return Document(text, sentences, [e for entities in found for e in entities])
+
+    def annotate(
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> list[list[Entity]]:
+        """Put labels on the sentences, in place, and give the entities of each with their probabilities.
+
+        Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
+        """
+        found: list[list[Entity]] = [[] for _ in sentences]
+        for believed in self.distributions([tokens_of(sentence) for sentence in sentences], constraints):
+            numbers, spans = self._answered(believed, threshold, probabilities=True)
+            for i, labels in zip(believed.which, numbers, strict=True):
+                sentences[i].labels = self.labelling.texts(labels)
+            for row, span, probability in spans:
+                i = believed.which[row]
+                found[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
+        return found
+
+    # -------------------------------------------------------------------------------------------- decoding
+
+    def calibrate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Decoding:
+        """Fit temperature and shift to held-out data, so that probabilities mean what they say.
+
+        ``fit`` does this by itself where it has ``dev``. Sentences with labels that the model does not know are left
+        out.
+        """
+        check_same_shape(X, y)
+        parts = self.fitted_parts()
+        numbers = known_labels(parts.labelling, y)
+        known = [i for i, found in enumerate(numbers) if found is not None]
+        lattices, gold = [], []
+        for which, lattice in self._network_lattices([X[i] for i in known]):
+            lattices.append(lattice)
+            gold.append(np.concatenate([numbers[known[i]] for i in which]))
+        if known:
+            parts.decoding = calibrated(parts.decoding, Labelled(lattices, gold, parts.labelling))
+        return parts.decoding
+
+    def tune(
+        self,
+        X: Sequence[Sequence[Token]],
+        y: Sequence[Sequence[str]],
+        *,
+        recall: float | None = None,
+        precision: float | None = None,
+        margin: float = 1.0,
+    ) -> Tuned:
+        """Set the decoding bias so that recall (or precision) reaches what is wanted, with the most of the other.
+
+        X and y should be held out from training. The figure must be reached with ``margin`` standard errors to spare.
+        Gives the point that was chosen, with the precision and recall to expect, and the whole curve. Stored thresholds
+        are not taken into account.
+        """
+        figure, wanted = checked_wish(recall, precision, margin)
+        dial = Dial.of(self, X, y)
+        found = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
+        parts = self.fitted_parts()
+        parts.decoding = replace(parts.decoding, bias=found.chosen.bias)
+        return found
+
+    def _answered(
+        self, believed: Distribution, threshold: float | Mapping[str, float] | None, probabilities: bool = False
+    ) -> tuple[list[Array], list[FoundSpan]]:
+        """Label numbers of each sentence without improbable entities; and the entities, where they were asked for."""
+        decoding, labelling = self.decoding, self.labelling
+        lowest = lowest_probabilities(decoding.thresholds if threshold is None else threshold, labelling)
+        numbers = believed.best(decoding.bias)
+        if not (lowest or probabilities):
+            return numbers, []
+        spans = [(row, span) for row, own in enumerate(numbers) for span in labelling.spans(own)]
+        kept = []
+        for (row, span), probability in zip(spans, believed.span_probabilities(spans).tolist(), strict=True):
+            if probability < lowest.get(span.label, 0.0):
+                numbers[row][span.start : span.end] = labelling.outside
+            else:
+                kept.append(FoundSpan(row, span, probability))
+        return numbers, kept
+
+    def distributions(
+        self, X: Sequence[Sequence[Token]], constraints: Sequence[Constraints | None] | None = None
+    ) -> Iterator[Distribution]:
+        """What the model believes about the sentences, in blocks; given the constraints, one or None per sentence."""
+        labelling, valid_only = self.labelling, self.config.constrained
+        if constraints is not None:
+            check_constraints(constraints, [len(tokens) for tokens in X])
+        for which, lattice in self.lattices(X):
+            believed = Distribution(which=which, lattice=lattice, labelling=labelling)
+            if constraints is None or not any(constraints[i] for i in which):
+                yield believed
+            else:
+                yield from constrained(believed, constraints, valid_only=valid_only)
 
     def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences."""
         parts = self.fitted_parts()
+        for which, lattice in self._network_lattices(X):
+            yield which, parts.decoding.distribution(lattice, parts.labelling)
+
+    def _network_lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
+        """The same as the network scores them, not calibrated."""
+        parts = self.fitted_parts()
         for which, inputs in self.blocks(X):
             yield which, parts.network.lattice(inputs)
 
-    def _lattice(self, tokens: Sequence[Token]) -> Lattice:
-        return next(iter(self.lattices([tokens])))[1]
+    def _believed(self, tokens: Sequence[Token], constraints: Constraints | None) -> Distribution:
+        return next(iter(self.distributions([tokens], [constraints])))
 
 
 __all__ = ["Tagger", "tokens_of"]
