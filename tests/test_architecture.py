@@ -71,6 +71,9 @@ PUBLIC = {
             "__version__",
             "Tagger",
             "Detector",
+            "Constraints",
+            "Decoding",
+            "Gazetteer",
             "load",
             "errors",
             "arrays",
@@ -117,7 +120,7 @@ PUBLIC = {
         *["span_probabilities", "any_entity_probabilities"],
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
     ],
-    "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"],
+    "postil.models": ["Tagger", "Detector", "Constraints", "Decoding", "TaggerConfig", "PRESETS", "load"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

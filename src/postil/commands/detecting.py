@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
+from postil.commands.answering import OPTIONS
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
 from postil.commands.marking import add_column, add_to_span
@@ -64,7 +65,8 @@ def show(found: DetectionReport) -> None:
 
 def marker(detector: Detector, arguments: argparse.Namespace) -> Mark:
     unwanted(arguments, "probabilities", "a margin model has scores, not probabilities", instead="--scores")
-    unwanted(arguments, "nbest", "a margin model decides about each token alone")
+    for option in ("nbest", *OPTIONS):
+        unwanted(arguments, option, "a margin model decides about each token alone")
     return partial(_marked, detector=detector, arguments=arguments)
 
 

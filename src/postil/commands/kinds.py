@@ -65,7 +65,7 @@ def kind_to_train(preset: str, settings: dict[str, Any]) -> Kind:
 def unwanted(arguments: argparse.Namespace, option: str, why: str, *, instead: str | None = None) -> None:
     """Refuse an option that has no meaning for this kind of model."""
     if getattr(arguments, option):
-        raise ConfigurationError(f"--{option}: {why}", expected=instead)
+        raise ConfigurationError(f"--{option.replace('_', '-')}: {why}", expected=instead)
 
 
 def _kind(name: str) -> Kind:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from postil.commands.answering import add_answer_arguments
 from postil.commands.kinds import Mark, kind_of
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
@@ -23,10 +24,15 @@ Put labels on text. Reads files or standard input, writes to standard output; an
   cat tokens.txt | postil tag ner.postil --input tokens > tagged.conll
   postil tag ner.postil corpus.conll corpus2.conll > tagged.conll
   postil tag ner.postil records.jsonl --output jsonl --nbest 3
+  postil tag ner.postil article.txt --threshold 0.5 --threshold LOC=0.8
+  postil tag ner.postil article.txt --output jsonl --all-above 0.3
+  postil tag ner.postil --text "Museums in Paris are amazing." --force 11:16=LOC
 
 Plain text is cut into sentences and tokens; --input tokens takes one sentence a line, tokens between spaces. JSON Lines
 have one object a text, with spans: start, end, label and, with --probabilities, the probability that exactly this span
 is such an entity. In CoNLL, --probabilities adds a column before the label with the probability of the token's label.
+Objects may have constraints: {"force": [[11, 16, "LOC"]], "forbid": [[0, 7]], "allow": [[11, 16, ["LOC", "O"]]]}, in
+characters, or in tokens where the object brings them; probabilities are then those given that they hold.
 A model that detects one label has scores instead: --scores, in JSON Lines the lowest score of the span's tokens.
 """
 
@@ -43,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scores", action="store_true", help="say the score of each token (models of one label)")
     parser.add_argument("--nbest", type=int, metavar="K", help="jsonl: also the K best labellings of every sentence")
     parser.add_argument("--threads", type=int, default=1, help="cores to use (default: 1)")
+    add_answer_arguments(parser)
     add_reading_arguments(parser)
 
 
@@ -54,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_columns(model, arguments.feature_columns)
     sentences = (sentence for reading in _inputs(arguments) for sentence in reading)
     long: list[int] = []
-    tagged = _tagged(mark, _noting_long(_unlabelled(sentences), long), arguments.threads)
+    blocks = _blocks(_noting_long(_unlabelled(sentences), long), whole_records=arguments.output == "jsonl")
+    tagged = _tagged(mark, blocks, arguments.threads)
     write(tagged, "-", arguments.output, scheme=kind.written_scheme(model))
     tell_long_sentences(model, long)
     return 0
@@ -100,11 +108,11 @@ def _unlabelled(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         yield sentence
 
 
-def _tagged(mark: Mark, sentences: Iterable[Sentence], threads: int) -> Iterator[Sentence]:
+def _tagged(mark: Mark, blocks: Iterable[list[Sentence]], threads: int) -> Iterator[Sentence]:
     """Blocks go to the threads and come back in order; only a few are on their way at a time."""
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[list[Sentence]]] = deque()
-        for block in _blocks(sentences):
+        for block in blocks:
             waiting.append(pool.submit(mark, block))
             if len(waiting) > 2 * threads:
                 yield from waiting.popleft().result()
@@ -112,14 +120,16 @@ def _tagged(mark: Mark, sentences: Iterable[Sentence], threads: int) -> Iterator
             yield from waiting.popleft().result()
 
 
-def _blocks(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+def _blocks(sentences: Iterable[Sentence], whole_records: bool) -> Iterator[list[Sentence]]:
+    """With ``whole_records`` the sentences of one JSON object, which collect their answers in it, stay together."""
     block: list[Sentence] = []
     tokens = 0
     for sentence in sentences:
-        block.append(sentence)
-        tokens += len(sentence)
-        if tokens >= BLOCK_TOKENS:
+        goes_on = whole_records and block and sentence.rest is not None and sentence.rest is block[-1].rest
+        if tokens >= BLOCK_TOKENS and not goes_on:
             yield block
             block, tokens = [], 0
+        block.append(sentence)
+        tokens += len(sentence)
     if block:
         yield block

@@ -1,8 +1,10 @@
 """Estimators: features, network and labels put together; no mathematics here."""
 
 from postil.models.config import PRESETS, TaggerConfig
+from postil.models.constraints import Constraints
+from postil.models.decoding import Decoding
 from postil.models.detector import Detector
 from postil.models.storage import load
 from postil.models.tagger import Tagger
 
-__all__ = ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"]
+__all__ = ["Tagger", "Detector", "Constraints", "Decoding", "TaggerConfig", "PRESETS", "load"]

@@ -50,7 +50,7 @@ class Labelled:
 
     def slope(self, at: Array) -> Array:
         """(2,) its derivatives by a and c."""
-        total = PRIOR * (at - _ORIGIN)
+        total: Array = PRIOR * (at - _ORIGIN)
         for lattice, gold in zip(self.lattices, self.gold, strict=True):
             posterior = Posterior.of(self._believed(lattice, at))
             marginals, outside = posterior.marginals(), self.labelling.outside

@@ -3,8 +3,8 @@
 Constraints leave only the labellings that agree with them, and every answer is then about those: the best one is the
 best *of them*, and a probability is the probability *given that* they hold. That is exact for all three kinds.
 
-    force   exactly this span is an entity (of this class; without one, of some class): its probability is then 1
-    forbid  exactly this span is not an entity (of this class; without one, of any): longer and shorter ones still may be
+    force   exactly this span is an entity of this class, or of some class: its probability is then 1
+    forbid  exactly this span is not an entity of this class, or of any; longer and shorter ones still may be
     allow   every token of this stretch has one of these labels; a class stands for all its labels
 """
 
@@ -90,6 +90,21 @@ class Constraints:
             allow=list(self._own(self.allow, sentence)),
         )
 
+    def with_names(self, gazetteers: Sequence[Gazetteer], tokens: Sequence[str]) -> "Constraints":
+        """These, and the names of gazetteers that stand in the sentence as forced entities of their classes.
+
+        Longer names come first, of equal ones the left one. What overlaps another name, or a constraint that is there
+        already, is left out: the caller's own word counts more than a list.
+        """
+        taken = {t for start, end, _ in (*self.force, *self.forbid, *self.allow) for t in range(start, end)}
+        force = list(self.force)
+        found = [span for gazetteer in gazetteers for span in _names(gazetteer, tokens)]
+        for label, start, end in sorted(found, key=lambda span: (span.start - span.end, span.start)):
+            if taken.isdisjoint(range(start, end)):
+                taken.update(range(start, end))
+                force.append(SpanConstraint(start, end, label))
+        return replace(self, force=force)
+
     def _own(self, items: Sequence[Any], sentence: Sentence) -> Iterator[Any]:
         text, starts, ends = sentence.text, sentence.starts, sentence.ends
         assert text is not None and starts is not None and ends is not None, "only texts are counted in characters"
@@ -103,7 +118,9 @@ class Constraints:
                 first, last = tokens.touched(start, end)
                 expected = f"whole tokens of one sentence, as {shortened(' '.join(sentence.tokens[first:last]))}"
                 got = f"{_place(item)} {shortened(text[start:end])}"
-                raise DataError("a constraint that does not fit the tokens", expected=expected, got=got, where=self._named)
+                raise DataError(
+                    "a constraint that does not fit the tokens", expected=expected, got=got, where=self._named
+                )
             if starts and starts[0] <= start < ends[-1]:
                 yield item._replace(**dict(zip(("start", "end"), tokens.touched(start, end), strict=True)))
 
@@ -112,23 +129,8 @@ class Constraints:
         return self.where or None
 
 
-def matches(gazetteer: Gazetteer, tokens: Sequence[str], known: Constraints | None = None) -> Constraints:
-    """The names of a gazetteer as forced entities of their classes.
-
-    Longer names come first, of equal ones the left one. What overlaps a longer name, or a constraint that is ``known``
-    already, is left out: the caller's own word counts more than a list.
-    """
-    known = known or Constraints()
-    taken = {token for start, end, _ in (*known.force, *known.forbid, *known.allow) for token in range(start, end)}
-    force = list(known.force)
-    for span in sorted(_names(gazetteer, tokens), key=lambda span: (span.start - span.end, span.start)):
-        if taken.isdisjoint(range(span.start, span.end)):
-            taken.update(range(span.start, span.end))
-            force.append(SpanConstraint(span.start, span.end, span.label))
-    return replace(known, force=force)
-
-
 def _names(gazetteer: Gazetteer, tokens: Sequence[str]) -> Iterator[Span]:
+    """The names of a gazetteer in a sentence, with their classes."""
     codes = gazetteer.match(tokens)
     begin, _, end, single = (GAZETTEER_CODES.index(code) for code in "BIES")
     for column, label in enumerate(gazetteer.columns):
@@ -156,7 +158,7 @@ def constrained(
     for i, own in zip(believed.which, mine, strict=True):
         _check(own, labelling, valid_only, own.where or f"sentence {i}")
     if any(mine):
-        allowed = np.concatenate([_allowed(lattice, row, own, labelling) for row, own in enumerate(mine)] or [[]])
+        allowed = np.concatenate([_allowed(lattice, row, own, labelling) for row, own in enumerate(mine)])
         lattice = lattice.restricted(allowed)
     forbidding = np.array([bool(own.forbid) for own in mine], bool)
     together = np.flatnonzero(~forbidding)
@@ -209,7 +211,7 @@ def _kind(labelling: Labelling, label: str | None) -> int:
 def _any_of(entities: Sequence[EntityLabels]) -> EntityLabels:
     """An entity of any class. Its labels are of one class, because only valid sequences are possible."""
     places = np.stack([entity.at_places() for entity in entities])  # (classes, 6, L)
-    either, every = places.any(axis=0), places.all(axis=0)
+    either, every = np.asarray(places.any(axis=0)), np.asarray(places.all(axis=0))
     return EntityLabels(
         before=every[0], only=either[1], first=either[2], middle=either[3], last=either[4], after=every[5]
     )
@@ -231,11 +233,14 @@ def _labels(labelling: Labelling, name: str) -> Array:
 
 def check_constraints(constraints: Sequence[Constraints | None], lengths: Sequence[int]) -> None:
     """Refuse another number of them than of sentences, and places outside of their sentence.  lengths in tokens."""
-    if isinstance(constraints, Constraints) or len(constraints) != len(lengths):
-        got = "one for all" if isinstance(constraints, Constraints) else len(constraints)
+    given: object = constraints
+    is_one = isinstance(given, Constraints)  # an easy mistake
+    if is_one or len(constraints) != len(lengths):
+        got = "one for all" if is_one else len(constraints)
         raise ConfigurationError("constraints", expected=f"a list of {len(lengths)}, one a sentence or None", got=got)
     for i, (own, tokens) in enumerate(zip(constraints, lengths, strict=True)):
-        for item in (*own.force, *own.forbid, *own.allow) if own else ():
+        own = own or Constraints()
+        for item in (*own.force, *own.forbid, *own.allow):
             if not 0 <= item[0] < item[1] <= tokens:
                 expected, where = f"0 <= start < end <= {tokens} (tokens)", own.where or f"sentence {i}"
                 raise DataError("a constraint outside the sentence", expected=expected, got=_place(item), where=where)

@@ -1,6 +1,7 @@
 """Precision and recall of one tagger on labelled sentences, at any decoding bias."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -10,14 +11,17 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
 from postil.metrics.counts import check_same_shape
+from postil.models.decoding import Decoding
 from postil.models.distribution import Distribution
-from postil.models.tuning import Point, counts_of
-from postil.text import recognise, spans_from_labels
+from postil.models.labelling import OUTSIDE, Labelling
+from postil.models.tuning import Point, Setting, counts_of
+from postil.text import Span, recognise, spans_from_labels
 
 if TYPE_CHECKING:
     from postil.models.tagger import Tagger
 
 LOWEST = 0.001  # probability of spans that are worth a look
+AGAINST = 8.0  # the bias against labels that stands for a threshold of 1
 
 
 @final
@@ -27,8 +31,8 @@ class Dial:
     Counted are entities, or where labels spell no spans, tokens with another label than O.
     """
 
-    def __init__(self, believed: list[Distribution], gold: list[set[Any]]) -> None:
-        self._believed, self._gold = believed, gold
+    def __init__(self, labelling: Labelling, believed: list[Distribution], gold: list[set[Any]]) -> None:
+        self._labelling, self._believed, self._gold = labelling, believed, gold
 
     @classmethod
     def of(cls, tagger: "Tagger", X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Dial":
@@ -38,31 +42,52 @@ class Dial:
             raise ConfigurationError(
                 "nothing to tune", expected="a model of spans, or with a label O", got="labels for every token"
             )
-        if labelling.has_spans:
-            scheme = recognise(y)
-            gold: list[set[Any]] = [set(spans_from_labels(labels, scheme)) for labels in y] if scheme != "none" else []
-        else:
-            gold = [{(t, label) for t, label in enumerate(labels) if label != "O"} for labels in y]
+        scheme = recognise(y) if labelling.has_spans else "none"
+        gold: list[set[Any]] = [set() for _ in y]
+        if scheme != "none":
+            gold = [set(spans_from_labels(labels, scheme)) for labels in y]
+        elif not labelling.has_spans:
+            gold = [{(t, label) for t, label in enumerate(labels) if label != OUTSIDE} for labels in y]
         if not any(gold):
             raise DataError("nothing to tune on", expected="data with entities of the model's kind", got="none")
-        return cls(list(tagger.distributions(X)), gold)
+        return cls(labelling, list(tagger.distributions(X)), gold)
 
-    def counts(self, bias: float) -> Array:
+    def decoding(self, setting: Setting, decoding: Decoding) -> Decoding:
+        """The decoding at this setting. Where there are no spans, a bias against labels stands for the threshold."""
+        if not self._labelling.has_spans:
+            return replace(decoding, bias=setting.bias - AGAINST * setting.threshold)
+        thresholds = dict.fromkeys(self._labelling.classes, setting.threshold) if setting.threshold else {}
+        return replace(decoding, bias=setting.bias, thresholds=thresholds)
+
+    def counts(self, setting: Setting) -> Array:
         """(B, 3) correct, predicted and gold things of each sentence."""
         found: list[set[Any]] = [set() for _ in self._gold]
+        if setting.threshold and self._labelling.has_spans:
+            for i, thing, probability in self._most_probable:
+                if probability >= setting.threshold:
+                    found[i].add(thing)
+            return counts_of(self._gold, found)
+        bias = self.decoding(setting, Decoding()).bias
         for believed in self._believed:
-            labelling = believed.labelling
             for i, numbers in zip(believed.which, believed.best(bias), strict=True):
-                if labelling.has_spans:
-                    found[i] = set(labelling.spans(numbers))
-                else:
-                    opens = np.flatnonzero(labelling.opens_entity[numbers])
-                    found[i] = {(int(t), labelling.labels[numbers[t]]) for t in opens}
+                found[i] = _things(self._labelling, numbers)
         return counts_of(self._gold, found)
+
+    @cached_property
+    def _most_probable(self) -> list[tuple[int, Span, float]]:
+        """The entities that are found without a bias, with their probabilities."""
+        answers = []
+        for believed in self._believed:
+            rows = [
+                (row, span) for row, numbers in enumerate(believed.best(0.0)) for span in self._labelling.spans(numbers)
+            ]
+            for (row, span), probability in zip(rows, believed.span_probabilities(rows).tolist(), strict=True):
+                answers.append((believed.which[row], span, probability))
+        return answers
 
     def hint(self, figure: str, wanted: float, margin: float) -> str:
         """What else reaches the figure: for recall, spans that may overlap."""
-        if figure == "recall" and self._believed[0].labelling.has_spans:
+        if figure == "recall" and self._labelling.has_spans:
             for lowest in 2.0 ** -np.arange(1, 10):
                 point = self.overlapping(float(lowest))
                 if point.surely("recall", margin) >= wanted:
@@ -76,8 +101,15 @@ class Dial:
             for row, span, probability in spans:
                 if probability >= lowest:
                     found[believed.which[row]].add(span)
-        return Point.of(0.0, counts_of(self._gold, found))
+        return Point.of(Setting(0.0, lowest), counts_of(self._gold, found))
 
     @cached_property
     def _spans(self) -> list[Any]:
         return [believed.spans_above(LOWEST) for believed in self._believed]
+
+
+def _things(labelling: Labelling, numbers: Array) -> set[Any]:
+    """Spans, or (token, label) of labels that are not O."""
+    if labelling.has_spans:
+        return set(labelling.spans(numbers))
+    return {(int(t), labelling.labels[numbers[t]]) for t in np.flatnonzero(labelling.opens_entity[numbers])}

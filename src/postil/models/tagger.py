@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.batching import batches_of_similar_length
 from postil.features.inputs import InputFeatures, Token
-from postil.metrics import evaluate
+from postil.metrics import Evaluation, evaluate
 from postil.metrics.counts import check_same_shape
 from postil.models.calibrating import Labelled, calibrated, known_labels
 from postil.models.config import TaggerConfig, configured
@@ -26,6 +25,15 @@ from postil.models.network import TaggerNetwork, feature_sizes
 from postil.models.tuning import Tuned, checked_wish, tuned
 from postil.objectives.lattice import Lattice
 from postil.text import Document, Entity, Sentence
+
+
+class Answer(NamedTuple):
+    """What is answered about one sentence."""
+
+    labels: list[str]
+    entities: list[Entity]
+    probability: float
+    """Of the whole labelling."""
 
 
 @final
@@ -131,8 +139,7 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         """
         answers: list[list[str]] = [[] for _ in X]
         for believed in self.distributions(X, constraints):
-            numbers, _ = self._answered(believed, threshold)
-            for i, labels in zip(believed.which, numbers, strict=True):
+            for i, labels in zip(believed.which, self._numbers(believed, threshold), strict=True):
                 answers[i] = self.labelling.texts(labels)
         return answers
 
@@ -148,7 +155,7 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         answers: list[list[str]] = [[] for _ in X]
         sure: list[Array] = [np.zeros(0) for _ in X]
         for believed in self.distributions(X, constraints):
-            numbers, _ = self._answered(believed, threshold)
+            numbers = self._numbers(believed, threshold)
             found = labelling.probabilities_of(np.concatenate(numbers), believed.marginals())
             for i, labels, own in zip(believed.which, numbers, believed.by_sentence(found), strict=True):
                 answers[i], sure[i] = labelling.texts(labels), own
@@ -156,7 +163,11 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """conlleval's F1 for span schemes, else the share of right tokens; 0 to 1."""
-        return evaluate(y, self.predict(X), scheme=self.fitted_parts().labelling.scheme).main_score
+        return self.evaluate(X, y).main_score
+
+    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Evaluation:
+        """All scores of ``predict``."""
+        return evaluate(y, self.predict(X), scheme=self.labelling.scheme)
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
@@ -232,15 +243,29 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
 
         Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
         """
-        found: list[list[Entity]] = [[] for _ in sentences]
+        answers = self.answers(sentences, constraints=constraints, threshold=threshold)
+        for sentence, answer in zip(sentences, answers, strict=True):
+            sentence.labels = answer.labels
+        return [answer.entities for answer in answers]
+
+    def answers(
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> list[Answer]:
+        """Labels, entities with their probabilities, and the probability of the whole labelling, of each sentence."""
+        answers = [Answer([], [], 1.0) for _ in sentences]
         for believed in self.distributions([tokens_of(sentence) for sentence in sentences], constraints):
-            numbers, spans = self._answered(believed, threshold, probabilities=True)
-            for i, labels in zip(believed.which, numbers, strict=True):
-                sentences[i].labels = self.labelling.texts(labels)
+            numbers, spans = self.answered(believed, threshold)
+            whole = believed.probabilities_of(numbers).tolist()
+            for i, labels, probability in zip(believed.which, numbers, whole, strict=True):
+                answers[i] = Answer(self.labelling.texts(labels), [], probability)
             for row, span, probability in spans:
                 i = believed.which[row]
-                found[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
-        return found
+                answers[i].entities.append(entity(sentences[i], span.label, span.start, span.end, probability))
+        return answers
 
     # -------------------------------------------------------------------------------------------- decoding
 
@@ -271,28 +296,26 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         precision: float | None = None,
         margin: float = 1.0,
     ) -> Tuned:
-        """Set the decoding bias so that recall (or precision) reaches what is wanted, with the most of the other.
+        """Turn the dial: recall (or precision) reaches what is wanted, with as much of the other as possible.
 
-        X and y should be held out from training. The figure must be reached with ``margin`` standard errors to spare.
-        Gives the point that was chosen, with the precision and recall to expect, and the whole curve. Stored thresholds
-        are not taken into account.
+        Sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
+        probable ones. X and y should be held out from training; the figure must be reached on them with ``margin``
+        standard errors to spare. Gives the point that was chosen, with the precision and recall to expect, and the
+        curve.
         """
         figure, wanted = checked_wish(recall, precision, margin)
         dial = Dial.of(self, X, y)
         found = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
-        parts = self.fitted_parts()
-        parts.decoding = replace(parts.decoding, bias=found.chosen.bias)
+        self.decoding = dial.decoding(found.chosen.setting, self.decoding)
         return found
 
-    def _answered(
-        self, believed: Distribution, threshold: float | Mapping[str, float] | None, probabilities: bool = False
+    def answered(
+        self, believed: Distribution, threshold: float | Mapping[str, float] | None = None
     ) -> tuple[list[Array], list[FoundSpan]]:
-        """Label numbers of each sentence without improbable entities; and the entities, where they were asked for."""
-        decoding, labelling = self.decoding, self.labelling
-        lowest = lowest_probabilities(decoding.thresholds if threshold is None else threshold, labelling)
-        numbers = believed.best(decoding.bias)
-        if not (lowest or probabilities):
-            return numbers, []
+        """Label numbers (T,) of each sentence without improbable entities; and the entities that were kept."""
+        labelling = self.labelling
+        lowest = lowest_probabilities(self.decoding.thresholds if threshold is None else threshold, labelling)
+        numbers = believed.best(self.decoding.bias)
         spans = [(row, span) for row, own in enumerate(numbers) for span in labelling.spans(own)]
         kept = []
         for (row, span), probability in zip(spans, believed.span_probabilities(spans).tolist(), strict=True):
@@ -301,6 +324,12 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
             else:
                 kept.append(FoundSpan(row, span, probability))
         return numbers, kept
+
+    def _numbers(self, believed: Distribution, threshold: float | Mapping[str, float] | None) -> list[Array]:
+        """``answered`` without probabilities of entities where nothing depends on them: they cost more than labels."""
+        if threshold is None and not self.decoding.thresholds:
+            return believed.best(self.decoding.bias)
+        return self.answered(believed, threshold)[0]
 
     def distributions(
         self, X: Sequence[Sequence[Token]], constraints: Sequence[Constraints | None] | None = None

@@ -1,7 +1,10 @@
-"""The dial between precision and recall: which bias reaches a wanted recall, and what precision is to be expected.
+"""The dial between precision and recall: which setting reaches a wanted figure, and what is to be expected of it.
 
-Figures on the data that a bias was chosen on are luck in part. So the wanted figure must be reached not just there but
-with ``margin`` standard errors to spare: with one, other data of the same kind reach it about five times in six.
+The dial has one position. Above 0 it is a decoding bias, which finds more entities. Below 0 it is a threshold, which
+drops the least probable ones: measured, precision grows further by that than by a bias against entities.
+
+Figures on the data that a setting was chosen on are luck in part. So the wanted figure must be reached not just there
+but with ``margin`` standard errors to spare: with one, other data of the same kind reach it about five times in six.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,15 +17,30 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.metrics.counts import ratio
 
-BIASES = np.arange(-8, 8.01, 0.5)  # where the curve is measured
-HALVINGS = 12  # of the step between two of them: 0.5 / 2**12
+POSITIONS = np.concatenate([np.arange(-19, 0) / 20, np.arange(0, 8.01, 0.5)])  # where the curve is measured
+HALVINGS = 12  # of the step between two of them
 FIGURES = ("recall", "precision")
+
+
+class Setting(NamedTuple):
+    """One position of the dial."""
+
+    bias: float
+    threshold: float
+
+    @classmethod
+    def at(cls, position: float) -> "Setting":
+        return cls(max(float(position), 0.0), abs(min(float(position), 0.0)))
+
+    @property
+    def position(self) -> float:
+        return self.bias - self.threshold
 
 
 class Point(NamedTuple):
     """Precision, recall and F1 at one setting, 0 to 1, and the standard errors of the first two."""
 
-    bias: float
+    setting: Setting
     precision: float
     recall: float
     f1: float
@@ -30,12 +48,12 @@ class Point(NamedTuple):
     recall_error: float
 
     @classmethod
-    def of(cls, bias: float, counts: Array) -> "Point":
+    def of(cls, setting: Setting, counts: Array) -> "Point":
         """counts (B, 3): correct, predicted and gold things of each sentence."""
         correct, predicted, gold = counts.sum(axis=0)
         precision, recall = float(ratio(correct, predicted)), float(ratio(correct, gold))
         return cls(
-            float(bias),
+            setting,
             precision,
             recall,
             float(ratio(2 * correct, predicted + gold)),
@@ -43,20 +61,29 @@ class Point(NamedTuple):
             _standard_error(counts[:, 0], counts[:, 2], recall),
         )
 
+    @property
+    def bias(self) -> float:
+        return self.setting.bias
+
+    @property
+    def threshold(self) -> float:
+        return self.setting.threshold
+
     def surely(self, figure: str, margin: float) -> float:
         """The figure less so many of its standard errors."""
         error = self.recall_error if figure == "recall" else self.precision_error
         return float(getattr(self, figure) - margin * error)
 
     def as_dict(self) -> dict[str, float]:
-        """Figures in percent."""
-        return {name: value if name == "bias" else 100 * value for name, value in self._asdict().items()}
+        """Figures in percent; the threshold is a probability."""
+        figures = {name: 100 * value for name, value in self._asdict().items() if name != "setting"}
+        return self.setting._asdict() | figures
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """What was asked for, the point that was chosen, the point without a bias, and the curve by bias."""
+    """What was asked for, the point that was chosen, the point at 0, and the curve from precision to recall."""
 
     figure: str
     wanted: float
@@ -75,32 +102,32 @@ class Tuned:
 
 
 def tuned(
-    counts: Callable[[float], Array], figure: str, wanted: float, margin: float, hint: Callable[[], str]
+    counts: Callable[[Setting], Array], figure: str, wanted: float, margin: float, hint: Callable[[], str]
 ) -> Tuned:
-    """The bias that surely reaches the wanted figure and gives the most of the other one.
+    """The setting that surely reaches the wanted figure and gives the most of the other one.
 
-    ``counts`` gives (B, 3) correct, predicted and gold of each sentence at a bias; ``hint`` what to do where no bias is
-    enough.
+    ``counts`` gives (B, 3) correct, predicted and gold of each sentence; ``hint`` what to do where nothing is enough.
     """
-    curve = [Point.of(bias, counts(float(bias))) for bias in BIASES]
-    # Recall grows with the bias and precision falls: the first point on this way that reaches the one figure has the
+
+    def at(position: float) -> Point:
+        return Point.of(Setting.at(position), counts(Setting.at(position)))
+
+    curve = [at(position) for position in POSITIONS]
+    # Recall grows along the dial and precision falls: the first point on this way that reaches the one figure has the
     # most of the other.
     way = curve if figure == "recall" else curve[::-1]
     reached = next((i for i, point in enumerate(way) if point.surely(figure, margin) >= wanted), None)
     if reached is None:
         raise _unreachable(way, figure, wanted, margin, hint())
-    low, high = way[max(reached - 1, 0)], way[reached]
-    chosen = _between(low, high, lambda bias: Point.of(bias, counts(bias)), figure, wanted, margin)
-    before = next(point for point in curve if point.bias == 0)
+    chosen = _between(way[max(reached - 1, 0)], way[reached], at, figure, wanted, margin)
+    before = next(point for point in curve if point.setting.position == 0)
     return Tuned(figure=figure, wanted=wanted, margin=margin, chosen=chosen, before=before, curve=curve)
 
 
-def _between(
-    low: Point, high: Point, at: Callable[[float], Point], figure: str, wanted: float, margin: float
-) -> Point:
+def _between(low: Point, high: Point, at: Callable[[float], Point], figure: str, wanted: float, margin: float) -> Point:
     """Bisection: ``low`` does not reach the figure (or is ``high`` itself), ``high`` does and stays the answer."""
-    for _ in range(HALVINGS if low.bias != high.bias else 0):
-        middle = at((low.bias + high.bias) / 2)
+    for _ in range(HALVINGS if low is not high else 0):
+        middle = at((low.setting.position + high.setting.position) / 2)
         if middle.surely(figure, margin) >= wanted:
             high = middle
         else:
@@ -127,7 +154,7 @@ def _unreachable(path: Sequence[Point], figure: str, wanted: float, margin: floa
     found = f"{100 * best.surely(figure, margin):.1f} at best ({100 * getattr(best, figure):.1f} on these data"
     spare = f" less {margin:g} standard errors" if margin else ""
     got = f"{found}{spare}, {other} {100 * getattr(best, other):.1f}); {hint}"
-    what = f"no decoding bias reaches this {figure} with labels that do not overlap"
+    what = f"no setting reaches this {figure} with labels that do not overlap"
     return ConfigurationError(what, expected=f"{100 * wanted:g}", got=got)
 
 

@@ -6,9 +6,9 @@ that mean "in the entity that began exactly there": free ones, and bound ones, a
 
     Bank of England         and "Bank of" forbidden as ORG,
 
-an ORG that begins at Bank begins with a bound copy of B-ORG. No E-ORG may follow that, but a copy of I-ORG may, and then
-E-ORG. Every labelling without the forbidden spans is one path of the new lattice, with the same score. So its best path,
-marginals, k best and probabilities of spans are those *given that* none of the spans is an entity.
+an ORG that begins at Bank begins with a bound copy of B-ORG. No E-ORG may follow that, but a copy of I-ORG may, and
+then E-ORG. Every labelling without the forbidden spans is one path of the new lattice, with the same score. So its best
+path, marginals, k best and probabilities of spans are those *given that* none of the spans is an entity.
 """
 
 from collections import defaultdict
@@ -122,4 +122,4 @@ def _gated(unary: Array, states: States, groups: Sequence[Group], entities: Sequ
 
 
 def _any(sets: Sequence[Array]) -> Array:
-    return np.logical_or.reduce(sets)
+    return np.asarray(np.logical_or.reduce(sets))
