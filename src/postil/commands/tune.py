@@ -112,9 +112,10 @@ def _show(tuned: "Tuned", arguments: argparse.Namespace) -> None:
     from rich.text import Text
 
     from postil.commands.display import make_console, show_table
+    from postil.models.tuning import standard_errors
 
     console, chosen = make_console(), tuned.chosen
-    wanted = f"{tuned.figure} {100 * tuned.wanted:g}, with {tuned.margin:g} standard errors to spare"
+    wanted = f"{tuned.figure} {100 * tuned.wanted:g}, with {standard_errors(tuned.margin)} to spare"
     console.print(Text(f"{arguments.model}: wanted {wanted}"), soft_wrap=True)
     setting = f"threshold {chosen.threshold:.3f}" if chosen.threshold else f"bias {chosen.bias:+.3f}"
     headline = f"{setting}: precision {100 * chosen.precision:.2f}, recall {100 * chosen.recall:.2f}"

@@ -268,13 +268,11 @@ def _some(names: Any) -> str:
 
 def _item(kind: Any, item: Any, what: str) -> Any:
     """A constraint from a tuple, a list or an object."""
-    values = dict(item) if isinstance(item, Mapping) else dict(zip(kind._fields, item, strict=False))
     try:
-        made = kind(**values)
+        made = kind(**item) if isinstance(item, Mapping) else kind(*item)
     except TypeError:
         made = None
-    is_long = not isinstance(item, Mapping) and len(item) > len(kind._fields)
-    if made is None or is_long or not all(type(n) is int or isinstance(n, np.integer) for n in made[:2]):
+    if made is None or not all(type(n) is int or isinstance(n, np.integer) for n in made[:2]):
         raise ConfigurationError(what, expected="(" + ", ".join(kind._fields) + ")", got=shortened(str(item)))
     if kind is AllowedLabels and (isinstance(made[2], str) or not made[2] or not _are_strings(made[2])):
         raise ConfigurationError(what, expected="a list of labels", got=shortened(str(made[2])))

@@ -152,10 +152,15 @@ def _unreachable(path: Sequence[Point], figure: str, wanted: float, margin: floa
     best = max(path, key=lambda point: point.surely(figure, margin))
     other = "precision" if figure == "recall" else "recall"
     found = f"{100 * best.surely(figure, margin):.1f} at best ({100 * getattr(best, figure):.1f} on these data"
-    spare = f" less {margin:g} standard errors" if margin else ""
+    spare = f" less {standard_errors(margin)}" if margin else ""
     got = f"{found}{spare}, {other} {100 * getattr(best, other):.1f}); {hint}"
     what = f"no setting reaches this {figure} with labels that do not overlap"
     return ConfigurationError(what, expected=f"{100 * wanted:g}", got=got)
+
+
+def standard_errors(margin: float) -> str:
+    """So many, in words."""
+    return f"{margin:g} standard error{'' if margin == 1 else 's'}"
 
 
 def _standard_error(part: Array, whole: Array, share: float) -> float:
