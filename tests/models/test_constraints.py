@@ -119,7 +119,7 @@ def test_offsets_of_a_text_count_characters():
     [
         (
             {"force": [(0, 3, "LOC")]},
-            "a constraint that does not fit the tokens; expected whole tokens of one sentence",
+            "does not fit the tokens; expected whole tokens of one sentence",
         ),
         ({"force": [(4, 9, "LOC")]}, "does not fit the tokens"),
         ({"forbid": [(10, 22, None)]}, "does not fit the tokens"),
@@ -140,9 +140,7 @@ def test_mistakes_in_python_are_told():
         tagger().predict([TOKENS], constraints=Constraints())
     with pytest.raises(ConfigurationError, match="a list of 2, one a sentence or None, got 1"):
         tagger().predict([TOKENS, TOKENS], constraints=[None])
-    with pytest.raises(
-        DataError, match=r"sentence 1: a constraint outside the sentence; expected 0 <= start < end <= 3"
-    ):
+    with pytest.raises(DataError, match="sentence 1: a constraint outside the sentence; expected 0 <= start < end"):
         tagger().predict([TOKENS, TOKENS], constraints=[None, Constraints(force=[(3, 5, None)])])
     for wrong in ((1,), (1, 2, "LOC", 4), ("a", 2), (0, 1, 7)):
         with pytest.raises(ConfigurationError, match="force; expected"):

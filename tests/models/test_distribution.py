@@ -1,4 +1,4 @@
-"""Every answer of a tagger against the enumeration of all labellings, in any temperature, with and without constraints."""
+"""Every answer of a tagger against the enumeration of all labellings, in any temperature."""
 
 from functools import cache
 from itertools import combinations
@@ -52,7 +52,7 @@ def test_all_answers_come_from_one_distribution(preset, decoding):
     for labels, p in paths[:5]:
         assert model.probability(TOKENS, labels) == pytest.approx(p, abs=1e-6)
     (answer,) = model.answers([postil.text.Sentence(TOKENS)])
-    assert answer.probability == pytest.approx(dict((tuple(l), p) for l, p in paths)[tuple(answer.labels)], abs=1e-6)
+    assert answer.probability == pytest.approx({tuple(path): p for path, p in paths}[tuple(answer.labels)], abs=1e-6)
     for one in answer.entities:
         expected = sum(p for labels, p in paths if (one.start, one.end, one.label) in spans(labels))
         assert one.probability == pytest.approx(expected, abs=1e-4)

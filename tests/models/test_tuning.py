@@ -81,7 +81,7 @@ def test_what_cannot_be_reached_is_told_with_what_can():
     with pytest.raises(ConfigurationError, match=r"no setting reaches this recall .*; expected 100, got \d.* at best"):
         model.tune(*DATA, recall=1.0)
     assert model.decoding.bias == 0
-    with pytest.raises(ConfigurationError, match="no setting reaches this precision .* has to become better"):
+    with pytest.raises(ConfigurationError, match=r"no setting reaches this precision .* has to become better"):
         model.tune(DATA[0], [["B-LOC", "I-LOC", *["O"] * 9][: len(x)] for x in DATA[0]], precision=0.99)
 
 
@@ -120,7 +120,9 @@ def test_labels_without_a_scheme_but_with_o_are_counted_by_token():
     found = model.tune(X, y, recall=0.6)
 
     def recall():
-        pairs = [(a, b) for x, l in zip(model.predict(X), y, strict=True) for a, b in zip(x, l, strict=True)]
+        pairs = [
+            (a, b) for found, gold in zip(model.predict(X), y, strict=True) for a, b in zip(found, gold, strict=True)
+        ]
         return np.mean([a == b for a, b in pairs if b != "O"])
 
     assert recall() == pytest.approx(found.chosen.recall)
