@@ -83,7 +83,7 @@ PUBLIC = {
             "text",
             "features",
         ],
-        *["network", "objectives", "metrics", "training", "models"],
+        *["network", "objectives", "metrics", "training", "models", "reports"],
     ],
     "postil.features": [
         *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape", "prefixes", "suffixes"],
@@ -119,8 +119,18 @@ PUBLIC = {
         *["viterbi", "k_best", "RankedPath", "EntityLabels", "Windows", "span_windows", "window_probabilities"],
         *["span_probabilities", "any_entity_probabilities"],
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
+        *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
-    "postil.models": ["Tagger", "Detector", "Constraints", "Decoding", "TaggerConfig", "PRESETS", "load"],
+    "postil.kernels": [
+        *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi"],
+        *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
+        *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
+        *["sums_of_occurrences", "adam_step", "adagrad_step"],
+    ],
+    "postil.models": [
+        *["Tagger", "Detector", "Constraints", "Decoding", "TaggerConfig", "PRESETS", "load", "Explanation"],
+    ],
+    "postil.reports": ["Answers", "Heading", "tagger_page", "detector_page", "Markup", "element", "Section", "page"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

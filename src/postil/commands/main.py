@@ -33,10 +33,11 @@ COMMANDS: dict[str, Entry] = {
     "evaluate": Entry("postil.commands.evaluate", "score a model on labelled data"),
     "tag": Entry("postil.commands.tag", "put labels on text"),
     "tune": Entry("postil.commands.tune", "the dial between precision and recall of a model"),
+    "explain": Entry("postil.commands.explain", "say which words and features made an entity"),
     "convert": Entry("postil.commands.convert", "turn a labelled file into another format or labelling scheme"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
-    "demo": Entry("postil.commands.demo", "learn a small model on made-up sentences and show the machinery"),
+    "demo": Entry("postil.commands.demo", "make sentences, learn from them, tag others, write a report"),
 }
 
 
@@ -82,8 +83,9 @@ class _Version(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         import postil
+        from postil.kernels import IN_USE
 
-        print(f"postil {postil.__version__}")
+        print(f"postil {postil.__version__}, kernels: {IN_USE}")
         parser.exit()
 
 

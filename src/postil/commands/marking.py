@@ -41,3 +41,8 @@ def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:
         end += 1 + len(token)
         ends.append(end)
     return [end - len(token) for end, token in zip(ends, sentence.tokens, strict=True)], ends
+
+
+def is_constrained(sentence: Sentence) -> bool:
+    """Whether the sentence's JSON object has constraints."""
+    return isinstance(sentence.rest, Record) and sentence.rest.fields.get("constraints") is not None

@@ -1,17 +1,18 @@
 """What the commands do with taggers."""
 
 import argparse
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from postil.commands.answering import Answering, spans_above
+from postil.commands.answering import OPTIONS, Answering, spans_above
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
 from postil.commands.marking import add_column, add_to_span, record_of
 from postil.commands.models import checked_scheme
-from postil.commands.score import Scored
+from postil.commands.score import Scored, novelty_parts
 from postil.metrics import Evaluation, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.models.constraints import Constraints
@@ -57,15 +58,36 @@ def report(tagger: Tagger, name: str, file: LabelledFile) -> Scored:
     )
 
 
+def beside_training(scored: Scored, file: LabelledFile, train: LabelledFile) -> Scored:
+    span_parts, word_parts = novelty_parts(file, scored.compared, train)
+    return replace(scored, span_parts=span_parts, word_parts=word_parts)
+
+
 def show(scored: Scored) -> None:
     from postil.commands import score_display
 
     score_display.show(scored)
 
 
+def page(tagger: Tagger, scored: Scored, name: str, file: LabelledFile) -> str:
+    from postil.reports import Answers, Heading, tagger_page
+
+    return tagger_page(
+        Heading.of(tagger, model_name=name, data_name=file.path),
+        Answers.of(tagger, file.sentences, scored.compared, file.place),
+        interval=scored.interval,
+        span_novelty=scored.span_parts,
+        word_novelty=scored.word_parts,
+    )
+
+
 def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:
     unwanted(arguments, "scores", "a tagger has probabilities", instead="--probabilities")
     return partial(_marked, tagger=tagger, arguments=arguments, asked=Answering.of(tagger, arguments))
+
+
+def gives_labels_alone(arguments: argparse.Namespace) -> bool:
+    return not any(getattr(arguments, name) for name in ("probabilities", "nbest", *OPTIONS))
 
 
 def written_scheme(tagger: Tagger) -> str:

@@ -11,7 +11,8 @@ from postil.commands.kinds import kind_of, kind_to_train
 from postil.commands.labelled import LabelledFile, load, tell, tell_broken_labels
 from postil.commands.models import checked_scheme, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
-from postil.errors import ConfigurationError, DataError
+from postil.commands.writing import check_output
+from postil.errors import DataError
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator, tokens_of
 from postil.models.labelling import Labelling
@@ -59,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     settings = dict(parsed_setting(text) for text in arguments.settings)
-    _check_output(arguments)
+    check_output(arguments.output, "model file")
     known = open_model(arguments.warm_start) if arguments.warm_start else None
     model = _model(arguments, settings, known)
     options = reading_options(arguments)
@@ -122,15 +123,6 @@ def _train(
 
 def _examples(file: LabelledFile) -> tuple[list[Any], list[list[str]]]:
     return [tokens_of(sentence) for sentence in file.sentences], file.labels
-
-
-def _check_output(arguments: argparse.Namespace) -> None:
-    """Find out before the training, not after it, that something cannot be written."""
-    path: Path = arguments.output
-    if path.is_dir():
-        raise ConfigurationError("model file", expected="the name of a file", got="a folder", where=path)
-    if not path.resolve().parent.is_dir():
-        raise ConfigurationError("model file", expected="an existing folder", got=f"no {path.parent}", where=path)
 
 
 def _check_data(train: LabelledFile, held_out: dict[str, LabelledFile]) -> None:

@@ -4,7 +4,8 @@ from postil.models.config import PRESETS, TaggerConfig
 from postil.models.constraints import Constraints
 from postil.models.decoding import Decoding
 from postil.models.detector import Detector
+from postil.models.explanation import Explanation
 from postil.models.storage import load
 from postil.models.tagger import Tagger
 
-__all__ = ["Tagger", "Detector", "Constraints", "Decoding", "TaggerConfig", "PRESETS", "load"]
+__all__ = ["Tagger", "Detector", "Constraints", "Decoding", "TaggerConfig", "PRESETS", "load", "Explanation"]

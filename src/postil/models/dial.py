@@ -69,21 +69,18 @@ class Dial:
             return counts_of(self._gold, found)
         bias = self.decoding(setting, Decoding()).bias
         for believed in self._believed:
-            for i, numbers in zip(believed.which, believed.best(bias), strict=True):
+            for i, numbers in zip(believed.which, believed.by_sentence(believed.best(bias)), strict=True):
                 found[i] = _things(self._labelling, numbers)
         return counts_of(self._gold, found)
 
     @cached_property
     def _most_probable(self) -> list[tuple[int, Span, float]]:
         """The entities that are found without a bias, with their probabilities."""
-        answers = []
-        for believed in self._believed:
-            rows = [
-                (row, span) for row, numbers in enumerate(believed.best(0.0)) for span in self._labelling.spans(numbers)
-            ]
-            for (row, span), probability in zip(rows, believed.span_probabilities(rows).tolist(), strict=True):
-                answers.append((believed.which[row], span, probability))
-        return answers
+        return [
+            (believed.which[row], span, probability)
+            for believed in self._believed
+            for row, span, probability in believed.spans_of(believed.best(0.0))
+        ]
 
     def hint(self, figure: str, wanted: float, margin: float) -> str:
         """What else reaches the figure: for recall, spans that may overlap."""

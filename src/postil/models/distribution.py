@@ -36,10 +36,22 @@ class Distribution:
     labelling: Labelling
     meaning: Array | None = None  # (S,) the model's label that each label of the lattice stands for; None: itself
 
-    def best(self, bias: float) -> list[Array]:
-        """The best label numbers (T,) of each sentence, entities favoured by ``bias``."""
-        labels = viterbi(favouring(self.lattice, self.labelling, bias, self.meaning))
-        return self.by_sentence(self._meant(labels))
+    def best(self, bias: float) -> Array:
+        """The best label numbers (N,), entities favoured by ``bias``."""
+        return self._meant(viterbi(favouring(self.lattice, self.labelling, bias, self.meaning)))
+
+    def texts(self, numbers: Array) -> list[list[str]]:
+        """Label numbers (N,) as labels of each sentence, in the scheme of the data."""
+        return self.labelling.texts_of_sentences(numbers, self.lattice.offsets)
+
+    def spans_of(self, numbers: Array) -> list[FoundSpan]:
+        """The entities of a labelling (N,) with their probabilities, in the order of the text."""
+        rows, kinds = self.labelling.spans_of_sentences(numbers, self.lattice.offsets)
+        found = span_probabilities(self.posterior, rows, kinds, self.entities).tolist() if len(rows) else []
+        return [
+            FoundSpan(row, Span(self.labelling.classes[kind], start, end), probability)
+            for (row, start, end), kind, probability in zip(rows.tolist(), kinds.tolist(), found, strict=True)
+        ]
 
     def marginals(self) -> Array:
         """(N, L) the probability of every label at every token."""
@@ -54,13 +66,13 @@ class Distribution:
         """The k most probable labellings of each sentence with their probabilities."""
         return [[(self._meant(path.labels), path.probability) for path in paths] for paths in k_best(self.lattice, k)]
 
-    def probabilities_of(self, labellings: Sequence[Array]) -> Array:
-        """(B,) the probability of one whole labelling (T,) of each sentence; 1 for a sentence without tokens."""
+    def probabilities_of(self, numbers: Array) -> Array:
+        """(B,) the probability of each sentence's whole labelling, of (N,); 1 for a sentence without tokens."""
         filled = np.flatnonzero(self.lattice.lengths)
         answers = np.ones(len(self.lattice.lengths))
         if len(filled):
             meaning = np.arange(self.lattice.chain.labels) if self.meaning is None else self.meaning
-            wanted = np.concatenate(labellings)[:, None] == meaning  # (N, S)
+            wanted = numbers[:, None] == meaning  # (N, S)
             offsets = np.concatenate([[0], self.lattice.offsets[1:][filled]])
             windows = Windows(np.arange(len(wanted)), offsets, wanted)
             answers[filled] = window_probabilities(self.posterior, windows)

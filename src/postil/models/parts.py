@@ -9,6 +9,7 @@ from postil.features.inputs import InputFeatures
 from postil.models.config import TaggerConfig
 from postil.models.decoding import Decoding
 from postil.models.network import ScoringNetwork
+from postil.models.prepared import Prepared
 
 
 class LearntLabels(Protocol):
@@ -37,3 +38,11 @@ class Parts(Generic[Labels, Network]):
     network: Network
     decoding: Decoding = field(default_factory=Decoding)
     about: dict[str, Any] = field(default_factory=dict)
+    _prepared: Prepared | None = field(default=None, init=False, repr=False)
+
+    def prepared(self) -> Prepared:
+        """The network as it is now, ready to score: kept from call to call once its parameters are frozen."""
+        prepared = self._prepared
+        if prepared is None or not prepared.is_current(self.features, self.network):
+            prepared = self._prepared = Prepared(self.features, self.network)
+        return prepared

@@ -20,6 +20,7 @@ from postil.models.decoding import Decoding, check_probability, lowest_probabili
 from postil.models.dial import Dial
 from postil.models.distribution import Distribution, FoundSpan
 from postil.models.estimator import Estimator, entity, sentences_of, tokens_of
+from postil.models.explanation import Explanation, explain_entity
 from postil.models.labelling import Labelling
 from postil.models.network import TaggerNetwork, feature_sizes
 from postil.models.tuning import Tuned, checked_wish, tuned
@@ -139,8 +140,9 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         """
         answers: list[list[str]] = [[] for _ in X]
         for believed in self.distributions(X, constraints):
-            for i, labels in zip(believed.which, self._numbers(believed, threshold), strict=True):
-                answers[i] = self.labelling.texts(labels)
+            labels = believed.texts(self._numbers(believed, threshold))
+            for i, own in zip(believed.which, labels, strict=True):
+                answers[i] = own
         return answers
 
     def predict_with_probabilities(
@@ -156,9 +158,9 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         sure: list[Array] = [np.zeros(0) for _ in X]
         for believed in self.distributions(X, constraints):
             numbers = self._numbers(believed, threshold)
-            found = labelling.probabilities_of(np.concatenate(numbers), believed.marginals())
-            for i, labels, own in zip(believed.which, numbers, believed.by_sentence(found), strict=True):
-                answers[i], sure[i] = labelling.texts(labels), own
+            found = believed.by_sentence(labelling.probabilities_of(numbers, believed.marginals()))
+            for i, labels, own in zip(believed.which, believed.texts(numbers), found, strict=True):
+                answers[i], sure[i] = labels, own
         return answers, sure
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
@@ -186,8 +188,17 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
     ) -> float:
         """The probability of a whole labelling."""
         check_same_shape([tokens], [labels])
-        numbers = self.labelling.numbers([labels])
+        (numbers,) = self.labelling.numbers([labels])
         return float(self._believed(tokens, constraints).probabilities_of(numbers)[0])
+
+    def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
+        """What each word and each feature contributed to the log-odds of "exactly ``start:end`` is a ``label``".
+
+        Without ``label``: the one that the best path gives the span; where it gives none, the most probable one. "O"
+        asks why the tokens belong to no entity. For labels without spans: ``end`` is ``start + 1``.
+        """
+        _, lattice = next(iter(self.lattices([tokens])))
+        return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
 
     def spans_above(
         self, tokens: Sequence[Token], lowest: float, constraints: Constraints | None = None
@@ -260,8 +271,8 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         for believed in self.distributions([tokens_of(sentence) for sentence in sentences], constraints):
             numbers, spans = self.answered(believed, threshold)
             whole = believed.probabilities_of(numbers).tolist()
-            for i, labels, probability in zip(believed.which, numbers, whole, strict=True):
-                answers[i] = Answer(self.labelling.texts(labels), [], probability)
+            for i, labels, probability in zip(believed.which, believed.texts(numbers), whole, strict=True):
+                answers[i] = Answer(labels, [], probability)
             for row, span, probability in spans:
                 i = believed.which[row]
                 answers[i].entities.append(entity(sentences[i], span.label, span.start, span.end, probability))
@@ -311,21 +322,21 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
 
     def answered(
         self, believed: Distribution, threshold: float | Mapping[str, float] | None = None
-    ) -> tuple[list[Array], list[FoundSpan]]:
-        """Label numbers (T,) of each sentence without improbable entities; and the entities that were kept."""
+    ) -> tuple[Array, list[FoundSpan]]:
+        """Label numbers (N,) without improbable entities; and the entities that were kept."""
         labelling = self.labelling
         lowest = lowest_probabilities(self.decoding.thresholds if threshold is None else threshold, labelling)
         numbers = believed.best(self.decoding.bias)
-        spans = [(row, span) for row, own in enumerate(numbers) for span in labelling.spans(own)]
         kept = []
-        for (row, span), probability in zip(spans, believed.span_probabilities(spans).tolist(), strict=True):
-            if probability < lowest.get(span.label, 0.0):
-                numbers[row][span.start : span.end] = labelling.outside
+        for found in believed.spans_of(numbers):
+            if found.probability < lowest.get(found.span.label, 0.0):
+                first = believed.lattice.offsets[found.row]
+                numbers[first + found.span.start : first + found.span.end] = labelling.outside
             else:
-                kept.append(FoundSpan(row, span, probability))
+                kept.append(found)
         return numbers, kept
 
-    def _numbers(self, believed: Distribution, threshold: float | Mapping[str, float] | None) -> list[Array]:
+    def _numbers(self, believed: Distribution, threshold: float | Mapping[str, float] | None) -> Array:
         """``answered`` without probabilities of entities where nothing depends on them: they cost more than labels."""
         if threshold is None and not self.decoding.thresholds:
             return believed.best(self.decoding.bias)
@@ -353,9 +364,10 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
 
     def _network_lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """The same as the network scores them, not calibrated."""
-        parts = self.fitted_parts()
-        for which, inputs in self.blocks(X):
-            yield which, parts.network.lattice(inputs)
+        chain = self.fitted_parts().prepared().chain
+        assert chain is not None
+        for which, scores, offsets in self.scored(X):
+            yield which, Lattice.over(scores, offsets, chain)
 
     def _believed(self, tokens: Sequence[Token], constraints: Constraints | None) -> Distribution:
         return next(iter(self.distributions([tokens], [constraints])))
