@@ -10,6 +10,7 @@ from typing import Any
 _MODULES = {
     "Tagger": "postil.models",
     "Detector": "postil.models",
+    "TreeClassifier": "postil.models",
     "Constraints": "postil.models",
     "Decoding": "postil.models",
     "Gazetteer": "postil.features",

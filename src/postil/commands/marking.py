@@ -1,9 +1,11 @@
 """Adding to tagged sentences what the writers of CoNLL and JSON Lines then write."""
 
+import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from postil.text import Entity, Sentence
+from postil.errors import ConfigurationError
+from postil.text import Entity, Sentence, write
 from postil.text.alignment import CharacterSpan
 from postil.text.records import Record
 
@@ -32,6 +34,13 @@ def add_column(sentence: Sentence, figures: Iterable[float]) -> None:
     """A column of numbers behind the others, before the label."""
     columns = sentence.columns or [()] * len(sentence)
     sentence.columns = [(*cells, f"{figure:.4f}") for cells, figure in zip(columns, figures, strict=True)]
+
+
+def write_spans(sentences: Iterable[Sentence], scheme: str, arguments: argparse.Namespace) -> None:
+    """Labelled tokens to standard output; ``scheme`` is that of the labels."""
+    if arguments.output == "trees":
+        raise ConfigurationError("--output trees", expected="a model that labels trees, or --output conll or jsonl")
+    write(sentences, "-", arguments.output or "conll", scheme=scheme)
 
 
 def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:

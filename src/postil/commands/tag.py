@@ -16,8 +16,9 @@ from postil.commands.tag_workers import Workers
 from postil.errors import ConfigurationError
 from postil.network.sentence import LONGEST_VIEW
 from postil.text import Sentence
-from postil.text.formats import FORMATS, Reading, read, write
+from postil.text.formats import FORMATS, Reading, read
 from postil.text.records import Record
+from postil.text.tree import SHAPES
 
 DESCRIPTION = """\
 Put labels on text. Reads files or standard input, writes to standard output; any size goes through in little memory.
@@ -30,6 +31,8 @@ Put labels on text. Reads files or standard input, writes to standard output; an
   postil tag ner.postil article.txt --threshold 0.5 --threshold LOC=0.8
   postil tag ner.postil article.txt --output jsonl --all-above 0.3
   postil tag ner.postil --text "Museums in Paris are amazing." --force 11:16=LOC
+  postil tag sentiment.postil new.trees                 trees in, trees with labels out
+  postil tag sentiment.postil --text "Not a bad film." --tree right --output jsonl
 
 Plain text is cut into sentences and tokens; --input tokens takes one sentence a line, tokens between spaces. JSON Lines
 have one object a text, with spans: start, end, label and, with --probabilities, the probability that exactly this span
@@ -37,6 +40,9 @@ is such an entity. In CoNLL, --probabilities adds a column before the label with
 Objects may have constraints: {"force": [[11, 16, "LOC"]], "forbid": [[0, 7]], "allow": [[11, 16, ["LOC", "O"]]]}, in
 characters, or in tokens where the object brings them; probabilities are then those given that they hold.
 A model that detects one label has scores instead: --scores, in JSON Lines the lowest score of the span's tokens.
+
+A classifier of trees puts a label on every phrase; a sentence without a tree gets one of the shape --tree. JSON Lines
+have one object a sentence, with its label and probabilities, and with --probabilities also those of all its phrases.
 """
 
 BLOCK_TOKENS = 20_000  # what is read, tagged and written at once
@@ -48,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="*", help="files to tag (default: standard input)")
     parser.add_argument("--text", metavar="TEXT", help="tag this text instead of a file")
     parser.add_argument("--input", choices=list(FORMATS), help="format of the input (default: recognised)")
-    parser.add_argument("--output", choices=["conll", "jsonl"], default="conll", help="format to write (conll)")
+    parser.add_argument("--output", choices=["conll", "jsonl", "trees"], help="format to write (conll; trees of trees)")
+    parser.add_argument("--tree", choices=list(SHAPES), help="models of trees: shape of the tree over a plain sentence")
     parser.add_argument("--probabilities", action="store_true", help="say how sure the model is")
     parser.add_argument("--scores", action="store_true", help="say the score of each token (models of one label)")
     parser.add_argument("--nbest", type=int, metavar="K", help="jsonl: also the K best labellings of every sentence")
@@ -68,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     by_processes = arguments.model if kind.gives_labels_alone(arguments) else None
     blocks = _blocks(_noting_long(_unlabelled(sentences), long), whole_records=arguments.output == "jsonl")
     tagged = _tagged(mark, blocks, arguments.threads, by_processes)
-    write(shown(tagged), "-", arguments.output, scheme=kind.written_scheme(model))
+    kind.write(shown(tagged), model, arguments)
     tell_long_sentences(model, long)
     return 0
 
@@ -85,7 +92,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.text is not None and arguments.files:
         raise ConfigurationError("--text and files", expected="one of them", got="both")
     if arguments.nbest is not None and arguments.output != "jsonl":
-        raise ConfigurationError("--nbest", expected="--output jsonl", got=f"--output {arguments.output}")
+        raise ConfigurationError("--nbest", expected="--output jsonl", got=f"--output {arguments.output or 'conll'}")
     for name, value in (("--nbest", arguments.nbest), ("--threads", arguments.threads)):
         if value is not None and value < 1:
             raise ConfigurationError(name, expected="1 or more", got=value)

@@ -1,6 +1,7 @@
 """What the commands do with taggers."""
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 from postil.commands.answering import OPTIONS, Answering, spans_above
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
-from postil.commands.marking import add_column, add_to_span, record_of
-from postil.commands.models import checked_scheme
+from postil.commands.labelled import load as load
+from postil.commands.marking import add_column, add_to_span, record_of, write_spans
+from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.score import Scored, novelty_parts
 from postil.metrics import Evaluation, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
@@ -28,8 +30,8 @@ def make(arguments: argparse.Namespace, parameters: dict[str, Any]) -> Tagger:
     return Tagger(**parameters)
 
 
-def evaluation(tagger: Tagger, X: list[Any], y: list[list[str]]) -> Evaluation:
-    return tagger.evaluate(X, y)
+def evaluation(tagger: Tagger, file: LabelledFile) -> Evaluation:
+    return tagger.evaluate(inputs_of(file), file.labels)
 
 
 def headline(found: Evaluation) -> str:
@@ -42,7 +44,7 @@ def headline(found: Evaluation) -> str:
 def report(tagger: Tagger, name: str, file: LabelledFile) -> Scored:
     """Predictions beside a file's own labels, with a confidence interval."""
     gold_scheme = checked_scheme(file, tagger.labelling)
-    X = [tokens_of(sentence) for sentence in file.sentences]
+    X = inputs_of(file)
     predicted = tagger.predict(X)
     compared = prepare(file.labels, predicted, gold_scheme, tagger.labelling.scheme)
     counts, statistic = compared.sentence_counts()
@@ -90,8 +92,8 @@ def gives_labels_alone(arguments: argparse.Namespace) -> bool:
     return not any(getattr(arguments, name) for name in ("probabilities", "nbest", *OPTIONS))
 
 
-def written_scheme(tagger: Tagger) -> str:
-    return tagger.labelling.scheme
+def write(marked: Iterable[Sentence], tagger: Tagger, arguments: argparse.Namespace) -> None:
+    write_spans(marked, tagger.labelling.scheme, arguments)
 
 
 def _marked(block: list[Sentence], tagger: Tagger, arguments: argparse.Namespace, asked: Answering) -> list[Sentence]:
