@@ -111,7 +111,8 @@ def spans_above(tagger: Tagger, block: list[Sentence], answering: Answering) -> 
 
 def _check_all_above(tagger: Tagger, arguments: argparse.Namespace) -> None:
     if arguments.output != "jsonl":
-        raise ConfigurationError("--all-above", expected="--output jsonl", got=f"--output {arguments.output or 'conll'}")
+        got = f"--output {arguments.output or 'conll'}"
+        raise ConfigurationError("--all-above", expected="--output jsonl", got=got)
     if not 0 < arguments.all_above <= 1:
         raise ConfigurationError("--all-above", expected="a number above 0, at most 1", got=arguments.all_above)
     if not tagger.labelling.has_spans:
