@@ -27,7 +27,7 @@ def main() -> int:
 def outcome(repeats: int) -> Outcome:
     sentences = made_up_sentences(200, np.random.default_rng(0))
     X = [list(sentence.tokens) for sentence in sentences]
-    y = [["O" if label == "O" else f"B-{label}" for label in sentence.labels] for sentence in sentences]
+    y = [list(sentence.labels) for sentence in sentences]
     tokens = [token for sentence in X for token in sentence][:WORDS]
     rows = [_row(preset, Tagger(preset=preset, epochs=1).fit(X, y), tokens, repeats) for preset in PRESETS]
     return Outcome(

@@ -1,6 +1,6 @@
 """Speed of reading bracketed trees, beside the least that Python can do and the usual way.
 
-    python benchmarks/reading_trees.py FILE [--repeats 5]
+    python -m benchmarks.reading_trees FILE [--repeats 5]
 
 One tree a line. All in one process, best of several rounds in turn, CPU time of one thread. Three rows:
 
@@ -9,12 +9,12 @@ One tree a line. All in one process, best of several rounds in turn, CPU time of
     recursive     the usual way: an object for each node, a function that calls itself, nothing checked
 """
 
-import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
+from benchmarks.measuring import interleaved, parser
 from postil.text import read_trees
 
 
@@ -64,20 +64,15 @@ WAYS: dict[str, Callable[[Path], int]] = {"split": split, "postil": postil, "rec
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("path", type=Path)
-    parser.add_argument("--repeats", type=int, default=5)
-    arguments = parser.parse_args()
-    best = dict.fromkeys(WAYS, float("inf"))
-    trees = {}
-    for _ in range(arguments.repeats):
-        for name, way in WAYS.items():
-            started = time.process_time()
-            trees[name] = way(arguments.path)
-            best[name] = min(best[name], time.process_time() - started)
-    for name, seconds in best.items():
-        ratio = seconds / best["split"]
-        print(f"{name:10} {trees[name]:8,} trees  {trees[name] / seconds:9,.0f} trees/s  {ratio:5.2f} times split")
+    options = parser(__doc__)
+    options.add_argument("path", type=Path)
+    options.add_argument("--repeats", type=int, default=5)
+    arguments = options.parse_args()
+    trees = split(arguments.path)
+    seconds = interleaved({name: partial(way, arguments.path) for name, way in WAYS.items()}, arguments.repeats)
+    least = min(seconds["split"])
+    for name, runs in seconds.items():
+        print(f"{name:10} {trees:8,} trees  {trees / min(runs):9,.0f} trees/s  {min(runs) / least:5.2f} times split")
     return 0
 
 

@@ -3,8 +3,8 @@
     python -m benchmarks.tagging_speed MODEL FILE [--repeats 5]
 
 Lists of tokens in, lists of labels out, one thread, CPU time; the ways take turns and the best run of each counts. The
-limit is what cannot be left out: the precomputed rows read once per token at the measured bandwidth, the matrix products
-of the layers above at the speed of BLAS alone, and Viterbi; no Python, no strings, no label names.
+limit is what cannot be left out: the precomputed rows read once per token at the measured bandwidth, the matrix
+products of the layers above at the speed of BLAS alone, and Viterbi; no Python, no strings, no label names.
 """
 
 import sys

@@ -81,7 +81,7 @@ PUBLIC = {
             "text",
             "features",
         ],
-        *["network", "objectives", "metrics", "training", "models"],
+        *["network", "objectives", "metrics", "training", "models", "reports"],
     ],
     "postil.features": [
         *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape", "prefixes", "suffixes"],
@@ -122,12 +122,18 @@ PUBLIC = {
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
     "postil.kernels": [
-        *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi"],
+        *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
+        *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
+        *["sums_of_occurrences", "adam_step", "adagrad_step"],
     ],
     "postil.models": [
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
         *["PRESETS", "load", "Explanation"],
+    ],
+    "postil.reports": [
+        *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
+        *["Markup", "element", "Section", "page"],
     ],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],

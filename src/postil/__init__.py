@@ -24,6 +24,7 @@ _MODULES = {
     "metrics": "postil.metrics",
     "training": "postil.training",
     "models": "postil.models",
+    "reports": "postil.reports",
 }
 
 __all__ = ["__version__", *_MODULES]

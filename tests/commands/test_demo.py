@@ -1,56 +1,71 @@
-from xml.etree import ElementTree
+import contextlib
+import io
 
-import numpy as np
+import pytest
 
-from postil.commands.corpora import LABELS, made_up_sentences
-from postil.commands.demo import WindowClassifier, learning, sparkline, vocabulary_of
+import postil
+from oracles.pages import read_page
+from postil.commands import demo
 from postil.commands.main import main
-from postil.gradcheck import check
 
 
-def trained(seed=0):
-    rng = np.random.default_rng(seed)
-    train = made_up_sentences(300, rng)
-    model = WindowClassifier(vocabulary_of(train), rng)
-    losses = list(learning(model, train, rng, total=400))
-    return model, losses, made_up_sentences(100, rng)
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """What the demonstration prints, and the folder it fills; trained on fewer sentences."""
+    folder = tmp_path_factory.mktemp("demo") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "SIZES", {"train": 300, "dev": 60, "test": 60})
+        patch.setenv("COLUMNS", "200")
+        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()):
+            assert main(["demo", "-o", str(folder)]) == 0
+    return printed.getvalue(), folder
 
 
-def test_the_loss_falls_and_context_decides_about_paris():
-    model, losses, test = trained()
-    assert np.mean(losses[-10:]) < 0.2 * np.mean(losses[:10])
-    assert model.accuracy(test) > 0.95
-    place, person = (model.probabilities(t) for t in (("museums", "in", "Paris"), ("Paris", "Hilton", "flew")))
-    assert LABELS[place[2].argmax()] == "LOC" and LABELS[person[0].argmax()] == "PER"
-
-
-def test_the_same_seed_learns_the_same_bits():
-    assert trained()[1] == trained()[1]
-
-
-def test_the_gradient_of_the_whole_model():
-    rng = np.random.default_rng(0)
-    train = made_up_sentences(20, rng)
-    model = WindowClassifier(vocabulary_of(train), rng)
-    check(model, model.batch(train[:3]))
-
-
-def test_the_command_shows_everything_and_writes_the_drawings(tmp_path, capsys):
-    assert main(["demo", "--output", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out
-    for expected in ("loss by pass", "right on", "Paris", "worst error", "flow-graph.svg"):
+def test_it_shows_every_step(shown):
+    printed, folder = shown
+    for expected in (
+        "1. Sentences with labels",
+        "2. Learning",
+        "3. New sentences",
+        "4. Where",
+        "5. Reasons",
+        "6. A report",
+        "Now you",
+    ):
         assert expected in printed
-    assert "WRONG" not in printed
-    ElementTree.parse(tmp_path / "out" / "flow-graph.svg")
-    assert (tmp_path / "out" / "flow-graph.mmd").read_text().startswith("flowchart TD")
+    assert "Museums in  Paris LOC " in printed and "F1" in printed
+    assert str((folder / "report.html").resolve()) in printed
 
 
-def test_sparklines_are_relative_to_the_highest():
-    assert sparkline([1.0, 0.5, 0.0]) == "█▅▁"
-    assert sparkline([0.0]) == "▁"
+def test_everything_it_names_is_there_and_works(shown, capsys):
+    printed, folder = shown
+    assert {path.name for path in folder.iterdir()} == {
+        *["train.txt", "dev.txt", "test.txt", "names.postil", "report.html"]
+    }
+    page = read_page((folder / "report.html").read_text(encoding="utf8"))
+    assert page.one("h1").text.endswith("names.postil")
+    assert main(["evaluate", str(folder / "names.postil"), str(folder / "test.txt"), "--json"]) == 0
+    capsys.readouterr()
+    (entity,) = postil.load(folder / "names.postil").tag(demo.EXAMPLE).entities
+    assert (entity.text, entity.label) == ("Paris", "LOC")
+    assert f"LOC {entity.probability:.2f}" in printed
 
 
-def test_every_label_occurs_and_sentences_are_labelled_word_by_word():
-    sentences = made_up_sentences(50, np.random.default_rng(0))
-    assert {label for s in sentences for label in s.labels} == set(LABELS)
-    assert all(len(s.tokens) == len(s.labels) for s in sentences)
+def test_alternatives_are_in_the_order_of_their_probabilities(shown):
+    lines = [line for line in shown[0].splitlines() if "lost again" in line and "%" in line]
+    figures = [float(line.split("%")[0]) for line in lines]
+    assert len(figures) == 3 and figures == sorted(figures, reverse=True) and sum(figures) <= 100.1
+
+
+def test_a_folder_that_cannot_be_made(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["demo", "-o", str(tmp_path / "file")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_entities_of_tokens_count_characters():
+    tokens, labels = "Mr Reed left New Oslo .".split(), ["B-PER", "I-PER", "O", "B-LOC", "I-LOC", "O"]
+    text = " ".join(tokens)
+    found = demo.entities_of(tokens, labels)
+    assert [(text[e.start : e.end], e.label) for e in found] == [("Mr Reed", "PER"), ("New Oslo", "LOC")]
+    assert demo.coloured(text, found).plain == " Mr Reed PER  left  New Oslo LOC  ."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import postil
-from postil.commands.corpora import made_up_sentences
+from oracles.corpora import made_up_sentences
 from postil.commands.main import main
 
 SETTINGS = ["--set", "hidden=20", "--set", "epochs=6", "--set", "word_dim=16", "--set", "batch_sentences=10"]

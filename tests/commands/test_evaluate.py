@@ -6,6 +6,7 @@ import pytest
 
 import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
+from oracles.pages import read_page
 from postil.commands.main import main
 
 
@@ -49,3 +50,83 @@ def test_labels_of_another_kind_are_refused(models, tmp_path, capsys):
     (tmp_path / "d").write_text(as_conll(*parts_of_speech(4)))
     assert main(["evaluate", str(models / "ner"), str(tmp_path / "d")]) == 1
     assert "line 1: labels without a scheme; expected spans such as B-LOC" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------------ reports
+
+
+@pytest.mark.parametrize(("model", "corpus"), [("ner", named_entities), ("pos", parts_of_speech)])
+def test_a_report_agrees_with_the_json(models, tmp_path, capsys, model, corpus):
+    (tmp_path / "d.txt").write_text(as_conll(*corpus(40, seed=1)))
+    words = ["evaluate", str(models / model), str(tmp_path / "d.txt"), "--report", str(tmp_path / "r.html")]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    page = read_page((tmp_path / "r.html").read_text(encoding="utf8"))
+    strong = next(page.all("strong")).text
+    assert strong == f"{found.get('f1', found['accuracy']):.2f}"
+    interval = found["interval"]
+    assert f"95 % interval {interval['low']:.2f} to {interval['high']:.2f}" in page.one("header").text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.txt", "r.html"]
+    assert main(words) == 0
+    assert "r.html: the report" in capsys.readouterr().out
+
+
+def test_examples_of_a_report_name_their_line(models, tmp_path, capsys):
+    (tmp_path / "d.txt").write_text("slept\tO\n\nthe\tO\nbanks\tB-PER\n")
+    words = ["evaluate", str(models / "ner"), str(tmp_path / "d.txt"), "--report", str(tmp_path / "r.html"), "--json"]
+    assert main(words) == 0
+    page = read_page((tmp_path / "r.html").read_text(encoding="utf8"))
+    (item,) = (li for li in page.one("ol", id="examples").children if li.attributes.get("data-gold") == "PER")
+    assert item.one("p", class_="facts").text.endswith("line 4")
+
+
+@pytest.mark.parametrize("name", ["missing/r.html", "", "file/r.html"])
+def test_a_report_that_cannot_be_written_is_told_in_one_line(models, tmp_path, capsys, name):
+    (tmp_path / "d.txt").write_text(as_conll(*named_entities(4)))
+    (tmp_path / "file").write_text("")
+    report = str(tmp_path / name)
+    assert main(["evaluate", str(models / "ner"), str(tmp_path / "d.txt"), "--report", report]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and str(tmp_path) in err and "report" in err
+
+
+def test_the_report_of_a_detector(tmp_path, capsys):
+    X, y = named_entities(60)
+    postil.Detector(label="LOC", hidden=8, epochs=1, word_dim=8).fit(X, y).save(tmp_path / "loc")
+    (tmp_path / "d.txt").write_text(as_conll(X, y))
+    words = ["evaluate", str(tmp_path / "loc"), str(tmp_path / "d.txt"), "--report", str(tmp_path / "r.html"), "--json"]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    page = read_page((tmp_path / "r.html").read_text(encoding="utf8"))
+    assert next(page.all("strong")).text == f"{found['average_precision']:.2f}"
+
+
+def test_seen_and_new_entities_apart(models, tmp_path, capsys):
+    (tmp_path / "train.txt").write_text(as_conll(*named_entities(60)))
+    (tmp_path / "d.txt").write_text(as_conll([["Paris", "met", "Quito"]], [["B-LOC", "O", "B-LOC"]]))
+    words = ["evaluate", str(models / "ner"), str(tmp_path / "d.txt"), "--train", str(tmp_path / "train.txt")]
+    assert main([*words, "--json", "--report", str(tmp_path / "r.html")]) == 0
+    novelty = json.loads(capsys.readouterr().out)["novelty"]
+    assert novelty["seen entity"]["support"] == novelty["unseen word"]["support"] == 1
+    assert "unseen word" in read_page((tmp_path / "r.html").read_text()).one("section", id="lengths").text
+    assert main(words) == 0
+    assert "Seen and new entities" in capsys.readouterr().out
+
+
+def test_seen_and_unseen_words_of_labels_without_a_scheme(models, tmp_path, capsys):
+    (tmp_path / "d.txt").write_text(as_conll(*parts_of_speech(10)))
+    words = ["evaluate", str(models / "pos"), *[str(tmp_path / "d.txt")], "--train", str(tmp_path / "d.txt"), "--json"]
+    assert main([*words, "--report", str(tmp_path / "r.html")]) == 0
+    assert json.loads(capsys.readouterr().out)["word_novelty"]["unseen word"]["tokens"] == 0
+    assert "unseen word" in read_page((tmp_path / "r.html").read_text()).one("section", id="novelty").text
+
+
+def test_a_detector_knows_no_novelty(tmp_path, capsys):
+    X, y = named_entities(20)
+    postil.Detector(label="LOC", hidden=8, epochs=1, word_dim=8).fit(X, y).save(tmp_path / "loc")
+    (tmp_path / "d.txt").write_text(as_conll(X, y))
+    assert (
+        main(["evaluate", *[str(tmp_path / name) for name in ("loc", "d.txt")], "--train", str(tmp_path / "d.txt")])
+        == 1
+    )
+    assert "--train: a model of one label" in capsys.readouterr().err

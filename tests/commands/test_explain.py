@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import postil
-from oracles.corpora import named_entities, parts_of_speech
-from postil.commands.corpora import made_up_sentences
+from oracles.corpora import made_up_sentences, named_entities, parts_of_speech
 from postil.commands.main import main
 
 TEXT = "Anna lives in New York."

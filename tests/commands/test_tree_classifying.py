@@ -139,6 +139,14 @@ def test_mistakes(text, options, message, tmp_path, monkeypatch, capsys):
     assert refused(capsys, "train", "train", "-o", "m.postil", *options).startswith(message)
 
 
+def test_trees_from_a_pipe_need_a_word_about_what_to_learn(folder, monkeypatch, capsys):
+    text = (folder / "dev.txt").read_bytes()
+    for options, code in ((), 1), (("--composition", "sum"), 0):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert main(["train", "-", "--set", "epochs=1", "-o", str(folder / "p.postil"), *options]) == code
+    assert "trees from a pipe; expected --composition" in capsys.readouterr().err
+
+
 def test_unknown_labels_are_told(folder, capsys, tmp_path):
     strange = tmp_path / "strange.txt"
     strange.write_text("(x (2 good) (2 film))\n", encoding="utf8")
@@ -165,6 +173,15 @@ def test_evaluate(folder, model, capsys):
     text = run(capsys, "evaluate", model, folder / "test.txt")
     for title in ("root accuracy", "interval", "Roots: confusion", "All nodes: reliability", "Phrases by length"):
         assert title in text
+
+
+def test_the_report_draws_trees(folder, model, capsys):
+    run(capsys, "evaluate", model, folder / "test.txt", "--report", folder / "report.html")
+    html = (folder / "report.html").read_text(encoding="utf8")
+    for part in ("root accuracy", "Confusion at the roots", "Phrases by length", "<svg", ">film</text>", "#2166ac"):
+        assert part in html
+    message = refused(capsys, "evaluate", model, folder / "test.txt", "--train", folder / "dev.txt")
+    assert message.startswith("--train: a classifier of trees")
 
 
 def test_a_model_of_roots_is_not_asked_for_other_labels(tmp_path, capsys):
@@ -251,6 +268,29 @@ def test_threads_do_not_change_the_answer(folder, model, capsys):
 )
 def test_impossible_wishes(options, message, folder, model, capsys):
     assert refused(capsys, "tag", model, folder / "test.txt", *options).startswith(message)
+
+
+# Explain
+
+
+def test_explain(model, capsys):
+    text = run(capsys, "explain", model, "the film is not bad", "--input", "tokens")
+    for title in ("probability", "Words", "Phrases left out", "not bad"):
+        assert title in text
+    words = ("explain", model, "(x (2 (2 the) (2 film)) (2 (2 is) (2 (2 not) (2 bad))))", "--input", "trees")
+    (found,) = json.loads(run(capsys, *words, "--json"))["explanations"]
+    assert [word["word"] for word in found["words"]] == ["the", "film", "is", "not", "bad"]
+    tree = ("x", ("2", ("2", "the"), ("2", "film")), ("2", ("2", "is"), ("2", ("2", "not"), ("2", "bad"))))
+    assert found == postil.load(model).explain(tree).as_dict()
+    (other,) = json.loads(run(capsys, *words, "--json", "--label", "0"))["explanations"]
+    assert other["label"] == "0"
+    assert run(capsys, "explain", model, "good", "--input", "tokens").count("left out") == 2
+
+
+def test_explain_refuses_what_is_about_entities(model, capsys):
+    message = refused(capsys, "explain", model, "not bad", "--span", "0:1")
+    assert message == "--span: a classifier of trees explains whole sentences"
+    assert "label to explain" in refused(capsys, "explain", model, "not bad", "--label", "x")
 
 
 def test_the_gradient_of_a_model_is_checked(model, capsys):

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.graph import RowGradient
-from postil.graph.rows import sums_of_runs
+from postil.kernels.plain_layers import sums_of_runs
 
 ids = st.lists(st.integers(0, 9), max_size=30)
 

@@ -1,6 +1,7 @@
 """Kernels on windows: compiled against their NumPy twins and against loops that say what is meant."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def random_sums(seed, size, H):
 def slow_sums(rows, ids, offsets, size, before):
     """Token by token, position by position."""
     total, H = before.copy(), before.shape[1]
-    for first, end in zip(offsets[:-1], offsets[1:], strict=True):
+    for first, end in pairwise(offsets):
         for t in range(first, end):
             for k in range(size):
                 place = t + k - size // 2

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.metrics import average_precision, best_threshold, score_detection
+from postil.metrics import average_precision, best_threshold, precision_recall, score_detection
 from postil.metrics.counts import Counts
 
 # Few distinct scores, so that most examples have ties.
@@ -99,3 +99,26 @@ def test_impossible_scores_are_refused(truth, scores, message):
 def test_no_tokens_give_no_threshold():
     with pytest.raises(DataError, match="no tokens to choose a threshold on"):
         best_threshold([], [])
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from([0.1, 0.4, 0.5, 0.9])), min_size=1, max_size=12),
+    st.integers(0, 3),
+)
+def test_the_curve_against_counting(answers, unscored):
+    truth, scores = zip(*answers, strict=True)
+    positives = sum(truth) + unscored
+    curve = precision_recall(truth, scores, positives)
+    assert list(curve.scores) == sorted(set(scores), reverse=True)
+    for score, precision, recall in zip(*curve, strict=True):
+        kept = [true for true, given in answers if given >= score]
+        assert precision == sum(kept) / len(kept)
+        assert recall == (sum(kept) / positives if positives else 0)
+    if not unscored:
+        steps = np.diff(curve.recall, prepend=0)
+        assert average_precision(truth, scores) == pytest.approx(float((steps * curve.precision).sum()))
+        assert np.array_equal(precision_recall(truth, scores).recall, curve.recall)
+
+
+def test_the_curve_of_nothing():
+    assert [len(part) for part in precision_recall([], [])] == [0, 0, 0]

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import postil
+from oracles.corpora import made_up_sentences
 from postil import archive
-from postil.commands.corpora import made_up_sentences
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.models.checking import examine_parts
 from postil.models.fitting import Fitting

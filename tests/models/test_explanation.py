@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import postil
-from oracles.corpora import named_entities, parts_of_speech
-from postil.commands.corpora import made_up_sentences
+from oracles.corpora import made_up_sentences, named_entities, parts_of_speech
 from postil.errors import ConfigurationError, DataError, IndexRangeError
 from postil.graph import Input
 from postil.models import PRESETS, labelling

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_scores_labels_and_probabilities_are_those_of_the_plain_path(files, pres
     labels = viterbi(expected)
     sure = tagger.labelling.probabilities_of(labels, Posterior.of(expected).marginals())
     found, probabilities = tagger.predict_with_probabilities(X)
-    cut = list(zip(offsets[:-1], offsets[1:], strict=True))
+    cut = list(pairwise(offsets))
     assert found == tagger.predict(X) == [tagger.labelling.texts(labels[a:b]) for a, b in cut]
     assert np.allclose(np.concatenate(probabilities), sure, atol=1e-4)
 
@@ -166,7 +167,7 @@ def history(tagger):
     return tagger.parts.about["training"]["history"]
 
 
-# ------------------------------------------------------------------------------------------------ any order, any threads
+# ------------------------------------------------------------------------------------------------ any order
 
 
 @pytest.mark.parametrize("preset", ["fast", "accurate", "linear-crf"])

@@ -1,5 +1,7 @@
 """Layers without gradients against their own forward."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -68,7 +70,7 @@ def test_a_window_map_is_the_linear_layer_behind_a_window(size):
     terms = sum(part.rows(X[:, a:b]).reshape(-1, size, H) for part, (a, b) in zip(parts, [(0, 4), (4, 6)], strict=True))
     padding = sum(part.padding for part in parts)
     found = np.zeros_like(expected)
-    for first, end in zip(OFFSETS[:-1], OFFSETS[1:], strict=True):
+    for first, end in pairwise(OFFSETS):
         for t in range(first, end):
             for k in range(size):
                 place = t + k - size // 2

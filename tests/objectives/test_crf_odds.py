@@ -42,8 +42,13 @@ def expected_odds(lattice, allowed):
 
 
 def drawn(seed, scores="spread", masked=False):
-    lattice = random_lattice(seed, scores, masked)
-    allowed = np.random.default_rng(seed).random(lattice.unary.shape) < 0.7
+    """A lattice, and a set of paths that is neither empty nor everything in any sentence, if there is one."""
+    rng = np.random.default_rng(seed)
+    for attempt in range(50):
+        lattice = random_lattice(seed + attempt, scores, masked)
+        allowed = rng.random(lattice.unary.shape) < 0.7
+        if expected_odds(lattice, allowed) is not None:
+            break
     return lattice, allowed
 
 

@@ -1,5 +1,7 @@
 """Small made-up corpora for tests of whole models."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 _FIRST = ["Anna", "Boris", "Clara", "Diego", "Edda", "Paris"]
@@ -38,3 +40,41 @@ def as_conll(X, y):
         "".join(f"{token}\t{label}\n" for token, label in zip(tokens, labels, strict=True)) + "\n"
         for tokens, labels in zip(X, y, strict=True)
     )
+
+
+@dataclass(frozen=True)
+class LabelledSentence:
+    tokens: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+_WORDS = {
+    "{P}": "Paris London Berlin Lima Oslo Austin Florence Jordan Chad Victoria Lincoln Sydney".split(),
+    "{F}": "Paris Austin Florence Jordan Chad Victoria Lincoln Sydney Anna Boris Clara Diego Edda Farid".split(),
+    "{L}": "Hilton London Moss Reed Stone Vale Lima Banks Berlin Marsh".split(),
+    "{things}": "museums cafés bridges parks gardens markets streets theatres".split(),
+    "{quality}": "amazing quiet crowded lovely famous dull expensive".split(),
+    "{moves}": "flew drove walked travelled returned moved".split(),
+    "{verb}": "likes paints remembers describes studied praised".split(),
+}
+_LABEL_OF = {"{P}": "LOC", "{F}": "PER", "{L}": "PER"}
+_SENTENCES = (
+    "{things} in {P} are {quality}",
+    "{F} {L} {moves} to {P}",
+    "{F} {L} {verb} {things}",
+    "{moves} from {P} to {P} with {F}",
+    "the {things} of {P} are {quality}",
+    "{F} and {F} {L} are {quality}",
+    "near {P} {F} {verb} the {things}",
+    "{quality} {things} near {P}",
+)
+
+
+def made_up_sentences(count, rng):
+    """People and places, told apart by their neighbours alone; easy enough for tiny models. Labels have no scheme."""
+    return [_sentence(str(rng.choice(_SENTENCES)).split(), rng) for _ in range(count)]
+
+
+def _sentence(pattern, rng):
+    tokens = tuple(str(rng.choice(_WORDS[part])) if part in _WORDS else part for part in pattern)
+    return LabelledSentence(tokens, tuple(_LABEL_OF.get(part, "O") for part in pattern))

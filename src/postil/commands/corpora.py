@@ -1,84 +1,168 @@
-"""Made-up labelled sentences for the demonstration: nobody's data, small, and hard enough to need the context.
+"""Made-up labelled sentences: nobody's data, small, and hard enough to need the context.
 
-Some words are names of places, of people, or ordinary words, depending on what stands beside them.
+A grammar of a few dozen rules writes about people, places and organisations. Many names are all three ("Paris Hilton
+flew to Paris", "Paris Electric"): what a word is depends on its neighbours, and now and then they do not tell. Every
+third name is kept out of training data, so that a model must judge it by its shape and its place.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-LABELS = ("O", "PER", "LOC")
+from postil.text import Span, labels_from_spans
 
-_PLACES = [
-    "Paris",
-    "London",
-    "Berlin",
-    "Lima",
-    "Oslo",
-    "Austin",
-    "Florence",
-    "Jordan",
-    "Chad",
-    "Victoria",
-    "Lincoln",
-    "Sydney",
-]
-_FIRST = [
-    "Paris",
-    "Austin",
-    "Florence",
-    "Jordan",
-    "Chad",
-    "Victoria",
-    "Lincoln",
-    "Sydney",
-    "Anna",
-    "Boris",
-    "Clara",
-    "Diego",
-    "Edda",
-    "Farid",
-]
-_LAST = ["Hilton", "London", "Moss", "Reed", "Stone", "Vale", "Lima", "Banks", "Berlin", "Marsh"]
-_THINGS = ["museums", "cafés", "bridges", "parks", "gardens", "markets", "streets", "theatres"]
-_QUALITIES = ["amazing", "quiet", "crowded", "lovely", "famous", "dull", "expensive"]
-_MOVES = ["flew", "drove", "walked", "travelled", "returned", "moved"]
-_VERBS = ["likes", "paints", "remembers", "describes", "studied", "praised"]
+CLASSES = ("PER", "LOC", "ORG")
 
-# {P} is a place, {F} a first name, {L} a last name: these carry labels; the others are ordinary words.
-_PATTERNS = (
-    "{things} in {P} are {quality}",
-    "{F} {L} {moves} to {P}",
-    "{F} {L} {verb} {things}",
-    "{moves} from {P} to {P} with {F}",
-    "the {things} of {P} are {quality}",
-    "{F} and {F} {L} are {quality}",
-    "near {P} {F} {verb} the {things}",
-    "{quality} {things} near {P}",
-)
-_WORDS = {
-    "{things}": _THINGS,
-    "{quality}": _QUALITIES,
-    "{moves}": _MOVES,
-    "{verb}": _VERBS,
-    "{P}": _PLACES,
-    "{F}": _FIRST,
-    "{L}": _LAST,
+# Names that may be a person's first name, a place, or a part of an organisation's name.
+_BOTH = """Paris Jordan Washington Chelsea Florence Austin Sydney Victoria Lincoln Chad Georgia Madison Charlotte
+    Savannah Brooklyn Adelaide Carolina Dakota Geneva Kingston Milan Odessa Phoenix Troy Verona""".split()
+_FIRST = """Anna Boris Clara Diego Edda Farid Greta Hugo Ines Jonas Kira Leif Mona Nadim Olga Pavel Rosa Sven Tara Umar
+    Vera Wanda Yusuf Zoe""".split()
+_PLACES = """Berlin Lima Oslo Tunis Quito Turin Bergen Malmo Porto Riga Dakar Hanoi Cairo Perth Leeds Bristol Zagreb
+    Tampa Nairobi Seville Gdansk Ottawa Havana Kyoto""".split()
+# Family names, some of which are places or makers of things as well.
+_LAST = """Hilton London Moss Reed Stone Vale Banks Marsh Ford Lima Berlin Kent Frost Wells York Chester Hale Bosch
+    Nokes Perez Okafor Tanaka Lindt Hart""".split()
+# First names that are ordinary words too, and begin sentences as such.
+_ORDINARY = """Hope Grace May Rose Summer Ivy Dawn Faith Joy""".split()
+_MAKERS = """Acorn Nimbus Delphi Orbit Falcon Harbour Summit Pioneer Meridian Beacon Cobalt Juniper""".split()
+
+# Sentences; words in capitals are symbols of the grammar below.
+#
+# What stands beside a name tells what it is.
+_PLAIN = """\
+THINGS in LOC are QUALITY .
+THINGS in LOC are QUALITY .
+the THINGS of LOC are QUALITY .
+PER MOVED to LOC .
+PER MOVED to LOC DAY .
+PER MOVED from LOC to LOC with PER .
+PER lives in LOC and VERB THINGS .
+PER , AGE , VERB THINGS in LOC .
+in LOC , PER VERB THINGS .
+PER and PER VERB the THINGS of LOC .
+PER of LOC VERB PER .
+a friend of PER VERB LOC .
+PER joined ORG in YEAR .
+PER works for ORG in LOC .
+ORG hired PER DAY .
+PER left ORG for ORG .
+ORG opened NUMBER shops in LOC .
+ORG of LOC lost NUMBER million .
+shares of ORG fell DAY .
+ORG beat ORG NUMBER to NUMBER .
+ORG lost to ORG in LOC .
+ORG and ORG will merge in YEAR .
+the ORG office in LOC is QUALITY .
+NUMBER people from LOC work for ORG .
+""".splitlines()
+# One name or two?
+_ONE_OR_TWO = """\
+the LOC ORG office is QUALITY .
+ORG of LOC hired PER and PER .
+DAY PER VERB THINGS .
+PER and PER are QUALITY .
+""".splitlines()
+# An ordinary word or a name?
+_WORD_OR_NAME = """\
+WORD is what PER wants .
+WORD is QUALITY .
+WORD was QUALITY in LOC .
+WORD came late in YEAR .
+WORD is not for sale .
+""".splitlines()
+# Nothing in these tells what the name is.
+_OPEN = """\
+ANY won DAY .
+ANY was QUALITY in YEAR .
+nobody VERB ANY .
+ANY VERB ANY .
+more about ANY DAY .
+ANY lost again .
+what ANY wants is QUALITY .
+THINGS for ANY and ANY .
+ANY , ANY and ANY were QUALITY .
+""".splitlines()
+# The first word of a sentence has a capital anyway.
+_CAPITALS = """\
+Museums in LOC are QUALITY .
+Yesterday PER MOVED to LOC .
+Shares of ORG rose .
+Nobody VERB PER .
+THINGS are QUALITY DAY .
+NUMBER THINGS were QUALITY in YEAR .
+""".splitlines()
+
+# Symbols stand on the left, alternatives on the right; what is no symbol is a word. An alternative that is written
+# twice is drawn twice as often.
+_GRAMMAR: Mapping[str, Sequence[str]] = {
+    "PER": ["FIRST LAST", "FIRST LAST", "FIRST LAST", "FIRST", "FIRST", "TITLE LAST", "LAST", "FIRST INITIAL LAST"],
+    "LOC": ["PLACE", "PLACE", "PLACE", "PLACE", "WHERE PLACE", "PLACE FEATURE"],
+    "ORG": [
+        *["PLACE BUSINESS", "LAST BUSINESS", "MAKER BUSINESS", "MAKER", "University of PLACE", "Bank of PLACE"],
+        *["PLACE CLUB", "PLACE CLUB", "LAST & LAST", "FIRST LAST Foundation", "PLACE", "LAST"],
+    ],
+    "FIRST": ["GIVEN", "GIVEN", "EITHER", "EITHER", "WORD"],
+    "PLACE": ["TOWN", "TOWN", "EITHER"],
+    "GIVEN": _FIRST,
+    "WORD": _ORDINARY,
+    "EITHER": _BOTH,
+    "TOWN": _PLACES,
+    "LAST": _LAST,
+    "MAKER": _MAKERS,
+    "TITLE": ["Mr", "Ms", "Dr", "Professor", "Judge"],
+    "INITIAL": ["A.", "B.", "J.", "M.", "T."],
+    "WHERE": ["North", "South", "Port", "Mount", "New"],
+    "FEATURE": ["Bay", "Valley", "Island", "Airport", "Street"],
+    "BUSINESS": ["Electric", "Airlines", "Foods", "Motors", "Press", "Steel", "Insurance", "Holdings"],
+    "CLUB": ["United", "Rovers", "City", "Athletic"],
+    "S": [*_PLAIN, *_ONE_OR_TWO, *_WORD_OR_NAME, *_OPEN, *_CAPITALS],
+    "ANY": ["PER", "LOC", "ORG"],
+    "THINGS": "museums cafés bridges parks gardens markets streets theatres trains hotels".split(),
+    "QUALITY": "amazing quiet crowded lovely famous dull expensive open closed".split(),
+    "MOVED": "flew drove walked travelled returned moved sailed".split(),
+    "VERB": "likes paints remembers describes studied praised visited met sold wants".split(),
+    "DAY": ["today", "yesterday", "on Monday", "on Friday", "last week", "in May"],
+    "YEAR": ["1987", "1999", "2004", "2016", "2023"],
+    "AGE": ["27", "35", "48", "61"],
+    "NUMBER": ["2", "3", "7", "12", "31", "48", "150", "900"],
 }
-_LABEL_OF = {"{P}": "LOC", "{F}": "PER", "{L}": "PER"}
+_NAMES = ("GIVEN", "EITHER", "WORD", "TOWN", "LAST", "MAKER")
+# What training data hold of each list of names.
+_KNOWN_NAMES = {symbol: [word for i, word in enumerate(_GRAMMAR[symbol]) if i % 3 != 2] for symbol in _NAMES}
 
 
 @dataclass(frozen=True)
 class LabelledSentence:
+    """Words and their labels in BIO."""
+
     tokens: tuple[str, ...]
     labels: tuple[str, ...]
 
 
-def made_up_sentences(count: int, rng: np.random.Generator) -> list[LabelledSentence]:
-    """``count`` sentences drawn from the patterns above."""
-    return [_sentence(str(rng.choice(_PATTERNS)).split(), rng) for _ in range(count)]
+def made_up_sentences(count: int, rng: np.random.Generator, *, new_names: bool = False) -> list[LabelledSentence]:
+    """``count`` sentences drawn from the grammar; with ``new_names`` also from the names that training data lack."""
+    grammar = _GRAMMAR if new_names else {**_GRAMMAR, **_KNOWN_NAMES}
+    return [_sentence(grammar, rng) for _ in range(count)]
 
 
-def _sentence(pattern: list[str], rng: np.random.Generator) -> LabelledSentence:
-    tokens = tuple(str(rng.choice(_WORDS[part])) if part in _WORDS else part for part in pattern)
-    return LabelledSentence(tokens, tuple(_LABEL_OF.get(part, "O") for part in pattern))
+def _sentence(grammar: Mapping[str, Sequence[str]], rng: np.random.Generator) -> LabelledSentence:
+    tokens: list[str] = []
+    spans: list[Span] = []
+    _write("S", grammar, rng, tokens, spans)
+    return LabelledSentence(tuple(tokens), tuple(labels_from_spans(spans, len(tokens), "bio")))
+
+
+def _write(
+    symbol: str, grammar: Mapping[str, Sequence[str]], rng: np.random.Generator, tokens: list[str], spans: list[Span]
+) -> None:
+    """Put the words of a symbol behind ``tokens``, and the span of an entity behind ``spans``."""
+    if symbol not in grammar:
+        tokens.append(symbol)
+        return
+    start = len(tokens)
+    for part in grammar[symbol][int(rng.integers(len(grammar[symbol])))].split():
+        _write(part, grammar, rng, tokens, spans)
+    if symbol in CLASSES:
+        spans.append(Span(symbol, start, len(tokens)))

@@ -1,172 +1,180 @@
-"""``postil demo``: learn a window classifier on made-up sentences and show the machinery behind it."""
+"""``postil demo``: from labelled sentences to a model, its answers and a report, in well under a minute."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import final
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.text import Text
 
-from postil import graph, network, objectives
-from postil.arrays import Array, Ragged
-from postil.commands.corpora import LABELS, LabelledSentence, made_up_sentences
-from postil.gradcheck import examine
-from postil.graph import Result
-from postil.training import Adam, WarmUpAndDecay
+from postil.commands import tagging, train
+from postil.commands.corpora import LabelledSentence, made_up_sentences
+from postil.commands.display import make_console
+from postil.commands.explanation_display import AGAINST, BAR, FOR
+from postil.commands.labelled import load
+from postil.models.storage import load as load_model
+from postil.models.tagger import Tagger
+from postil.text import Entity, Sentence, spans_from_labels, tokenise, write
+from postil.text.output import write_text
 
 DESCRIPTION = """\
-Learn which words are people and places on sentences that Postil makes up, in a few seconds:
-a lookup table, a window of five words, one hidden layer and a softmax, every gradient by hand.
+Make up labelled sentences about people, places and organisations, learn from them, tag new ones with probabilities,
+and write a report: a page for your browser. Everything is left in one folder, to be tried again.
 
 example:
-  postil demo --output demo-output
+  postil demo
+  postil demo -o somewhere
 """
 
-EPOCHS, BATCH, SENTENCES = 10, 16, 600
-EXAMPLE = ("museums", "in", "Paris", "are", "amazing")
-OTHER_EXAMPLE = ("Paris", "Hilton", "flew", "to", "Paris")
+SIZES = {"train": 1200, "dev": 300, "test": 500}
+EXAMPLE = "Museums in Paris are amazing."
+SAME_WORD = "Paris Hilton flew to Paris."
+UNCLEAR = "Washington lost again."
+STYLES = {"PER": "#101418 on #f3a6d4", "LOC": "#101418 on #8fd3e8", "ORG": "#101418 on #f2d479"}
+MEANINGS = {"PER": "a person", "LOC": "a place", "ORG": "an organisation"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", type=Path, default=Path("demo-output"), help="folder (default: demo-output)")
     parser.add_argument("--seed", type=int, default=0, help="of all randomness (default: 0)")
-    parser.add_argument("--output", type=Path, default=Path("demo-output"), help="folder for the drawings")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    console = Console()
-    rng = np.random.default_rng(arguments.seed)
-    train, test = made_up_sentences(SENTENCES, rng), made_up_sentences(200, rng)
-    model = WindowClassifier(vocabulary_of(train), rng)
-    console.print(f"[bold]1. {len(train)} made-up sentences[/], such as:")
-    for sentence in train[:3]:
-        console.print("   " + _coloured(sentence.tokens, sentence.labels))
-    console.print("\n[bold]2. Are the gradients right?[/] Each against central differences, in float64:\n")
-    console.print(examine(model, model.batch(train[:4]), name="parameter").table(), highlight=False)
-    console.print(f"\n[bold]3. Learning[/] {_size(model)} parameters, {EPOCHS} passes over the sentences")
-    _learn(model, train, rng, console)
-    console.print(f"   right on {model.accuracy(test):.1%} of the words of {len(test)} other sentences")
-    console.print("\n[bold]4. What it says[/]; Paris is a place or a person, as its neighbours have it:")
-    for tokens in (EXAMPLE, OTHER_EXAMPLE):
-        console.print(_answers(model, tokens), "")
-    console.print("\n[bold]5. The flow graph[/] of one sentence, with the norm of every gradient:")
-    for path in _draw(model, LabelledSentence(EXAMPLE, ("O", "O", "LOC", "O", "O")), arguments.output):
-        console.print(f"   {path}", soft_wrap=True)
-    console.print("\nNext: `postil check` compares every gradient in the package; docs/ explains how it works.")
+    console, folder = make_console(), arguments.output
+    folder.mkdir(parents=True, exist_ok=True)
+    console.print(Text("Postil learns to put labels on words. Here it learns names from a file of examples.\n"))
+    _heading(console, 1, "Sentences with labels")
+    _show_corpus(console, write_corpus(folder, arguments.seed), folder)
+    _heading(console, 2, "Learning from them")
+    code = _learn(console, folder, arguments.seed)
+    if code:
+        return code
+    tagger = load_model(folder / "names.postil")
+    _heading(console, 3, "New sentences, and how sure the model is")
+    _show_answers(console, tagger)
+    _heading(console, 4, "Where the words leave it open")
+    _show_alternatives(console, tagger)
+    _heading(console, 5, "Reasons")
+    _show_reasons(console, tagger, folder)
+    _heading(console, 6, "A report")
+    _show_report(console, tagger, folder)
+    _show_what_next(console, folder)
     return 0
 
 
-@final
-class WindowClassifier:
-    """The window softmax classifier (E3): lookup table, window, linear, hardtanh, linear, softmax."""
-
-    def __init__(self, vocabulary: dict[str, int], rng: np.random.Generator) -> None:
-        self.vocabulary = vocabulary
-        self.layers = [
-            network.LookupTable(len(vocabulary) + 1, 16, rng=rng),
-            network.Window(16, 5, rng=rng),
-            network.Linear(80, 32, rng=rng),
-            network.Activation("hardtanh"),
-            network.Linear(32, len(LABELS), rng=rng),
-        ]
-
-    def parameters(self) -> dict[str, graph.Parameter]:
-        return network.Chain(*self.layers).parameters()
-
-    def scores(self, words: Ragged) -> Result:
-        """One score per word and label, (N, 3). Layer by layer, so that the drawing shows each."""
-        node = self.layers[0](words)
-        for layer in self.layers[1:]:
-            node = layer(node)
-        return node
-
-    def loss(self, batch: tuple[Ragged, Array]) -> Result:
-        words, gold = batch
-        return objectives.softmax_cross_entropy(self.scores(words), gold)
-
-    def words(self, sentences: list[tuple[str, ...]]) -> Ragged:
-        """Numbers of the words; 0 stands for a word that was never seen."""
-        return Ragged.from_sequences([[self.vocabulary.get(t, 0) for t in tokens] for tokens in sentences], np.int64)
-
-    def batch(self, sentences: list[LabelledSentence]) -> tuple[Ragged, Array]:
-        gold = [LABELS.index(label) for sentence in sentences for label in sentence.labels]
-        return self.words([sentence.tokens for sentence in sentences]), np.array(gold)
-
-    def probabilities(self, tokens: tuple[str, ...]) -> Array:
-        return objectives.softmax(self.scores(self.words([tokens])).value)
-
-    def accuracy(self, sentences: list[LabelledSentence]) -> float:
-        words, gold = self.batch(sentences)
-        return float((self.scores(words).value.argmax(axis=1) == gold).mean())
+def _heading(console: Console, number: int, title: str) -> None:
+    console.print(Text(f"{number}. {title}", style="bold cyan"))
 
 
-def vocabulary_of(sentences: list[LabelledSentence]) -> dict[str, int]:
-    """A number from 1 for every word that occurs."""
-    words = sorted({token for sentence in sentences for token in sentence.tokens})
-    return {word: number for number, word in enumerate(words, start=1)}
+def _say(console: Console, text: Text | str) -> None:
+    """One line, a little to the right; the terminal breaks it where it is narrow."""
+    console.print(Text.assemble("   ", text), soft_wrap=True)
 
 
-def _learn(model: WindowClassifier, train: list[LabelledSentence], rng: np.random.Generator, console: Console) -> None:
-    total = EPOCHS * -(-len(train) // BATCH)
-    columns = (TextColumn("   "), BarColumn(40), TextColumn("loss {task.fields[loss]:.4f}"), TimeRemainingColumn())
-    losses: list[float] = []
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("", total=total, loss=float("nan"))
-        for loss in learning(model, train, rng, total):
-            losses.append(loss)
-            progress.update(task, advance=1, loss=np.mean(losses[-20:]))
-    means = [float(np.mean(part)) for part in np.array_split(losses, EPOCHS)]
-    console.print("   loss by pass: " + " ".join(f"{mean:.2f}" for mean in means) + "  " + sparkline(means))
+# ------------------------------------------------------------------------------------------------ the steps
 
 
-def learning(
-    model: WindowClassifier, train: list[LabelledSentence], rng: np.random.Generator, total: int
-) -> Iterator[float]:
-    """The loop, a generator: one step of Adam at a time; gives the loss of each batch."""
-    optimiser = Adam(model.parameters())
-    schedule = WarmUpAndDecay(rate=0.002, steps=total + 1)
-    step = 0
-    while step < total:
-        order = rng.permutation(len(train))
-        for start in range(0, len(train), BATCH):
-            step += 1
-            loss = model.loss(model.batch([train[i] for i in order[start : start + BATCH]]))
-            optimiser.step(graph.gradients(loss), schedule(step))
-            yield float(loss.value)
+def write_corpus(folder: Path, seed: int) -> list[LabelledSentence]:
+    """``train.txt``, ``dev.txt`` and ``test.txt``; gives the sentences of the first."""
+    rng = np.random.default_rng(seed)
+    parts = {name: made_up_sentences(size, rng, new_names=name != "train") for name, size in SIZES.items()}
+    for name, sentences in parts.items():
+        rows = (Sentence(tokens=list(s.tokens), labels=list(s.labels)) for s in sentences)
+        write(rows, folder / f"{name}.txt", "conll")
+    return parts["train"]
 
 
-def sparkline(values: list[float]) -> str:
-    """A row of bars, one per value, as text."""
-    highest = max(values) or 1.0
-    return "".join("▁▂▃▄▅▆▇█"[min(int(8 * value / highest), 7)] for value in values)
+def _show_corpus(console: Console, sentences: Sequence[LabelledSentence], folder: Path) -> None:
+    keys = (Text.assemble((f" {label} ", STYLES[label]), f" {meaning}   ") for label, meaning in MEANINGS.items())
+    _say(console, Text.assemble(*keys))
+    for sentence in sentences[:4]:
+        _say(console, coloured(" ".join(sentence.tokens), entities_of(sentence.tokens, sentence.labels)))
+    _say(
+        console, f"{len(sentences):,} such sentences are in {folder / 'train.txt'}. Two more files are for choosing the"
+    )
+    _say(console, "best moment of the training (dev.txt) and for judging the model (test.txt), with many new names.\n")
 
 
-def _answers(model: WindowClassifier, tokens: tuple[str, ...]) -> Table:
-    table = Table("word", *LABELS, box=None, padding=(0, 3))
-    for token, row in zip(tokens, model.probabilities(tokens), strict=True):
-        best = int(row.argmax())
-        cells = [f"[bold green]{p:.3f}[/]" if i == best else f"[dim]{p:.3f}[/]" for i, p in enumerate(row)]
-        table.add_row(token, *cells)
-    return table
+def _learn(console: Console, folder: Path, seed: int) -> int:
+    """The very command that a user would give."""
+    files = [str(folder / "train.txt"), "--dev", str(folder / "dev.txt"), "--test", str(folder / "test.txt")]
+    words = [*files, "-o", str(folder / "names.postil")]
+    _say(console, Text(f"$ postil train {' '.join(words)}", style="bold"))
+    parser = argparse.ArgumentParser()
+    train.add_arguments(parser)
+    code = train.run(parser.parse_args([*words, "--seed", str(seed)]))
+    _say(console, "F1 is how well whole names are found: 100 is all of them and nothing else.\n")
+    return code
 
 
-def _draw(model: WindowClassifier, sentence: LabelledSentence, folder: Path) -> list[Path]:
-    loss = model.loss(model.batch([sentence]))
-    found = graph.gradients(loss, graph.ancestors(loss))
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / "flow-graph.svg", folder / "flow-graph.mmd"]
-    for path, form in zip(paths, ("svg", "mermaid"), strict=True):
-        path.write_text(graph.draw(loss, form, values=True, gradients=found), encoding="utf8")
-    return paths
+def _show_answers(console: Console, tagger: Tagger) -> None:
+    for text in (EXAMPLE, SAME_WORD):
+        _say(console, coloured(text, tagger.tag(text).entities))
+    _say(console, "The numbers are probabilities. Paris is a place or a person, as its neighbours have it.\n")
 
 
-def _coloured(tokens: tuple[str, ...], labels: tuple[str, ...]) -> str:
-    styles = {"PER": "bold magenta", "LOC": "bold cyan"}
-    marked = (f"[{styles[b]}]{a}[dim]/{b}[/][/]" if b in styles else a for a, b in zip(tokens, labels, strict=True))
-    return " ".join(marked)
+def _show_alternatives(console: Console, tagger: Tagger) -> None:
+    tokens = tokenise(UNCLEAR).tokens
+    for labels, probability in tagger.nbest(tokens, k=3):
+        line = coloured(" ".join(tokens), entities_of(tokens, labels))
+        _say(console, Text.assemble((f"{probability:>6.1%}  ", "bold"), line))
+    _say(console, "A person, a place, a club? The model says how likely it holds each reading.\n")
 
 
-def _size(model: WindowClassifier) -> str:
-    return f"{sum(p.value.size for p in model.parameters().values()):,}"
+def _show_reasons(console: Console, tagger: Tagger, folder: Path) -> None:
+    """What the entity's log-odds lose without each word."""
+    tokens = tokenise(EXAMPLE).tokens
+    place = tokens.index("Paris")
+    found = tagger.explain(tokens, place, place + 1)
+    _say(
+        console, f"Why is Paris {MEANINGS.get(found.label, found.label)}? So much depends on each word of the sentence:"
+    )
+    losses = [word.left_out or 0.0 for word in found.words]
+    for word, loss in zip(found.words, losses, strict=True):
+        length = round(BAR * abs(loss) / (max(map(abs, losses)) or 1.0))
+        bar = (("█" if loss > 0 else "░") * length, FOR if loss > 0 else AGAINST)
+        _say(console, Text.assemble(f"{word.word:>10}  ", bar, "" if loss >= 0 else " against it"))
+    _say(console, f'More: postil explain {folder / "names.postil"} "{EXAMPLE}"\n')
+
+
+def _show_report(console: Console, tagger: Tagger, folder: Path) -> None:
+    path, name = folder / "report.html", str(folder / "names.postil")
+    file = load(str(folder / "test.txt"))
+    write_text(path, [tagging.page(tagger, tagging.report(tagger, name, file), name, file)])
+    _say(console, Text.assemble("Open ", (str(path.resolve()), "bold green"), " in a browser:"))
+    _say(console, "scores, charts, and every mistake with filters.\n")
+
+
+def _show_what_next(console: Console, folder: Path) -> None:
+    model = folder / "names.postil"
+    console.print(Text("Now you", style="bold cyan"))
+    _say(console, f'postil tag {model} --text "Chelsea Reed left Jordan Airlines."')
+    _say(console, f"postil evaluate {model} {folder / 'test.txt'}")
+    _say(console, "With sentences of your own: a word and its label a line, an empty line between sentences, as in")
+    _say(console, f"{folder / 'train.txt'}; then: postil train mine.txt -o mine.postil")
+
+
+# ------------------------------------------------------------------------------------------------ coloured sentences
+
+
+def entities_of(tokens: Sequence[str], labels: Sequence[str]) -> list[Entity]:
+    """Entities of BIO labels, in characters of the tokens with a space between."""
+    found = []
+    for label, start, end in spans_from_labels(labels, "bio"):
+        before = sum(len(token) + 1 for token in tokens[:start])
+        text = " ".join(tokens[start:end])
+        found.append(Entity(text, label, before, before + len(text)))
+    return found
+
+
+def coloured(text: str, entities: Sequence[Entity]) -> Text:
+    """The text with its entities in the colours of their labels, and their probabilities where they have any."""
+    shown, done = Text(), 0
+    for entity in entities:
+        shown.append(text[done : entity.start])
+        shown.append(f" {entity.text} ", style=STYLES.get(entity.label, "reverse"))
+        figure = "" if entity.probability is None else f" {entity.probability:.2f}"
+        shown.append(f"{entity.label}{figure} ", style=f"{STYLES.get(entity.label, 'reverse')} bold")
+        done = entity.end
+    return shown.append(text[done:])

@@ -50,6 +50,10 @@ def report(detector: Detector, name: str, file: LabelledFile) -> DetectionReport
     return DetectionReport(name, file.path, evaluation(detector, file))
 
 
+def beside_training(found: DetectionReport, file: LabelledFile, train: LabelledFile) -> DetectionReport:
+    raise ConfigurationError("--train: a model of one label has no scores of seen and new entities")
+
+
 def show(found: DetectionReport) -> None:
     from rich.text import Text
 
@@ -61,6 +65,13 @@ def show(found: DetectionReport) -> None:
     console.print(Text(scores.label), end="\n\n")
     console.print(Text(headline(scores), style="bold green"))
     console.print(f"token accuracy {100 * scores.accuracy:.2f}; detected is what scores above {scores.threshold:.4f}")
+
+
+def page(detector: Detector, found: DetectionReport, name: str, file: LabelledFile) -> str:
+    from postil.reports import Heading, detector_page
+
+    heading = Heading.of(detector, model_name=name, data_name=file.path)
+    return detector_page(heading, detector, file.sentences, place=file.place)
 
 
 def marker(detector: Detector, arguments: argparse.Namespace) -> Mark:
@@ -77,6 +88,10 @@ def _marked(block: list[Sentence], detector: Detector, arguments: argparse.Names
         elif arguments.scores:
             add_column(sentence, found.token_scores)
     return block
+
+
+def gives_labels_alone(arguments: argparse.Namespace) -> bool:
+    return False  # it also makes spans of neighbouring tokens
 
 
 def write(marked: Iterable[Sentence], detector: Detector, arguments: argparse.Namespace) -> None:

@@ -2,10 +2,13 @@
 
 import argparse
 import json
+from pathlib import Path
 
 from postil.commands.kinds import kind_of
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.writing import check_output
+from postil.text.output import write_text
 
 DESCRIPTION = """\
 Score a model on labelled data.
@@ -16,6 +19,7 @@ A classifier of trees is scored by the labels of roots and of all nodes.
 
   postil evaluate ner.postil test.txt
   postil evaluate ner.postil test.txt --json
+  postil evaluate ner.postil test.txt --report report.html      charts, and mistakes to filter, on one page
   postil evaluate loc.postil test.txt               a model of one label: train --preset margin --label LOC
   postil evaluate sentiment.postil test.trees       a model of trees
 """
@@ -25,18 +29,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument("data", metavar="DATA", help="labelled file of any format")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--train", metavar="FILE", help="training data: tell seen and unseen words and entities apart")
+    parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page: charts, mistakes, filters")
     add_reading_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.report is not None:
+        check_output(arguments.report, "report")
     model = open_model(arguments.model)
     kind = kind_of(model)
     check_columns(model, arguments.feature_columns)
     file = kind.load(arguments.data, **reading_options(arguments))
     tell_long_sentences(model, map(len, file.tokens))
     report = kind.report(model, arguments.model, file)
+    if arguments.train is not None:
+        report = kind.beside_training(report, file, kind.load(arguments.train, **reading_options(arguments)))
+    if arguments.report is not None:
+        write_text(arguments.report, [kind.page(model, report, arguments.model, file)])
     if arguments.json:
         print(json.dumps(report.as_dict(), indent=2, ensure_ascii=False))
     else:
         kind.show(report)
+        if arguments.report is not None:
+            print(f"\n{arguments.report}: the report, a page for your browser")
     return 0

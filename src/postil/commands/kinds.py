@@ -38,11 +38,20 @@ class Kind(Protocol):
     def report(self, model: Any, name: str, file: Any) -> Report:
         """All that ``postil evaluate`` says."""
 
+    def beside_training(self, report: Any, file: Any, train: Any) -> Report:
+        """``report`` with scores apart for what the training data had and had not."""
+
     def show(self, report: Any) -> None:
         """``report`` on the terminal."""
 
+    def page(self, model: Any, report: Any, name: str, file: Any) -> str:
+        """``report`` and what lies behind it as an HTML page, for ``postil evaluate --report``."""
+
     def marker(self, model: Any, arguments: argparse.Namespace) -> Mark:
         """For ``postil tag``; options that the kind of model cannot meet are refused."""
+
+    def gives_labels_alone(self, arguments: argparse.Namespace) -> bool:
+        """Whether ``marker`` adds nothing but what ``predict`` gives: then other processes may do it."""
 
     def write(self, marked: Iterable[Sentence], model: Any, arguments: argparse.Namespace) -> None:
         """Sentences that ``marker`` has marked, to standard output."""

@@ -36,7 +36,7 @@ COMMANDS: dict[str, Entry] = {
     "convert": Entry("postil.commands.convert", "turn a labelled file into another format or labelling scheme"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
-    "demo": Entry("postil.commands.demo", "learn a small model on made-up sentences and show the machinery"),
+    "demo": Entry("postil.commands.demo", "make sentences, learn from them, tag others, write a report"),
 }
 
 

@@ -192,10 +192,13 @@ def _broken(file: LabelledFile, scheme: str, strict: bool) -> int:
 def _novelty(
     gold: LabelledFile, compared: Compared, arguments: argparse.Namespace
 ) -> tuple[dict[str, SpanScores], dict[str, TokenScores]]:
-    """Scores of spans and of tokens, apart for what the training data had and had not."""
-    if not arguments.train:
-        return {}, {}
-    train = _load(arguments.train, arguments)
+    return novelty_parts(gold, compared, _load(arguments.train, arguments)) if arguments.train else ({}, {})
+
+
+def novelty_parts(
+    gold: LabelledFile, compared: Compared, train: LabelledFile
+) -> tuple[dict[str, SpanScores], dict[str, TokenScores]]:
+    """Scores of spans and of tokens, apart for what ``train`` had and had not."""
     if compared.scheme == "none":
         known = novelty.known_from(train.tokens)
         return {}, novelty.tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)

@@ -5,11 +5,13 @@ import io
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 
 from postil.commands.kinds import Mark, kind_of
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.tag_display import shown
+from postil.commands.tag_workers import Workers
 from postil.errors import ConfigurationError
 from postil.network.sentence import LONGEST_VIEW
 from postil.text import Sentence
@@ -38,6 +40,7 @@ have one object a sentence, with its label and probabilities, and with --probabi
 """
 
 BLOCK_TOKENS = 20_000  # what is read, tagged and written at once
+BLOCKS_ALONE = 10  # before other processes are started
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_columns(model, arguments.feature_columns)
     sentences = (sentence for reading in _inputs(arguments) for sentence in reading)
     long: list[int] = []
-    tagged = _tagged(mark, _noting_long(_unlabelled(sentences), long), arguments.threads)
+    by_processes = arguments.model if kind.gives_labels_alone(arguments) else None
+    tagged = _tagged(mark, _noting_long(_unlabelled(sentences), long), arguments.threads, by_processes)
     kind.write(shown(tagged), model, arguments)
     tell_long_sentences(model, long)
     return 0
@@ -108,15 +112,30 @@ def _unlabelled(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         yield sentence
 
 
-def _tagged(mark: Mark, sentences: Iterable[Sentence], threads: int) -> Iterator[Sentence]:
-    """Blocks go to the threads and come back in order; only a few are on their way at a time."""
-    if threads == 1:  # a thread of its own would only take turns with the reader
-        for block in _blocks(sentences):
-            yield from mark(block)
+def _tagged(mark: Mark, sentences: Iterable[Sentence], threads: int, model: str | None = None) -> Iterator[Sentence]:
+    """Blocks are tagged on several cores and come back in order.
+
+    With ``model``, the path of its file, by processes: they take a moment to start, so the first blocks go without.
+    """
+    blocks = _blocks(sentences)
+    for block in blocks if threads == 1 else islice(blocks, BLOCKS_ALONE if model else 0):
+        yield from mark(block)
+    following = next(blocks, None)
+    if following is None:
         return
+    blocks = chain([following], blocks)
+    if model is None:
+        yield from _in_order(mark, blocks, threads)
+        return
+    with Workers(model, threads, mark) as workers:
+        yield from _in_order(workers.mark, blocks, threads)
+
+
+def _in_order(mark: Mark, blocks: Iterable[list[Sentence]], threads: int) -> Iterator[Sentence]:
+    """Only a few blocks are on their way at a time."""
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[list[Sentence]]] = deque()
-        for block in _blocks(sentences):
+        for block in blocks:
             waiting.append(pool.submit(mark, block))
             if len(waiting) > 2 * threads:
                 yield from waiting.popleft().result()

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from postil.commands.labelled import LabelledFile
 from postil.commands.labelled import load as load
 from postil.commands.marking import add_column, add_to_span, record_of, write_spans
 from postil.commands.models import checked_scheme, inputs_of
-from postil.commands.score import Scored
+from postil.commands.score import Scored, novelty_parts
 from postil.metrics import Evaluation, evaluate, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.models.tagger import Tagger, tokens_of
@@ -54,15 +55,36 @@ def report(tagger: Tagger, name: str, file: LabelledFile) -> Scored:
     )
 
 
+def beside_training(scored: Scored, file: LabelledFile, train: LabelledFile) -> Scored:
+    span_parts, word_parts = novelty_parts(file, scored.compared, train)
+    return replace(scored, span_parts=span_parts, word_parts=word_parts)
+
+
 def show(scored: Scored) -> None:
     from postil.commands import score_display
 
     score_display.show(scored)
 
 
+def page(tagger: Tagger, scored: Scored, name: str, file: LabelledFile) -> str:
+    from postil.reports import Answers, Heading, tagger_page
+
+    return tagger_page(
+        Heading.of(tagger, model_name=name, data_name=file.path),
+        Answers.of(tagger, file.sentences, scored.compared, file.place),
+        interval=scored.interval,
+        span_novelty=scored.span_parts,
+        word_novelty=scored.word_parts,
+    )
+
+
 def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:
     unwanted(arguments, "scores", "a tagger has probabilities", instead="--probabilities")
     return partial(_marked, tagger=tagger, arguments=arguments)
+
+
+def gives_labels_alone(arguments: argparse.Namespace) -> bool:
+    return not (arguments.probabilities or arguments.nbest)
 
 
 def write(marked: Iterable[Sentence], tagger: Tagger, arguments: argparse.Namespace) -> None:

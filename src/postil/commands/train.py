@@ -11,6 +11,7 @@ from postil.commands.kinds import kind_of, kind_to_train, unwanted
 from postil.commands.labelled import LabelledFile, load, tell, tell_broken_labels
 from postil.commands.models import checked_scheme, inputs_of, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, DataError
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    _check_output(arguments)
+    check_output(arguments.output, "model file")
     if _learns_from_trees(arguments):
         from postil.commands.tree_classifying import prepared
 
@@ -95,6 +96,10 @@ def _prepared(
     model = _model(arguments, settings, known)
     options = reading_options(arguments)
     train = load(arguments.train, **options)
+    if train.format == "trees" and not (arguments.preset or arguments.label or known):
+        raise ConfigurationError(  # a pipe cannot be looked into before it is read
+            "trees from a pipe", expected="--composition for a classifier of trees, or --preset for a tagger of words"
+        )
     held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out)
     tell_long_sentences(model, [len(tokens) for file in (train, *held_out.values()) for tokens in file.tokens])
@@ -164,15 +169,6 @@ def _train(model: Learner[Any, Any], fitting: Any, held_out: Mapping[str, Any], 
 
 def _examples(file: LabelledFile) -> tuple[list[Any], list[list[str]]]:
     return inputs_of(file), file.labels
-
-
-def _check_output(arguments: argparse.Namespace) -> None:
-    """Find out before the training, not after it, that something cannot be written."""
-    path: Path = arguments.output
-    if path.is_dir():
-        raise ConfigurationError("model file", expected="the name of a file", got="a folder", where=path)
-    if not path.resolve().parent.is_dir():
-        raise ConfigurationError("model file", expected="an existing folder", got=f"no {path.parent}", where=path)
 
 
 def _check_data(train: LabelledFile, held_out: dict[str, LabelledFile]) -> None:

@@ -40,6 +40,10 @@ class TreeFile(NamedTuple):
         return [tree_of(sentence) for sentence in self.sentences]
 
     @property
+    def places(self) -> list[str]:
+        return [f"line {sentence.line}" for sentence in self.sentences]
+
+    @property
     def tokens(self) -> list[list[str]]:
         return [sentence.tokens for sentence in self.sentences]
 
@@ -161,6 +165,22 @@ def report(classifier: TreeClassifier, name: str, file: TreeFile) -> TreeReport:
     return TreeReport(name, file.path, scores, interval)
 
 
+def page(classifier: TreeClassifier, found: TreeReport, name: str, file: TreeFile) -> str:
+    from postil.reports import Drawn, Heading, tree_page
+
+    trees = classifier.trees(file.trees)
+    drawn = [
+        Drawn(tree.with_labels([n.label for n in nodes]), tree.labels, max(nodes[-1].probabilities.values()), place)
+        for tree, nodes, place in zip(trees, classifier.predict_nodes(trees), file.places, strict=True)
+    ]
+    heading = Heading.of(classifier, model_name=name, data_name=file.path)
+    return tree_page(heading, found.scores, found.interval, drawn)
+
+
+def beside_training(found: TreeReport, file: TreeFile, train: TreeFile) -> TreeReport:
+    raise ConfigurationError("--train: a classifier of trees has no scores of seen and new entities")
+
+
 def show(found: TreeReport) -> None:
     from postil.commands import tree_display
 
@@ -198,8 +218,12 @@ def marker(classifier: TreeClassifier, arguments: argparse.Namespace) -> Mark:
     return partial(_marked, classifier=classifier, shape=arguments.tree or classifier.config.tree)
 
 
+def gives_labels_alone(arguments: argparse.Namespace) -> bool:
+    return False  # it labels phrases
+
+
 def _marked(block: list[Sentence], classifier: TreeClassifier, shape: Any) -> list[Sentence]:
-    trees = [_own_tree(sentence, shape) for sentence in block]
+    trees = [own_tree(sentence, shape) for sentence in block]
     pairs = [tree.binarised_with_places(classifier.config.binarise) for tree in trees]
     nodes = classifier.predict_nodes([binary for binary, _ in pairs])
     for sentence, tree, found, (_, places) in zip(block, trees, nodes, pairs, strict=True):
@@ -208,7 +232,8 @@ def _marked(block: list[Sentence], classifier: TreeClassifier, shape: Any) -> li
     return block
 
 
-def _own_tree(sentence: Sentence, shape: Any) -> Tree:
+def own_tree(sentence: Sentence, shape: Any) -> Tree:
+    """The tree that a sentence was read with, or one of this shape over its tokens."""
     if isinstance(sentence.rest, Bracketing):
         return sentence.rest.tree
     # Tokens of treebanks are often given with their escapes; a model knows them without.

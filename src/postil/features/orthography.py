@@ -27,7 +27,8 @@ def fold_digits(word: str, mark: str = "0") -> str:
 
 def normalise(word: str) -> str:
     """Lower case, every digit folded to 0: ``May-1984`` -> ``may-0000``."""
-    return fold_digits(word.lower())
+    lower = word.lower()
+    return lower if lower.isalpha() else fold_digits(lower)  # most words: no pattern has to be searched for
 
 
 def caps_class(word: str) -> int:

@@ -5,7 +5,8 @@ import numpy as np
 from postil.arrays import Array
 from postil.kernels import plain_windows
 from postil.kernels._compiled import lib
-from postil.kernels.compiled import _finish, _pointer
+from postil.kernels.compiled import finish as _finish
+from postil.kernels.compiled import pointer as _pointer
 from postil.kernels.plain_windows import (
     ACTIVATIONS,
     checked_bias,

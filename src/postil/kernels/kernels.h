@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { DONE, NO_MEMORY, WRONG_OFFSETS, WRONG_INDEX };
+enum { DONE, NO_MEMORY, WRONG_OFFSETS, WRONG_INDEX, NOT_FINITE };
 
 /* runtime.c: which of the cloned versions this processor gets */
 const char *instruction_set(void);
@@ -16,6 +16,9 @@ const char *instruction_set(void);
 /* chain.c */
 int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
             const double *transitions, const double *start, const double *end, int64_t *path, double *scores);
+int ranked_paths(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+                 int64_t labels, const double *transitions, const double *start, const double *end, int64_t k,
+                 int64_t *paths, double *scores);
 
 /* forward_backward.c */
 int chain_moments(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
@@ -37,5 +40,21 @@ int normalise_windows(const float *X, const float *gain, const float *bias, cons
                       const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
                       float epsilon, float *out);
 int add_bias(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out);
+
+/* layers.c: `single` says whether the arrays behind void * are float or double. Without rows (NULL): the whole table. */
+int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens, int64_t sentences,
+            int64_t columns, int64_t size, void *Y);
+int windows_back(const void *dY, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t columns,
+                 int64_t size, void *dX, void *dpadding);
+int normalise_rows(const void *X, int single, const void *gain, const void *bias, double epsilon, int64_t rows,
+                   int64_t columns, void *Y, void *Z, void *deviation);
+int normalise_rows_back(const void *dY, int single, const void *Z, const void *deviation, const void *gain,
+                        int64_t rows, int64_t columns, void *dX, void *dgain, void *dbias);
+int sums_of_occurrences(const int64_t *ids, int64_t occurrences, const void *values, int single, int64_t columns,
+                        int64_t *rows, void *sums, int64_t *found);
+int adam_step(void *value, int single, void *mean, void *square, int64_t *touches, const int64_t *rows, const void *g,
+              int64_t count, int64_t table, int64_t columns, double rate, double beta1, double beta2, double epsilon);
+int adagrad_step(void *value, int single, void *square, const int64_t *rows, const void *g, int64_t count,
+                 int64_t table, int64_t columns, double rate, double epsilon);
 
 #endif

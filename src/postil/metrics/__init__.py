@@ -4,12 +4,15 @@ from postil.metrics.calibration import Calibration, calibrate, calibrate_by_labe
 from postil.metrics.counts import Counts
 from postil.metrics.detection import (
     DetectionScores,
+    PrecisionRecall,
     Threshold,
     average_precision,
     best_threshold,
+    precision_recall,
     score_detection,
 )
 from postil.metrics.evaluation import Evaluation, evaluate
+from postil.metrics.lengths import spans_by_length
 from postil.metrics.novelty import Known, known_from, spans_by_novelty, tokens_by_novelty
 from postil.metrics.significance import Comparison, Interval, bootstrap_interval, compare_systems
 from postil.metrics.spans import SpanScores, align, compare_spans, score_spans, sentence_counts
@@ -29,6 +32,7 @@ __all__ = [
     "sentence_token_counts",
     "TreeScores",
     "score_trees",
+    "spans_by_length",
     "Known",
     "known_from",
     "spans_by_novelty",
@@ -37,6 +41,8 @@ __all__ = [
     "calibrate",
     "calibrate_by_label",
     "DetectionScores",
+    "PrecisionRecall",
+    "precision_recall",
     "Threshold",
     "average_precision",
     "best_threshold",

@@ -71,6 +71,26 @@ def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
     return float(ratio((found * precision).sum(), found.sum()))
 
 
+class PrecisionRecall(NamedTuple):
+    """For each distinct score, the highest first: precision and recall if the line is drawn just below it."""
+
+    scores: NDArray[np.float64]  # (K,)
+    precision: NDArray[np.float64]  # (K,)
+    recall: NDArray[np.float64]  # (K,)
+
+
+def precision_recall(truth: ArrayLike, scores: ArrayLike, positives: int | None = None) -> PrecisionRecall:
+    """The curve behind `average_precision`. ``truth`` (N,) booleans, ``scores`` (N,).
+
+    ``positives`` is how many there are to find, where some of them have no score at all: spans that nobody predicted.
+    """
+    cuts = _cuts(truth, scores)
+    total = positives if positives is not None else int(cuts.correct[-1]) if len(cuts.correct) else 0
+    return PrecisionRecall(
+        cuts.scores, ratio(cuts.correct, cuts.detected), ratio(cuts.correct, np.full(len(cuts.scores), total))
+    )
+
+
 def best_threshold(truth: ArrayLike, scores: ArrayLike) -> Threshold:
     """The threshold with the highest F1, half way between two scores; the highest one where several are best.
 

@@ -145,7 +145,7 @@ class Estimator(Learner[Labels, Network]):
                 yield which, features.inputs([X[i] for i in which])
 
     def scored(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Array, Array]]:
-        """Blocks of sentences of similar length: their places in X, the scores (N, L) of their tokens, their offsets."""
+        """Blocks of sentences of similar length: their places in X, scores (N, L) of their tokens, their offsets."""
         prepared = self.fitted_parts().prepared()
         check_sentences(X)
         with one_blas_thread():

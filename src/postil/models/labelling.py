@@ -184,13 +184,13 @@ class Labelling:
 
     def probabilities_of(self, numbers: Array, probabilities: Array) -> Array:
         """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up."""
-        return np.einsum("nl,nl->n", probabilities, self._is_spelt_alike[numbers])
+        return np.asarray(np.einsum("nl,nl->n", probabilities, self._is_spelt_alike[numbers]))
 
     @cached_property
     def _is_spelt_alike(self) -> Array:
         """(L, L) 1 where two of the network's labels have one spelling in the data's scheme, else 0."""
         shared = np.unique(self._spellings, return_inverse=True)[1]
-        return (shared[:, None] == shared).astype(np.float64)
+        return np.asarray(shared[:, None] == shared, np.float64)
 
     def data_labels(self) -> list[str]:
         """The labels that may occur in answers, in the scheme of the data."""

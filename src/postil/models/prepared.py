@@ -18,7 +18,7 @@ from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.models.network import ScoringNetwork, TaggerNetwork
 from postil.models.word_rows import WordRows
 from postil.network import Activation, Chain, Layer, Linear, Window, WindowAverage
-from postil.network.inference import activate, infer, infer_linear, is_fused
+from postil.network.inference import infer, infer_linear, is_fused
 from postil.network.layer import Run
 from postil.network.precomputed import WindowMap
 from postil.network.window import window_counts

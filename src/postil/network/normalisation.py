@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.graph import Parameter
 from postil.network.initialisers import new_parameter, ones, zeros
@@ -15,19 +16,8 @@ EPSILON = 1e-5  # inside the root, against rows without variance
 
 def layer_norm(X: Array, gain: Array, bias: Array) -> tuple[Array, Callable[[Array], tuple[Array, Array, Array]]]:
     """Y = gain ∘ (X - mean) / sqrt(variance + ε) + bias, mean and variance per row.  X (N, D), gain, bias (D,)."""
-    centred = X - X.mean(axis=1, keepdims=True)  # 1
-    deviation = np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + X.dtype.type(EPSILON))
-    Z = centred / deviation  # 2
-    Y = Z * gain + bias  # 3
-
-    def pullback(dY: Array) -> tuple[Array, Array, Array]:
-        dgain, dbias, dZ = (dY * Z).sum(axis=0), dY.sum(axis=0), dY * gain  # undoes 3
-        # Undoes 2 and 1: Z has mean 0 and square mean 1, so what dZ has along 1 and along Z does not get through.
-        along_Z = (dZ * Z).mean(axis=1, keepdims=True)
-        dX = (dZ - dZ.mean(axis=1, keepdims=True) - Z * along_Z) / deviation
-        return dX, dgain, dbias
-
-    return Y, pullback
+    Y, Z, deviation = kernels.normalise_rows(X, gain, bias, EPSILON)
+    return Y, lambda dY: kernels.normalise_rows_back(dY, Z, deviation, gain)
 
 
 @final

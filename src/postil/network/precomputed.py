@@ -1,8 +1,8 @@
 """A linear map of windows taken apart by position, so that most of it is computed once per word.
 
-The first layer of a window network is W [x_t-2; …; x_t+2] + b = Σ_k (W_k x_t+k + b_k): one term per position k, and each
-term depends on one word alone. So a word has K rows of H numbers, ``rows``, and a token costs K additions of such rows
-(``window_sums``) instead of a matrix product with K·D columns.
+The first layer of a window network is W [x_t-2; …; x_t+2] + b = Σ_k (W_k x_t+k + b_k): one term per position k, and
+each term depends on one word alone. So a word has K rows of H numbers, and a token costs K additions of such rows
+(``kernels.sum_windows``) instead of a matrix product with K·D columns.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class WindowMap:
     def of_maps(cls, maps: list[Linear]) -> "WindowMap":
         """One linear layer per position, nothing beyond the sentence (C2)."""
         W = np.stack([linear.W.value for linear in maps])
-        b = np.stack([np.zeros(len(l.W.value), W.dtype) if l.b is None else l.b.value for l in maps])
+        b = np.stack([np.zeros(W.shape[1], W.dtype) if linear.b is None else linear.b.value for linear in maps])
         return cls(W=W, b=b, padding=np.zeros_like(b))
 
     @property

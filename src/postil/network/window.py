@@ -1,7 +1,6 @@
 """Windows over sentences: concatenated (E3, and with a linear layer the convolution, A4) or averaged (E2).
 
-Sentences lie one behind the other, so a window would reach into the neighbouring sentence. Between sentences we put
-``size // 2`` rows of padding: then the window of every word is one contiguous block of memory.
+The work is done by kernels; their NumPy twins stand in ``kernels/plain_layers.py``.
 """
 
 from collections.abc import Callable
@@ -9,9 +8,11 @@ from typing import Any, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.graph import Parameter
+from postil.kernels.plain_layers import overlapping_sum, padded_places, shifts
 from postil.network.composition import Chain
 from postil.network.initialisers import Initialiser, new_parameter, xavier, zeros
 from postil.network.layer import Layer, LayerPullback, Run, checked_rows, needed_offsets
@@ -22,37 +23,22 @@ def concatenated_windows(
     X: Array, padding: Array, offsets: Array, size: int
 ) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
     """Each row beside its neighbours.  X (N, D), padding (D,), size K -> Y (N, K·D)."""
-    N, D = X.shape
-    places, rows = _padded_places(offsets, size)
-    padded = np.empty((rows, D), X.dtype)
-    padded[:] = padding  # 1
-    padded[places] = X  # 2
-    blocks = np.lib.stride_tricks.as_strided(
-        padded, (max(rows - size + 1, 0), size * D), (padded.strides[0], padded.itemsize), writeable=False
-    )
-    Y = blocks[places - size // 2]  # 3
-
-    def pullback(dY: Array) -> tuple[Array, Array]:
-        dpadded = _overlapping_sum(dY.reshape(N, size, D), places, rows)  # undoes 3
-        dX = dpadded[places]  # undoes 2
-        dpadded[places] = 0
-        return dX, dpadded.sum(axis=0)  # undoes 1
-
-    return Y, pullback
+    Y = kernels.windows(X, padding, offsets, size)
+    return Y, lambda dY: kernels.windows_back(dY, offsets, size)
 
 
 def averaged_windows(X: Array, offsets: Array, size: int) -> tuple[Array, Callable[[Array], Array]]:
     """The mean of each row and its neighbours inside the sentence.  X (N, D) -> Y (N, D)."""
     N, D = X.shape
-    places, rows = _padded_places(offsets, size)
+    places, rows = padded_places(offsets, size)
     share = 1 / window_counts(offsets, size, X.dtype)[:, None]
     padded = np.zeros((rows, D), X.dtype)
     padded[places] = X  # 1
-    Y = sum((padded[places + shift] for shift in _shifts(size)), start=np.zeros_like(X)) * share  # 2
+    Y = sum((padded[places + shift] for shift in shifts(size)), start=np.zeros_like(X)) * share  # 2
 
     def pullback(dY: Array) -> Array:
         spread = np.broadcast_to((dY * share)[:, None, :], (N, size, D))
-        return _overlapping_sum(spread, places, rows)[places]  # undoes 2 and 1
+        return overlapping_sum(spread, places, rows)[places]  # undoes 2 and 1
 
     return Y, pullback
 
@@ -103,26 +89,6 @@ def _odd(size: int) -> int:
     if not isinstance(size, int | np.integer) or size < 1 or size % 2 == 0:
         raise ConfigurationError("window size", expected="an odd number, so that a word stands in the middle", got=size)
     return size
-
-
-def _shifts(size: int) -> range:
-    return range(-(size // 2), size // 2 + 1)
-
-
-def _padded_places(offsets: Array, size: int) -> tuple[Array, int]:
-    """Where each row stands once padding is put before, between and after the sentences, (N,); and the rows in all."""
-    half, B = size // 2, len(offsets) - 1
-    sentence = np.repeat(np.arange(B), np.diff(offsets))
-    return np.arange(offsets[-1]) + half * (sentence + 1), int(offsets[-1]) + half * (B + 1)
-
-
-def _overlapping_sum(dwindows: Array, places: Array, rows: int) -> Array:
-    """Add the gradients of all windows (N, K, D) up at the padded rows they cover, (rows, D)."""
-    _, size, D = dwindows.shape
-    total = np.zeros((rows, D), dwindows.dtype)
-    for k, shift in enumerate(_shifts(size)):
-        total[places + shift] += dwindows[:, k]  # places are distinct: no row is hit twice by one shift
-    return total
 
 
 def window_counts(offsets: Array, size: int, dtype: Any) -> Array:

@@ -185,7 +185,8 @@ def shaped(tokens: Sequence[str], shape: Shape = "balanced") -> Tree:
 
 def balanced(tokens: Sequence[str]) -> Tree:
     """A binary tree without labels over tokens, cut in the middle again and again; ceil(log2(T)) high."""
-    return _over(tokens, _balanced_children(len(tokens)))
+    T = len(tokens)
+    return _over(tokens, _kept_balanced_children(T) if T <= _USUAL_LENGTH else _balanced_children(T))
 
 
 def right_branching(tokens: Sequence[str]) -> Tree:
@@ -208,7 +209,15 @@ def _over(tokens: Sequence[str], children: Sequence[tuple[int, ...]]) -> Tree:
     return Tree([None] * len(words), words, list(children))
 
 
-@lru_cache(maxsize=512)
+_USUAL_LENGTH = 256
+"""Tokens of a sentence whose tree is kept for the next one of the same length."""
+
+
+@lru_cache(maxsize=_USUAL_LENGTH)
+def _kept_balanced_children(T: int) -> tuple[tuple[int, ...], ...]:
+    return _balanced_children(T)
+
+
 def _balanced_children(T: int) -> tuple[tuple[int, ...], ...]:
     """Children of the nodes of the balanced tree over T tokens, in post-order."""
     children: list[tuple[int, ...]] = []

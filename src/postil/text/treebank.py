@@ -101,7 +101,8 @@ def _trees(lines: Lines, prefix: str | None, report: Report) -> Iterator[tuple[T
             for start, found in reader.line(number, line) if tree is None else [(number, tree)]:
                 report.sentences += 1
                 report.tokens += len(found) - found.words.count(None)
-                report.notes["comments"] += len(comments)
+                if comments:
+                    report.notes["comments"] += len(comments)
                 yield found, start, comments
                 comments = []
     reader.finish()

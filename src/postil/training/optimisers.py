@@ -11,6 +11,7 @@ from typing import TypeAlias, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Gradient, Gradients, Node, Parameter, RowGradient
@@ -54,11 +55,11 @@ class Optimiser(ABC):
         self._memory: State = {}
 
     @abstractmethod
-    def _change(self, name: str, parameter: Parameter, part: Part, g: Array) -> Array:
-        """By how much ``parameter.value[part]`` is to fall at rate 1; may update the memory. ``g`` is not changed."""
+    def _update(self, name: str, parameter: Parameter, part: Part, g: Array, rate: float) -> None:
+        """θ[part] -= rate · change, and the memory with it. ``g`` is not changed."""
 
     def step(self, gradients: Gradients, rate: float) -> None:
-        """θ[part] -= rate · change, for every parameter that has a gradient. Others stay as they are."""
+        """Change every parameter that has a gradient. Others stay as they are."""
         if not 0 <= rate < np.inf:
             raise ConfigurationError("learning rate", expected="a finite number, 0 or more", got=rate)
         for node, gradient in gradients.items():
@@ -68,8 +69,7 @@ class Optimiser(ABC):
             parameter = self.parameters[name]
             _check_fits(f"gradient of {name}", gradient, parameter)
             part, g = part_and_values(gradient)
-            change = self._change(name, parameter, part, g)
-            parameter.value[part] -= parameter.dtype.type(rate) * change
+            self._update(name, parameter, part, g, rate)
 
     def state(self) -> State:
         """Copies of all memory, by ``kind/parameter`` name."""
@@ -101,9 +101,10 @@ class SGD(Optimiser):
             raise ConfigurationError("divide_by", expected=" or ".join(self.DIVISORS), got=repr(divide_by))
         self._divisor = self.DIVISORS[divide_by]
 
-    def _change(self, name: str, parameter: Parameter, part: Part, g: Array) -> Array:
+    def _update(self, name: str, parameter: Parameter, part: Part, g: Array, rate: float) -> None:
         divisor = self._divisor(parameter.fan_in)
-        return g if divisor == 1 else g / parameter.dtype.type(divisor)
+        change = g if divisor == 1 else g / parameter.dtype.type(divisor)
+        parameter.value[part] -= parameter.dtype.type(rate) * change
 
 
 @final
@@ -116,10 +117,8 @@ class AdaGrad(Optimiser):
         super().__init__(parameters)
         self._remember("squares", lambda p: p.shape)
 
-    def _change(self, name: str, parameter: Parameter, part: Part, g: Array) -> Array:
-        squares = self._memory[f"squares/{name}"]
-        squares[part] += g * g
-        return np.asarray(g / np.sqrt(squares[part] + g.dtype.type(self.EPSILON)))
+    def _update(self, name: str, parameter: Parameter, part: Part, g: Array, rate: float) -> None:
+        kernels.adagrad_step(parameter.value, self._memory[f"squares/{name}"], part, g, rate, self.EPSILON)
 
 
 @final
@@ -142,22 +141,10 @@ class Adam(Optimiser):
         self._remember("square", lambda p: p.shape)
         self._remember("touches", lambda p: p.shape[:1] + (1,) * (len(p.shape) - 1), np.int64)
 
-    def _change(self, name: str, parameter: Parameter, part: Part, g: Array) -> Array:
+    def _update(self, name: str, parameter: Parameter, part: Part, g: Array, rate: float) -> None:
         mean, square, touches = (self._memory[f"{kind}/{name}"] for kind in ("mean", "square", "touches"))
-        # Rows are fetched and put back once each; with the index ... these are views of the memory itself.
-        t, m, v = touches[part], mean[part], square[part]
-        t += 1
-        m *= self.beta1
-        m += (1 - self.beta1) * g
-        v *= self.beta2
-        v += (1 - self.beta2) * (g * g)
-        if part is not ...:
-            touches[part], mean[part], square[part] = t, m, v
-        root = np.sqrt(v / (1 - self.beta2**t).astype(g.dtype))
-        root += g.dtype.type(self.epsilon)
-        change: Array = m / (1 - self.beta1**t).astype(g.dtype)
-        change /= root
-        return change
+        settings = rate, self.beta1, self.beta2, self.epsilon
+        kernels.adam_step(parameter.value, mean, square, touches, part, g, *settings)
 
 
 OPTIMISERS: dict[str, Callable[..., Optimiser]] = {"sgd": SGD, "adagrad": AdaGrad, "adam": Adam}

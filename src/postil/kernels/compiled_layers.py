@@ -1,0 +1,134 @@
+"""The kernels of layers.c under the names and arguments of ``plain_layers.py``; float32 and float64."""
+
+from typing import Any
+
+import numpy as np
+
+from postil.arrays import FLOATS, Array
+from postil.errors import ShapeError
+from postil.kernels import plain_layers
+from postil.kernels._compiled import ffi, lib
+from postil.kernels.checking import contiguous, floats
+from postil.kernels.compiled import BYTES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
+from postil.kernels.plain_layers import Part
+
+
+def _reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Any:
+    """The memory of an input in the element type of the call."""
+    if not is_ready(array, dtype) or array.shape != shape:
+        array = contiguous(array, dtype, shape, where)
+    return ffi.from_buffer(BYTES, array)
+
+
+def windows(X: Array, padding: Array, offsets: Array, size: int) -> Array:
+    """See ``plain_layers.windows``."""
+    X = floats(X, 2, where="rows of windows")
+    offsets = ready_offsets(offsets, len(X))
+    (N, D), B = X.shape, len(offsets) - 1
+    Y = np.empty((N, size * D), X.dtype)
+    start = _reals(padding, X.dtype, (D,), "padding"), pointer(offsets, INTEGERS)
+    code = lib.windows(pointer(X, BYTES), X.itemsize == 4, *start, N, B, D, size, pointer(Y, BYTES))
+    finish(code, "windows", offsets, N)
+    return Y
+
+
+def windows_back(dY: Array, offsets: Array, size: int) -> tuple[Array, Array]:
+    """See ``plain_layers.windows_back``."""
+    dY = floats(dY, 2, where="gradient of windows")
+    offsets = ready_offsets(offsets, len(dY))
+    N, B, D = len(dY), len(offsets) - 1, dY.shape[1] // size
+    if dY.shape[1] != size * D:
+        raise ShapeError("gradient of windows", expected=f"a multiple of {size} columns", got=dY.shape)
+    dX, dpadding = np.empty((N, D), dY.dtype), np.empty(D, dY.dtype)
+    outputs = pointer(dX, BYTES), pointer(dpadding, BYTES)
+    code = lib.windows_back(pointer(dY, BYTES), dY.itemsize == 4, pointer(offsets, INTEGERS), N, B, D, size, *outputs)
+    finish(code, "windows_back", offsets, N)
+    return dX, dpadding
+
+
+def normalise_rows(X: Array, gain: Array, bias: Array, epsilon: float) -> tuple[Array, Array, Array]:
+    """See ``plain_layers.normalise_rows``."""
+    X = floats(X, 2, where="layer norm")
+    N, D = X.shape
+    Y, Z, deviation = np.empty_like(X), np.empty_like(X), np.empty((N, 1), X.dtype)
+    learnt = _reals(gain, X.dtype, (D,), "gain"), _reals(bias, X.dtype, (D,), "bias")
+    outputs = (pointer(array, BYTES) for array in (Y, Z, deviation))
+    code = lib.normalise_rows(pointer(X, BYTES), X.itemsize == 4, *learnt, epsilon, N, D, *outputs)
+    finish(code, "layer norm")
+    return Y, Z, deviation
+
+
+def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> tuple[Array, Array, Array]:
+    """See ``plain_layers.normalise_rows_back``."""
+    dY = floats(dY, 2, where="layer norm")
+    (N, D), kind = dY.shape, dY.dtype
+    dX, dgain, dbias = np.empty_like(dY), np.empty(D, kind), np.empty(D, kind)
+    kept = _reals(Z, kind, (N, D), "Z"), _reals(deviation, kind, (N, 1), "deviation"), _reals(gain, kind, (D,), "gain")
+    outputs = (pointer(array, BYTES) for array in (dX, dgain, dbias))
+    finish(lib.normalise_rows_back(pointer(dY, BYTES), dY.itemsize == 4, *kept, N, D, *outputs), "layer norm")
+    return dX, dgain, dbias
+
+
+def sums_of_occurrences(ids: Array, values: Array) -> tuple[Array, Array]:
+    """See ``plain_layers.sums_of_occurrences``."""
+    values = floats(values, 2, where="rows")
+    ids = contiguous(ids, np.int64, values.shape[:1], where="ids of rows")
+    rows, sums, found = np.empty_like(ids), np.empty_like(values), ffi.new("int64_t *")
+    inputs = pointer(ids, INTEGERS), len(ids), pointer(values, BYTES), values.itemsize == 4, values.shape[1]
+    code = lib.sums_of_occurrences(*inputs, pointer(rows, INTEGERS), pointer(sums, BYTES), found)
+    finish(code, "ids of rows")
+    return rows[: found[0]], sums[: found[0]]
+
+
+def _in_place(dtype: Any, shape: tuple[int, ...], *arrays: Array) -> bool:
+    """Can C change these arrays where they stand?"""
+    return dtype in FLOATS and all(
+        is_ready(array, dtype) and array.shape == shape and array.flags.writeable for array in arrays
+    )
+
+
+def _gradient(value: Array, part: Any, g: Array) -> list[Any]:
+    """Rows, their gradients and all sizes, as steps of optimisers take them: the whole table has no list of rows."""
+    V = len(value) if value.ndim else 1
+    D = value.size // V if V else 0
+    if part is ...:
+        return [ffi.NULL, _reals(g, value.dtype, value.shape, "gradient"), V, V, D]
+    rows = contiguous(part, np.int64, np.shape(part)[:1], where="rows of a gradient")
+    values = _reals(g, value.dtype, (len(rows), *value.shape[1:]), "gradient")
+    return [pointer(rows, INTEGERS), values, len(rows), V, D]
+
+
+def adam_step(
+    value: Array,
+    mean: Array,
+    square: Array,
+    touches: Array,
+    part: Part,
+    g: Array,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+) -> None:
+    """See ``plain_layers.adam_step``."""
+    settings = rate, beta1, beta2, epsilon
+    counts = value.shape[:1] + (1,) * (value.ndim - 1)
+    if not _in_place(value.dtype, value.shape, value, mean, square) or not is_ready(touches, INT64):
+        plain_layers.adam_step(value, mean, square, touches, part, g, *settings)
+        return
+    if touches.shape != counts:
+        raise ShapeError("touches of rows", expected=counts, got=touches.shape)
+    memory = pointer(mean, BYTES), pointer(square, BYTES), pointer(touches, INTEGERS)
+    gradient = _gradient(value, part, g)
+    code = lib.adam_step(pointer(value, BYTES), value.itemsize == 4, *memory, *gradient, *settings)
+    finish(code, "rows of a gradient")
+
+
+def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float, epsilon: float) -> None:
+    """See ``plain_layers.adagrad_step``."""
+    if not _in_place(value.dtype, value.shape, value, square):
+        plain_layers.adagrad_step(value, square, part, g, rate, epsilon)
+        return
+    gradient = _gradient(value, part, g)
+    start = pointer(value, BYTES), value.itemsize == 4, pointer(square, BYTES)
+    finish(lib.adagrad_step(*start, *gradient, rate, epsilon), "rows of a gradient")

@@ -1,0 +1,142 @@
+/* Training: windows, layer normalisation, sums of sparse rows and the optimisers' steps on them, for float and double. */
+
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "portable.h"
+
+INLINED float root_single(float x) { return sqrtf(x); }
+INLINED double root_double(double x) { return sqrt(x); }
+
+#define REAL float
+#define OF(name) name##_single
+#include "layers_body.h"
+#undef REAL
+#undef OF
+#define REAL double
+#define OF(name) name##_double
+#include "layers_body.h"
+#undef REAL
+#undef OF
+
+/* NumPy tells of overflow and of inf - inf by the processor's flags; so do these kernels: cleared before, asked after. */
+INLINED void clear_flags(void) { feclearexcept(FE_OVERFLOW | FE_INVALID); }
+INLINED int done(void) { return fetestexcept(FE_OVERFLOW | FE_INVALID) ? NOT_FINITE : DONE; }
+
+CLONED int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens,
+                   int64_t sentences, int64_t columns, int64_t size, void *Y) {
+    if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1) return WRONG_OFFSETS;
+    clear_flags();
+    if (single)
+        windows_single(X, padding, offsets, sentences, columns, size, Y);
+    else
+        windows_double(X, padding, offsets, sentences, columns, size, Y);
+    return done();
+}
+
+CLONED int windows_back(const void *dY, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+                        int64_t columns, int64_t size, void *dX, void *dpadding) {
+    if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1) return WRONG_OFFSETS;
+    clear_flags();
+    if (single)
+        windows_back_single(dY, offsets, sentences, columns, size, dX, dpadding);
+    else
+        windows_back_double(dY, offsets, sentences, columns, size, dX, dpadding);
+    return done();
+}
+
+CLONED int normalise_rows(const void *X, int single, const void *gain, const void *bias, double epsilon, int64_t rows,
+                           int64_t columns, void *Y, void *Z, void *deviation) {
+    clear_flags();
+    if (single)
+        normalise_single(X, gain, bias, (float)epsilon, rows, columns, Y, Z, deviation);
+    else
+        normalise_double(X, gain, bias, epsilon, rows, columns, Y, Z, deviation);
+    return done();
+}
+
+CLONED int normalise_rows_back(const void *dY, int single, const void *Z, const void *deviation, const void *gain,
+                                int64_t rows, int64_t columns, void *dX, void *dgain, void *dbias) {
+    clear_flags();
+    if (single)
+        normalise_back_single(dY, Z, deviation, gain, rows, columns, dX, dgain, dbias);
+    else
+        normalise_back_double(dY, Z, deviation, gain, rows, columns, dX, dgain, dbias);
+    return done();
+}
+
+/* Positions of `ids` in rising order of the id, equal ids in the order of their positions: digits of 11 bits, the lowest
+   first. `order` and `spare` have room for n. Gives the array that holds the answer. */
+INLINED int64_t *sorted_positions(const int64_t *ids, int64_t n, int64_t largest, int64_t *order, int64_t *spare) {
+    int64_t places[2048];
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int shift = 0; shift < 63 && largest >> shift > 0; shift += 11) {
+        memset(places, 0, sizeof places);
+        for (int64_t i = 0; i < n; i++) places[ids[i] >> shift & 2047]++;
+        for (int64_t digit = 0, sum = 0; digit < 2048; digit++) {
+            const int64_t count = places[digit];
+            places[digit] = sum;
+            sum += count;
+        }
+        for (int64_t i = 0; i < n; i++) spare[places[ids[order[i]] >> shift & 2047]++] = order[i];
+        int64_t *const swapped = order;
+        order = spare, spare = swapped;
+    }
+    return order;
+}
+
+CLONED int sums_of_occurrences(const int64_t *ids, int64_t occurrences, const void *values, int single, int64_t columns,
+                               int64_t *rows, void *sums, int64_t *found) {
+    int64_t largest = 0, R = 0;
+    for (int64_t i = 0; i < occurrences; i++) {
+        if (ids[i] < 0) return WRONG_INDEX;
+        if (ids[i] > largest) largest = ids[i];
+    }
+    int64_t *memory = malloc((size_t)(3 * occurrences + 1) * sizeof(int64_t));
+    if (memory == NULL) return NO_MEMORY;
+    int64_t *starts = memory + 2 * occurrences;
+    const int64_t *order = sorted_positions(ids, occurrences, largest, memory, memory + occurrences);
+    for (int64_t i = 0; i < occurrences; i++)
+        if (i == 0 || ids[order[i]] != ids[order[i - 1]]) starts[R] = i, rows[R++] = ids[order[i]];
+    starts[R] = occurrences;
+    clear_flags();
+    if (single)
+        sum_rows_single(values, order, starts, R, columns, sums);
+    else
+        sum_rows_double(values, order, starts, R, columns, sums);
+    const int code = done();
+    *found = R;
+    free(memory);
+    return code;
+}
+
+INLINED int are_inside(const int64_t *rows, int64_t count, int64_t table) {
+    for (int64_t r = 0; rows != NULL && r < count; r++)
+        if (rows[r] < 0 || rows[r] >= table) return 0;
+    return 1;
+}
+
+CLONED int adam_step(void *value, int single, void *mean, void *square, int64_t *touches, const int64_t *rows,
+                     const void *g, int64_t count, int64_t table, int64_t columns, double rate, double beta1,
+                     double beta2, double epsilon) {
+    if (!are_inside(rows, count, table)) return WRONG_INDEX;
+    clear_flags();
+    if (single)
+        adam_single(value, mean, square, touches, rows, g, count, columns, rate, beta1, beta2, epsilon);
+    else
+        adam_double(value, mean, square, touches, rows, g, count, columns, rate, beta1, beta2, epsilon);
+    return done();
+}
+
+CLONED int adagrad_step(void *value, int single, void *square, const int64_t *rows, const void *g, int64_t count,
+                        int64_t table, int64_t columns, double rate, double epsilon) {
+    if (!are_inside(rows, count, table)) return WRONG_INDEX;
+    clear_flags();
+    if (single)
+        adagrad_single(value, square, rows, g, count, columns, rate, epsilon);
+    else
+        adagrad_double(value, square, rows, g, count, columns, rate, epsilon);
+    return done();
+}

@@ -1,0 +1,157 @@
+/* The body of layers.c for one element type: included once with REAL = float and once with REAL = double.
+   OF(name) is the name of a function for that type. Every sum is added in an order that depends on the sizes alone. */
+
+typedef REAL OF(lanes) __attribute__((vector_size(32), aligned(sizeof(REAL)), __may_alias__));
+#define WIDTH ((int64_t)(32 / sizeof(REAL)))
+
+INLINED REAL OF(lane_total)(OF(lanes) v) {
+    for (int64_t half = WIDTH / 2; half > 0; half /= 2)
+        for (int64_t k = 0; k < half; k++) v[k] += v[k + half];
+    return v[0];
+}
+
+INLINED REAL OF(total)(const REAL *row, int64_t D) {
+    OF(lanes) sum = {0};
+    int64_t d = 0;
+    for (; d + WIDTH <= D; d += WIDTH) sum += *(const OF(lanes) *)(row + d);
+    REAL rest = 0;
+    for (; d < D; d++) rest += row[d];
+    return OF(lane_total)(sum) + rest;
+}
+
+INLINED REAL OF(product)(const REAL *a, const REAL *b, int64_t D) {
+    OF(lanes) sum = {0};
+    int64_t d = 0;
+    for (; d + WIDTH <= D; d += WIDTH) sum += *(const OF(lanes) *)(a + d) * *(const OF(lanes) *)(b + d);
+    REAL rest = 0;
+    for (; d < D; d++) rest += a[d] * b[d];
+    return OF(lane_total)(sum) + rest;
+}
+
+INLINED void OF(add)(const REAL *restrict row, int64_t D, REAL *restrict out) {
+    for (int64_t d = 0; d < D; d++) out[d] += row[d];
+}
+
+/* ------------------------------------------------------------------------------------------------ windows */
+
+INLINED void OF(windows)(const REAL *X, const REAL *padding, const int64_t *offsets, int64_t B, int64_t D, int64_t size,
+                         REAL *Y) {
+    const int64_t half = size / 2;
+    const size_t row = (size_t)D * sizeof(REAL);
+    for (int64_t b = 0; b < B; b++)
+        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++) {
+            REAL *out = Y + t * size * D;
+            const int64_t low = t - half < offsets[b] ? offsets[b] : t - half;
+            const int64_t high = t + half >= offsets[b + 1] ? offsets[b + 1] : t + half + 1;
+            for (int64_t k = t - half; k < low; k++, out += D) memcpy(out, padding, row);
+            memcpy(out, X + low * D, (size_t)(high - low) * row); /* the neighbours stand side by side already */
+            out += (high - low) * D;
+            for (int64_t k = high; k <= t + half; k++, out += D) memcpy(out, padding, row);
+        }
+}
+
+/* What the windows around row u have at u, added from the last window to the first: the order of the twin. */
+INLINED void OF(windows_back)(const REAL *dY, const int64_t *offsets, int64_t B, int64_t D, int64_t size, REAL *dX,
+                              REAL *dpadding) {
+    const int64_t half = size / 2;
+    memset(dpadding, 0, (size_t)D * sizeof(REAL));
+    for (int64_t b = 0; b < B; b++) {
+        const int64_t first = offsets[b], end = offsets[b + 1];
+        for (int64_t u = first; u < end; u++) {
+            REAL *out = dX + u * D;
+            const int64_t from = u + half < end ? u + half : end - 1, to = u - half < first ? first : u - half;
+            memcpy(out, dY + (from * size + u - from + half) * D, (size_t)D * sizeof(REAL));
+            for (int64_t t = from - 1; t >= to; t--) OF(add)(dY + (t * size + u - t + half) * D, D, out);
+        }
+        for (int64_t t = first; t < end; t++) {
+            for (int64_t k = t - half; k < first; k++) OF(add)(dY + (t * size + k - t + half) * D, D, dpadding);
+            for (int64_t k = t + half; k >= end; k--) OF(add)(dY + (t * size + k - t + half) * D, D, dpadding);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ layer norm */
+
+INLINED void OF(normalise)(const REAL *restrict X, const REAL *restrict gain, const REAL *restrict bias, REAL epsilon,
+                           int64_t N, int64_t D, REAL *restrict Y, REAL *restrict Z, REAL *restrict deviation) {
+    for (int64_t n = 0; n < N; n++) {
+        const REAL *restrict x = X + n * D;
+        REAL *restrict y = Y + n * D, *restrict z = Z + n * D;
+        const REAL mean = OF(total)(x, D) / (REAL)D;
+        for (int64_t d = 0; d < D; d++) z[d] = x[d] - mean;
+        const REAL spread = deviation[n] = (REAL)sqrt((double)(OF(product)(z, z, D) / (REAL)D + epsilon));
+        const REAL share = 1 / spread;
+        for (int64_t d = 0; d < D; d++) {
+            z[d] *= share;
+            y[d] = z[d] * gain[d] + bias[d];
+        }
+    }
+}
+
+INLINED void OF(normalise_back)(const REAL *restrict dY, const REAL *restrict Z, const REAL *restrict deviation,
+                                const REAL *restrict gain, int64_t N, int64_t D, REAL *restrict dX,
+                                REAL *restrict dgain, REAL *restrict dbias) {
+    memset(dgain, 0, (size_t)D * sizeof(REAL));
+    memset(dbias, 0, (size_t)D * sizeof(REAL));
+    for (int64_t n = 0; n < N; n++) {
+        const REAL *restrict dy = dY + n * D, *restrict z = Z + n * D, share = 1 / deviation[n];
+        REAL *restrict dx = dX + n * D;
+        for (int64_t d = 0; d < D; d++) {
+            dx[d] = dy[d] * gain[d];
+            dgain[d] += dy[d] * z[d];
+            dbias[d] += dy[d];
+        }
+        const REAL mean = OF(total)(dx, D) / (REAL)D, along = OF(product)(dx, z, D) / (REAL)D;
+        for (int64_t d = 0; d < D; d++) dx[d] = ((dx[d] - mean) - z[d] * along) * share;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ sparse rows */
+
+INLINED void OF(sum_rows)(const REAL *values, const int64_t *order, const int64_t *starts, int64_t R, int64_t D,
+                          REAL *sums) {
+    for (int64_t r = 0; r < R; r++) {
+        REAL *out = sums + r * D;
+        memcpy(out, values + order[starts[r]] * D, (size_t)D * sizeof(REAL));
+        for (int64_t n = starts[r] + 1; n < starts[r + 1]; n++) OF(add)(values + order[n] * D, D, out);
+    }
+}
+
+/* One step of Adam on some rows: as the twin does it, operation by operation, without arrays in between. */
+INLINED void OF(adam)(REAL *value, REAL *mean, REAL *square, int64_t *touches, const int64_t *rows, const REAL *g,
+                      int64_t R, int64_t D, double rate, double beta1, double beta2, double epsilon) {
+    const REAL b1 = (REAL)beta1, rest1 = (REAL)(1 - beta1), b2 = (REAL)beta2, rest2 = (REAL)(1 - beta2);
+    const REAL pace = (REAL)rate, tiny = (REAL)epsilon;
+    int64_t known = -1;
+    REAL correct1 = 1, correct2 = 1;
+    for (int64_t r = 0; r < R; r++) {
+        const int64_t row = rows == NULL ? r : rows[r], t = ++touches[row];
+        if (t != known) {
+            correct1 = (REAL)(1 - pow(beta1, (double)t)), correct2 = (REAL)(1 - pow(beta2, (double)t));
+            known = t;
+        }
+        const REAL *restrict gradient = g + r * D;
+        REAL *restrict m = mean + row * D, *restrict s = square + row * D, *restrict w = value + row * D;
+        for (int64_t d = 0; d < D; d++) {
+            m[d] = b1 * m[d] + rest1 * gradient[d];
+            s[d] = b2 * s[d] + rest2 * (gradient[d] * gradient[d]);
+            w[d] -= pace * ((m[d] / correct1) / (OF(root)(s[d] / correct2) + tiny));
+        }
+    }
+}
+
+INLINED void OF(adagrad)(REAL *value, REAL *square, const int64_t *rows, const REAL *g, int64_t R, int64_t D,
+                         double rate, double epsilon) {
+    const REAL pace = (REAL)rate, tiny = (REAL)epsilon;
+    for (int64_t r = 0; r < R; r++) {
+        const int64_t row = rows == NULL ? r : rows[r];
+        const REAL *restrict gradient = g + r * D;
+        REAL *restrict s = square + row * D, *restrict w = value + row * D;
+        for (int64_t d = 0; d < D; d++) {
+            s[d] += gradient[d] * gradient[d];
+            w[d] -= pace * (gradient[d] / OF(root)(s[d] + tiny));
+        }
+    }
+}
+
+#undef WIDTH

@@ -1,0 +1,141 @@
+"""NumPy twins of layers.c: windows, layer normalisation, sums of sparse rows, steps of optimisers on them.
+
+What is called ``value``, ``mean``, ``square`` or ``touches`` is changed in place; everything else is left as it is.
+"""
+
+from types import EllipsisType
+from typing import TypeAlias
+
+import numpy as np
+
+from postil.arrays import Array
+
+Part: TypeAlias = EllipsisType | Array
+
+# ------------------------------------------------------------------------------------------------ windows
+
+
+def windows(X: Array, padding: Array, offsets: Array, size: int) -> Array:
+    """Each row beside its neighbours inside the sentence.  X (N, D), padding (D,), odd size K -> (N, K·D).
+
+    Between sentences stand ``size // 2`` rows of padding: then the window of every row is one block of memory.
+    """
+    places, rows = padded_places(offsets, size)
+    D = X.shape[1]
+    padded = np.empty((rows, D), X.dtype)
+    padded[:] = padding
+    padded[places] = X
+    blocks = np.lib.stride_tricks.as_strided(
+        padded, (max(rows - size + 1, 0), size * D), (padded.strides[0], padded.itemsize), writeable=False
+    )
+    return np.asarray(blocks[places - size // 2])
+
+
+def windows_back(dY: Array, offsets: Array, size: int) -> tuple[Array, Array]:
+    """The gradients of X (N, D) and of the padding (D,) from that of the windows, dY (N, K·D)."""
+    places, rows = padded_places(offsets, size)
+    dpadded = overlapping_sum(dY.reshape(len(dY), size, dY.shape[1] // size), places, rows)
+    dX = dpadded[places]
+    dpadded[places] = 0
+    return dX, dpadded.sum(axis=0)
+
+
+def shifts(size: int) -> range:
+    return range(-(size // 2), size // 2 + 1)
+
+
+def padded_places(offsets: Array, size: int) -> tuple[Array, int]:
+    """Where each row stands once padding is put before, between and after the sentences, (N,); and the rows in all."""
+    half, B = size // 2, len(offsets) - 1
+    sentence = np.repeat(np.arange(B), np.diff(offsets))
+    return np.arange(offsets[-1]) + half * (sentence + 1), int(offsets[-1]) + half * (B + 1)
+
+
+def overlapping_sum(dwindows: Array, places: Array, rows: int) -> Array:
+    """Add the gradients of all windows (N, K, D) up at the padded rows they cover, (rows, D)."""
+    _, size, D = dwindows.shape
+    total = np.zeros((rows, D), dwindows.dtype)
+    for k, shift in enumerate(shifts(size)):
+        total[places + shift] += dwindows[:, k]  # places are distinct: no row is hit twice by one shift
+    return total
+
+
+# ------------------------------------------------------------------------------------------------ layer normalisation
+
+
+def normalise_rows(X: Array, gain: Array, bias: Array, epsilon: float) -> tuple[Array, Array, Array]:
+    """Y = gain ∘ Z + bias (N, D), the centred and scaled rows Z (N, D), and their deviation (N, 1)."""
+    centred = X - X.mean(axis=1, keepdims=True)
+    deviation = np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + X.dtype.type(epsilon))
+    Z = centred / deviation
+    return Z * gain + bias, Z, deviation
+
+
+def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> tuple[Array, Array, Array]:
+    """The gradients of X (N, D), gain and bias (D,).
+
+    Z has mean 0 and square mean 1, so what dZ has along 1 and along Z does not get through.
+    """
+    dgain, dbias, dZ = (dY * Z).sum(axis=0), dY.sum(axis=0), dY * gain
+    along_Z = (dZ * Z).mean(axis=1, keepdims=True)
+    return (dZ - dZ.mean(axis=1, keepdims=True) - Z * along_Z) / deviation, dgain, dbias
+
+
+# ------------------------------------------------------------------------------------------------ sparse rows
+
+
+def sums_of_occurrences(ids: Array, values: Array) -> tuple[Array, Array]:
+    """The distinct ids in rising order (R,), and the sum of the rows of each, (R, D).  ids (N,), values (N, D)."""
+    if len(ids) == 0:
+        return np.empty(0, np.int64), np.empty((0, values.shape[1]), values.dtype)
+    order = np.argsort(ids, kind="stable")
+    ordered = ids[order].astype(np.int64)
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    return ordered[starts], sums_of_runs(values[order], starts)
+
+
+def sums_of_runs(values: Array, starts: Array, few: int = 16) -> Array:
+    """The sum of every run of rows: run i begins at row starts[i] and ends where the next begins.  (N, …) -> (R, …).
+
+    The same as ``np.add.reduceat``, several times faster where most runs are short, as the words of a batch are: the
+    second rows of all runs are added at once, then the third, until only a few long runs are left.
+    """
+    lengths = np.diff(starts, append=len(values))
+    sums = values[starts]
+    done = 1
+    unfinished = np.flatnonzero(lengths > done)
+    while len(unfinished) > few:
+        sums[unfinished] += values[starts[unfinished] + done]
+        done += 1
+        unfinished = unfinished[lengths[unfinished] > done]
+    for run in unfinished:
+        sums[run] += values[starts[run] + done : starts[run] + lengths[run]].sum(axis=0)
+    return sums
+
+
+def adam_step(
+    value: Array,
+    mean: Array,
+    square: Array,
+    touches: Array,
+    part: Part,
+    g: Array,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+) -> None:
+    """One step of Adam on the rows ``part`` of a table, or on all of it (...). Each row counts its own touches."""
+    touches[part] += 1
+    mean[part] = beta1 * mean[part] + (1 - beta1) * g
+    square[part] = beta2 * square[part] + (1 - beta2) * (g * g)
+    t = touches[part]
+    m = mean[part] / (1 - beta1**t).astype(g.dtype)
+    v = square[part] / (1 - beta2**t).astype(g.dtype)
+    value[part] -= value.dtype.type(rate) * (m / (np.sqrt(v) + g.dtype.type(epsilon)))
+
+
+def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float, epsilon: float) -> None:
+    """One step of AdaGrad on the rows ``part`` of a table, or on all of it (...)."""
+    square[part] += g * g
+    value[part] -= value.dtype.type(rate) * (g / np.sqrt(square[part] + g.dtype.type(epsilon)))

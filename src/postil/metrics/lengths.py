@@ -1,0 +1,20 @@
+"""Scores apart for short and long spans."""
+
+from collections import Counter
+
+from postil.metrics.spans import Outcome, Spans, SpanScores, align
+
+LONG = 5
+"""Spans of so many tokens and more stand together."""
+
+
+def spans_by_length(gold: Spans, predicted: Spans) -> dict[str, SpanScores]:
+    """Scores per number of tokens, which add up to the whole. A pair goes where its gold span belongs."""
+    outcomes: dict[int, Counter[Outcome]] = {length: Counter() for length in range(1, LONG + 1)}
+    for one, other in zip(gold, predicted, strict=True):
+        for pair in align(one, other):
+            span = pair.gold or pair.predicted
+            if span is not None:
+                outcomes[min(span.end - span.start, LONG)][pair.outcome] += 1
+    names = {length: f"{length} token{'s' * (length > 1)}{' or more' * (length == LONG)}" for length in outcomes}
+    return {names[length]: SpanScores(counter) for length, counter in outcomes.items() if counter}

@@ -1,0 +1,144 @@
+"""What a report on a tagger is made from: gold and predicted labels side by side, with probabilities."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+
+from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
+from postil.metrics.spans import Pair, align
+from postil.models.estimator import tokens_of
+from postil.models.learner import Learner
+from postil.models.tagger import Tagger
+from postil.objectives import Posterior, span_probabilities
+from postil.text import Sentence, Span
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """Which model on which data, and when; ``about`` is what the model file tells about its training."""
+
+    model: str
+    data: str
+    date: str
+    about: Mapping[str, Any]
+    parameters: int
+
+    @classmethod
+    def of(cls, model: Learner[Any, Any], *, model_name: str, data_name: str, date: str = "") -> Self:
+        parts = model.fitted_parts()
+        return cls(
+            model=model_name,
+            data=data_name,
+            date=date or datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+            about=parts.about,
+            parameters=sum(parameter.value.size for parameter in parts.network.parameters().values()),
+        )
+
+
+class Place(NamedTuple):
+    """A span of a sentence, counted from 0."""
+
+    sentence: int
+    span: Span
+
+
+def line_of(sentences: Sequence[Sentence]) -> Callable[[int, int], str]:
+    """Where a token stands, as far as sentences know it: the line of their first token."""
+
+    def place(sentence: int, token: int) -> str:
+        line = sentences[sentence].line
+        return f"line {line}, token {token + 1}" if line else f"sentence {sentence + 1}, token {token + 1}"
+
+    return place
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """A tagger's answers on labelled sentences.
+
+    ``sure`` holds the probability of every predicted span (labels with a scheme) or of every token's label (without).
+    ``place`` says where a token (sentence, token) stands in the file; ``probabilities`` gives that of any spans.
+    """
+
+    tokens: Sequence[Sequence[str]]
+    compared: Compared
+    evaluation: Evaluation
+    sure: Sequence[Sequence[float]]
+    place: Callable[[int, int], str]
+    probabilities: Callable[[Sequence[Place]], list[float | None]]
+
+    @classmethod
+    def of(
+        cls,
+        tagger: Tagger,
+        sentences: Sequence[Sentence],
+        compared: Compared,
+        place: Callable[[int, int], str] | None = None,
+    ) -> Self:
+        """Ask the tagger how sure it is; ``compared`` are its predictions beside the labels of the sentences."""
+        X = [tokens_of(sentence) for sentence in sentences]
+        return cls(
+            tokens=[sentence.tokens for sentence in sentences],
+            compared=compared,
+            evaluation=evaluate_compared(compared),
+            sure=_sure_of_tokens(tagger, X)
+            if compared.scheme == "none"
+            else _sure_of_spans(tagger, sentences, compared),
+            place=place or line_of(sentences),
+            probabilities=lambda places: probabilities_of(tagger, X, places),
+        )
+
+    def pairs(self) -> Iterator[tuple[int, Pair]]:
+        """Gold and predicted spans that belong together, sentence by sentence."""
+        sides = zip(self.compared.gold_spans, self.compared.predicted_spans, strict=True)
+        for number, (gold, predicted) in enumerate(sides):
+            for pair in align(gold, predicted):
+                yield number, pair
+
+    def sureness(self) -> dict[Place, float]:
+        """The probability of each predicted span."""
+        rows = zip(self.compared.predicted_spans, self.sure, strict=True)
+        return {
+            Place(i, span): probability
+            for i, (spans, figures) in enumerate(rows)
+            for span, probability in zip(spans, figures, strict=True)
+        }
+
+
+def _sure_of_spans(tagger: Tagger, sentences: Sequence[Sentence], compared: Compared) -> list[list[float]]:
+    """One probability per predicted span. Copies are annotated: the sentences keep their gold labels."""
+    copies = [Sentence(tokens=sentence.tokens, columns=sentence.columns) for sentence in sentences]
+    found = []
+    for spans, entities in zip(compared.predicted_spans, tagger.annotate(copies), strict=True):
+        known = {Span(entity.label, entity.start, entity.end): entity.probability or 0.0 for entity in entities}
+        found.append([known[span] for span in spans])
+    return found
+
+
+def _sure_of_tokens(tagger: Tagger, X: Sequence[Any]) -> list[list[float]]:
+    return [list(map(float, probabilities)) for probabilities in tagger.predict_with_probabilities(X)[1]]
+
+
+def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[Place]) -> list[float | None]:
+    """How probable the tagger holds any spans of sentences X, predicted or not; None for classes it does not know."""
+    labelling = tagger.labelling
+    number = {name: i for i, name in enumerate(labelling.classes)}
+    asked: dict[int, list[int]] = {}
+    for i, place in enumerate(places):
+        if place.span.label in number:
+            asked.setdefault(place.sentence, []).append(i)
+    answers: list[float | None] = [None] * len(places)
+    wanted = list(asked)
+    for which, lattice in tagger.lattices([X[sentence] for sentence in wanted]):
+        rows = [(row, i) for row, local in enumerate(which) for i in asked[wanted[local]]]
+        spans = np.array([(row, places[i].span.start, places[i].span.end) for row, i in rows])
+        kinds = np.array([number[places[i].span.label] for _, i in rows])
+        found = span_probabilities(Posterior.of(lattice), spans, kinds, labelling.entity_labels())
+        for (_, i), probability in zip(rows, found, strict=True):
+            answers[i] = float(probability)
+    return answers

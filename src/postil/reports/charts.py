@@ -1,0 +1,169 @@
+"""Charts as inline SVG, each from plain numbers; a table with the same numbers stands beside them on the page."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from postil.metrics import Calibration
+from postil.reports.markup import Markup, element, joined
+from postil.reports.svg import (
+    Plot,
+    Point,
+    circle,
+    drawing,
+    line,
+    polyline,
+    rectangle,
+    round_numbers,
+    text,
+    title,
+)
+
+SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+LONGEST_NAME = 14
+"""Characters of a label in a heat map; the whole label shows under the pointer."""
+
+
+class Curve(NamedTuple):
+    """A line with its name and colour; the name is that of its entry in the legend."""
+
+    name: str
+    points: Sequence[Point]
+    colour: str
+
+
+def line_chart(
+    name: str, points: Sequence[Point], *, x_name: str, y_name: str, marked: Point | None = None, mark: str = ""
+) -> Markup:
+    """One line; one of its points may be marked with a few words."""
+    xs, ys = ([point[axis] for point in points] for axis in (0, 1))
+    room = 0.08 * (max(ys) - min(ys)) or abs(max(ys)) * 0.1 or 1.0
+    low = 0.0 if 0 <= min(ys) < 0.3 * max(ys) else min(ys) - room
+    plot = Plot(xs=(min(xs), max(xs)), ys=(low, max(ys) + room), top=26)
+    whole = sorted({float(round(tick)) for tick in round_numbers(*plot.xs, 8)})
+    parts = [plot.axes(x_name, y_name, whole, round_numbers(*plot.ys))]
+    parts.append(polyline(map(plot.point, points), class_="line"))
+    parts += [_dot(plot, point, f"{x_name} {point[0]:g}: {point[1]:.4g}") for point in points[:: -(-len(points) // 60)]]
+    if marked is not None:
+        parts.append(_marked_point(plot, marked, mark))
+    return drawing(plot.width, plot.height, name, *parts)
+
+
+def _dot(plot: Plot, point: Point, told: str) -> Markup:
+    return circle(plot.point(point), 3, title(told), class_="dot")
+
+
+def _marked_point(plot: Plot, point: Point, mark: str) -> Markup:
+    x, y = plot.point(point)
+    is_right = x > plot.width / 2
+    label = text((x, y - 12), mark, anchor="end" if is_right else "start", class_="marked")
+    return joined([circle((x, y), 6, title(mark), class_="ring"), label])
+
+
+def curve_chart(name: str, curves: Sequence[Curve], *, x_name: str, y_name: str) -> Markup:
+    """Several curves between 0 and 1, or their upper part; each is named, so that the page can show some of them."""
+    lowest = min((y for curve in curves for _, y in curve.points), default=0.0)
+    plot = Plot(width=460, height=380, ys=(max(low for low in (0.0, 0.5, 0.8, 0.9) if low <= lowest), 1.0))
+    parts = [plot.axes(x_name, y_name, SHARES, round_numbers(*plot.ys))]
+    for curve in curves:
+        told = title(curve.name)
+        drawn = polyline(map(plot.point, curve.points), class_="curve", style=f"stroke:{curve.colour}")
+        end = circle(plot.point(curve.points[-1]), 4, told, style=f"fill:{curve.colour}") if curve.points else None
+        parts.append(element("g", told, drawn, end, data_curve=curve.name))
+    return drawing(plot.width, plot.height, name, *parts)
+
+
+def reliability_chart(name: str, tables: Mapping[str, Calibration]) -> Markup:
+    """What answers promised against what they kept, a line per table, and how many answers there are below."""
+    plot = Plot(width=460, height=430, bottom=112)
+    parts = [
+        plot.axes("probability", "share that is right", SHARES, SHARES),
+        line(plot.point((0, 0)), plot.point((1, 1)), class_="ideal"),
+    ]
+    for number, (series, table) in enumerate(tables.items()):
+        parts.append(_reliability_line(plot, series, table, "line" if number == len(tables) - 1 else "line other"))
+    parts.append(_histogram(plot, list(tables.values())[-1]))
+    return drawing(plot.width, plot.height, name, *parts)
+
+
+def _reliability_line(plot: Plot, series: str, table: Calibration, class_: str) -> Markup:
+    most = max(1, int(table.counts.max(initial=0)))
+    points, dots = [], []
+    for count, promised, kept in zip(table.counts, table.confidence, table.accuracy, strict=True):
+        if count:
+            points.append(plot.point((float(promised), float(kept))))
+            told = title(f"{series}: {count:,} answers, promised {promised:.3f}, kept {kept:.3f}")
+            radius = 3 + 5 * float(count / most) ** 0.5
+            dots.append(circle(points[-1], radius, told, class_=class_.replace("line", "dot")))
+    return joined([polyline(points, class_=class_), *dots])
+
+
+def _histogram(plot: Plot, table: Calibration) -> Markup:
+    """Bars between the numbers of the axis and its name."""
+    base, tallest = plot.height - 26, 44.0
+    most = max(1, int(table.counts.max(initial=0)))
+    bars = []
+    for low, high, count in zip(table.edges, table.edges[1:], map(int, table.counts), strict=False):
+        left, right = plot.x(float(low)) + 1, plot.x(float(high)) - 1
+        height = tallest * count / most
+        bars.append(rectangle((left, base - height), right - left, height, title(f"{count:,} answers"), class_="bar"))
+        if count:
+            bars.append(text(((left + right) / 2, base - height - 4), short(count), class_="count"))
+    return joined(bars)
+
+
+def short(count: int) -> str:
+    """12,345 as 12k: for narrow places."""
+    for limit, unit in ((1_000_000, "M"), (10_000, "k")):
+        if count >= limit:
+            return f"{count / (1_000_000 if unit == 'M' else 1000):.3g}{unit}"
+    return str(count)
+
+
+class Grid(NamedTuple):
+    """A table of counts with names of rows (gold) and columns (predicted); ``wrong`` tells mistakes from the rest."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    counts: Callable[[int, int], int]
+    wrong: Callable[[int, int], bool]
+    link: Callable[[int, int], str | None]
+
+
+def heat_map(name: str, grid: Grid) -> Markup:
+    """Each cell shaded by its share of its row; a cell of mistakes links to them."""
+    names = [*grid.rows, *grid.columns]
+    longest = min(LONGEST_NAME, max((len(name) for name in names), default=0))
+    left, top, cell, height = 30 + 7.6 * longest, 40 + 5.4 * longest, 46, 30
+    parts = [
+        text((left + cell * len(grid.columns) / 2, 13), "predicted", class_="name"),
+        text((11, top + height * len(grid.rows) / 2), "gold", turned=-90, class_="name"),
+    ]
+    for j, column in enumerate(grid.columns):
+        parts.append(_named((left + cell * (j + 0.42), top - 7), column, anchor="start", turned=-42))
+    for i, row in enumerate(grid.rows):
+        parts.append(_named((left - 8, top + height * (i + 0.65)), row, anchor="end"))
+        total = sum(grid.counts(i, j) for j in range(len(grid.columns)))
+        for j in range(len(grid.columns)):
+            parts.append(_cell(grid, i, j, total, (left + cell * j, top + height * i), (cell, height)))
+    width = left + cell * len(grid.columns) + 4.2 * longest + 10
+    return drawing(width, top + height * len(grid.rows) + 6, name, *parts, class_="heat")
+
+
+def _named(place: Point, name: str, *, anchor: str, turned: float | None = None) -> Markup:
+    shown = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    return element("g", title(name), text(place, shown, anchor=anchor, turned=turned, class_="tick"))
+
+
+def _cell(grid: Grid, i: int, j: int, total: int, corner: Point, size: Point) -> Markup:
+    count = grid.counts(i, j)
+    share = count / total if total else 0.0
+    told = title(f"gold {grid.rows[i]}, predicted {grid.columns[j]}: {count:,} ({share:.1%} of the row)")
+    inside = (corner[0] + 1, corner[1] + 1), size[0] - 2, size[1] - 2
+    empty = rectangle(*inside, rx=3, class_="empty")
+    if not count:
+        return element("g", told, empty)
+    shade = rectangle(*inside, rx=3, class_="wrong" if grid.wrong(i, j) else "right", style=f"--share:{share:.3f}")
+    number = text((corner[0] + size[0] / 2, corner[1] + size[1] / 2 + 4.5), short(count))
+    content = joined([told, empty, shade, number])
+    link = grid.link(i, j)
+    return element("a", content, href=link) if link else element("g", content)

@@ -1,0 +1,118 @@
+"""The report on a detector: how well its scores rank the tokens, and what the threshold makes of them."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postil.metrics import DetectionScores, PrecisionRecall, Table, precision_recall, score_detection
+from postil.models.detector import Detector
+from postil.models.estimator import tokens_of
+from postil.reports import examples, sections
+from postil.reports.answers import Heading, line_of
+from postil.reports.highlight import Mark, colours_of, excerpt
+from postil.reports.markup import Markup, joined
+from postil.reports.page import Section, note, page, table
+from postil.reports.spans import key
+from postil.text import Sentence
+from postil.text.schemes import Span
+
+MISTAKES = ("missed", "spurious")
+
+
+@final
+class WrongToken(NamedTuple):
+    """A token on the wrong side of the threshold."""
+
+    sentence: int
+    token: int
+    score: float
+
+
+def detector_page(
+    heading: Heading,
+    detector: Detector,
+    sentences: Sequence[Sentence],
+    *,
+    place: Callable[[int, int], str] | None = None,
+) -> str:
+    """The whole page, for sentences with labels."""
+    labels = [sentence.labels or [] for sentence in sentences]
+    truth = [numbers.astype(bool) for numbers in detector.fitted_parts().labelling.numbers(labels)]
+    scores = detector.decision([tokens_of(sentence) for sentence in sentences])
+    every = np.concatenate(truth), np.concatenate(scores)
+    found = score_detection(*every, detector.threshold, label=detector.label, sentences=len(sentences))
+    tokens = [sentence.tokens for sentence in sentences]
+    parts = [
+        sections.learning(heading),
+        _decisions(found),
+        _curve(precision_recall(*every), found),
+        _mistakes(tokens, truth, scores, found, place or line_of(sentences)),
+    ]
+    return page(f"{heading.model} on {heading.data}", _header(heading, found), parts)
+
+
+def _header(heading: Heading, found: DetectionScores) -> Markup:
+    cards = {
+        "F1 at the threshold": f"{100 * found.counts.f1:.2f}",
+        "precision": f"{100 * found.counts.precision:.2f}",
+        "recall": f"{100 * found.counts.recall:.2f}",
+        "detects": found.label,
+        "sentences / tokens": f"{found.sentences:,} / {found.tokens:,}",
+    }
+    return sections.header(heading, "average precision", 100 * found.average_precision, None, cards)
+
+
+def _decisions(found: DetectionScores) -> Section:
+    counts = found.counts
+    missed, spurious = counts.gold - counts.correct, counts.predicted - counts.correct
+    passed = found.tokens - counts.gold - spurious
+    rows = [(f"is {found.label}", counts.correct, missed), ("is not", spurious, passed)]
+    told = note(f"Detected is what scores above {found.threshold:.4f}, the threshold chosen on held-out data.")
+    decisions = table(Table("", ("token", "detected", "passed over"), rows))
+    return Section("decisions", "Decisions", joined([told, decisions]))
+
+
+def _curve(curve: PrecisionRecall, found: DetectionScores) -> Section:
+    told = "What other thresholds would give: the area below the curve is the average precision."
+    return sections.precision_and_recall({found.label: curve}, {}, told)
+
+
+def _mistakes(
+    tokens: Sequence[Sequence[str]],
+    truth: Sequence[NDArray[np.bool_]],
+    scores: Sequence[NDArray[np.float64]],
+    found: DetectionScores,
+    place: Callable[[int, int], str],
+) -> Section:
+    groups: dict[str, list[WrongToken]] = {kind: [] for kind in MISTAKES}
+    for sentence, (true, given) in enumerate(zip(truth, scores, strict=True)):
+        for token in np.flatnonzero(true != (given > found.threshold)):
+            kind = "missed" if true[token] else "spurious"
+            groups[kind].append(WrongToken(sentence, int(token), float(given[token])))
+    shown = examples.fair_part(groups)
+    counts = {kind: examples.Shown(len(groups[kind]), len(shown[kind])) for kind in MISTAKES}
+    colours = colours_of([found.label])
+    listed = [_example(kind, one, tokens, found.label, place, colours) for kind in MISTAKES for one in shown[kind]]
+    labels = Counter({found.label: sum(map(len, groups.values()))})
+    told = key("Numbers are the model’s scores.")
+    browser = examples.browser(listed, counts, labels, figure="score")
+    return Section("mistakes", "Mistakes", joined([told, browser]))
+
+
+def _example(
+    kind: str,
+    one: WrongToken,
+    tokens: Sequence[Sequence[str]],
+    label: str,
+    place: Callable[[int, int], str],
+    colours: Mapping[str, str],
+) -> examples.Example:
+    is_gold = kind == "missed"
+    mark = Mark(Span(label, one.token, one.token + 1), is_gold, not is_gold, one.score)
+    text = excerpt(tokens[one.sentence], [mark], colours)
+    return examples.Example(
+        kind, label if is_gold else None, None if is_gold else label, one.score, place(one.sentence, one.token), text
+    )

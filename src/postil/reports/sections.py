@@ -1,0 +1,182 @@
+"""Sections that reports on all kinds of models share."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from postil.metrics import Calibration, Counts, PrecisionRecall, Table
+from postil.metrics.significance import Interval
+from postil.metrics.tables import calibration_table, label_table
+from postil.reports import charts
+from postil.reports.answers import Heading
+from postil.reports.markup import Markup, element, joined
+from postil.reports.page import Section, beside, figure, folded, note, table
+
+MOST_LABELS = 200
+"""Rows of a table of labels."""
+MOST_POINTS = 200
+"""Points of a curve."""
+MOST_CURVES = 12
+
+
+def header(
+    heading: Heading, headline: str, percent: float, interval: Interval | None, cards: Mapping[str, str]
+) -> Markup:
+    """What was scored, the score in large figures with its interval, and some more beside it."""
+    titles = [
+        element("h1", "Report on ", element("bdi", heading.model)),
+        element("p", "scored on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle"),
+    ]
+    score = element(
+        "div",
+        element("span", headline, class_="what"),
+        element("strong", f"{percent:.2f}"),
+        element("span", _interval(interval), class_="more") if interval is not None else None,
+        class_="card score",
+    )
+    others = [
+        element("div", element("span", name, class_="what"), element("strong", value), class_="card")
+        for name, value in cards.items()
+    ]
+    return joined([*titles, element("div", score, *others, class_="cards"), _training(heading)])
+
+
+def _interval(interval: Interval) -> str:
+    return f"{100 * interval.level:g} % interval {100 * interval.low:.2f} to {100 * interval.high:.2f}"
+
+
+def _training(heading: Heading) -> Markup:
+    """How the model came about, as far as its file tells."""
+    about = heading.about
+    data, training = about.get("data", {}), about.get("training", {})
+    facts = [f"{heading.parameters:,} parameters"]
+    if about.get("preset"):
+        facts.insert(0, f"preset {about['preset']}")
+    if data:
+        facts.append(f"trained on {data['sentences']:,} sentences, {data['tokens']:,} tokens")
+    if training:
+        facts.append(f"{training['epochs']} epochs in {training['seconds']:.0f} s")
+    if about.get("versions"):
+        facts.append(f"Postil {about['versions'].get('postil', '')}")
+    return element("p", " · ".join(facts), class_="facts-of-model")
+
+
+def learning(heading: Heading) -> Section:
+    """Loss and score of every epoch, from the model file."""
+    history = [epoch for epoch in heading.about.get("training", {}).get("history", []) if epoch.get("loss") is not None]
+    if not history:
+        return Section("learning", "Learning curve", note("The model file has no history of its training."))
+    rows = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score")), float(e["seconds"])) for e in history]
+    numbers = table(Table("", ("epoch", "loss", "score", "seconds"), rows))
+    drawn = beside(_loss_chart(history), _dev_chart(history))
+    return Section("learning", "Learning curve", joined([drawn, folded("As a table", numbers)]))
+
+
+def _loss_chart(history: Sequence[Mapping[str, Any]]) -> Markup:
+    losses = [(float(epoch["epoch"]), float(epoch["loss"])) for epoch in history]
+    drawn = charts.line_chart("Loss per epoch", losses, x_name="epoch", y_name="loss")
+    return figure("Loss on the training data", drawn)
+
+
+def _dev_chart(history: Sequence[Mapping[str, Any]]) -> Markup:
+    scores = [(float(e["epoch"]), 100 * float(e["score"])) for e in history if e.get("score") is not None]
+    if not scores:
+        return note("There was no dev file: the parameters of the last epoch were kept.")
+    best = max(scores, key=lambda point: point[1])
+    name, mark = "Score on dev per epoch", f"kept: {best[1]:.2f}"
+    drawn = charts.line_chart(name, scores, x_name="epoch", y_name="score", marked=best, mark=mark)
+    return figure("Score on the dev file", drawn)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def label_scores(by_label: Mapping[str, Counts], total: Counts | None, *, column: str) -> Section:
+    """Precision, recall and F1 of each label; the most frequent ones where there are very many."""
+    kept = by_frequency(by_label)[:MOST_LABELS]
+    content = label_table({label: by_label[label] for label in kept}, total, title="", column=column)
+    left_out = len(by_label) - len(kept)
+    below = note(f"{left_out:,} rarer labels are not shown.") if left_out else None
+    return Section("labels", "Scores per label", joined([table(content, bars=("precision", "recall", "F1")), below]))
+
+
+def reliability(calibration: Calibration, before: Calibration | None, *, answers: str) -> Section:
+    """Do probabilities mean what they say? Before and after calibration where both are known."""
+    if not calibration.counts.sum():
+        return Section("reliability", "Reliability", note(f"No {answers} to judge."))
+    series = {"before calibration": before, "after calibration": calibration} if before else {answers: calibration}
+    tables = {name: found for name, found in series.items() if found is not None}
+    errors = [f"{name}: {100 * found.expected_error:.2f} %" for name, found in tables.items()]
+    meaning = note(
+        f"Of all {answers} given with probability 0.8, eight in ten should be right: points on the dashed line are "
+        "honest, points below it promise too much. The bars count the answers. Expected calibration error, the mean "
+        f"distance from that line: {'; '.join(errors) if before else errors[0].split(': ')[1]}."
+    )
+    drawn = figure("Promised and kept", charts.reliability_chart("Reliability diagram", tables))
+    numbers = [
+        element("div", element("h3", name) if before else None, table(calibration_table(found)))
+        for name, found in tables.items()
+    ]
+    return Section("reliability", "Reliability", joined([meaning, beside(drawn, *numbers)]))
+
+
+def precision_and_recall(curves: Mapping[str, PrecisionRecall], colours: Mapping[str, str], told: str) -> Section:
+    """The curve of everything and of the most frequent labels, one of them chosen by the reader."""
+    drawn = [
+        charts.Curve(name, _thinned(curve), colours.get(name, "var(--strong)"))
+        for name, curve in curves.items()
+        if len(curve.scores)
+    ]
+    if not drawn:
+        return Section("curve", "Precision against recall", note("Nothing was predicted."))
+    chart = charts.curve_chart("Precision against recall", drawn, x_name="recall", y_name="precision")
+    aside = element(
+        "div",
+        _chooser([curve.name for curve in drawn]) if len(drawn) > 1 else None,
+        element("ul", *map(_legend, drawn), class_="legend"),
+        _at_thresholds(next(iter(curves.values()))),
+    )
+    body = joined([note(told), beside(figure("Every point is a threshold", chart), aside)])
+    return Section("curve", "Precision against recall", body)
+
+
+def _chooser(names: Sequence[str]) -> Markup:
+    """Hidden until the page's script, which does its work, shows it."""
+    options = [_option("all curves", ""), *(_option(name, name) for name in names)]
+    return element("label", "Show ", element("select", *options, id="curve-choice"), class_="choice", hidden=True)
+
+
+def _option(shown: str, value: str) -> Markup:
+    return element("option", shown, value=value)
+
+
+def _legend(curve: charts.Curve) -> Markup:
+    swatch = element("span", class_="swatch", style=f"background:{curve.colour}")
+    return element("li", swatch, element("bdi", curve.name), data_curve=curve.name)
+
+
+def _thinned(curve: PrecisionRecall) -> list[tuple[float, float]]:
+    """At most so many points, evenly spread, always with the first and the last."""
+    count = len(curve.scores)
+    step = max(1, -(-count // MOST_POINTS))
+    kept = sorted({*range(0, count, step), count - 1}) if count else []
+    return [(float(curve.recall[i]), float(curve.precision[i])) for i in kept]
+
+
+def _at_thresholds(curve: PrecisionRecall) -> Markup:
+    """Some points of the curve in numbers: about every tenth of its length."""
+    count = len(curve.scores)
+    places = sorted({round(i * (count - 1) / 9) for i in range(10)}) if count else []
+    rows = [(f"{curve.scores[i]:.3f}", 100 * float(curve.precision[i]), 100 * float(curve.recall[i])) for i in places]
+    return table(Table("", ("at least", "precision", "recall"), rows))
+
+
+def by_frequency(counts: Mapping[str, Counts]) -> list[str]:
+    """The labels, those that the gold standard has most often first."""
+    return sorted(counts, key=lambda label: (-counts[label].gold, label))
+
+
+def limited(labels: Sequence[str], weights: Mapping[str, int], most: int) -> list[str]:
+    """The heaviest labels, in their order."""
+    kept = {*sorted(labels, key=lambda label: (-weights.get(label, 0), label))[:most]}
+    return [label for label in labels if label in kept]

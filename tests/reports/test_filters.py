@@ -1,0 +1,54 @@
+"""The page's script, in a browser where there is one: filters of the address show the right mistakes."""
+
+import shutil
+import subprocess
+from collections import Counter
+
+import pytest
+
+from oracles.pages import read_page
+from postil.reports import Section, page
+from postil.reports.examples import Example, Shown, browser
+from postil.reports.markup import element
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+OPTIONS = (
+    "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
+)
+
+EXAMPLES = [
+    Example("missed", "PER", None, 0.2, "line 1", element("p", element("span", "Anna Berg", class_="t"))),
+    Example("type", "PER", "LOC", 0.9, "line 2", element("p", element("span", "in Oslo", class_="t"))),
+    Example("type", "LOC", "PER", 0.4, "line 3", element("p", element("span", "of Oslo", class_="t"))),
+    Example("spurious", None, "A&B", 0.7, "line 4", element("p", element("span", "<b>", class_="t"))),
+]
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no browser to try the page in")
+@pytest.mark.parametrize(
+    ("address", "lines"),
+    [
+        ("#kind=type&min=0.3&max=0.5", [3]),
+        ("#label=PER&text=OSLO", [2, 3]),
+        ("#predicted=A%26B&text=%3Cb", [4]),
+        ("#mistakes", [2, 4, 3, 1]),
+    ],
+)
+def test_the_address_sets_the_filters(tmp_path, address, lines):
+    counts = {"missed": Shown(1, 1), "type": Shown(2, 2), "spurious": Shown(1, 1)}
+    body = browser(EXAMPLES, counts, Counter(PER=3), figure="probability")
+    path = tmp_path / "page.html"
+    path.write_text(page("t", element("h1", "t"), [Section("mistakes", "Mistakes", body)]), encoding="utf8")
+    command = [
+        BROWSER,
+        *OPTIONS.split(),
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--dump-dom",
+        path.as_uri() + address,
+    ]
+    done = subprocess.run(command, capture_output=True, timeout=120, check=True)
+    shown = read_page(done.stdout.decode()).one("ol", id="examples").children
+    seen = [li.one("p", class_="facts").text[-6:] for li in shown if "hidden" not in li.attributes]
+    assert seen == [f"line {line}" for line in lines]
+    status = read_page(done.stdout.decode()).one("p", id="status").text
+    assert status == ("4 examples" if len(lines) == 4 else f"{len(lines)} of 4 examples")
