@@ -108,16 +108,15 @@ def _in_pytorch(classifier: TreeClassifier, train: list[Tree], dev: list[Tree], 
         path = Path(folder) / "trees.npz"
         np.savez(path, **_arrays(classifier, train, dev), settings=np.array(json.dumps(_settings(classifier))))
         command = [python or environment("torch", TORCH), "-m", "benchmarks.peers.trees_accuracy", path]
-        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
 
 def _settings(classifier: TreeClassifier) -> dict[str, Any]:
-    return vars(classifier.config) | {
-        "seed": classifier.seed,
-        "labels": len(classifier.fitted_parts().labelling.labels),
-    }
+    labels = classifier.fitted_parts().labelling
+    own = {"seed": classifier.seed, "labels": len(labels.labels), "not_at_roots": labels.not_at_roots.tolist()}
+    return vars(classifier.config) | own
 
 
 def _arrays(classifier: TreeClassifier, train: list[Tree], dev: list[Tree]) -> dict[str, Any]:

@@ -72,6 +72,9 @@ PUBLIC = {
             "Tagger",
             "Detector",
             "TreeClassifier",
+            "Constraints",
+            "Decoding",
+            "Gazetteer",
             "load",
             "errors",
             "arrays",
@@ -129,7 +132,7 @@ PUBLIC = {
     ],
     "postil.models": [
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
-        *["PRESETS", "load", "Explanation"],
+        *["PRESETS", "load", "Explanation", "Constraints", "Decoding"],
     ],
     "postil.reports": [
         *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],

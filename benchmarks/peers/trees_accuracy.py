@@ -94,7 +94,8 @@ def _score(network: TreeNetwork, part: _Part, not_at_roots: list[int]) -> float:
     for which in np.array_split(np.arange(len(part.forest)), max(len(part.forest) // 64, 1)):
         plan = part.forest.schedule(which)
         scores = network.by_level(plan, torch.from_numpy(part.words[plan.nodes[: plan.leaves]]))[plan.roots]
-        scores[:, not_at_roots] = -torch.inf
+        if not_at_roots:
+            scores[:, not_at_roots] = -torch.inf
         right.append(scores.argmax(1).numpy() == part.gold[plan.nodes[plan.roots]])
     return float(np.concatenate(right).mean())
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
+from postil.commands.answering import OPTIONS
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
 from postil.commands.labelled import load as load
@@ -76,7 +77,8 @@ def page(detector: Detector, found: DetectionReport, name: str, file: LabelledFi
 
 def marker(detector: Detector, arguments: argparse.Namespace) -> Mark:
     unwanted(arguments, "probabilities", "a margin model has scores, not probabilities", instead="--scores")
-    unwanted(arguments, "nbest", "a margin model decides about each token alone")
+    for option in ("nbest", *OPTIONS):
+        unwanted(arguments, option, "a margin model decides about each token alone")
     return partial(_marked, detector=detector, arguments=arguments)
 
 

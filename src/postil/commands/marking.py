@@ -19,11 +19,15 @@ def record_of(sentence: Sentence) -> Record:
 
 def add_to_span(sentence: Sentence, entity: Entity, figures: dict[str, Any]) -> None:
     """Put the text and some figures beside start, end and label of an entity."""
-    start, end = entity.start, entity.end
-    if sentence.text is None:  # offsets of tokens, of the text that the writer puts together
-        starts, ends = _offsets(sentence)
-        start, end = starts[start], ends[end - 1]
-    record_of(sentence).span_fields[CharacterSpan(start, end, entity.label)] = {"text": entity.text, **figures}
+    record_of(sentence).span_fields[in_characters(sentence, entity)] = {"text": entity.text, **figures}
+
+
+def in_characters(sentence: Sentence, entity: Entity) -> CharacterSpan:
+    """An entity's place in the sentence's text, or in the one that the writer puts together from its tokens."""
+    if sentence.text is not None:
+        return CharacterSpan(entity.start, entity.end, entity.label)
+    starts, ends = _offsets(sentence)
+    return CharacterSpan(starts[entity.start], ends[entity.end - 1], entity.label)
 
 
 def add_column(sentence: Sentence, figures: Iterable[float]) -> None:
@@ -46,3 +50,8 @@ def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:
         end += 1 + len(token)
         ends.append(end)
     return [end - len(token) for end, token in zip(ends, sentence.tokens, strict=True)], ends
+
+
+def is_constrained(sentence: Sentence) -> bool:
+    """Whether the sentence's JSON object has constraints."""
+    return isinstance(sentence.rest, Record) and sentence.rest.fields.get("constraints") is not None

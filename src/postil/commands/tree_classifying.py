@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from postil.commands.answering import OPTIONS
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import tell
 from postil.errors import ConfigurationError, DataError
@@ -210,7 +211,8 @@ class Classified(Rest):
 
 def marker(classifier: TreeClassifier, arguments: argparse.Namespace) -> Mark:
     unwanted(arguments, "scores", "a classifier of trees has probabilities", instead="--output jsonl --probabilities")
-    unwanted(arguments, "nbest", "a classifier of trees decides about each phrase alone")
+    for option in ("nbest", *OPTIONS):
+        unwanted(arguments, option, "a classifier of trees decides about each phrase alone")
     if arguments.output == "conll":
         raise ConfigurationError("--output conll", expected="trees or jsonl from a classifier of trees")
     if arguments.probabilities and arguments.output != "jsonl":

@@ -1,6 +1,8 @@
 """Estimators: features, network and labels put together; no mathematics here."""
 
 from postil.models.config import PRESETS, TaggerConfig
+from postil.models.constraints import Constraints
+from postil.models.decoding import Decoding
 from postil.models.detector import Detector
 from postil.models.explanation import Explanation
 from postil.models.storage import load
@@ -16,6 +18,8 @@ __all__ = [
     "NodeLabel",
     "TreeExplanation",
     "Explanation",
+    "Constraints",
+    "Decoding",
     "TaggerConfig",
     "TreeConfig",
     "PRESETS",

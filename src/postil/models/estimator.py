@@ -81,8 +81,11 @@ class Estimator(Learner[Labels, Network]):
         if known.KIND != self.KIND:
             raise ConfigurationError("warm start", expected=f"a {self.KIND}", got=f"a {known.KIND}")
 
-    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> None:
-        """Choose on held-out data what was not learnt; asked once, when the parameters are final."""
+    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+        """Choose what was not learnt; asked once, when the parameters are final.
+
+        The data are held out, or those of the training where nothing was.
+        """
 
     def check(self) -> None:
         super().check()
@@ -127,13 +130,7 @@ class Estimator(Learner[Labels, Network]):
 
     def tag(self, text: str) -> Document:
         """Tokens, sentences, labels and entities of a raw text; offsets count its characters."""
-        tokens = tokenise(text)
-        sentences = [
-            Sentence(
-                tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
-            )
-            for first, end in split_sentences(tokens)
-        ]
+        sentences = sentences_of(text)
         return Document(text, sentences, [e for found in self.annotate(sentences) for e in found])
 
     def blocks(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Inputs]]:
@@ -151,6 +148,17 @@ class Estimator(Learner[Labels, Network]):
         with one_blas_thread():
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, *prepared.scores([X[i] for i in which])
+
+
+def sentences_of(text: str) -> list[Sentence]:
+    """A raw text cut into tokens and sentences."""
+    tokens = tokenise(text)
+    return [
+        Sentence(
+            tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
+        )
+        for first, end in split_sentences(tokens)
+    ]
 
 
 def tokens_of(sentence: Sentence) -> list[Token]:

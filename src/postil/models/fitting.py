@@ -55,6 +55,7 @@ class Fitting(Learning):
         self._gold = self.parts.labelling.numbers(y)
         self._lengths = np.array([len(tokens) for tokens in X])
         self._judge, self._judged_on = estimator.around(self.parts), held_out or (X, y)
+        self._is_held_out = held_out is not None
         self.parts.about |= {"preset": estimator.preset} | about(estimator, X, _data_digest(X, y))
         digests = [_data_digest(*data) for data in ((X, y), *([dev] if dev is not None else []))] if checkpoint else []
         self._prepare(estimator, judged=held_out is not None, checkpoint=checkpoint, digests=digests, resume=resume)
@@ -79,7 +80,7 @@ class Fitting(Learning):
 
     def finish(self) -> None:
         super().finish()
-        self._judge.settle(*self._judged_on)
+        self._judge.settle(*self._judged_on, held_out=self._is_held_out)
 
 
 def _parts(

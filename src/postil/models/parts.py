@@ -7,6 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast, final
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.graph import Parameter
+from postil.models.decoding import Decoding
 from postil.models.prepared import Prepared
 
 
@@ -35,12 +36,13 @@ Network = TypeVar("Network", bound=TrainedNetwork)
 @final
 @dataclass(kw_only=True, eq=False)
 class Parts(Generic[Labels, Network]):
-    """Config, labels, features and network; and ``about``: scores, history, data, versions, licence."""
+    """Config, labels, features, network, how answers are read from it; ``about``: scores, history, data, versions …"""
 
     config: Any
     labelling: Labels
     features: InputFeatures
     network: Network
+    decoding: Decoding = field(default_factory=Decoding)
     about: dict[str, Any] = field(default_factory=dict)
     _prepared: Prepared | None = field(default=None, init=False, repr=False)
 

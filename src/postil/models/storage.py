@@ -15,6 +15,7 @@ from postil.errors import ModelFileError
 from postil.features.inputs import InputFeatures
 from postil.features.vocabulary import arrays_under
 from postil.features.words import WordFeatureConfig
+from postil.models.decoding import Decoding
 from postil.models.parts import Parts, TrainedNetwork
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def _content(estimator: "Learner[Any, Any]") -> tuple[dict[str, Array], dict[str
         "kind": estimator.KIND,
         "config": asdict(parts.config),
         "labelling": parts.labelling.as_json(),
+        "decoding": parts.decoding.as_json(),
         "features": {"words": asdict(parts.features.words.config), "columns": len(parts.features.columns)},
         "parameters": _plain(estimator.get_params()),
         "about": parts.about,
@@ -90,7 +92,14 @@ def _parts(
     features = InputFeatures.from_arrays(words, metadata["features"]["columns"], arrays_under("features/", arrays))
     network = kind.network(config, features, labelling, arrays.get("vectors"), None)
     _fill(network, arrays_under("parameters/", arrays))
-    return Parts(config=config, labelling=labelling, features=features, network=network, about=dict(metadata["about"]))
+    return Parts(
+        config=config,
+        labelling=labelling,
+        features=features,
+        network=network,
+        decoding=Decoding(**_known(Decoding, metadata.get("decoding", {}))),  # files of older versions have none
+        about=dict(metadata["about"]),
+    )
 
 
 def _fill(network: TrainedNetwork, values: Mapping[str, Array]) -> None:

@@ -227,7 +227,7 @@ class TreeClassifier(Learner[TreeLabels, TreeNetwork]):
 
 def tree_inputs(features: InputFeatures, trees: Sequence[Tree]) -> TreeInputs:
     """The arrays of trees for a network with these features."""
-    return TreeInputs.of(Forest.of(trees), features.inputs([tree.tokens for tree in trees]))
+    return TreeInputs.of(trees, features.words)
 
 
 def _cut(forest: Forest) -> Iterator[Array]:

@@ -1,6 +1,5 @@
 """The labels of trees: which there are, which of them roots have, and how much each weighs."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -66,7 +65,3 @@ def named_weights(weights: Mapping[str, float], labels: Sequence[str]) -> Array:
     if unknown:
         raise DataError("class_weights of an unknown label", expected=f"one of {', '.join(labels)}", got=unknown[0])
     return np.array([weights.get(label, 1.0) for label in labels])
-
-
-def most_common(labels: Sequence[str]) -> str:
-    return Counter(labels).most_common(1)[0][0]

@@ -1,5 +1,6 @@
 """The network of a tree classifier: word vectors, a composition up the trees, a softmax at the nodes (D1)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -7,8 +8,8 @@ import numpy as np
 
 from postil import graph
 from postil.arrays import Array
-from postil.features.inputs import Inputs
 from postil.features.trees import Forest, Schedule
+from postil.features.words import WordFeatures, distinct
 from postil.graph import Input, Node, Parameter, Result
 from postil.models.tree_config import TreeConfig
 from postil.network import INITIALISERS, Dropout, Linear, LookupTable
@@ -16,6 +17,7 @@ from postil.network.compositions import new_composition
 from postil.network.initialisers import fan_in_variance
 from postil.network.initialisers import zeros as zero_values
 from postil.objectives import l2, softmax_cross_entropy
+from postil.text.tree import Tree
 
 
 @final
@@ -28,12 +30,16 @@ class TreeInputs:
     vectors: Array  # (N,) row of the fixed vectors
 
     @classmethod
-    def of(cls, forest: Forest, tokens: Inputs) -> "TreeInputs":
-        """``tokens`` are the words of the trees from left to right."""
+    def of(cls, trees: Sequence[Tree], features: WordFeatures) -> "TreeInputs":
+        """The arrays of binary trees; every distinct word is looked up once."""
+        forest = Forest.of(trees)
+        forms, places, _ = distinct([tree.tokens for tree in trees])
+        ids = features.rows(forms)[places]
         words, vectors = (np.zeros(len(forest.heights), np.int64) for _ in range(2))
         leaves = np.flatnonzero(forest.heights == 0)
-        words[leaves] = tokens.forms[tokens.places, 0]
-        vectors[leaves] = tokens.vectors[tokens.places]
+        words[leaves] = ids[:, 0]
+        if features.config.vector_dim:
+            vectors[leaves] = ids[:, -1]
         return cls(forest=forest, words=words, vectors=vectors)
 
     def selected(self, trees: Array) -> "TreeBatch":

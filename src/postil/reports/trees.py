@@ -85,7 +85,7 @@ def drawn_tree(tree: Tree, gold: Sequence[str | None], colours: Mapping[str, str
     points, width = _points(tree)
     height = max(y for _, y in points) + _RADIUS + 26
     edges = [
-        line(points[node], points[child], stroke="var(--rule)")
+        line(points[node], points[child], stroke="var(--soft)")
         for node, children in enumerate(tree.children)
         for child in children
     ]

@@ -56,7 +56,7 @@ class Tree:
     @property
     def is_binary(self) -> bool:
         """Whether every inner node has exactly two children."""
-        return all(len(children) in (0, 2) for children in self.children)
+        return set(map(len, self.children)) <= {0, 2}
 
     @property
     def heights(self) -> list[int]:
