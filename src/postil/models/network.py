@@ -11,6 +11,7 @@ from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs
 from postil.graph import Input, Node, Parameter, Result
 from postil.models.config import TaggerConfig
+from postil.models.pieces import TOKENS_AT_ONCE, pieces
 from postil.network import (
     INITIALISERS,
     Activation,
@@ -115,6 +116,19 @@ class ScoringNetwork(ABC):
             node.offsets = inputs.offsets
         return offset_scores(*maps) if len(maps) == 3 else maps[0]
 
+    def unary(self, inputs: Inputs) -> Array:
+        """The scores (N, L) alone, to predict with: of any number of tokens, in pieces that bound the memory.
+
+        They are those of ``scores`` in one piece, up to the rounding of matrix products of other sizes.
+        """
+        if inputs.offsets[-1] <= TOKENS_AT_ONCE:
+            return self.scores(inputs).value
+        whole = np.empty((int(inputs.offsets[-1]), self.outputs[0].W.shape[0]), self.dtype)
+        for piece in pieces(inputs.offsets, self.config):
+            scores = self.scores(inputs.rows(piece.first, piece.end, piece.offsets)).value
+            whole[piece.first + piece.left : piece.first + piece.right] = scores[piece.left : piece.right]
+        return whole
+
     def token_vectors(self, inputs: Inputs) -> Input | Result:
         """All features of every token side by side, a node (N, D). Each distinct form is looked up once."""
         parts: list[Any] = []
@@ -181,9 +195,11 @@ class TaggerNetwork(ScoringNetwork):
         return softmax_cross_entropy(scores, example.gold)
 
     def weight(self, example: Example) -> float:
-        """Sentences for a CRF, words for a softmax."""
-        offsets = example.inputs.offsets
-        return float(len(offsets) - 1 if self.crf is not None else offsets[-1])
+        """Sentences for a CRF, words for a softmax; not those of which every label is possible."""
+        offsets, gold = example.inputs.offsets, example.gold
+        if self.crf is None:
+            return float(len(gold) if gold.ndim == 1 else (~gold.all(axis=1)).sum())
+        return float(len(offsets) - 1)
 
     def resized(self, **sizes: Any) -> "TaggerNetwork":
         return TaggerNetwork(self.config, mask=self.mask, rng=None, **sizes)
@@ -196,7 +212,7 @@ class TaggerNetwork(ScoringNetwork):
 
     def lattice(self, inputs: Inputs, *, allowed: Array | None = None, bias: Array | None = None) -> Lattice:
         """All label sequences of the batch: marginals, best paths and spans are read from it."""
-        return Lattice.over(self.scores(inputs).value, inputs.offsets, self.chain(), allowed=allowed, bias=bias)
+        return Lattice.over(self.unary(inputs), inputs.offsets, self.chain(), allowed=allowed, bias=bias)
 
     def chain(self) -> ChainScores:
         """What follows what: learnt by a CRF; for a softmax model only the scheme's rules."""

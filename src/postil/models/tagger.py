@@ -10,7 +10,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.batching import batches_of_similar_length
 from postil.features.inputs import InputFeatures, Token
-from postil.metrics import evaluate
+from postil.metrics import Evaluation, evaluate
 from postil.models.config import TaggerConfig, configured
 from postil.models.estimator import Estimator, entity, tokens_of
 from postil.models.labelling import Labelling
@@ -19,7 +19,7 @@ from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import k_best, viterbi
 from postil.objectives.crf_spans import span_probabilities
 from postil.objectives.lattice import Lattice
-from postil.text import Entity, Sentence
+from postil.text import Entity, Sentence, with_marks
 
 
 @final
@@ -119,7 +119,13 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """conlleval's F1 for span schemes, else the share of right tokens; 0 to 1."""
-        return evaluate(y, self.predict(X), scheme=self.fitted_parts().labelling.scheme).main_score
+        return self.evaluate(X, y).main_score
+
+    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Evaluation:
+        """All scores of the predictions. What unknown labels (``?``, ``PER|ORG``) leave open is not counted."""
+        labelling = self.fitted_parts().labelling
+        gold = with_marks(y, X, known=labelling.data_labels())
+        return evaluate(gold, self.predict(X), scheme=labelling.scheme)
 
     def marginals(self, tokens: Sequence[Token]) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
