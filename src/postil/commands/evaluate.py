@@ -4,9 +4,9 @@ import argparse
 import json
 
 from postil.commands.kinds import kind_of
-from postil.commands.labelled import load
+from postil.commands.labelled import load, settle_partial_labels, widen
 from postil.commands.models import check_columns, open_model, tell_long_sentences
-from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 
 DESCRIPTION = """\
 Score a model on labelled data.
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument("data", metavar="DATA", help="labelled file of any format")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    add_reading_arguments(parser)
+    add_partial_argument(add_reading_arguments(parser))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,6 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
     kind = kind_of(model)
     check_columns(model, arguments.feature_columns)
     file = load(arguments.data, **reading_options(arguments))
+    labelling = model.fitted_parts().labelling
+    settle_partial_labels([file], arguments.partial, known=labelling.answers)
+    widen(file, labelling)
     tell_long_sentences(model, map(len, file.tokens))
     report = kind.report(model, arguments.model, file)
     if arguments.json:

@@ -11,7 +11,7 @@ from postil.commands.labelled import LabelledFile
 from postil.commands.marking import add_column, add_to_span, record_of
 from postil.commands.models import checked_scheme
 from postil.commands.score import Scored
-from postil.metrics import Evaluation, evaluate, significance
+from postil.metrics import Evaluation, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.models.tagger import Tagger, tokens_of
 from postil.text import Entity, Sentence
@@ -25,7 +25,7 @@ def make(arguments: argparse.Namespace, parameters: dict[str, Any]) -> Tagger:
 
 
 def evaluation(tagger: Tagger, X: list[Any], y: list[list[str]]) -> Evaluation:
-    return evaluate(y, tagger.predict(X), scheme=tagger.labelling.scheme)
+    return tagger.evaluate(X, y)
 
 
 def headline(found: Evaluation) -> str:

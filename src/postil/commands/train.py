@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from postil.commands.kinds import kind_of, kind_to_train
-from postil.commands.labelled import LabelledFile, load, tell, tell_broken_labels
+from postil.commands.labelled import LabelledFile, load, settle_partial_labels, tell, tell_broken_labels, widen
 from postil.commands.models import checked_scheme, open_model, tell_long_sentences
-from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator, tokens_of
 from postil.models.labelling import Labelling
+from postil.text.partial import parse_classes
 
 DESCRIPTION = """\
 Learn a tagger, or a detector of one label, from a labelled file and write it into one model file.
@@ -30,12 +31,13 @@ recognised. With --dev the best epoch on that file is kept; without it the full 
   postil train train.txt --dev dev.txt --set hidden=200 --set epochs=15 -o ner.postil
   postil train train.txt --dev dev.txt --minutes 2 -o ner.postil       within a time budget
   postil train train.txt --dev dev.txt --resume -o ner.postil          go on after an interruption
+  postil train persons.txt places.txt --annotates persons.txt=PER --annotates places.txt=LOC -o ner.postil
   postil train more.txt --warm-start ner.postil -o ner2.postil         go on with other data, also with new labels
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("train", metavar="TRAIN", help="file to learn from")
+    parser.add_argument("train", metavar="TRAIN", nargs="+", help="files to learn from, together")
     parser.add_argument("--dev", metavar="FILE", help="held-out file: its best epoch is kept")
     parser.add_argument("--test", metavar="FILE", help="another held-out file, scored at the end")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
@@ -54,7 +56,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="go on from MODEL.checkpoint")
     parser.add_argument("--warm-start", metavar="MODEL", help="begin with what a model knows (and its preset)")
     parser.add_argument("--log", metavar="FILE", type=Path, help="write one line of JSON per epoch")
-    add_reading_arguments(parser)
+    reading = add_reading_arguments(parser)
+    add_partial_argument(reading)
+    reading.add_argument(
+        "--annotates",
+        metavar="[FILE=]C,C",
+        action="append",
+        default=[],
+        help="classes that TRAIN (or one FILE of several) annotates; an O there may be any other class",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -63,20 +73,21 @@ def run(arguments: argparse.Namespace) -> int:
     known = open_model(arguments.warm_start) if arguments.warm_start else None
     model = _model(arguments, settings, known)
     options = reading_options(arguments)
-    train = load(arguments.train, **options)
+    train = [load(path, **options) for path in arguments.train]
     held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
-    _check_data(train, held_out)
-    tell_long_sentences(model, [len(tokens) for file in (train, *held_out.values()) for tokens in file.tokens])
+    _check_data(train, held_out, arguments)
+    tell_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
 
     from postil.models.fitting import Fitting
 
     fitting = Fitting(
         model,
-        *_examples(train),
+        *_examples(*train),
         _examples(held_out["dev"]) if "dev" in held_out else None,
         checkpoint=arguments.output.with_name(arguments.output.name + ".checkpoint"),
         resume=arguments.resume,
         warm_start=known,
+        partial=arguments.partial,
     )
     return _train(model, fitting, held_out, arguments)
 
@@ -120,8 +131,9 @@ def _train(
     return 0
 
 
-def _examples(file: LabelledFile) -> tuple[list[Any], list[list[str]]]:
-    return [tokens_of(sentence) for sentence in file.sentences], file.labels
+def _examples(*files: LabelledFile) -> tuple[list[Any], list[list[str]]]:
+    sentences = [sentence for file in files for sentence in file.sentences]
+    return [tokens_of(sentence) for sentence in sentences], [sentence.labels or [] for sentence in sentences]
 
 
 def _check_output(arguments: argparse.Namespace) -> None:
@@ -133,21 +145,40 @@ def _check_output(arguments: argparse.Namespace) -> None:
         raise ConfigurationError("model file", expected="an existing folder", got=f"no {path.parent}", where=path)
 
 
-def _check_data(train: LabelledFile, held_out: dict[str, LabelledFile]) -> None:
+def _check_data(train: list[LabelledFile], held_out: dict[str, LabelledFile], arguments: argparse.Namespace) -> None:
     """What cannot work is an error; what is probably not meant is told."""
-    for file in (train, *held_out.values()):
+    for file in (*train, *held_out.values()):
         if not any(file.tokens):
             raise DataError("no sentences", expected="at least one token with its label", got="none", where=file.path)
-    labels = {label for labels in train.labels for label in labels}
+    settle_partial_labels(train, arguments.partial)
+    names, all_labels = ", ".join(file.path for file in train), _examples(*train)[1]
+    labels = {label for labels in all_labels for label in labels}
     if len(labels) == 1:
-        tell(f"{train.path}: every token has the label {labels.pop()!r}")
-    labelling = Labelling.of(train.labels)
-    tell_broken_labels(train, labelling.scheme)
+        tell(f"{names}: every token has the label {labels.pop()!r}")
+    labelling = Labelling.of(all_labels)
+    annotated = _annotated_by_option(arguments)
+    for file in train:
+        tell_broken_labels(file, labelling.scheme)
+        widen(file, labelling, annotated[file.path])
     for file in held_out.values():
+        settle_partial_labels([file], arguments.partial, known=labelling.answers)
         tell_broken_labels(file, checked_scheme(file, labelling))
         unseen = sorted({*Labelling.of(file.labels).classes} - {*labelling.classes})
         if unseen:
-            tell(f"{file.path}: {len(unseen)} of its labels do not occur in {train.path}: {', '.join(unseen[:5])}")
+            tell(f"{file.path}: {len(unseen)} of its labels do not occur in {names}: {', '.join(unseen[:5])}")
+        widen(file, labelling)
+
+
+def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, ...] | None]:
+    """For each training file the classes that --annotates says."""
+    found: dict[str, tuple[str, ...] | None] = dict.fromkeys(arguments.train)
+    for text in arguments.annotates:
+        path, equals, classes = text.rpartition("=")
+        if equals and path not in found:
+            raise ConfigurationError("--annotates", expected="one of the training files", got=repr(path))
+        for name in [path] if equals else found:
+            found[name] = parse_classes(classes)
+    return found
 
 
 class _Stop:

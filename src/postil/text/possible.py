@@ -16,7 +16,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from postil.text.partial_label import PartialLabel
+from postil.text.partial import classes_of
+from postil.text.partial_label import SEPARATOR, UNKNOWN, PartialLabel
 from postil.text.schemes import LETTERS, Span, labels_from_spans, parse_label, spans_from_labels, transition_mask
 
 Flags = NDArray[np.bool_]
@@ -177,6 +178,52 @@ def runs(items: Sequence[str], wanted: Callable[[str], bool]) -> list[tuple[int,
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 
+# ------------------------------------------------------------------------------------------------ another scheme
+
+_OTHER_CLASS = "\0"  # stands for all classes that a sentence does not name
+
+
+def respelt(labels: Sequence[str], source: str, target: str) -> list[str]:
+    """The labels of a sentence with unknown ones in another span scheme; ``?`` stays ``?``.
+
+    A label whose spelling depends on an unknown neighbour becomes a choice: B-PER of BIO before ``?`` is B-PER|S-PER of
+    IOBES.
+    """
+    names = [*sorted(classes_of([labels])), _OTHER_CLASS]
+    inner = iobes_labels(names)
+    possible = PossibleLabels(inner, "iobes", source)(labels)
+    answer: list[str] = []
+    for t, label in enumerate(labels):
+        found = [inner[i] for i in np.flatnonzero(possible[t])]
+        before = {parse_label(inner[i]).label for i in np.flatnonzero(possible[t - 1])} if t else {""}
+        spellings = [*dict.fromkeys(text for one in found for text in _spelt(one, target, before))]
+        unknown = label == UNKNOWN or any(_OTHER_CLASS in text for text in spellings)
+        answer.append(PartialLabel(UNKNOWN) if unknown else _joined(spellings))
+    return answer
+
+
+def _joined(spellings: list[str]) -> str:
+    return spellings[0] if len(spellings) == 1 else PartialLabel(SEPARATOR.join(spellings))
+
+
+def _spelt(label: str, scheme: str, before: set[str]) -> list[str]:
+    """An IOBES label in another scheme; two spellings where IOB1 depends on which class stands ``before``."""
+    role, name, _ = parse_label(label)
+    if role == "O":
+        return ["O"]
+    if scheme == "iob1":
+        touching = name in before
+        letters = ["I"] * (role in "IE" or before != {name}) + ["B"] * (role in "BS" and touching)
+    else:
+        letters = [LETTERS[scheme]["BIES".index(role)]]
+    return [f"{letter}-{name}" if name else letter for letter in letters]
+
+
+def iobes_labels(classes: Sequence[str]) -> list[str]:
+    """All labels of some classes."""
+    return ["O", *(f"{letter}-{name}" if name else letter for name in classes for letter in LETTERS["iobes"])]
+
+
 # ------------------------------------------------------------------------------------------------ spans
 
 
@@ -191,7 +238,7 @@ class PossibleSpans:
     @classmethod
     def reader(cls, classes: Sequence[str], scheme: str) -> "Callable[[Sequence[str]], PossibleSpans]":
         """Makes them from the labels of a sentence."""
-        labels = ["O", *(f"{letter}-{name}" if name else letter for name in classes for letter in LETTERS["iobes"])]
+        labels = iobes_labels(classes)
         possible, number = PossibleLabels(labels, "iobes", scheme), {label: i for i, label in enumerate(labels)}
         return lambda sequence: cls(possible(sequence), number)
 
