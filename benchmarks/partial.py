@@ -3,7 +3,7 @@
     python -m benchmarks.partial TRAIN DEV TEST
     python -m benchmarks.partial TRAIN DEV TEST --share 0.3 --preset window-wll --epochs 6
 
-Two corpora are made from TRAIN, which must be labelled with spans:
+Three corpora are made from TRAIN, which must be labelled with spans:
 
     unknown    a share of the entities, and as large a share of the other tokens, lose their labels: ``?``, beside O
     halves     every second sentence annotates one half of the classes only, the others the other half

@@ -19,7 +19,7 @@ MADE = {
     "convolutions, three offsets": {"preset": "accurate", "offsets": 3},
     "wide average, three offsets": {"preset": "average-softmax", "window": 9, "offsets": 3},
 }
-WORDS = sorted({token for tokens in TRAIN[0] for token in tokens}) + ["unheard-of", "4711"]
+WORDS = [*sorted({token for tokens in TRAIN[0] for token in tokens}), "unheard-of", "4711"]
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ from postil.models.config import TaggerConfig, configured
 from postil.models.estimator import Estimator, entity, tokens_of
 from postil.models.labelling import Labelling
 from postil.models.network import TaggerNetwork, feature_sizes
-from postil.objectives.crf import Posterior
-from postil.objectives.crf_decoding import k_best, viterbi
-from postil.objectives.crf_spans import span_probabilities
+from postil.objectives import long_chains
+from postil.objectives.crf_decoding import k_best
 from postil.objectives.lattice import Lattice
+from postil.objectives.long_chains import viterbi
 from postil.text import Entity, Sentence, with_marks
 
 
@@ -112,7 +112,7 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         sure: list[Array] = [np.zeros(0) for _ in X]
         for which, lattice in self.lattices(X):
             labels = viterbi(lattice)
-            found = parts.labelling.probabilities_of(labels, Posterior.of(lattice).marginals())
+            found = parts.labelling.probabilities_of(labels, long_chains.marginals(lattice))
             for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
                 answers[i], sure[i] = parts.labelling.texts(labels[first:end]), found[first:end]
         return answers, sure
@@ -130,7 +130,7 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
     def marginals(self, tokens: Sequence[Token]) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
         parts, lattice = self.fitted_parts(), self._lattice(tokens)
-        return parts.labelling.marginals(Posterior.of(lattice).marginals())
+        return parts.labelling.marginals(long_chains.marginals(lattice))
 
     def nbest(self, tokens: Sequence[Token], k: int = 5) -> list[tuple[list[str], float]]:
         """The k best label sequences with their probabilities, best first; fewer where there are fewer."""
@@ -163,7 +163,7 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         labelling = self.fitted_parts().labelling
         rows = np.array([(row, span.start, span.end) for row, span in spans])
         kinds = np.array([labelling.classes.index(span.label) for _, span in spans])
-        return span_probabilities(Posterior.of(lattice), rows, kinds, labelling.entity_labels())
+        return long_chains.entity_probabilities(lattice, rows, kinds, labelling.entity_labels())
 
     def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences."""
