@@ -22,7 +22,7 @@ from postil.text.lines import Lines, shortened
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
 
-SENTENCE_LIMIT = 1_000_000
+SENTENCE_LIMIT = 10_000_000
 """Most lines without a blank line between them. Beyond it, memory would not stay flat."""
 
 
