@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench sanitise clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -12,11 +12,14 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Postil needs Python >= 3.11, this is " + sys.version)'
 	$(PYTHON) -m venv .venv || { $(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv .venv; }
 
-.venv/installed: $(BIN)/python pyproject.toml
+# What the compiled kernels are made of: they are built again when one of these changes.
+KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h) src/postil/kernels/build.py
+
+.venv/installed: $(BIN)/python pyproject.toml $(KERNELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-.venv/installed-dev: $(BIN)/python pyproject.toml
+.venv/installed-dev: $(BIN)/python pyproject.toml $(KERNELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
 	@touch .venv/installed $@
 
@@ -33,6 +36,13 @@ check: .venv/installed-dev  ## ruff and strict types
 
 bench: .venv/installed-dev  ## benchmarks (minutes; peers get environments of their own)
 	$(BIN)/python -m benchmarks
+
+# The sanitised library needs the sanitiser's run-time before Python's own; Python itself leaks, so leaks are not asked for.
+sanitise: .venv/installed-dev  ## the compiled kernels under AddressSanitizer and UndefinedBehaviorSanitizer
+	POSTIL_SANITISE=1 $(BIN)/python setup.py --quiet build --build-base build/sanitised --build-lib build/sanitised/lib --force
+	PYTHONPATH=build/sanitised/lib POSTIL_KERNELS=compiled ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
+	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider --capture=no
 
 clean:  ## remove everything that make has made
 	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -18,7 +18,10 @@ from benchmarks.environments import ROOT
 from benchmarks.measuring import parser
 
 # The others are listed, but wait for the path of a corpus.
-WITHOUT_DATA = ("gradient_cost", "sparse_step", "model_file", "start_up", "beside_pytorch", "crf")
+WITHOUT_DATA = (
+    *("gradient_cost", "sparse_step", "model_file", "start_up", "beside_pytorch", "crf"),
+    *("explaining", "kernels"),
+)
 SHARED = ("__init__", "__main__", "environments", "measuring")
 
 

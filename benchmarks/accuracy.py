@@ -11,7 +11,6 @@ sentences of one text do not stand on both sides. CPU seconds are of the trainin
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -20,7 +19,9 @@ from statistics import mean, stdev
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.environments import RESULTS, ROOT, environment
+from benchmarks.contestants.driving import CRFSUITE as CRFSUITE_PACKAGES
+from benchmarks.contestants.driving import Process, Tool
+from benchmarks.environments import RESULTS
 from benchmarks.measuring import parser
 from postil.metrics import evaluate
 from postil.models import PRESETS, Tagger
@@ -98,17 +99,17 @@ def _crfsuite(parts: tuple[Part, Part, Part]) -> dict[str, float]:
     train, dev, test = parts
     scheme = recognise(train[1])
     labels = train[1] if scheme == "none" else [convert(labels, scheme, "iobes") for labels in train[1]]
-    python = environment("crfsuite", ["python-crfsuite==0.9.12"])
-    with TemporaryDirectory() as folder:
-        given, answer = Path(folder, "in.json"), Path(folder, "out.json")
-        content = {"train": list(zip(train[0], labels, strict=True)), "test": test[0] + dev[0]}
-        given.write_text(json.dumps(content), encoding="utf8")
-        subprocess.run([python, str(ROOT / "benchmarks" / "peers" / "crfsuite.py"), given, answer], check=True)
-        result = json.loads(answer.read_text(encoding="utf8"))
-    tested, held_out = result["labels"][: len(test[0])], result["labels"][len(test[0]) :]
+    tool = Tool(environment="crfsuite", packages=CRFSUITE_PACKAGES, script=["crfsuite.py", "rich"])
+    with TemporaryDirectory() as folder, Process(tool.command(), threads=1) as process:
+        data = Path(folder, "data.json")
+        content = {"train": list(zip(train[0], labels, strict=True)), "dev": [], "test": test[0] + dev[0]}
+        data.write_text(json.dumps(content), encoding="utf8")
+        trained = process.ask(do="train", data=str(data), model=str(Path(folder, "model")))
+        found = process.ask(do="labels", data=str(data))["labels"]
+    tested, held_out = found[: len(test[0])], found[len(test[0]) :]
     inner = "none" if scheme == "none" else "iobes"
     scores = [evaluate(y, found, scheme, inner).main_score for y, found in ((test[1], tested), (dev[1], held_out))]
-    return {"dev": 100 * scores[1], "test": 100 * scores[0], "seconds": result["seconds"]}
+    return {"dev": 100 * scores[1], "test": 100 * scores[0], "seconds": trained["checkpoints"][-1]["cpu"]}
 
 
 def _row(arguments: argparse.Namespace, preset: str, runs: list[dict[str, float]]) -> dict[str, Any]:

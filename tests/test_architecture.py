@@ -116,8 +116,13 @@ PUBLIC = {
         *["viterbi", "k_best", "RankedPath", "EntityLabels", "Windows", "span_windows", "window_probabilities"],
         *["span_probabilities", "any_entity_probabilities"],
         *["forced_spans", "outside_spans", "viterbi_without_spans"],
+        *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
-    "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load"],
+    "postil.kernels": [
+        *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi"],
+        *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
+    ],
+    "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load", "Explanation"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import postil
 from oracles.corpora import named_entities
 from postil.errors import LongSentenceWarning
-from postil.models import PRESETS, network, pieces
+from postil.models import PRESETS, pieces
 from postil.models.config import configured
 
 TRAIN = named_entities(30)
@@ -61,8 +61,7 @@ def test_a_smaller_reach_would_not_do(taggers, name, monkeypatch):
     monkeypatch.setattr(pieces, "reach", lambda config: around - 1)
     inputs = parts.features.inputs([[WORDS[i] for i in np.random.default_rng(0).integers(0, len(WORDS), 60)]])
     whole = parts.network.scores(inputs).value
-    monkeypatch.setattr(network, "TOKENS_AT_ONCE", 10)
-    monkeypatch.setattr(network, "pieces", lambda offsets, config: pieces.pieces(offsets, config, 10))
+    monkeypatch.setattr(pieces, "TOKENS_AT_ONCE", 10)
     assert np.abs(parts.network.unary(inputs) - whole).max() > 1e-5
 
 
@@ -71,8 +70,7 @@ def test_answers_about_a_long_document_do_not_depend_on_the_pieces(taggers, pres
     tagger = taggers[preset]
     X = [[WORDS[i] for i in np.random.default_rng(1).integers(0, len(WORDS), 300)]]
     whole, sure = tagger.predict_with_probabilities(X)
-    monkeypatch.setattr(network, "TOKENS_AT_ONCE", 7)
-    monkeypatch.setattr(network, "pieces", lambda offsets, config: pieces.pieces(offsets, config, 7))
+    monkeypatch.setattr(pieces, "TOKENS_AT_ONCE", 7)
     again, sure_again = tagger.predict_with_probabilities(X)
     assert whole == again
     assert sure[0] == pytest.approx(sure_again[0], abs=1e-5)
@@ -86,8 +84,7 @@ def test_the_sentence_approach_is_cut_between_its_views(offsets, monkeypatch):
     X = [[WORDS[i] for i in np.random.default_rng(T).integers(0, len(WORDS), T)] for T in lengths]
     inputs = tagger.parts.features.inputs(X)
     whole = tagger.parts.network.scores(inputs).value
-    monkeypatch.setattr(network, "TOKENS_AT_ONCE", 100)
-    monkeypatch.setattr(network, "pieces", lambda offsets, config: pieces.pieces(offsets, config, 1100))
+    monkeypatch.setattr(pieces, "TOKENS_AT_ONCE", 1100)
     assert np.abs(tagger.parts.network.unary(inputs) - whole).max() < 1e-5
     cut = list(pieces.pieces(inputs.offsets, tagger.parts.config, 1100))
     assert [piece.end - piece.first for piece in cut] == ([3306] if offsets == 3 else [766, 767, 772, 1001])

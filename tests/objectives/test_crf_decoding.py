@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from oracles.paths import SCORES, enumerate_all, in_sentence, random_lattice
 from postil.errors import ConfigurationError
+from postil.kernels import packing
 from postil.objectives import ChainScores, Lattice, Posterior, k_best, path_scores, viterbi
-from postil.objectives import lattice as lattice_module
 
 KINDS = [(scores, masked) for scores in SCORES for masked in (False, True)]
 cases = pytest.mark.parametrize(("scores", "masked"), KINDS)
@@ -71,7 +71,7 @@ def test_a_batch_equals_its_sentences_one_by_one(seed, kind):
 def test_a_large_batch_is_done_in_groups(monkeypatch):
     whole = next(lattice for seed in range(99) if len((lattice := random_lattice(seed, "enormous")).lengths) > 2)
     labels, ranked, marginals = viterbi(whole), k_best(whole, 3), Posterior.of(whole).marginals()
-    monkeypatch.setattr(lattice_module, "GROUP_ENTRIES", 1)  # one sentence at a time
+    monkeypatch.setattr(packing, "GROUP_ENTRIES", 1)  # one sentence at a time
     assert len(list(whole.groups())) == len(whole.lengths)
     assert np.array_equal(viterbi(whole), labels)
     assert [[p.score for p in found] for found in k_best(whole, 3)] == [[p.score for p in found] for found in ranked]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DtypeError, NumericalError, ShapeError
+from postil.kernels.packing import Packing, Scratch
 from postil.objectives import ChainScores, Lattice
-from postil.objectives.lattice import Packing, Scratch
 
 CHAIN = ChainScores.under_mask(3)
 

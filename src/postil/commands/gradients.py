@@ -17,6 +17,7 @@ from postil.graph import Node
 from postil.models.config import configured
 from postil.models.detector_network import DetectorNetwork
 from postil.models.network import Example, TaggerNetwork
+from postil.network.shared_windows import shared_windows
 from postil.objectives.margin import NORMALISATIONS
 from postil.text import transition_mask
 
@@ -113,6 +114,7 @@ def _layers() -> Iterator[GradientCheck]:
     yield row("linear, no bias", "B1", network.Linear, lambda rng: network.Linear(5, 4, bias=False, rng=rng))
     yield row("window", "A4 E3", network.Window, lambda rng: network.Window(5, 3, rng=rng))
     yield row("convolution", "A4", network.convolution, lambda rng: network.convolution(5, 4, 5, rng=rng))
+    yield _row("windows over shared rows", "A4", shared_windows, _shared_windows)
     yield row("window average", "E2", network.WindowAverage, lambda rng: network.WindowAverage(5))
     yield row("max over time", "A5", network.MaxOverTime, lambda rng: network.MaxOverTime())
     yield row("sentence approach", "A12", network.SentenceConvolution, _sentence_convolution)
@@ -125,6 +127,19 @@ def _layers() -> Iterator[GradientCheck]:
             network.Dropout,
             _dropout(rows),
         )
+
+
+def _shared_windows(rng: Rng) -> Report:
+    """Repeated rows, sentences shorter than the window, an empty one."""
+    window, linear = (layer for layer in network.convolution(5, 4, 5, rng=rng, dtype=np.float64).layers)
+    assert isinstance(window, network.Window) and isinstance(linear, network.Linear)
+    window.padding.value = rng.normal(size=5)
+    places, offsets = rng.integers(0, 6, 9), np.array([0, 1, 1, 3, 9])
+    return examine(
+        lambda x: shared_windows(x, places, offsets, window, linear),
+        rng.normal(size=(6, 5)),
+        parameters=window.parameters() | linear.parameters(),
+    )
 
 
 def _sentence_convolution(rng: Rng) -> network.Layer:
@@ -235,6 +250,21 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
     yield _row("CRF, cost-augmented", "C3 C5", covers, costly)
     yield _row("CRF, scores far apart", "A8", covers, far_apart)
     yield _row("CRF on three offsets", "C2 C5 C6", (covers, objectives.offset_scores), three_offsets)
+    yield _row("log-odds of an entity", "C4 C5 E6", objectives.summed_log_odds, _log_odds)
+
+
+def _log_odds(rng: Rng) -> Report:
+    """Of the first two tokens of every sentence, under a mask and learnt transitions."""
+    chain = objectives.ChainScores.under_mask(
+        3,
+        transitions=rng.normal(size=(3, 3)),
+        start=rng.normal(size=3),
+        end=rng.normal(size=3),
+        allowed_transitions=~np.eye(3, k=1, dtype=bool),
+    )
+    allowed = np.ones((10, 3), bool)
+    allowed[[0, 1, 4]], allowed[[2, 5]] = [False, False, True], [True, False, True]
+    return examine(lambda scores: objectives.summed_log_odds(scores, chain, allowed), _sentences(rng, 3))
 
 
 # ------------------------------------------------------------------------------------------------ whole networks

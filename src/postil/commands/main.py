@@ -33,6 +33,7 @@ COMMANDS: dict[str, Entry] = {
     "train": Entry("postil.commands.train", "learn a tagger from a labelled file"),
     "evaluate": Entry("postil.commands.evaluate", "score a model on labelled data"),
     "tag": Entry("postil.commands.tag", "put labels on text"),
+    "explain": Entry("postil.commands.explain", "say which words and features made an entity"),
     "convert": Entry("postil.commands.convert", "turn a labelled file into another format or labelling scheme"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
@@ -84,8 +85,9 @@ class _Version(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         import postil
+        from postil.kernels import IN_USE
 
-        print(f"postil {postil.__version__}")
+        print(f"postil {postil.__version__}, kernels: {IN_USE}")
         parser.exit()
 
 

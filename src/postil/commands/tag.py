@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from postil.commands.kinds import Mark, kind_of
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.tag_display import shown
 from postil.errors import ConfigurationError
 from postil.network.sentence import LONGEST_VIEW
 from postil.text import Sentence
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     sentences = (sentence for reading in _inputs(arguments) for sentence in reading)
     long: list[int] = []
     tagged = _tagged(mark, _noting_long(_unlabelled(sentences), long), arguments.threads)
-    write(tagged, "-", arguments.output, scheme=kind.written_scheme(model))
+    write(shown(tagged), "-", arguments.output, scheme=kind.written_scheme(model))
     tell_long_sentences(model, long)
     return 0
 
@@ -102,6 +103,10 @@ def _unlabelled(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 
 def _tagged(mark: Mark, sentences: Iterable[Sentence], threads: int) -> Iterator[Sentence]:
     """Blocks go to the threads and come back in order; only a few are on their way at a time."""
+    if threads == 1:  # a thread of its own would only take turns with the reader
+        for block in _blocks(sentences):
+            yield from mark(block)
+        return
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[list[Sentence]]] = deque()
         for block in _blocks(sentences):

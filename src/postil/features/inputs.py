@@ -89,17 +89,20 @@ class InputFeatures:
         """The arrays of a batch."""
         forms = [forms_of(tokens) for tokens in sentences]
         found, places, offsets = distinct(forms)
-        rows = self.words.rows(found)
-        has_vectors = bool(self.words.config.vector_dim)
+        ids, vectors = self.form_ids(found)
         return Inputs(
-            forms=rows[:, :-1] if has_vectors else rows,
-            vectors=rows[:, -1] if has_vectors else np.zeros(len(rows), np.int32),
-            places=places,
-            extra=self._extra(sentences, forms, len(places)),
-            offsets=offsets,
+            forms=ids, vectors=vectors, places=places, extra=self.extra(sentences, forms, len(places)), offsets=offsets
         )
 
-    def _extra(self, sentences: Sequence[Sequence[Token]], forms: Sequence[Sequence[str]], N: int) -> Array:
+    def form_ids(self, forms: Sequence[str]) -> tuple[Array, Array]:
+        """Ids (U, F) of the learnt features of some forms, and their rows (U,) among the fixed vectors."""
+        rows = self.words.rows(forms)
+        if not self.words.config.vector_dim:
+            return rows, np.zeros(len(rows), np.int32)
+        return rows[:, :-1], rows[:, -1]
+
+    def extra(self, sentences: Sequence[Sequence[Token]], forms: Sequence[Sequence[str]], N: int) -> Array:
+        """(N, E) ids of the features of each token in its sentence."""
         parts = [
             vocabulary.ids([_column(token, i, len(self.columns)) for s in sentences for token in s], default=0)
             for i, vocabulary in enumerate(self.columns)

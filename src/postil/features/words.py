@@ -16,7 +16,7 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
-from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, prefixes, shape, suffixes
+from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, shape
 from postil.features.vectors import VectorIds, WordVectors
 from postil.features.vocabulary import Vocabulary, arrays_under
 
@@ -78,21 +78,20 @@ def _string_features(config: WordFeatureConfig) -> dict[str, _StringFeature]:
         "word": _StringFeature(config.word_dim, config.min_count, lambda form, normal: normal),
         "shape": _StringFeature(config.shape_dim, config.min_affix_count, lambda form, normal: shape(form)),
     }
-    for n in config.prefix_lengths:
-        value = partial(_prefix, length=n)
-        features[f"prefix {n}"] = _StringFeature(config.prefix_dim, config.min_affix_count, value)
-    for n in config.suffix_lengths:
-        value = partial(_suffix, length=n)
-        features[f"suffix {n}"] = _StringFeature(config.suffix_dim, config.min_affix_count, value)
+    for name, cut in _cuts(config).items():
+        D = config.prefix_dim if cut.start is None else config.suffix_dim
+        features[name] = _StringFeature(D, config.min_affix_count, partial(_affix, cut=cut))
     return {name: feature for name, feature in features.items() if feature.D}
 
 
-def _prefix(form: str, normal: str, length: int) -> str:
-    return prefixes(normal, (length,))[0]
+def _cuts(config: WordFeatureConfig) -> dict[str, slice]:
+    """Which part of the normalised form each affix is; a word that is shorter stands whole."""
+    first = {f"prefix {n}": slice(None, n) for n in config.prefix_lengths}
+    return first | {f"suffix {n}": slice(-n, None) for n in config.suffix_lengths}
 
 
-def _suffix(form: str, normal: str, length: int) -> str:
-    return suffixes(normal, (length,))[0]
+def _affix(form: str, normal: str, cut: slice) -> str:
+    return normal[cut]
 
 
 @final
@@ -113,7 +112,11 @@ class WordFeatures:
             self.columns.append(Column("caps", len(CAPS_CLASSES), config.caps_dim))
         if config.vector_dim:
             self.columns.append(Column("vector", len(vocabularies["vector"]), config.vector_dim))
-        self._finders = [(_finder(name, vocabularies[name]), feature.value) for name, feature in strings.items()]
+        cuts = _cuts(config)
+        self._finders = [
+            (_finder(name, vocabularies[name]), feature.value) for name, feature in strings.items() if name not in cuts
+        ]
+        self._affix_finders = [(_finder(name, vocabularies[name]), cuts[name]) for name in strings if name in cuts]
         self._packed = Struct(f"={len(self.columns)}i")
         self._remembered: dict[str, bytes] = {}
 
@@ -151,6 +154,7 @@ class WordFeatures:
     def _worked_out(self, form: str, remembered: dict[str, bytes]) -> bytes:
         normal = normalise(form)
         ids = [find(value(form, normal)) for find, value in self._finders]
+        ids += [find(normal[cut]) for find, cut in self._affix_finders]
         if self.config.caps_dim:
             ids.append(caps_class(form))
         if self._vector_ids:

@@ -15,6 +15,7 @@ from postil.metrics.detection import DetectionScores, average_precision, best_th
 from postil.models.config import TaggerConfig, configured
 from postil.models.detector_network import DetectorNetwork
 from postil.models.estimator import Estimator, entity, tokens_of
+from postil.models.explanation import Explanation, explain_detection
 from postil.models.network import feature_sizes
 from postil.models.target import UNDECIDED, Target
 from postil.text import Entity, Sentence, labels_from_spans, recognise, with_marks
@@ -132,12 +133,11 @@ class Detector(Estimator[Target, DetectorNetwork]):
 
     def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
         """One score per token, (T,) of each sentence: the higher, the more likely. Scores are not probabilities."""
-        network = self.fitted_parts().network
         answers: list[Array] = [np.zeros(0)] * len(X)
-        for which, inputs in self.blocks(X):
-            scores = network.token_scores(inputs)
-            for i, first, end in zip(which, inputs.offsets[:-1], inputs.offsets[1:], strict=True):
-                answers[i] = scores[first:end]
+        for which, scores, offsets in self.scored(X):
+            of_tokens = scores[:, 0].astype(np.float64)  # so that comparing with a threshold is exact
+            for i, first, end in zip(which, offsets[:-1], offsets[1:], strict=True):
+                answers[i] = of_tokens[first:end]
         return answers
 
     def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
@@ -153,6 +153,10 @@ class Detector(Estimator[Target, DetectorNetwork]):
         """Average precision, and at the threshold precision, recall and F1."""
         truth, scores = self._truth_and_scores(X, y)
         return score_detection(truth, scores, self.threshold, label=self.label, sentences=len(X))
+
+    def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
+        """What each word and each feature contributed to the lowest score of these tokens, above the threshold."""
+        return explain_detection(self.fitted_parts(), tokens, self.decision([tokens])[0], (start, end), label)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
         """Put labels on the sentences, in place, and give the entities of each: neighbouring detected tokens are one.

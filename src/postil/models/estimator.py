@@ -186,6 +186,7 @@ class Estimator(ABC, Generic[Labels, Network]):
         fitting = Fitting(self, X, y, dev, **options)
         yield from fitting.run()
         self.parts = fitting.parts
+        self.parts.network.freeze()
 
     def around(self, parts: Parts[Labels, Network]) -> Self:
         """An estimator with the same parameters that answers with these parts."""
@@ -214,6 +215,15 @@ class Estimator(ABC, Generic[Labels, Network]):
         with one_blas_thread():
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, features.inputs([X[i] for i in which])
+
+    def scored(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Array, Array]]:
+        """Blocks of sentences of similar length: their places in X, the scores (N, L) of their tokens, their offsets."""
+        prepared = self.fitted_parts().prepared()
+        check_sentences(X)
+        warn_of_long_sentences(self.config, map(len, X))
+        with one_blas_thread():
+            for which in _blocks([len(tokens) for tokens in X]):
+                yield which, *prepared.scores([X[i] for i in which])
 
     # -------------------------------------------------------------------------------------------- model file
 

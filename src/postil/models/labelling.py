@@ -9,6 +9,7 @@ CRF grows with the square of its labels.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self, final
 
 import numpy as np
@@ -20,7 +21,7 @@ from postil.text import Span, TransitionMask, labels_from_spans, recognise, span
 from postil.text.partial import Annotates, Labels, classes_of, is_partial, is_unknown, per_sentence, widened
 from postil.text.partial_label import UNKNOWN, PartialLabel
 from postil.text.possible import PossibleLabels
-from postil.text.schemes import LETTERS, convert
+from postil.text.schemes import LETTERS, convert, parse_label
 
 MANY_CLASSES = 100
 
@@ -107,9 +108,83 @@ class Labelling:
         inner = [self.labels[i] for i in numbers]
         return inner if not self.has_spans else convert(inner, self.inner, self.scheme)
 
+    def texts_of_sentences(self, numbers: Array, offsets: Array) -> list[list[str]]:
+        """``texts`` of all sentences of a batch: numbers (N,), offsets (B + 1,).
+
+        In a valid sequence a label has one spelling wherever it stands, but for the first one of an entity in IOB1: it
+        is a B only right behind an entity of the same class.
+        """
+        edges = list(pairwise(offsets.tolist()))
+        if not self._is_valid(numbers, offsets):
+            return [self.texts(numbers[first:end]) for first, end in edges]
+        if self.scheme == "iob1":
+            numbers = numbers + len(self.labels) * self._is_bare(numbers, offsets)
+        texts = list(map(self._all_spellings.__getitem__, numbers.tolist()))
+        return [texts[first:end] for first, end in edges]
+
+    def _is_valid(self, numbers: Array, offsets: Array) -> bool:
+        """Whether every sentence keeps to the scheme of the network's labels."""
+        if not self.has_spans or not len(numbers):
+            return True
+        steps = self.mask.transitions[numbers[:-1], numbers[1:]]
+        filled = offsets[1:] > offsets[:-1]
+        first, last = offsets[:-1][filled], offsets[1:][filled] - 1
+        steps[last[:-1]] = True  # from one sentence to the next anything goes
+        return bool(steps.all() and self.mask.start[numbers[first]].all() and self.mask.end[numbers[last]].all())
+
+    def _is_bare(self, numbers: Array, offsets: Array) -> Array:
+        """(N,) first tokens of entities that IOB1 does not mark: no entity of their class ends right before them."""
+        begins, classes = self._begins_and_classes
+        before = np.full(len(numbers), -1)
+        before[1:] = classes[numbers[:-1]]
+        before[offsets[:-1][offsets[1:] > offsets[:-1]]] = -1
+        bare: Array = begins[numbers] & (classes[numbers] != before)
+        return bare
+
+    @cached_property
+    def _begins_and_classes(self) -> tuple[Array, Array]:
+        """Whether each of the network's labels begins an entity, and the number of its class; (L,) each."""
+        parsed = [parse_label(label) for label in self.labels]
+        number = {name: i for i, name in enumerate(self.classes)}
+        classes = np.array([-2 if tag.role == "O" else number[tag.label] for tag in parsed])
+        return np.array([tag.role in ("B", "S") for tag in parsed]), classes
+
+    @cached_property
+    def _all_spellings(self) -> list[str]:
+        """Spellings of the network's labels; behind them, for IOB1, those of first tokens without the mark."""
+        if self.scheme != "iob1":
+            return self._spellings
+        _, classes = self._begins_and_classes
+        return self._spellings + ["O" if c < 0 else _spelt("I", self.classes[c]) for c in classes]
+
     def spans(self, numbers: Array) -> list[Span]:
         """The entities of one sentence; none where labels have no scheme."""
         return spans_from_labels([self.labels[i] for i in numbers], self.inner) if self.has_spans else []
+
+    def spans_of_sentences(self, numbers: Array, offsets: Array) -> tuple[Array, Array]:
+        """``spans`` of all sentences of a batch: rows (M, 3) of sentence, start and end, and the places (M,) in
+        ``classes``; in the order of the text."""
+        if not self.has_spans:
+            return np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
+        if not self._is_valid(numbers, offsets):
+            return self._spans_one_by_one(numbers, offsets)
+        begins, classes = self._begins_and_classes
+        first = np.flatnonzero(begins[numbers])
+        goes_on = np.append((classes[numbers] >= 0) & ~begins[numbers], False)
+        goes_on[offsets] = False
+        elsewhere = np.flatnonzero(~goes_on)
+        end = elsewhere[np.searchsorted(elsewhere, first, side="right")]
+        sentence = np.searchsorted(offsets, first, side="right") - 1
+        return np.stack([sentence, first - offsets[sentence], end - offsets[sentence]], axis=1), classes[numbers[first]]
+
+    def _spans_one_by_one(self, numbers: Array, offsets: Array) -> tuple[Array, Array]:
+        found = [
+            (sentence, span.start, span.end, self.classes.index(span.label))
+            for sentence, (first, end) in enumerate(pairwise(offsets.tolist()))
+            for span in self.spans(numbers[first:end])
+        ]
+        table = np.array(found, np.int64).reshape(-1, 4)
+        return table[:, :3], table[:, 3]
 
     def entity_labels(self) -> list[EntityLabels]:
         """How each class of entity is written, for the probabilities of spans."""
@@ -134,8 +209,13 @@ class Labelling:
 
     def probabilities_of(self, numbers: Array, probabilities: Array) -> Array:
         """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up."""
+        return np.einsum("nl,nl->n", probabilities, self._is_spelt_alike[numbers])
+
+    @cached_property
+    def _is_spelt_alike(self) -> Array:
+        """(L, L) 1 where two of the network's labels have one spelling in the data's scheme, else 0."""
         shared = np.unique(self._spellings, return_inverse=True)[1]
-        return np.asarray((probabilities * (shared == shared[numbers][:, None])).sum(axis=1))
+        return (shared[:, None] == shared).astype(np.float64)
 
     @property
     def answers(self) -> list[str]:

@@ -11,7 +11,7 @@ from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs
 from postil.graph import Input, Node, Parameter, Result
 from postil.models.config import TaggerConfig
-from postil.models.pieces import TOKENS_AT_ONCE, pieces
+from postil.models.pieces import Piece, in_pieces
 from postil.network import (
     INITIALISERS,
     Activation,
@@ -27,6 +27,8 @@ from postil.network import (
     WindowAverage,
 )
 from postil.network.initialisers import fan_in_variance
+from postil.network.layer import Run
+from postil.network.shared_windows import shared_windows
 from postil.objectives import l2, softmax_cross_entropy
 from postil.objectives.crf_decoding import viterbi
 from postil.objectives.crf_objective import CRF, offset_scores
@@ -75,7 +77,8 @@ class ScoringNetwork(ABC):
         self.form_tables = make.tables(form_sizes)
         self.extra_tables = make.tables(extra_sizes)
         vector_dim = 0 if vectors is None else vectors.shape[1]
-        D = sum(d for _, d in form_sizes) + sum(d for _, d in extra_sizes) + vector_dim
+        self.form_dim = sum(d for _, d in form_sizes) + vector_dim  # features that depend on the form alone
+        D = self.form_dim + sum(d for _, d in extra_sizes)
         self.noise = Dropout(config.input_dropout)
         self.encoder, H = make.encoder(D)
         self.outputs = [make.linear(H, L, bias=bias) for _ in range(config.offsets)]
@@ -109,11 +112,16 @@ class ScoringNetwork(ABC):
 
     def scores(self, inputs: Inputs, rng: np.random.Generator | None = None) -> Result:
         """One score per token and label, a node (N, L) that carries the offsets."""
-        X = self.noise(self.token_vectors(inputs), rng=rng)
-        hidden = self.encoder(X, rng=rng)
+        return self._outputs(self._hidden(inputs, rng), inputs.offsets)
+
+    def scores_of(self, X: Node, rng: np.random.Generator | None = None) -> Result:
+        """The scores (N, L) of token vectors (N, D) that carry offsets."""
+        return self._outputs(self.encoder(self.noise(X, rng=rng), rng=rng), X.offsets)
+
+    def _outputs(self, hidden: Result, offsets: Array | None) -> Result:
         maps = [output(hidden) for output in self.outputs]
         for node in maps:  # the sentence approach ends with one row per token
-            node.offsets = inputs.offsets
+            node.offsets = offsets
         return offset_scores(*maps) if len(maps) == 3 else maps[0]
 
     def unary(self, inputs: Inputs) -> Array:
@@ -121,26 +129,45 @@ class ScoringNetwork(ABC):
 
         They are those of ``scores`` in one piece, up to the rounding of matrix products of other sizes.
         """
-        if inputs.offsets[-1] <= TOKENS_AT_ONCE:
-            return self.scores(inputs).value
-        whole = np.empty((int(inputs.offsets[-1]), self.outputs[0].W.shape[0]), self.dtype)
-        for piece in pieces(inputs.offsets, self.config):
-            scores = self.scores(inputs.rows(piece.first, piece.end, piece.offsets)).value
-            whole[piece.first + piece.left : piece.first + piece.right] = scores[piece.left : piece.right]
-        return whole
+
+        def scores(piece: Piece) -> Array:
+            return self.scores(inputs.rows(piece.first, piece.end, piece.offsets)).value
+
+        return in_pieces(inputs.offsets, self.config, scores)
+
+    def _hidden(self, inputs: Inputs, rng: np.random.Generator | None) -> Result:
+        """The encoder's output (N, H). Where it begins with a window of forms alone, a form is multiplied only once."""
+        layers = self.encoder.layers if isinstance(self.encoder, Chain) else []
+        match layers:
+            case [Window() as window, Linear() as linear, *above] if self.extra_tables is None:
+                forms = self.noise(self.distinct_forms(inputs), rng=rng)
+                return Chain(*above)(shared_windows(forms, inputs.places, inputs.offsets, window, linear), rng=rng)
+        return self.encoder(self.noise(self.token_vectors(inputs), rng=rng), rng=rng)
 
     def token_vectors(self, inputs: Inputs) -> Input | Result:
         """All features of every token side by side, a node (N, D). Each distinct form is looked up once."""
-        parts: list[Any] = []
-        if self.form_tables is not None:
-            parts.append(graph.take_rows(self.form_tables(inputs.forms), inputs.places))
-        if self.vectors is not None:
-            parts.append(self.vectors[inputs.vectors[inputs.places]].astype(self.dtype, copy=False))
+        parts: list[Any] = [] if self.form_dim == 0 else [graph.take_rows(self.distinct_forms(inputs), inputs.places)]
         if self.extra_tables is not None:
             parts.append(self.extra_tables(inputs.extra))
-        X = graph.concatenate(parts, axis=1) if self.form_tables or self.extra_tables else Input(parts[0])
+        X = graph.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
         X.offsets = inputs.offsets
         return X
+
+    def distinct_forms(self, inputs: Inputs) -> Input | Result:
+        """All features that depend on the form alone, a node (U, D')."""
+        parts: list[Any] = [] if self.form_tables is None else [self.form_tables(inputs.forms)]
+        if self.vectors is not None:
+            parts.append(self.vectors[inputs.vectors].astype(self.dtype, copy=False))
+        if self.form_tables is None:
+            return Input(parts[0])
+        return graph.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+
+    def form_vectors(self, forms: Array, vectors: Array) -> Array:
+        """All features of U distinct forms side by side, (U, D'): the part of token vectors that they alone decide."""
+        parts = [] if self.form_tables is None else [self.form_tables.forward(forms, Run())[0]]
+        if self.vectors is not None:
+            parts.append(self.vectors[vectors].astype(self.dtype, copy=False))
+        return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
 
     def loss(self, example: Example, *, rng: np.random.Generator) -> Node:
         """The objective, and the regulariser outside its mean."""
@@ -159,6 +186,12 @@ class ScoringNetwork(ABC):
         forms = inputs.forms.copy()
         forms[dropped, 0] = 0
         return replace(inputs, forms=forms)
+
+    def freeze(self) -> None:
+        """From now on nobody can write to the parameters: what is computed from them may be kept."""
+        fixed = [] if self.vectors is None else [self.vectors]
+        for array in [parameter.value for parameter in self.parameters().values()] + fixed:
+            array.flags.writeable = False
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -212,7 +245,13 @@ class TaggerNetwork(ScoringNetwork):
 
     def lattice(self, inputs: Inputs, *, allowed: Array | None = None, bias: Array | None = None) -> Lattice:
         """All label sequences of the batch: marginals, best paths and spans are read from it."""
-        return Lattice.over(self.unary(inputs), inputs.offsets, self.chain(), allowed=allowed, bias=bias)
+        return self.lattice_over(self.unary(inputs), inputs.offsets, allowed=allowed, bias=bias)
+
+    def lattice_over(
+        self, scores: Array, offsets: Array, *, allowed: Array | None = None, bias: Array | None = None
+    ) -> Lattice:
+        """The lattice of scores (N, L) that are there already."""
+        return Lattice.over(scores, offsets, self.chain(), allowed=allowed, bias=bias)
 
     def chain(self) -> ChainScores:
         """What follows what: learnt by a CRF; for a softmax model only the scheme's rules."""

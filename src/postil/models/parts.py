@@ -8,6 +8,7 @@ from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.models.config import TaggerConfig
 from postil.models.network import ScoringNetwork
+from postil.models.prepared import Prepared
 from postil.text.partial import Annotates
 
 
@@ -39,3 +40,11 @@ class Parts(Generic[Labels, Network]):
     features: InputFeatures
     network: Network
     about: dict[str, Any] = field(default_factory=dict)
+    _prepared: Prepared | None = field(default=None, init=False, repr=False)
+
+    def prepared(self) -> Prepared:
+        """The network as it is now, ready to score: kept from call to call once its parameters are frozen."""
+        prepared = self._prepared
+        if prepared is None or not prepared.is_current(self.features, self.network):
+            prepared = self._prepared = Prepared(self.features, self.network)
+        return prepared

@@ -9,7 +9,7 @@ and is cut between two views.
 """
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +40,7 @@ def reach(config: TaggerConfig) -> int | None:
     return widths[config.encoder] + neighbours if config.encoder in widths else None
 
 
-def pieces(offsets: Array, config: TaggerConfig, size: int = TOKENS_AT_ONCE) -> Iterator[Piece]:
+def pieces(offsets: Array, config: TaggerConfig, size: int) -> Iterator[Piece]:
     """Cut a batch of sentences (B + 1,) into pieces of about ``size`` tokens, in order; every token is one piece's."""
     around = reach(config)
     N = int(offsets[-1])
@@ -51,6 +51,20 @@ def pieces(offsets: Array, config: TaggerConfig, size: int = TOKENS_AT_ONCE) -> 
         end = min(first + size, N)
         left, right = max(first - around, 0), min(end + around, N)
         yield Piece(left, right, first - left, end - left, _within(offsets, left, right))
+
+
+def in_pieces(offsets: Array, config: TaggerConfig, scores: Callable[[Piece], Array]) -> Array:
+    """(N, L) put together from the ``scores`` (n, L) of pieces; few tokens are one piece."""
+    if offsets[-1] <= TOKENS_AT_ONCE:
+        N = int(offsets[-1])
+        return scores(Piece(0, N, 0, N, offsets))
+    whole: Array | None = None
+    for piece in pieces(offsets, config, TOKENS_AT_ONCE):
+        found = scores(piece)
+        whole = np.empty((int(offsets[-1]), found.shape[1]), found.dtype) if whole is None else whole
+        whole[piece.first + piece.left : piece.first + piece.right] = found[piece.left : piece.right]
+    assert whole is not None
+    return whole
 
 
 def _between_views(offsets: Array, config: TaggerConfig, size: int) -> Iterator[Piece]:

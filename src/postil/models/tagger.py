@@ -13,12 +13,12 @@ from postil.features.inputs import InputFeatures, Token
 from postil.metrics import Evaluation, evaluate
 from postil.models.config import TaggerConfig, configured
 from postil.models.estimator import Estimator, entity, tokens_of
+from postil.models.explanation import Explanation, explain_entity
 from postil.models.labelling import Labelling
 from postil.models.network import TaggerNetwork, feature_sizes
 from postil.objectives import long_chains
-from postil.objectives.crf_decoding import k_best
+from postil.objectives.crf_decoding import k_best, viterbi
 from postil.objectives.lattice import Lattice
-from postil.objectives.long_chains import viterbi
 from postil.text import Entity, Sentence, with_marks
 
 
@@ -100,9 +100,9 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         parts = self.fitted_parts()
         answers: list[list[str]] = [[] for _ in X]
         for which, lattice in self.lattices(X):
-            labels = viterbi(lattice)
-            for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
-                answers[i] = parts.labelling.texts(labels[first:end])
+            texts = parts.labelling.texts_of_sentences(viterbi(lattice), lattice.offsets)
+            for i, labels in zip(which, texts, strict=True):
+                answers[i] = labels
         return answers
 
     def predict_with_probabilities(self, X: Sequence[Sequence[Token]]) -> tuple[list[list[str]], list[Array]]:
@@ -113,8 +113,9 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         for which, lattice in self.lattices(X):
             labels = viterbi(lattice)
             found = parts.labelling.probabilities_of(labels, long_chains.marginals(lattice))
-            for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
-                answers[i], sure[i] = parts.labelling.texts(labels[first:end]), found[first:end]
+            texts = parts.labelling.texts_of_sentences(labels, lattice.offsets)
+            for i, first, end, words in zip(which, lattice.offsets[:-1], lattice.offsets[1:], texts, strict=True):
+                answers[i], sure[i] = words, found[first:end]
         return answers, sure
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
@@ -139,6 +140,15 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         (paths,) = k_best(self._lattice(tokens), min(k, at_most))
         return [(parts.labelling.texts(path.labels), path.probability) for path in paths]
 
+    def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
+        """What each word and each feature contributed to the log-odds of "exactly ``start:end`` is a ``label``".
+
+        Without ``label``: the one that the best path gives the span; where it gives none, the most probable one. "O"
+        asks why the tokens belong to no entity. For labels without spans: ``end`` is ``start + 1``.
+        """
+        _, lattice = next(iter(self.lattices([tokens])))
+        return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
+
     def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
         """Put labels on the sentences, in place, and give the entities of each with their probabilities.
 
@@ -148,28 +158,27 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         found: list[list[Entity]] = [[] for _ in sentences]
         for which, lattice in self.lattices([tokens_of(sentence) for sentence in sentences]):
             labels = viterbi(lattice)
-            cut = [labels[a:b] for a, b in zip(lattice.offsets[:-1], lattice.offsets[1:], strict=True)]
-            spans = [(row, span) for row, numbers in enumerate(cut) for span in parts.labelling.spans(numbers)]
-            for i, numbers in zip(which, cut, strict=True):
-                sentences[i].labels = parts.labelling.texts(numbers)
-            for (row, span), probability in zip(spans, self._span_probabilities(lattice, spans), strict=True):
+            for i, texts in zip(which, parts.labelling.texts_of_sentences(labels, lattice.offsets), strict=True):
+                sentences[i].labels = texts
+            rows, kinds = parts.labelling.spans_of_sentences(labels, lattice.offsets)
+            probabilities = self._span_probabilities(lattice, rows, kinds).tolist()
+            for (row, start, end), kind, p in zip(rows.tolist(), kinds.tolist(), probabilities, strict=True):
                 i = which[row]
-                found[i].append(entity(sentences[i], span.label, span.start, span.end, float(probability)))
+                found[i].append(entity(sentences[i], parts.labelling.classes[kind], start, end, p))
         return found
 
-    def _span_probabilities(self, lattice: Lattice, spans: Sequence[tuple[int, Any]]) -> Array:
-        if not spans:
+    def _span_probabilities(self, lattice: Lattice, rows: Array, kinds: Array) -> Array:
+        """(M,) of spans (M, 3) of the given kinds (M,)."""
+        if not len(rows):
             return np.zeros(0)
-        labelling = self.fitted_parts().labelling
-        rows = np.array([(row, span.start, span.end) for row, span in spans])
-        kinds = np.array([labelling.classes.index(span.label) for _, span in spans])
-        return long_chains.entity_probabilities(lattice, rows, kinds, labelling.entity_labels())
+        return long_chains.entity_probabilities(lattice, rows, kinds, self.fitted_parts().labelling.entity_labels())
 
     def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences."""
-        parts = self.fitted_parts()
-        for which, inputs in self.blocks(X):
-            yield which, parts.network.lattice(inputs)
+        chain = self.fitted_parts().prepared().chain
+        assert chain is not None
+        for which, scores, offsets in self.scored(X):
+            yield which, Lattice.over(scores, offsets, chain)
 
     def _lattice(self, tokens: Sequence[Token]) -> Lattice:
         return next(iter(self.lattices([tokens])))[1]

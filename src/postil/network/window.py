@@ -45,7 +45,7 @@ def averaged_windows(X: Array, offsets: Array, size: int) -> tuple[Array, Callab
     """The mean of each row and its neighbours inside the sentence.  X (N, D) -> Y (N, D)."""
     N, D = X.shape
     places, rows = _padded_places(offsets, size)
-    share = 1 / _window_counts(offsets, size, X.dtype)[:, None]
+    share = 1 / window_counts(offsets, size, X.dtype)[:, None]
     padded = np.zeros((rows, D), X.dtype)
     padded[places] = X  # 1
     Y = sum((padded[places + shift] for shift in _shifts(size)), start=np.zeros_like(X)) * share  # 2
@@ -125,7 +125,7 @@ def _overlapping_sum(dwindows: Array, places: Array, rows: int) -> Array:
     return total
 
 
-def _window_counts(offsets: Array, size: int, dtype: Any) -> Array:
+def window_counts(offsets: Array, size: int, dtype: Any) -> Array:
     """How many words of the sentence each window holds, (N,)."""
     half, lengths = size // 2, np.diff(offsets)
     before = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)

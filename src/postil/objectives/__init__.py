@@ -1,8 +1,7 @@
 """Objectives: scores to a loss with its gradient, or to labels."""
 
+from postil.kernels.forward_backward import LOGARITHMIC, SCALED
 from postil.objectives.crf import (
-    LOGARITHMIC,
-    SCALED,
     LossGradient,
     Posterior,
     forward_backward,
@@ -12,6 +11,7 @@ from postil.objectives.crf import (
 )
 from postil.objectives.crf_decoding import RankedPath, k_best, viterbi
 from postil.objectives.crf_objective import CRF, label_costs, offset_scores
+from postil.objectives.crf_odds import log_odds, log_odds_and_gradient, summed_log_odds, without_transition_scores
 from postil.objectives.crf_spans import (
     EntityLabels,
     Windows,
@@ -59,4 +59,8 @@ __all__ = [
     "forced_spans",
     "outside_spans",
     "viterbi_without_spans",
+    "log_odds",
+    "log_odds_and_gradient",
+    "summed_log_odds",
+    "without_transition_scores",
 ]

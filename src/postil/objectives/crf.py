@@ -11,14 +11,16 @@ Shapes: B sentences, N tokens in the batch, L labels, P pairs of neighbouring to
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array, checked_indices
 from postil.errors import ConfigurationError, DataError, ShapeError
-from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, Scratch
+from postil.kernels.forward_backward import LOGARITHMIC, SCALED, Algebra, chain_messages
+from postil.objectives.lattice import Lattice
 
 # ------------------------------------------------------------------------------------------------ score of a path
 
@@ -47,73 +49,7 @@ def _checked_path(lattice: Lattice, labels: Any) -> Array:
     return y
 
 
-# ------------------------------------------------------------------------------------------------ two algebras
-
-
-class Algebra(NamedTuple):
-    """How sums and products over paths are carried out.
-
-    SCALED multiplies and adds probabilities: fast, but small ones can underflow. LOGARITHMIC adds logarithms and sums
-    with log Σ exp: never underflows, costs some ten times as much. The recursions are written once, for both.
-    """
-
-    zero: float
-    one: float
-    enter: Callable[[Array], Array]  # log-score -> number of this algebra
-    log: Callable[[Array], Array]  # number -> log-score
-    probability: Callable[[Array], Array]  # number -> probability
-    times: np.ufunc
-    over: np.ufunc
-    total: Callable[[Array], Array]  # sum of each row: (n, L) -> (n, 1)
-    step: Callable[[Array, Array, Array], object]  # Σ_i (2, n, i) × tables (2, i, j) -> out (2, n, j)
-    pair_sum: Callable[[Array, Array, Array], Array]  # Σ_p (P, i) × table (i, j) × (P, j) -> probabilities (i, j)
-
-
-def _itself(numbers: Array) -> Array:
-    return numbers
-
-
-def _sum(numbers: Array) -> Array:
-    return numbers @ _ones(numbers.shape[-1])  # three times as fast as a sum over short rows
-
-
-@cache
-def _ones(labels: int) -> Array:
-    return np.ones((labels, 1))
-
-
-def _log_sum(numbers: Array, axis: int = -1) -> Array:
-    peak = numbers.max(axis=axis, keepdims=True)
-    peak[peak == -np.inf] = 0
-    with np.errstate(divide="ignore"):  # log 0 = -inf is meant: nothing is possible
-        total: Array = np.log(np.exp(numbers - peak).sum(axis=axis, keepdims=True)) + peak
-    return total
-
-
-def _log_step(messages: Array, tables: Array, out: Array) -> None:
-    out[:] = _log_sum(messages[:, :, :, None] + tables[:, None], axis=2)[:, :, 0]
-
-
-def _pair_sum(before: Array, table: Array, after: Array) -> Array:
-    counts: Array = (before.T @ after) * table
-    return counts
-
-
-def _log_pair_sum(before: Array, table: Array, after: Array) -> Array:
-    counts, size = np.zeros_like(table), max(1, GROUP_ENTRIES // table.size)
-    for first in range(0, len(before), size):
-        rows = slice(first, first + size)
-        counts += np.exp(before[rows, :, None] + table + after[rows, None, :]).sum(axis=0)
-    return counts
-
-
-SCALED = Algebra(0.0, 1.0, np.exp, np.log, _itself, np.multiply, np.divide, _sum, np.matmul, _pair_sum)
-LOGARITHMIC = Algebra(-np.inf, 0.0, _itself, _itself, np.exp, np.add, np.subtract, _log_sum, _log_step, _log_pair_sum)
-
-
 # ------------------------------------------------------------------------------------------------ messages
-
-_SCRATCH = Scratch()
 
 
 @final
@@ -145,117 +81,16 @@ class Messages:
 
 
 def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
-    """Both recursions over all sentences.
-
-    log Z adds up all that was divided out on the way: every scale of α, the last token's weight, and the peaks.
-    """
-    chain, last = lattice.chain, lattice.last_tokens
-    peaks = _row_peaks(lattice.unary)  # (N, 1)
-    start_peak, end_peak, step_peak = (_peak(table) for table in (chain.start, chain.end, chain.transitions))
-    factors = algebra.enter(lattice.unary - peaks)
-    transitions = algebra.enter(chain.transitions - step_peak)
-    entry = algebra.enter(np.array([chain.start - start_peak, chain.end - end_peak]))
-    with np.errstate(all="ignore"):  # 0 / 0 and the like in sentences that are not exact: they are found out
-        prefix, scale, following, suffix = _sweep(algebra, Packing(lattice.offsets), factors, transitions, entry)
-        weight = algebra.total(algebra.times(prefix, following))
-        logs = (algebra.log(scale) + peaks)[:, 0]
-        logs[last] += algebra.log(weight[last, 0])
-        is_exact = lattice.lengths >= 0
-        if algebra is SCALED:
-            is_exact = _is_exact((prefix, suffix), (factors, transitions, entry), weight, lattice)
-    suffix[lattice.first_tokens] = algebra.zero
-    constant = start_peak + end_peak + (lattice.lengths - 1) * step_peak
-    return Messages(
-        algebra=algebra,
-        lattice=lattice,
-        factors=factors,
-        transitions=transitions,
-        prefix=prefix,
-        scale=scale,
-        following=following,
-        arriving=suffix,
-        weight=weight,
-        log_partition=lattice.sentence_sums(logs) + np.where(lattice.lengths, constant, 0),
-        is_exact=is_exact,
-    )
+    """Both recursions over all sentences."""
+    arguments = _arguments(lattice)
+    found = kernels.chain_messages(*arguments) if algebra is SCALED else chain_messages(algebra, *arguments)
+    return Messages(algebra=algebra, lattice=lattice, **found._asdict())
 
 
-def _row_peaks(scores: Array) -> Array:
-    """(N, L) -> (N, 1) the largest score of each row; 0 where none is possible."""
-    peaks: Array = scores.T.copy().max(axis=0)[:, None]  # short rows: three times as fast as max(axis=1)
-    peaks[peaks == -np.inf] = 0
-    return peaks
-
-
-def _peak(table: Array) -> float:
-    peak = float(table.max())
-    return peak if peak > -np.inf else 0.0
-
-
-def _sweep(
-    algebra: Algebra, packing: Packing, factors: Array, transitions: Array, entry: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Forward and backward messages in one loop over time.  entry (2, L): start and end.
-
-    Forward:    α_1(j) = start_j ψ_1(j),   α_t(j) = ψ_t(j) Σ_i α_t-1(i) E_ij.
-    Backward, with γ = ψ β:   β_T(i) = end_i,   β_t(i) = Σ_j E_ij γ_t+1(j),   γ_t(i) = ψ_t(i) β_t(i):
-    the same recursion on the sentence read from its end, with Eᵀ for E. Step t does the t-th token from the left and
-    the t-th from the right of all n sentences that are long enough: one block (2, n, L).
-    Gives α_t and its scale, β_t, γ_t: one row per token. Every few steps α and γ are divided by their totals.
-    """
-    N, L = factors.shape
-    tokens, left, right = packing.both_ways()
-    both = np.array([transitions, transitions.T])  # (2, L, L)
-    ordered, incoming, outgoing = (_SCRATCH.array(name, 2 * N, L) for name in ("ordered", "incoming", "outgoing"))
-    scale = np.full((2 * N, 1), algebra.one)
-    factors.take(tokens, axis=0, out=ordered, mode="clip")  # "raise", the default, would copy once more
-    previous = outgoing
-    for t, (first, end) in enumerate(packing.steps):
-        n, rows = end - first, slice(2 * first, 2 * end)
-        arriving, leaving = incoming[rows], outgoing[rows]
-        if t == 0:
-            arriving.reshape(2, n, L)[:] = entry[:, None]
-        else:
-            algebra.step(previous.reshape(2, -1, L)[:, :n], both, arriving.reshape(2, n, L))
-        algebra.times(arriving, ordered[rows], leaving)
-        if t % RESCALED_EVERY == 0:
-            scale[rows] = total = algebra.total(leaving)
-            algebra.over(leaving, total, leaving)
-        previous = leaving
-    return outgoing.take(left, 0), scale.take(left, 0), incoming.take(right, 0), outgoing.take(right, 0)
-
-
-# When is SCALED exact? Suppose that within each token's scores, within the transitions, within start and within end,
-# the possible ones differ by at most WIDEST. Then a step shrinks a message by at most exp(-2 WIDEST) / L, some 1e-90
-# for a thousand labels: one above SMALLEST cannot vanish (fall below 1e-308) in a single step. So before a possible
-# path is lost, a message between 0 and SMALLEST is seen. A sentence without such a message has lost nothing.
-# Dividing by totals only keeps messages away from SMALLEST: a few steps without it do no harm, and save time.
-WIDEST = 100.0
-SMALLEST = 1e-120  # the product of two such messages, which ``weight`` is made of, is far from 1e-308 as well
-RESCALED_EVERY = 4
-
-
-def _is_exact(messages: tuple[Array, ...], tables: tuple[Array, ...], weight: Array, lattice: Lattice) -> Array:
-    """(B,) True where scaled messages have certainly lost nothing, and some path is possible.
-
-    messages: α and γ, (N, L) each; tables: ψ (N, L), E (L, L), start and end (2, L).
-    """
-    narrow = np.exp(-WIDEST)
-    if min(t.min(initial=1) for t in tables) >= narrow and min(m.min(initial=1) for m in messages) >= SMALLEST:
-        return np.ones(len(lattice.lengths), bool)  # nothing small at all: the usual case without masks
-    chain, factors = lattice.chain, tables[0]
-    if any(_is_wide(table) for table in (chain.transitions, chain.start, chain.end)):
-        return np.equal(lattice.lengths, 0)
-    lost = ~(weight[:, 0] > 0)  # (N,) True also for NaN
-    small = [(factors < narrow) & (lattice.unary > -np.inf), *((m < SMALLEST) & (m > 0) for m in messages)]
-    for entries in small:  # (N, L)
-        if entries.any():
-            lost |= entries.any(axis=1)
-    return np.equal(lattice.sentence_sums(lost.astype(float)), 0)
-
-
-def _is_wide(table: Array) -> bool:
-    return bool(table.max() - table.min(where=table > -np.inf, initial=np.inf) > WIDEST)
+def _arguments(lattice: Lattice) -> tuple[Array, Array, Array, Array, Array]:
+    """A lattice as kernels take it."""
+    chain = lattice.chain
+    return lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end
 
 
 # ------------------------------------------------------------------------------------------------ partition, marginals
@@ -395,6 +230,9 @@ def loss_and_gradient(lattice: Lattice, gold: Any, costs: Array | None = None) -
 
 
 def _moments(lattice: Lattice) -> Moments:
+    *moments, exact = kernels.chain_moments(*_arguments(lattice))
+    if exact.all():
+        return Moments(*moments)
     posterior = Posterior.of(lattice)
     return Moments(posterior.log_partition, posterior.marginals(), posterior.transition_counts())
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
+from postil.kernels.packing import Packing
 from postil.objectives.crf import Posterior, check_possible
-from postil.objectives.lattice import Lattice, Packing, Scratch
-
-_SCRATCH = Scratch()
+from postil.objectives.lattice import Lattice
 
 # ------------------------------------------------------------------------------------------------ Viterbi
 
@@ -23,55 +23,15 @@ def viterbi(lattice: Lattice) -> Array:
     δ_1(j) = start_j + u_1(j),   δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij):   the best beginning that ends in j.
     No pointers are kept: on the way back, y_t = argmax_i (δ_t(i) + A_i,y_t+1) is asked for the one best path only.
     """
-    labels, scores = np.empty(len(lattice.unary), np.int64), np.empty(len(lattice.lengths))
-    for part, sentences, tokens in lattice.groups():
-        labels[tokens], scores[sentences] = best_paths(part)
+    labels, scores = best_paths(lattice)
     check_possible(scores)
     return labels
 
 
 def best_paths(lattice: Lattice) -> tuple[Array, Array]:
     """Viterbi's labels (N,) and scores (B,); the labels mean nothing where the score is -inf."""
-    packing, chain, L = Packing(lattice.offsets), lattice.chain, lattice.chain.labels
-    delta = _best_beginnings(lattice, packing)  # (N, L), rows in the order of time
-    # The end is one more label, number L, that follows each sentence's last token.
-    departures = np.empty((L + 1, L))  # one row per next label
-    departures[:L], departures[L] = chain.transitions.T, chain.end
-    y = np.full(len(packing.order), L)  # (B,) label of the next token
-    packed, ended, scores = np.empty(len(delta), np.int64), 0, np.zeros(len(packing.order))
-    for first, end in reversed(packing.steps):
-        n = end - first
-        totals = departures.take(y[:n], axis=0)  # (n, L)
-        totals += delta[first:end]
-        if n > ended:  # sentences that end here: their best total is the score of the whole path
-            scores[packing.order[ended:n]] = totals[ended:].max(axis=1)
-            ended = n
-        packed[first:end] = y[:n] = totals.argmax(axis=1)
-    labels = np.empty_like(packed)
-    labels[packing.forward] = packed
-    return labels, scores
-
-
-def _best_beginnings(lattice: Lattice, packing: Packing) -> Array:
-    """δ of every token, (N, L) in the order of time. Inside, labels come first: long inner loops for the maximum."""
-    (N, L), B = lattice.unary.shape, len(packing.order)
-    delta = _SCRATCH.array("delta", L, N)  # turned from u into δ step by step
-    delta[:] = lattice.unary.take(packing.forward, axis=0).T
-    steps = _SCRATCH.array("steps", L, L, B)  # A_ij for every sentence
-    steps[:] = lattice.chain.transitions[:, :, None]
-    sums, best = _SCRATCH.array("sums", L, L, B), _SCRATCH.array("best", L, B)
-    before = delta[:, :0]
-    for first, end in packing.steps:
-        here, n = delta[:, first:end], end - first
-        if first == 0:
-            here += lattice.chain.start[:, None]
-        else:
-            if sums.shape[2] != n:
-                steps, sums, best = steps[:, :, :n], _SCRATCH.array("sums", L, L, n), _SCRATCH.array("best", L, n)
-            np.add(before[:, None, :n], steps, sums)
-            here += np.maximum.reduce(sums, axis=0, out=best)
-        before = here
-    return delta.T.copy()
+    chain = lattice.chain
+    return kernels.viterbi(lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end)
 
 
 # ------------------------------------------------------------------------------------------------ k best

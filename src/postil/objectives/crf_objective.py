@@ -112,14 +112,27 @@ def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
     if centre.ndim != 2 or any((node.shape, node.dtype) != (centre.shape, centre.dtype) for node in nodes):
         got = ", ".join(describe(node.value) for node in nodes)
         raise ShapeError("three score tables", expected="one shape (N, L) and type", got=got, where="offset scores")
-    filled = np.diff(offsets) > 0
-    first, last = offsets[:-1][filled], offsets[1:][filled] - 1
-    U = centre.value + _moved(previous.value, 1, first) + _moved(following.value, -1, last)
+    U = summed_offsets([node.value for node in nodes], offsets)
 
     def pullback(dU: Array) -> list[Array]:
+        first, last = _edges(offsets)
         return [dU, _moved(dU, -1, last), _moved(dU, 1, first)]
 
     return Result(U, (centre, previous, following), pullback, "offset scores", offsets=offsets)
+
+
+def summed_offsets(tables: Sequence[Array], offsets: Array) -> Array:
+    """The sum of ``offset_scores`` on plain arrays: centre, previous and following, (N, L) each."""
+    centre, previous, following = tables
+    first, last = _edges(offsets)
+    summed: Array = centre + _moved(previous, 1, first) + _moved(following, -1, last)
+    return summed
+
+
+def _edges(offsets: Array) -> tuple[Array, Array]:
+    """The first and the last token of every sentence that has one."""
+    filled = np.diff(offsets) > 0
+    return offsets[:-1][filled], offsets[1:][filled] - 1
 
 
 def _three(scores: Sequence[Node]) -> Sequence[Node]:

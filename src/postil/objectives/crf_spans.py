@@ -18,9 +18,10 @@ import numpy as np
 
 from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
+from postil.kernels.packing import GROUP_ENTRIES, Packing
 from postil.objectives.crf import Messages, Posterior, no_possible_path
 from postil.objectives.crf_decoding import best_paths, viterbi
-from postil.objectives.lattice import GROUP_ENTRIES, Lattice, Packing, checked_mask, selected_rows
+from postil.objectives.lattice import Lattice, checked_mask, selected_rows
 
 # ------------------------------------------------------------------------------------------------ entities as labels
 

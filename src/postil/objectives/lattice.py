@@ -8,23 +8,19 @@ What is impossible scores -inf, which is probability 0 exactly. Masks, allowed s
 this file, so no recursion ever asks what is allowed. Callers hand over finite scores and boolean masks.
 """
 
-import math
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Self, final
 
 import numpy as np
 
 from postil.arrays import Array, checked_finite, checked_floats, checked_offsets, describe, offsets_from_lengths
 from postil.errors import DtypeError, NumericalError, ShapeError
+from postil.kernels.packing import Sentences, sentence_groups
 
 # Sums over 100,000 tokens of such scores stay far from the end of float64; a larger one is a mistake upstream.
 LARGEST_SCORE = 1e30
-GROUP_ENTRIES = 2**18  # 2 MB of float64: the sums of one step stay near the processor, however many labels
-SCRATCH_ENTRIES = 2**21  # larger arrays are used long enough to pay for their pages
 
 
 @final
@@ -96,19 +92,23 @@ class Lattice:
         return replace(self, unary=self.unary[tokens], offsets=offsets), tokens
 
     @cached_property
+    def sentences(self) -> Sentences:
+        return Sentences(self.offsets)
+
+    @property
     def lengths(self) -> Array:
         """(B,) tokens in each sentence."""
-        return self.offsets[1:] - self.offsets[:-1]
+        return self.sentences.lengths
 
-    @cached_property
+    @property
     def first_tokens(self) -> Array:
         """The first token of every sentence that has one."""
-        return self.offsets[:-1][self.lengths > 0]
+        return self.sentences.first
 
-    @cached_property
+    @property
     def last_tokens(self) -> Array:
         """The last token of every sentence that has one."""
-        return self.offsets[1:][self.lengths > 0] - 1
+        return self.sentences.last
 
     @cached_property
     def pairs(self) -> Array:
@@ -119,82 +119,13 @@ class Lattice:
 
     def groups(self) -> Iterator[tuple[Self, slice, slice]]:
         """The batch in pieces small enough for an (L, L) table per sentence: each with its sentences and its tokens."""
-        B, size = len(self.lengths), max(1, GROUP_ENTRIES // self.chain.labels**2)
-        if size >= B:
-            yield self, slice(None), slice(None)
-            return
-        for first in range(0, B, size):
-            offsets = self.offsets[first : first + size + 1]
-            tokens = slice(offsets[0], offsets[-1])
-            yield (
-                replace(self, unary=self.unary[tokens], offsets=offsets - offsets[0]),
-                slice(first, first + size),
-                tokens,
-            )
+        for sentences, tokens in sentence_groups(self.offsets, self.chain.labels):
+            offsets = self.offsets[sentences.start : sentences.stop + 1] - tokens.start
+            yield replace(self, unary=self.unary[tokens], offsets=offsets), sentences, tokens
 
     def sentence_sums(self, values: Array) -> Array:
         """(N,) -> (B,): the sum over each sentence; 0 for one without tokens."""
-        sums = np.zeros(len(self.offsets) - 1)
-        if len(values):
-            sums[self.lengths > 0] = np.add.reduceat(values, self.first_tokens)
-        return sums
-
-
-@final
-class Packing:
-    """A ragged batch in the order of time: step t holds the t-th token of every sentence that has one.
-
-    Longer sentences stand first, so those alive at step t are the first ones of step t - 1, and every step is a plain
-    slice of rows: no padding, no mask.
-    """
-
-    def __init__(self, offsets: Array) -> None:
-        lengths = offsets[1:] - offsets[:-1]
-        self.offsets = offsets
-        self.order: Array = np.argsort(-lengths, kind="stable")  # (B,) sentence at each place of a step
-        self.alive: Array = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]  # (T,) longer than t
-        self.borders = offsets_from_lengths(self.alive)
-        self.steps: list[tuple[int, int]] = list(pairwise(self.borders.tolist()))  # first row and end of each step
-        self.step: Array = np.repeat(np.arange(len(self.alive)), self.alive)  # (N,) of each row
-        self.sentence: Array = self.order[np.arange(len(self.step)) - self.borders[self.step]]  # (N,) of each row
-        self.forward: Array = offsets[self.sentence] + self.step  # (N,) token at each row
-
-    def both_ways(self) -> tuple[Array, Array, Array]:
-        """For two sweeps side by side, one from each end: step t becomes a block of twice as many rows, first the t-th
-        tokens from the left, then the t-th from the right. Gives the token of each row (2N,), and the row of each token
-        in the sweep from the left (N,) and in the one from the right (N,).
-        """
-        N = len(self.step)
-        left_rows = np.arange(N) + self.borders[self.step]
-        right_rows = left_rows + self.alive[self.step]
-        backward = self.offsets[self.sentence + 1] - 1 - self.step
-        tokens, left, right = np.empty(2 * N, np.int64), np.empty(N, np.int64), np.empty(N, np.int64)
-        tokens[left_rows], tokens[right_rows] = self.forward, backward
-        left[self.forward], right[backward] = left_rows, right_rows
-        return tokens, left, right
-
-
-@final
-class Scratch(threading.local):
-    """Memory that recursions use again from call to call, one set of buffers per thread.
-
-    Fresh memory has to be mapped page by page, which costs as much as the arithmetic on it. Contents are undefined, and
-    nothing that a caller keeps may live here.
-    """
-
-    def __init__(self) -> None:
-        self._buffers: dict[str, Array] = {}
-
-    def array(self, name: str, *shape: int) -> Array:
-        """A float64 array under a name: the next call with that name gives the same memory."""
-        size = math.prod(shape)
-        if size > SCRATCH_ENTRIES:
-            return np.empty(shape)
-        if name not in self._buffers or self._buffers[name].size < size:
-            memory = np.empty(size + 8)
-            aligned = -memory.ctypes.data % 64 // 8  # on a cache line: vector instructions are a third faster there
-            self._buffers[name] = memory[aligned : aligned + size]
-        return self._buffers[name][:size].reshape(shape)
+        return self.sentences.sums(values)
 
 
 def selected_rows(offsets: Array, which: Array) -> tuple[Array, Array]:

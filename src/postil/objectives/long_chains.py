@@ -6,7 +6,7 @@ part's forward message arrive as scores of its own at token c, and the right par
     u'_c(j) = u_c(j) + log Σ_i α_c-1(i) E_ij          u'_c-1(i) = u_c-1(i) + log Σ_j E_ij ψ_c(j) β_c(j)
 
 Then the parts are sentences for themselves, with the same marginals as in the whole, and are solved side by side.
-Only these border messages are computed one token after the other. Viterbi needs a pointer per token and label, no more.
+Only these border messages are computed one token after the other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from postil.arrays import Array
-from postil.objectives import crf_decoding
-from postil.objectives.crf import SMALLEST, Posterior, no_possible_path
+from postil.kernels.forward_backward import SMALLEST
+from postil.objectives.crf import Posterior
 from postil.objectives.crf_spans import EntityLabels, span_probabilities
-from postil.objectives.lattice import ChainScores, Lattice
+from postil.objectives.lattice import Lattice
 
 LONG = 8192  # tokens; shorter sentences are solved whole
 BLOCK = 1024  # tokens between two cuts
@@ -58,45 +58,6 @@ def entity_probabilities(lattice: Lattice, spans: Array, kinds: Array, entities:
             rows = moved[own] - np.array([sentences.start, 0, 0])
             found[own] = span_probabilities(Posterior.of(part), rows, kinds[own], entities)
     return found
-
-
-def viterbi(lattice: Lattice) -> Array:
-    """(N,) the best labelling of every sentence (A9), as `crf_decoding.viterbi`, of sentences of any length."""
-    is_long = lattice.lengths > LONG
-    if not is_long.any():
-        return crf_decoding.viterbi(lattice)
-    rest, rows = lattice.selected(np.flatnonzero(~is_long))
-    labels = np.empty(len(lattice.unary), np.int64)
-    labels[rows] = crf_decoding.viterbi(rest)
-    for sentence in np.flatnonzero(is_long).tolist():
-        own = slice(*lattice.offsets[sentence : sentence + 2])
-        labels[own] = _best_path(lattice.unary[own], lattice.chain, sentence)
-    return labels
-
-
-def _best_path(unary: Array, chain: ChainScores, sentence: int) -> Array:
-    """Viterbi's recursion for one sentence, (T,): one small pointer per token and label is all that is kept.
-
-    δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij), pointer_t(j) = the lowest i that gives the maximum.
-    """
-    T, L = unary.shape
-    steps, rows = np.ascontiguousarray(chain.transitions.T), L * np.arange(L)
-    pointers = np.empty((T, L), np.min_scalar_type(L - 1))
-    delta, sums = chain.start + unary[0], np.empty((L, L))  # sums[j, i]
-    for t in range(1, T):
-        np.add(steps, delta, sums)
-        best = sums.argmax(axis=1)
-        pointers[t] = best
-        best += rows
-        delta = sums.take(best) + unary[t]
-    delta = delta + chain.end
-    if delta.max() == -np.inf:
-        raise no_possible_path(sentence)
-    labels = np.empty(T, np.int64)
-    labels[-1] = delta.argmax()
-    for t in range(T - 1, 0, -1):
-        labels[t - 1] = pointers[t, labels[t]]
-    return labels
 
 
 def cut(lattice: Lattice, uncuttable: Array | None = None) -> Lattice:

@@ -18,7 +18,7 @@ from postil.text.line_kinds import (
     looks_like_label,
     looks_like_tree,
 )
-from postil.text.lines import Lines, shortened
+from postil.text.lines import Lines, shortened, split_spaces
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
 
@@ -151,7 +151,7 @@ class _ConllReader:
 
     def _columns_between_blanks(self, rows: list[str]) -> list[list[str]] | None:
         """The same for rows with runs of spaces, or tabs among the spaces."""
-        cells = list(map(_split_spaces, rows))
+        cells = list(map(split_spaces, rows))
         return list(map(list, zip(*cells, strict=True))) if {len(row) for row in cells} == {self.width} else None
 
     def _count_empty(self, tokens: list[str], first: int) -> None:
@@ -193,7 +193,7 @@ class _ConllReader:
 
     def _is_row(self, line: str, number: int) -> bool:
         """Whether a line of spaces that begins with "# " is a row. Where both could be meant, nobody guesses."""
-        fields = _split_spaces(line)
+        fields = split_spaces(line)
         if len(fields) != self.width:
             return False
         if self.label is not None and looks_like_label(fields[self.label]):
@@ -213,7 +213,7 @@ class _ConllReader:
                 where=self.lines.where(number),
             )
         self.report.dropped["documents without a sentence"] += self.mark is not None
-        self.mark = Mark(tuple(line.split("\t") if "\t" in line else _split_spaces(line)))
+        self.mark = Mark(tuple(line.split("\t") if "\t" in line else split_spaces(line)))
 
     def _learn_layout(self, block: list[str], first: int) -> None:
         """Delimiter, number of columns and the places of token, label and features, from the first row of all."""
@@ -282,24 +282,17 @@ class _ConllReader:
         return DataError(f"{DOCUMENT_MARK} among the tokens", expected=expected, where=self.lines.where(number))
 
     def _split(self, line: str) -> list[str]:
-        return line.split("\t") if self.delimiter == "\t" else _split_spaces(line)
+        return line.split("\t") if self.delimiter == "\t" else split_spaces(line)
 
 
 _EXPECTED = "a token and a label with a tab or spaces between them"
-
-
-def _split_spaces(line: str) -> list[str]:
-    """Fields between runs of blanks. Not str.split(): a no-break space belongs to its token."""
-    fields = line.split(" ")
-    if "" in fields or "\t" in line:
-        return [field for field in line.replace("\t", " ").split(" ") if field]
-    return fields
 
 
 def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
     """The lines of a CoNLL file, one string a sentence: token, extra columns, label."""
     delimiter = options.delimiter
     width = 0
+    good_labels: set[str] = set()
     for sentence in sentences:
         if not sentence.tokens:
             report.dropped["sentences without tokens"] += 1
@@ -311,11 +304,21 @@ def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Re
         if len(cells) != width:
             expected, where = f"{width} as in the first sentence", _place_of(sentence)
             raise DataError("a sentence with another number of columns", expected=expected, got=len(cells), where=where)
-        rows = list(map(delimiter.join, zip(*cells, strict=True)))
-        body = "\n".join(rows)
-        if not _is_readable(sentence, rows, body, delimiter, width):
+        body = _joined(cells, delimiter)
+        if not _is_readable(sentence, body, delimiter, width, good_labels):
             raise _unwritable(sentence, cells, delimiter)
         yield f"{_preamble(sentence, width, delimiter, report)}{body}\n\n"
+
+
+def _joined(cells: Sequence[Sequence[str]], delimiter: str) -> str:
+    """The rows of a sentence from its columns; one join for all cells takes half the time of a join per row."""
+    step = 2 * len(cells)
+    pieces = [delimiter] * (len(cells[0]) * step)
+    for place, column in enumerate(cells):
+        pieces[2 * place :: step] = column
+    pieces[step - 1 :: step] = ["\n"] * len(cells[0])
+    pieces.pop()
+    return "".join(pieces)
 
 
 def _preamble(sentence: Sentence, width: int, delimiter: str, report: Report) -> str:
@@ -332,15 +335,23 @@ def _preamble(sentence: Sentence, width: int, delimiter: str, report: Report) ->
     return "".join(f"{line}\n" for line in lines)
 
 
-def _is_readable(sentence: Sentence, rows: list[str], body: str, delimiter: str, width: int) -> bool:
-    """Whether the reader would give back this sentence: counting delimiters costs less than looking at cells."""
+def _is_readable(sentence: Sentence, body: str, delimiter: str, width: int, good_labels: set[str]) -> bool:
+    """Whether the reader would give back this sentence: counting delimiters costs less than looking at cells.
+
+    Labels that can be read are added to ``good_labels``, to be looked at once.
+    """
     tokens, labels = sentence.tokens, sentence.labels
-    if body.count("\n") != len(rows) - 1 or body.count(delimiter) != len(rows) * (width - 1):
+    if body.count("\n") != len(tokens) - 1 or body.count(delimiter) != len(tokens) * (width - 1):
         return False
     if "\r" in body or "\0" in body or DOCUMENT_MARK in tokens:
         return False
-    if labels is not None and any(not label or label.strip(" ") != label for label in set(labels)):
-        return False
+    if labels is not None and not good_labels.issuperset(labels):
+        if any(not label or label.strip(" ") != label for label in labels):
+            return False
+        good_labels.update(labels)
+    if width > 1 and delimiter != " ":
+        return True
+    rows = body.split("\n")
     if delimiter == " " and ("\t" in body or "  " in body or any(row[0] == " " or row[-1] == " " for row in rows)):
         return False
     return width > 1 or not any(" " in row or not row or row[0] == "#" for row in rows)

@@ -220,3 +220,11 @@ def _name(source: Source) -> str:
 
 def _total_length(lines: list[str]) -> int:
     return sum(map(len, lines))
+
+
+def split_spaces(line: str) -> list[str]:
+    """Fields between runs of blanks. Not str.split(): a no-break space belongs to its token."""
+    fields = line.split(" ")
+    if "" in fields or "\t" in line:
+        return [field for field in line.replace("\t", " ").split(" ") if field]
+    return fields

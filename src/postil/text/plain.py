@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from postil.text.document import Sentence
-from postil.text.lines import Lines
+from postil.text.lines import Lines, split_spaces
 from postil.text.options import ReadOptions
 from postil.text.report import Report
 from postil.text.sentences import split_sentences
@@ -26,7 +26,7 @@ def read_text(lines: Lines, options: ReadOptions, report: Report) -> Iterator[Se
 def read_tokens(lines: Lines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """One sentence a line, spaces between its tokens."""
     for number, line in _numbered(lines):
-        words = [word for word in line.replace("\t", " ").split(" ") if word]
+        words = split_spaces(line)
         report.sentences += 1
         report.tokens += len(words)
         yield Sentence(words, line=number)

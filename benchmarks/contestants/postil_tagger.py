@@ -1,0 +1,32 @@
+"""Postil itself.    usage: postil_tagger.py PRESET [THREADS [VECTORS]]"""
+
+import sys
+from typing import Any
+
+from protocol import Contestant, Stopwatch, serve
+
+import postil
+
+
+class PostilTagger(Contestant):
+    def __init__(self, preset: str, threads: int = 1, vectors: str | None = None) -> None:
+        self.tagger = postil.Tagger(preset=preset, threads=threads, vectors=vectors)
+
+    def train(self, train: list[Any], model: str, stopwatch: Stopwatch) -> None:
+        X, y = [words for words, _ in train], [labels for _, labels in train]
+        dev = (stopwatch.dev, stopwatch.dev_labels)
+        for event in self.tagger.fitting(X, y, dev):
+            if type(event).__name__ == "Epoch":
+                stopwatch.checkpoint(event.score)
+        self.tagger.save(model)
+
+    def load(self, model: str) -> None:
+        self.tagger = postil.load(model)
+
+    def tag(self, sentences: list[list[str]]) -> list[list[str]]:
+        return self.tagger.predict(sentences)
+
+
+if __name__ == "__main__":
+    threads = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    serve(PostilTagger(sys.argv[1], threads, sys.argv[3] if len(sys.argv) > 3 else None))

@@ -1,0 +1,45 @@
+"""How the C of this folder becomes ``_compiled``: called by setup.py, never imported by the package.
+
+The extension is optional: a missing compiler or a failing build leaves an installation that uses NumPy.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from cffi import FFI
+
+HERE = Path(os.path.relpath(Path(__file__).parent))  # setuptools wants paths relative to setup.py
+# Bits: the compiler may not fuse a product and a sum, nor reorder sums, or results would differ between machines.
+FLAGS = [] if os.name == "nt" else ["-std=c99", "-O3", "-ffp-contract=off", "-fvisibility=hidden", "-Wno-psabi"]
+# `make sanitise`: stop at the first access outside an array and at the first undefined step. Without clones: their
+# choice runs before the sanitisers are ready.
+SANITISED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DPOSTIL_NO_CLONES"]
+SANITISE = bool(os.environ.get("POSTIL_SANITISE"))
+
+
+def declarations() -> str:
+    """The prototypes of kernels.h without the lines of the preprocessor."""
+    lines = (HERE / "kernels.h").read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#"))
+
+
+def extension() -> Any:
+    """The extension for setuptools; one binary for all versions of Python from 3.11 on."""
+    ffi = FFI()
+    ffi.cdef(declarations())
+    ffi.set_source(
+        "postil.kernels._compiled",
+        '#include "kernels.h"',
+        sources=[path.as_posix() for path in sorted(HERE.glob("*.c"))],
+        depends=[path.as_posix() for path in sorted(HERE.glob("*.h"))],
+        include_dirs=[HERE.as_posix()],
+        extra_compile_args=FLAGS + SANITISED * SANITISE,
+        extra_link_args=["-fsanitize=address,undefined"] * SANITISE,
+        libraries=[] if os.name == "nt" else ["m"],
+        py_limited_api=True,
+    )
+    Path("build").mkdir(exist_ok=True)
+    made = ffi.distutils_extension(tmpdir="build", verbose=False)
+    made.optional, made.py_limited_api = not SANITISE, True
+    return made

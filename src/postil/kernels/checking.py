@@ -1,0 +1,49 @@
+"""Arguments of kernels, checked the same way for the compiled ones and their twins."""
+
+from typing import Any
+
+import numpy as np
+
+from postil.arrays import FLOATS, Array, checked_offsets, describe
+from postil.errors import DtypeError, ShapeError
+
+
+def contiguous(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Array:
+    """``array`` itself where it is laid out as C expects it, else a copy that is."""
+    ready = np.ascontiguousarray(array, dtype)
+    if ready.shape != shape:
+        raise ShapeError("wrong shape", expected=shape, got=np.shape(array), where=where)
+    return ready
+
+
+def floats(array: Any, dimensions: int, where: str) -> Array:
+    """An array of float32 or float64 with so many dimensions, as C expects it."""
+    ready = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
+    if ready.dtype not in FLOATS:
+        raise DtypeError("wrong element type", expected="float32 or float64", got=describe(ready), where=where)
+    if ready.ndim != dimensions:
+        raise ShapeError("wrong shape", expected=f"{dimensions} dimensions", got=ready.shape, where=where)
+    return ready
+
+
+def label_scores(unary: Any) -> Array:
+    """Scores of labels for tokens, (N, L) with one label or more."""
+    scores = floats(unary, 2, where="unary scores")
+    if not scores.shape[1]:
+        raise ShapeError("wrong shape", expected="1 label or more", got=scores.shape, where="unary scores")
+    return scores
+
+
+def checked_chain(
+    unary: Any, offsets: Any, transitions: Any, start: Any, end: Any
+) -> tuple[Array, Array, Array, Array, Array]:
+    """The arguments of a recursion over a chain: unary (N, L), offsets (B + 1,) and float64 scores of steps."""
+    scores = label_scores(unary)
+    N, L = scores.shape
+    return (
+        scores,
+        checked_offsets(offsets, rows=N),
+        contiguous(transitions, np.float64, (L, L), where="transitions"),
+        contiguous(start, np.float64, (L,), where="start"),
+        contiguous(end, np.float64, (L,), where="end"),
+    )

@@ -1,0 +1,41 @@
+/* Every compiled kernel, and nothing else: the build reads this file twice, as C and as the list of what Python may call.
+
+   Rules: plain C99, no Python API, no global state. Arrays are C-contiguous and never overlap. Integers are int64_t.
+   A kernel that can fail gives 0 when all went well, or one of the codes below. The shapes are those of plain.py. */
+
+#ifndef POSTIL_KERNELS_H
+#define POSTIL_KERNELS_H
+
+#include <stdint.h>
+
+enum { DONE, NO_MEMORY, WRONG_OFFSETS, WRONG_INDEX };
+
+/* runtime.c: which of the cloned versions this processor gets */
+const char *instruction_set(void);
+
+/* chain.c */
+int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
+            const double *transitions, const double *start, const double *end, int64_t *path, double *scores);
+
+/* forward_backward.c */
+int chain_moments(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+                  int64_t labels, const double *transitions, const double *start, const double *end,
+                  double *log_partition, double *marginals, double *counts, uint8_t *exact);
+int chain_messages(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+                   int64_t labels, const double *transitions, const double *start, const double *end, double *factors,
+                   double *steps, double *prefix, double *scale, double *following, double *arriving, double *weight,
+                   double *log_partition, uint8_t *exact);
+
+/* windows.c */
+enum { IDENTITY, RELU, HARDTANH };
+int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
+                int64_t tokens, int64_t sentences, int activation, int add, float *out);
+int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets, int64_t tokens,
+                   int64_t sentences, int64_t count, float *out);
+int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out);
+int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
+                      const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
+                      float epsilon, float *out);
+int add_bias(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out);
+
+#endif

@@ -1,0 +1,15 @@
+/* What the command line tells about the compiled kernels. */
+
+#include "kernels.h"
+#include "portable.h"
+
+const char *instruction_set(void) {
+#if POSTIL_CLONES
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw"))
+        return "AVX-512";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "AVX2";
+#endif
+    return "baseline";
+}

@@ -1,0 +1,225 @@
+/* Windows over sentences, one token after the other: sums of rows that belong to words, normalised rows side by side.
+
+   Sums run from the first position of the window to the last, element by element, so the compiler may use vectors
+   without changing a bit. Only means and variances are summed in another order than NumPy does. */
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "portable.h"
+
+#define TILE 64 /* floats that stay in registers while positions are added up */
+#define AHEAD 4 /* tokens by which rows are asked for before they are needed: they lie anywhere in memory */
+
+#if defined(__GNUC__)
+#define PREFETCH(address) __builtin_prefetch(address, 0, 3)
+#else
+#define PREFETCH(address) ((void)(address))
+#endif
+
+INLINED float activated(float z, int activation) {
+    if (activation == RELU) return z > 0.0f || z != z ? z : 0.0f;
+    if (activation == HARDTANH) return z < -1.0f ? -1.0f : z > 1.0f ? 1.0f : z;
+    return z;
+}
+
+/* ------------------------------------------------------------------------------------------------ sums of rows */
+
+/* One token: `terms` points to the row of each position. */
+INLINED void add_up(const float *const *terms, int64_t size, int64_t H, int activation, int add, float *restrict out) {
+    int64_t h = 0;
+    for (; h + TILE <= H; h += TILE) {
+        float sum[TILE];
+        const float *restrict first = terms[0] + h;
+        if (add)
+            for (int i = 0; i < TILE; i++) sum[i] = out[h + i] + first[i];
+        else
+            for (int i = 0; i < TILE; i++) sum[i] = first[i];
+        for (int64_t k = 1; k < size; k++) {
+            const float *restrict term = terms[k] + h;
+            for (int i = 0; i < TILE; i++) sum[i] += term[i];
+        }
+        for (int i = 0; i < TILE; i++) out[h + i] = activated(sum[i], activation);
+    }
+    for (; h < H; h++) {
+        float sum = add ? out[h] + terms[0][h] : terms[0][h];
+        for (int64_t k = 1; k < size; k++) sum += terms[k][h];
+        out[h] = activated(sum, activation);
+    }
+}
+
+/* The activation is a constant of each call below, so that no loop asks for it. */
+INLINED void sum_sentences(const float *rows, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
+                           int64_t sentences, int activation, int add, const float **terms, float *out) {
+    const int64_t half = size / 2, width = size * H, tokens = offsets[sentences];
+    for (int64_t b = 0; b < sentences; b++) {
+        const int64_t first = offsets[b], end = offsets[b + 1];
+        for (int64_t t = first; t < end; t++) {
+            if (t + half + AHEAD < tokens) {
+                const float *soon = rows + ids[t + half + AHEAD] * width;
+                for (int64_t i = 0; i < width; i += 16) PREFETCH(soon + i);
+            }
+            for (int64_t k = 0; k < size; k++) {
+                const int64_t place = t + k - half;
+                terms[k] = rows + (place >= first && place < end ? ids[place] : 0) * width + k * H;
+            }
+            add_up(terms, size, H, activation, add, out + t * H);
+        }
+    }
+}
+
+CLONED int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids,
+                       const int64_t *offsets, int64_t tokens, int64_t sentences, int activation, int add, float *out) {
+    if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
+    if (size < 1 || count < 1) return WRONG_INDEX;
+    for (int64_t t = 0; t < tokens; t++)
+        if (ids[t] < 0 || ids[t] >= count) return WRONG_INDEX;
+    const float **terms = malloc((size_t)size * sizeof *terms);
+    if (terms == NULL) return NO_MEMORY;
+    if (activation == RELU)
+        sum_sentences(rows, size, H, ids, offsets, sentences, RELU, add, terms, out);
+    else if (activation == HARDTANH)
+        sum_sentences(rows, size, H, ids, offsets, sentences, HARDTANH, add, terms, out);
+    else
+        sum_sentences(rows, size, H, ids, offsets, sentences, IDENTITY, add, terms, out);
+    free(terms);
+    return DONE;
+}
+
+/* The gradient of sum_windows without its activation: every window gives its dY to each of its rows. */
+CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
+                          int64_t tokens, int64_t sentences, int64_t count, float *out) {
+    const int64_t half = size / 2, width = size * H;
+    if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
+    if (size < 1 || count < 1) return WRONG_INDEX;
+    for (int64_t t = 0; t < tokens; t++)
+        if (ids[t] < 0 || ids[t] >= count) return WRONG_INDEX;
+    memset(out, 0, (size_t)(count * width) * sizeof *out);
+    for (int64_t b = 0; b < sentences; b++) {
+        const int64_t first = offsets[b], end = offsets[b + 1];
+        for (int64_t t = first; t < end; t++) {
+            const float *restrict given = dY + t * H;
+            for (int64_t k = 0; k < size; k++) {
+                const int64_t place = t + k - half;
+                float *restrict row = out + (place >= first && place < end ? ids[place] : 0) * width + k * H;
+                for (int64_t h = 0; h < H; h++) row[h] += given[h];
+            }
+        }
+    }
+    return DONE;
+}
+
+/* ------------------------------------------------------------------------------------------------ rows of words */
+
+#define WIDTH 64
+#define GROUP 4
+
+/* `count` rows at `width` columns: both are constants of the caller, so the sums stay in registers while d runs. */
+INLINED void product_block(const float *X, const float *W, const float *bias, int64_t D, int64_t M, int count, int width,
+                           float *out) {
+    float sums[GROUP][WIDTH];
+    for (int r = 0; r < count; r++)
+        for (int i = 0; i < width; i++) sums[r][i] = 0.0f;
+    for (int64_t d = 0; d < D; d++) {
+        const float *restrict row = W + d * M;
+        for (int r = 0; r < count; r++) {
+            const float x = X[r * D + d];
+            for (int i = 0; i < width; i++) sums[r][i] += x * row[i];
+        }
+    }
+    for (int r = 0; r < count; r++)
+        for (int i = 0; i < width; i++) out[r * M + i] = sums[r][i] + bias[i];
+}
+
+/* Every element is summed over d from the first to the last: its bits do not depend on the rows beside it. */
+CLONED int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
+    for (int64_t m = 0; m < M;) {
+        const int width = m + WIDTH <= M ? WIDTH : 1;
+        int64_t u = 0;
+        if (width == WIDTH) {
+            for (; u + GROUP <= U; u += GROUP)
+                product_block(X + u * D, W + m, bias + m, D, M, GROUP, WIDTH, out + u * M + m);
+            for (; u < U; u++) product_block(X + u * D, W + m, bias + m, D, M, 1, WIDTH, out + u * M + m);
+        } else {
+            for (; u < U; u++) product_block(X + u * D, W + m, bias + m, D, M, 1, 1, out + u * M + m);
+        }
+        m += width;
+    }
+    return DONE;
+}
+
+/* ------------------------------------------------------------------------------------------------ normalised windows */
+
+#define SUMS 16 /* partial sums: one register of floats */
+
+INLINED float total(const float *sums) {
+    float sum = 0.0f;
+    for (int i = 0; i < SUMS; i++) sum += sums[i];
+    return sum;
+}
+
+INLINED float mean(const float *restrict x, int64_t D) {
+    float sums[SUMS] = {0};
+    int64_t d = 0;
+    for (; d + SUMS <= D; d += SUMS)
+        for (int i = 0; i < SUMS; i++) sums[i] += x[d + i];
+    for (; d < D; d++) sums[0] += x[d];
+    return total(sums) / (float)D;
+}
+
+INLINED float variance(const float *restrict x, float middle, int64_t D) {
+    float sums[SUMS] = {0};
+    int64_t d = 0;
+    for (; d + SUMS <= D; d += SUMS)
+        for (int i = 0; i < SUMS; i++) sums[i] += (x[d + i] - middle) * (x[d + i] - middle);
+    for (; d < D; d++) sums[0] += (x[d] - middle) * (x[d] - middle);
+    return total(sums) / (float)D;
+}
+
+/* out may be X itself where the window is 1 wide. */
+CLONED int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
+                             const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
+                             float epsilon, float *out) {
+    const int64_t half = size / 2, width = size * D;
+    if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
+    for (int64_t b = 0; b < sentences; b++) {
+        const int64_t first = offsets[b], end = offsets[b + 1];
+        for (int64_t t = first; t < end; t++) {
+            const float *x = X + t * D, middle = mean(x, D), scale = 1.0f / sqrtf(variance(x, middle, D) + epsilon);
+            float *own = out + t * width + half * D;
+            for (int64_t d = 0; d < D; d++) own[d] = (x[d] - middle) * scale * gain[d] + bias[d];
+            for (int64_t k = 0; k < size; k++) {
+                const int64_t place = t + k - half, from = t - (k - half); /* the token whose window has t at k */
+                if (place < first || place >= end) memcpy(out + t * width + k * D, padding, (size_t)D * sizeof *out);
+                if (k != half && from >= first && from < end)
+                    memcpy(out + from * width + k * D, own, (size_t)D * sizeof *out);
+            }
+        }
+    }
+    return DONE;
+}
+
+/* ------------------------------------------------------------------------------------------------ bias, activation */
+
+INLINED void add_rows(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out) {
+    for (int64_t n = 0; n < N; n++) {
+        const float *y = Y + n * H;
+        float *row = out + n * H;
+        for (int64_t h = 0; h < H; h++) {
+            const float z = activated(y[h] + bias[h], activation);
+            row[h] = add ? row[h] + z : z;
+        }
+    }
+}
+
+/* out may be Y itself where nothing is added to it. */
+CLONED int add_bias(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out) {
+    if (activation == RELU)
+        add ? add_rows(Y, bias, N, H, RELU, 1, out) : add_rows(Y, bias, N, H, RELU, 0, out);
+    else if (activation == HARDTANH)
+        add ? add_rows(Y, bias, N, H, HARDTANH, 1, out) : add_rows(Y, bias, N, H, HARDTANH, 0, out);
+    else
+        add ? add_rows(Y, bias, N, H, IDENTITY, 1, out) : add_rows(Y, bias, N, H, IDENTITY, 0, out);
+    return DONE;
+}

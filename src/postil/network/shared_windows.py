@@ -1,0 +1,60 @@
+"""A linear layer of windows (A4) over rows that stand at many tokens: the product is computed once per distinct row.
+
+W [x_t-1; x_t; x_t+1] = Σ_k W_k x_t+k: one term per position k, and each depends on one row alone. A batch has about
+half as many distinct words as tokens, so this halves the largest products of a window network, and windows become sums
+of rows.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from postil import kernels
+from postil.arrays import Array
+from postil.graph import Node, Result
+from postil.network.layer import checked_rows
+from postil.network.linear import Linear
+from postil.network.window import Window
+
+
+def linear_of_windows(
+    X: Array, padding: Array, W: Array, b: Array, places: Array, offsets: Array, size: int
+) -> tuple[Array, Callable[[Array], tuple[Array, Array, Array, Array]]]:
+    """Y_t = Σ_k W_k x_places(t+k) + b; beyond the sentence stands ``padding``.
+
+    X (U, D), padding (D,), W (H, size·D), b (H,), places (N,) which row stands at each token -> Y (N, H).
+    """
+    D, H, ids = X.shape[1], len(W), places + 1
+    vectors = np.concatenate([padding[None], X])  # 1
+    by_position = _by_position(W, size)  # (size·H, D)
+    rows = vectors @ by_position.T  # 2: (1 + U, size·H)
+    Y = kernels.sum_windows(rows, ids, offsets, size, "identity", np.empty((len(ids), H), X.dtype), add=False)  # 3
+    Y += b  # 4
+
+    def pullback(dY: Array) -> tuple[Array, Array, Array, Array]:
+        db = dY.sum(axis=0)  # undoes 4
+        drows = kernels.spread_windows(dY, ids, offsets, size, np.empty_like(rows))  # undoes 3
+        dW = (drows.T @ vectors).reshape(size, H, D).transpose(1, 0, 2).reshape(W.shape)  # undoes 2
+        dvectors = drows @ by_position  # undoes 2
+        return dvectors[1:], dvectors[0], dW, db  # undoes 1
+
+    return Y, pullback
+
+
+def _by_position(W: Array, size: int) -> Array:
+    """(H, size·D) -> (size·H, D): what each position adds to the outputs."""
+    return W.reshape(len(W), size, -1).transpose(1, 0, 2).reshape(size * len(W), -1)
+
+
+def shared_windows(x: Node, places: Array, offsets: Array, window: Window, linear: Linear) -> Result:
+    """``window``, then ``linear``, on tokens whose rows are ``x`` (U, D) at ``places`` (N,): a node (N, H)."""
+    checked_rows(x.value, "windows over shared rows", window.padding)
+    b = linear.b.value if linear.b is not None else np.zeros(len(linear.W.value), linear.W.dtype)
+    Y, back = linear_of_windows(x.value, window.padding.value, linear.W.value, b, places, offsets, window.size)
+    parents: tuple[Node, ...] = (x, window.padding, linear.W) + ((linear.b,) if linear.b is not None else ())
+
+    def pullback(dY: Array) -> list[Any]:
+        return list(back(dY))[: len(parents)]
+
+    return Result(Y, parents, pullback, "Linear of windows", offsets=offsets, is_layer=True)

@@ -1,0 +1,84 @@
+"""Which kernels are in use: the environment variable, and an installation without a compiler."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import postil
+
+ROOT = Path(postil.__file__).parents[2]
+COMPILED = importlib.util.find_spec("postil.kernels._compiled") is not None
+SHOW = "from postil import kernels; print(kernels.IN_USE)"
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_plain_is_numpy():
+    assert run(SHOW, POSTIL_KERNELS="plain").stdout == "plain (NumPy)\n"
+    code = "from postil import kernels; print(kernels.viterbi.__module__)"
+    assert run(code, POSTIL_KERNELS="plain").stdout == "postil.kernels.plain\n"
+
+
+@pytest.mark.skipif(not COMPILED, reason="the kernels were not compiled here")
+def test_compiled_is_taken_if_it_is_there():
+    for choice in ("compiled", "auto", ""):
+        assert run(SHOW, POSTIL_KERNELS=choice).stdout.startswith("compiled (")
+
+
+def test_another_word_is_refused():
+    code = "import sys; from postil.commands.main import main; sys.exit(main(['--version']))"
+    refused = run(code, POSTIL_KERNELS="fast")
+    assert refused.returncode == 1 and not refused.stdout
+    assert refused.stderr == "postil: POSTIL_KERNELS; expected auto or plain or compiled, got 'fast'\n"
+
+
+def test_the_version_says_what_is_in_use():
+    code = "from postil.commands.main import main; main(['--version'])"
+    assert run(code, POSTIL_KERNELS="plain").stdout.endswith(", kernels: plain (NumPy)\n")
+
+
+@pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="the sources are not here")
+def test_a_broken_compiler_still_gives_a_working_package(tmp_path):
+    pytest.importorskip("cffi")
+    pytest.importorskip("setuptools")
+    sources = tmp_path / "sources"
+    ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__", "*.egg-info")
+    shutil.copytree(ROOT / "src", sources / "src", ignore=ignored)
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
+        shutil.copy(ROOT / name, sources)
+    target = tmp_path / "built"
+    built = subprocess.run(
+        [sys.executable, "setup.py", "--quiet", "build", "--build-lib", str(target)],
+        cwd=sources,
+        env={**os.environ, "CC": "/bin/false", "PYTHONWARNINGS": "ignore"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert built.returncode == 0, built.stderr
+    assert "postil.kernels._compiled" in built.stderr  # it was tried, and failed
+    assert not list(target.rglob("*.so"))
+    decode = "import numpy as np; print(kernels.viterbi(np.eye(2), [0, 2], np.zeros((2, 2)), *np.zeros((2, 2)))[0])"
+    found = run(
+        f"{SHOW}; print(kernels.__file__.startswith({str(target)!r})); {decode}",
+        PYTHONPATH=str(target),
+        POSTIL_KERNELS="auto",
+    )
+    assert found.stdout == "plain (NumPy)\nTrue\n[0 1]\n", found.stderr
+    insisted = run(SHOW, PYTHONPATH=str(target), POSTIL_KERNELS="compiled")
+    assert "ConfigurationError: POSTIL_KERNELS: the compiled kernels cannot be used" in insisted.stderr
