@@ -216,7 +216,7 @@ def _label_fields(sentences: list[Sentence], place: TokenisedText, record: Recor
     for first, sentence in zip(_firsts(sentences), sentences, strict=True):
         for label, start, end in spans_from_labels(sentence.labels or (), scheme):
             spans.append(CharacterSpan(place.starts[first + start], place.ends[first + end - 1], label))
-            if place.touched(*spans[-1][:2]) != (first + start, first + end):
+            if label == UNKNOWN or place.touched(*spans[-1][:2]) != (first + start, first + end):
                 return {"labels": labels}
     return {"spans": [{**span._asdict(), **record.span_fields.get(span, {})} for span in spans]}
 
