@@ -22,6 +22,7 @@ REPEATS = 7
 FASTER = 0.9  # with many labels both are the same code: their ratio is 1 but for noise
 SENTENCE = 15  # tokens, on average
 VOCABULARY = 3000
+MOST_RANKED_LABELS = 64  # beyond, NumPy takes seconds
 LAYERS = plain_layers, compiled_layers
 
 
@@ -81,6 +82,8 @@ def layer_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
 def chain_cases(rng: np.random.Generator, L: int, tokens: int) -> Iterator[Case]:
     batch = chain(rng, L, tokens)
     one = chain(rng, L, SENTENCE, sentences=1)
+    if L <= MOST_RANKED_LABELS:
+        yield Case("ranked_paths", f"{L} labels, 5 best", lambda module: module.ranked_paths(*batch, 5), len(batch[0]))
     for name in ("viterbi", "chain_moments", "chain_messages"):
         yield Case(name, f"{L} labels", lambda module, name=name: getattr(module, name)(*batch), len(batch[0]))
         if L == 17:

@@ -2,8 +2,9 @@
 
     python benchmarks/mutating.py FILE... [--files 10000] [--seed 0]
 
-CoNLL files are also tried as JSON Lines and with spaces instead of tabs. Prints how many files were refused, read and
-recognised as something else, and the slowest one; stops with the damaged file's path at the first failure.
+CoNLL files are also tried as JSON Lines and with spaces instead of tabs, files of trees also spread over lines. Prints
+how many files were refused, read and recognised as something else, and the slowest one; stops with the damaged file's
+path at the first failure.
 """
 
 import argparse
@@ -27,6 +28,8 @@ from postil.text.formats import read, write
 
 SOLID = re.compile("[^ ]+")
 """Tokens that can stand between spaces."""
+SEPARATORS = {"jsonl": b"\n", "trees": b"\n("}
+"""What stands between sentences; blank lines in the other formats."""
 SLICE = 4000
 """Bytes of a file that are damaged at a time."""
 
@@ -42,6 +45,8 @@ def slices(paths: list[Path]) -> list[tuple[str, bytes]]:
                 found.append(("jsonl", written(sentences, "jsonl")))
                 solid = [sentence for sentence in sentences if all(map(SOLID.fullmatch, sentence.tokens))]
                 found.append(("conll", written(solid, "conll", delimiter=" ")))
+            elif reading.format == "trees":
+                found.append(("trees", written(list(islice(reading, 3000)), "trees").replace(b" (", b"\n  (")))
     return found
 
 
@@ -53,9 +58,10 @@ def written(sentences: list[Sentence], format: str, **options: Any) -> bytes:
 
 def cut(data: bytes, separator: bytes, rng: random.Random) -> bytes:
     """Whole sentences or records, about SLICE bytes of them."""
-    start = data.rfind(separator, 0, rng.randrange(len(data))) + len(separator) if len(data) > SLICE else 0
+    ends = len(separator.rstrip(b"("))  # an opening bracket belongs to what follows
+    start = data.rfind(separator, 0, rng.randrange(len(data))) + ends if len(data) > SLICE else 0
     end = data.find(separator, start + SLICE)
-    return data[max(0, start) : end + len(separator) if end > 0 else len(data)]
+    return data[max(0, start) : end + ends if end > 0 else len(data)]
 
 
 def main() -> int:
@@ -72,7 +78,7 @@ def main() -> int:
         path = Path(folder) / "damaged"
         for number in range(arguments.files):
             format, data = rng.choice(sources)
-            path.write_bytes(mutate(cut(data, b"\n" if format == "jsonl" else b"\n\n", rng), rng))
+            path.write_bytes(mutate(cut(data, SEPARATORS.get(format, b"\n\n"), rng), rng))
             started = time.perf_counter()
             for given in (format, None):
                 try:

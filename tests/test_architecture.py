@@ -71,6 +71,10 @@ PUBLIC = {
             "__version__",
             "Tagger",
             "Detector",
+            "TreeClassifier",
+            "Constraints",
+            "Decoding",
+            "Gazetteer",
             "load",
             "errors",
             "arrays",
@@ -108,6 +112,8 @@ PUBLIC = {
             "SentenceConvolution",
         ],
         *["ACTIVATIONS", "Activation", "ParametricReLU", "Dropout", "LayerNorm", "Chain", "Concatenation", "Residual"],
+        *["Composition", "SumComposition", "AffineComposition", "TensorComposition", "TreeLSTM"],
+        *["COMPOSITIONS", "new_composition"],
     ],
     "postil.objectives": [
         *["softmax", "log_softmax", "softmax_cross_entropy", "max_margin", "l2"],
@@ -119,13 +125,19 @@ PUBLIC = {
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
     "postil.kernels": [
-        *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi"],
+        *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
         *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
         *["sums_of_occurrences", "adam_step", "adagrad_step"],
     ],
-    "postil.models": ["Tagger", "Detector", "TaggerConfig", "PRESETS", "load", "Explanation"],
-    "postil.reports": ["Answers", "Heading", "tagger_page", "detector_page", "Markup", "element", "Section", "page"],
+    "postil.models": [
+        *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
+        *["PRESETS", "load", "Explanation", "Constraints", "Decoding"],
+    ],
+    "postil.reports": [
+        *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
+        *["Markup", "element", "Section", "page"],
+    ],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],

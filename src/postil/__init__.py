@@ -10,6 +10,10 @@ from typing import Any
 _MODULES = {
     "Tagger": "postil.models",
     "Detector": "postil.models",
+    "TreeClassifier": "postil.models",
+    "Constraints": "postil.models",
+    "Decoding": "postil.models",
+    "Gazetteer": "postil.features",
     "load": "postil.models",
     "errors": "postil.errors",
     "arrays": "postil.arrays",

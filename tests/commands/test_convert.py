@@ -161,13 +161,6 @@ def test_text_is_tokenised_and_cut() -> None:
             f"a, line 1: line too long; expected at most 8,000,000 characters, got more, beginning with '{'a' * 29}…'",
         ),
         (
-            b"(3 (2 It) (4 works))\n",
-            (),
-            "a: these are bracketed trees; expected CoNLL columns, "
-            "CoNLL-U, JSON Lines or text, "
-            "got '(3 (2 It) (4 works))'",
-        ),
-        (
             b"a\tNN\n",
             ("--scheme", "bio"),
             "a: cannot turn labels of scheme 'none' into 'bio'; expected a span scheme such as BIO on both sides",

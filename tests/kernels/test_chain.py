@@ -55,6 +55,25 @@ def test_viterbi_is_the_same_to_the_last_bit(seed, L, scores, forbidden, dtype):
     assert np.array_equal(labels[possible], expected_labels[possible])
 
 
+@given(
+    seeds, label_numbers, st.sampled_from(SCORES), st.sampled_from([0.0, 0.3, 0.7]), st.sampled_from([1, 2, 3, 7, 30])
+)
+def test_the_k_best_are_the_same_to_the_last_bit(seed, L, scores, forbidden, k):
+    chain = random_chain(seed, L, scores=scores, forbidden=forbidden, longest=6, sentences=4)
+    (paths, best), (expected_paths, expected_best) = (module.ranked_paths(*chain, k) for module in BOTH)
+    assert np.array_equal(best, expected_best)
+    possible = np.repeat(best > -np.inf, np.diff(chain[1]), axis=0)
+    assert np.array_equal(paths[possible], expected_paths[possible])
+    if len(best):
+        assert np.array_equal(best[:, 0], compiled.viterbi(*chain)[1])
+
+
+def test_the_k_best_of_more_paths_than_memory_holds():
+    chain = random_chain(1, 3)
+    with pytest.raises((MemoryError, ValueError)):
+        compiled.ranked_paths(*chain, 2**58)
+
+
 @pytest.mark.parametrize(
     ("lengths", "L"),
     [([], 3), ([0], 3), ([0, 0, 0], 1), ([1], 1), ([1], 500), ([0, 1, 0, 2, 0], 500), ([3000], 2), ([1] * 2000, 17)],
@@ -64,6 +83,8 @@ def test_extreme_sizes(lengths, L):
     offsets = offsets_from_lengths(lengths)
     chain = rng.normal(size=(offsets[-1], L)), offsets, rng.normal(size=(L, L)), rng.normal(size=L), rng.normal(size=L)
     assert_same(compiled.viterbi(*chain), plain.viterbi(*chain))
+    for paths, scores in [module.ranked_paths(*chain, 2) for module in BOTH]:
+        assert_same((paths[:, 0], scores[:, 0]), plain.viterbi(*chain))
 
 
 def test_labels_of_impossible_sentences_are_labels_all_the_same():

@@ -64,3 +64,11 @@ def test_bad_input() -> None:
         calibrate([], [], bins=0)
     with pytest.raises(ConfigurationError, match="different bins"):
         calibrate([], [], bins=2) + calibrate([], [], bins=3)
+
+
+def test_the_error_that_perfect_probabilities_have_by_chance():
+    rng = np.random.default_rng(0)
+    probabilities = rng.beta(2, 1, size=400)
+    errors = [calibrate(probabilities, rng.random(400) < probabilities).expected_error for _ in range(400)]
+    assert calibrate(probabilities, probabilities > 0.5).error_by_chance == pytest.approx(np.mean(errors), rel=0.05)
+    assert calibrate([], []).error_by_chance == 0

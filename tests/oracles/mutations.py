@@ -24,6 +24,7 @@ def random_byte(data: bytes, rng: random.Random) -> bytes:
 INSERTIONS = (
     *(b"\0", b"\xff", b"\xc3", b"\t", b"\t\t", b" ", b"\n", b"\n\n", b"\r", b"\r\n", b"#", b"# ", b"-DOCSTART-"),
     *(text.encode() for text in ("\ufeff", "\u2028", "\x85", "\xa0", '"', "\\", "{", "]", "_", "|")),
+    *(b"(", b")", b"()", b"( ", b" )", b"(2 x)", b"-LRB-", b"\\/"),
     *(b"\\ud800", b"\\u0000", b"1e999", b"NaN", b"-1", "é".encode("latin-1")),
 )
 
@@ -91,6 +92,28 @@ def drop_column(lines: list[bytes], rng: random.Random) -> None:
     lines[index] = b"\t".join(cells)
 
 
+def drop_bracket(data: bytes, rng: random.Random) -> bytes:
+    places = [place for place, byte in enumerate(data) if byte in b"()"] or range(len(data))
+    place = rng.choice(places)
+    return data[:place] + data[place + 1 :]
+
+
+def swap_brackets(data: bytes, rng: random.Random) -> bytes:
+    place = rng.randrange(len(data))
+    stretch = data[place : place + rng.choice([10, 50, 200])]
+    return data[:place] + stretch.translate(bytes.maketrans(b"()", b")(")) + data[place + len(stretch) :]
+
+
+def join_lines(data: bytes, rng: random.Random) -> bytes:
+    place = data.find(b"\n", _place(data, rng))
+    return data[:place] + rng.choice([b" ", b""]) + data[place + 1 :] if place >= 0 else data
+
+
+def break_at_blank(data: bytes, rng: random.Random) -> bytes:
+    place = data.find(b" ", _place(data, rng))
+    return data[:place] + rng.choice([b"\n", b"\n  ", b"\n\n"]) + data[place + 1 :] if place >= 0 else data
+
+
 @_on_lines
 def tabs_to_spaces(lines: list[bytes], rng: random.Random) -> None:
     index = rng.randrange(len(lines))
@@ -118,6 +141,10 @@ MUTATIONS: tuple[Mutation, ...] = (
     swap_columns,
     drop_column,
     tabs_to_spaces,
+    drop_bracket,
+    swap_brackets,
+    join_lines,
+    break_at_blank,
     windows_line_ends,
     damaged_gzip,
 )

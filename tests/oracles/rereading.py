@@ -13,6 +13,8 @@ from typing import Any
 from postil.errors import PostilError
 from postil.text.document import Sentence
 from postil.text.formats import Reading, read, write
+from postil.text.tree import Tree
+from postil.text.treebank import tree_of
 
 
 def outcome(path: Path, format: str | None, check: Any) -> str:
@@ -114,5 +116,73 @@ def check_jsonl(text: str, sentences: list[Sentence], reading: Reading) -> None:
         ]
 
 
-_FORMATS = {check_conll: "conll", check_conllu: "conllu", check_jsonl: "jsonl"}
-CHECKS = {"conll": check_conll, "conllu": check_conllu, "jsonl": check_jsonl}
+def check_trees(text: str, sentences: list[Sentence], reading: Reading) -> None:
+    """Every bracket, label and word of the file is in a tree, in the same order; what is written is read again."""
+    trees = [tree_of(sentence) for sentence in sentences]
+    source = _nested(text)
+    assert [_as_nested(tree) for tree in trees] == source
+    again = read(io.BytesIO(_written(sentences, "trees").encode()), "trees")
+    assert [tree_of(sentence) for sentence in again] == trees
+    assert [token for sentence in sentences for token in sentence.tokens] == [
+        token for tree in trees for token in tree.tokens
+    ]
+
+
+Nested = list[Any]
+"""[label or None, word] or [label or None, child, …]."""
+
+
+def _nested(text: str) -> list[Nested]:
+    """Brackets to nested lists in the most obvious way."""
+    trees: list[Nested] = []
+    open_lists: list[Nested] = []
+    for piece in re.findall(r"\([ \t\n]*|\)|[^ \t\n()]+", _without_comments(text)):
+        if piece.startswith("("):
+            open_lists.append([piece])
+        elif piece != ")":
+            open_lists[-1].append(piece)
+        else:
+            done = _node(open_lists.pop())
+            (open_lists[-1] if open_lists else trees).append(done)
+    assert not open_lists
+    return [tree[1] if tree[0] is None and len(tree) == 2 and isinstance(tree[1], list) else tree for tree in trees]
+
+
+def _node(items: Nested) -> Nested:
+    bracket, *items = items
+    assert items
+    labelled = isinstance(items[0], str) and (len(items) > 1 or bracket == "(")
+    label, items = (items[0], items[1:]) if labelled else (None, items)
+    assert items
+    if len(items) == 1 and isinstance(items[0], str):
+        return [label, _word(items[0])]
+    assert len({type(item) for item in items}) == 1, "words beside brackets"
+    return [label, *([None, _word(item)] if isinstance(item, str) else item for item in items)]
+
+
+_WORD_ESCAPES = re.compile(r"-([LR])([RSC])B-|\\([/*])")
+
+
+def _word(text: str) -> str:
+    brackets = {"LR": "(", "RR": ")", "LS": "[", "RS": "]", "LC": "{", "RC": "}"}
+    return _WORD_ESCAPES.sub(lambda found: found[3] or brackets[found[1] + found[2]], text)
+
+
+def _without_comments(text: str) -> str:
+    kept, depth = [], 0
+    for line in text.split("\n"):
+        if depth or not line.strip(" \t").startswith("#"):
+            depth += line.count("(") - line.count(")")
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _as_nested(tree: Tree) -> Nested:
+    nodes: list[Nested] = []
+    for label, word, children in tree:
+        nodes.append([label, word] if word is not None else [label, *[nodes[child] for child in children]])
+    return nodes[-1]
+
+
+_FORMATS = {check_conll: "conll", check_conllu: "conllu", check_jsonl: "jsonl", check_trees: "trees"}
+CHECKS = {"conll": check_conll, "conllu": check_conllu, "jsonl": check_jsonl, "trees": check_trees}

@@ -106,14 +106,14 @@ def test_columns_of_conllu_are_counted() -> None:
     [
         (
             lambda: read(io.BytesIO(b"a"), "xml"),
-            "no reader for this format; expected conll, conllu, jsonl, text, tokens, got 'xml'",
+            "no reader for this format; expected conll, conllu, jsonl, trees, text, tokens, got 'xml'",
         ),
-        (lambda: write([], "-", "text"), "no writer for this format; expected conll, conllu, jsonl, got 'text'"),
+        (lambda: write([], "-", "text"), "no writer for this format; expected conll, conllu, jsonl, trees, got 'text'"),
         (
             lambda: write([], "a.doc"),
             "cannot tell the format to write; expected a format (conll, "
-            "conllu, jsonl) or a file "
-            "name in .conll, .tsv, .txt, .bio, .iob, .conllu, .jsonl, .ndjson, .json, got a.doc",
+            "conllu, jsonl, trees) or a file "
+            "name in .conll, .tsv, .txt, .bio, .iob, .conllu, .jsonl, .ndjson, .json, .ptb, .mrg, .trees, got a.doc",
         ),
         (
             lambda: write([], "a.conll", delimiter=","),

@@ -26,7 +26,12 @@ JSONL = "".join(
     for number in range(8)
 )
 SPACES = "".join("-DOCSTART- -X- O\n\nÅse NNP B-PER\nsaw VBD O\n# # O\n\nOslo  NNP B-LOC\n. . O\n\n" for _ in range(8))
-SOURCES = {"conll": CONLL, "spaces": SPACES, "conllu": CONLLU, "jsonl": JSONL}
+TREES = "".join(
+    f"# tree {number}\n(3 (2 (2 Åse) (2 's)) (4 (2 and\\/or) (4 (2 -LRB-) (2 日本))))\n"
+    "(S (NP a good film) ( (VBZ ends)))\n( (S\n    (NP-SBJ (PRP It))\n    (VP (VBZ ends)) (. .)) )\n"
+    for number in range(8)
+)
+SOURCES = {"conll": CONLL, "spaces": SPACES, "conllu": CONLLU, "jsonl": JSONL, "trees": TREES}
 FORMATS = {"spaces": "conll"}
 
 
@@ -53,5 +58,5 @@ def test_damaged_files(source: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
 def test_every_kind_of_damage_changes_something(mutation: object) -> None:
-    data = CONLL.encode()
+    data = (CONLL + TREES).encode()
     assert any(mutation(data, random.Random(seed)) != data for seed in range(20))  # type: ignore[operator]

@@ -33,6 +33,14 @@ CONLLU_ROW = "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_"
         (["Hello"], "text"),
         (["(see above) All is well."], "text"),
         (["[1] All is well."], "text"),
+        (["(3 (2 It) (4 works))", "(2 (2 So) (2 what))"], "trees"),
+        (["# from nowhere", "", "(3 (2 It) (4 works)"], "trees"),
+        (["(2 film)"], "trees"),
+        (["( (S ", "    (NP-SBJ (PRP It) )", "    (VP (VBZ ends) )", "    (. .) ))"], "trees"),
+        (["(S", "\t(NP", "\t\t(PRP It))", "\t(VP", "\t\t(VBZ ends)))"], "trees"),
+        (["( (S (NP a b)", "stray text", "(3 (2 It) (4 works))", "(3 (2 It))", "(2 x)", "(2 y)"], "trees"),
+        (["(see (above)) All is well."], "text"),
+        (["((\tO", "so\tO", "far\tO"], "conll"),
         (["Oslo is far away , they said .", "So what ?"], "tokens"),
     ],
 )
@@ -44,12 +52,6 @@ def test_recognised(lines: list[str], format: str) -> None:
     ("lines", "message"),
     [
         (["", ""], "x: no sentence; expected sentences, got nothing but blank lines"),
-        (
-            ["(3 (2 It) (4 works))", "(2 (2 So) (2 what))"],
-            "x: these are bracketed trees; expected CoNLL columns, "
-            "CoNLL-U, "
-            "JSON Lines or text, got '(3 (2 It) (4 works))'",
-        ),
         (['[{"text": "a"},'], 'x: JSON, but not JSON Lines; expected one object a line, got \'[{"text": "a"},\''),
         (["{", ' "text": "a"', "}"], "x: JSON, but not JSON Lines; expected one object a line, got '{'"),
     ],

@@ -15,7 +15,7 @@ Compare every gradient in Postil with central differences in float64.
 
 Each row is one layer, objective or network: how many values were compared, how many were left out because
 the interval crosses a kink, and the worst relative error. Exit code 1 if any error exceeds the tolerance.
-With a model: the gradient of its loss at each of its parameters, on made-up sentences with random labels.
+With a model: the gradient of its loss at each of its parameters, on made-up sentences or trees with random labels.
 
 examples:
   postil check

@@ -20,6 +20,7 @@ error. Nothing is written if there is a mistake.
   postil convert annotated.jsonl train.conll                spans to columns (our own, doccano's and Prodigy's files)
   postil convert train.txt train.conll --scheme iobes       labels in another scheme
   postil convert corpus.conllu pos.txt --label-column xpos  one column of CoNLL-U
+  postil convert corpus.mrg pos.conll                       the words of trees with their labels
   gzip -cd big.conll.gz | postil convert - - --to jsonl     from a pipe into a pipe
 """
 

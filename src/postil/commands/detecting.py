@@ -1,17 +1,20 @@
 """What the commands do with detectors."""
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
+from postil.commands.answering import OPTIONS
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
-from postil.commands.marking import add_column, add_to_span
+from postil.commands.labelled import load as load
+from postil.commands.marking import add_column, add_to_span, write_spans
+from postil.commands.models import inputs_of
 from postil.errors import ConfigurationError
 from postil.metrics import DetectionScores
 from postil.models.detector import Detector
-from postil.models.estimator import tokens_of
 from postil.text import Sentence
 
 
@@ -34,8 +37,8 @@ def make(arguments: argparse.Namespace, parameters: dict[str, Any]) -> Detector:
     return Detector(label=arguments.label, **parameters)
 
 
-def evaluation(detector: Detector, X: list[Any], y: list[list[str]]) -> DetectionScores:
-    return detector.evaluate(X, y)
+def evaluation(detector: Detector, file: LabelledFile) -> DetectionScores:
+    return detector.evaluate(inputs_of(file), file.labels)
 
 
 def headline(found: DetectionScores) -> str:
@@ -45,8 +48,7 @@ def headline(found: DetectionScores) -> str:
 
 
 def report(detector: Detector, name: str, file: LabelledFile) -> DetectionReport:
-    X = [tokens_of(sentence) for sentence in file.sentences]
-    return DetectionReport(name, file.path, detector.evaluate(X, file.labels))
+    return DetectionReport(name, file.path, evaluation(detector, file))
 
 
 def beside_training(found: DetectionReport, file: LabelledFile, train: LabelledFile) -> DetectionReport:
@@ -75,7 +77,8 @@ def page(detector: Detector, found: DetectionReport, name: str, file: LabelledFi
 
 def marker(detector: Detector, arguments: argparse.Namespace) -> Mark:
     unwanted(arguments, "probabilities", "a margin model has scores, not probabilities", instead="--scores")
-    unwanted(arguments, "nbest", "a margin model decides about each token alone")
+    for option in ("nbest", *OPTIONS):
+        unwanted(arguments, option, "a margin model decides about each token alone")
     return partial(_marked, detector=detector, arguments=arguments)
 
 
@@ -93,5 +96,5 @@ def gives_labels_alone(arguments: argparse.Namespace) -> bool:
     return False  # it also makes spans of neighbouring tokens
 
 
-def written_scheme(detector: Detector) -> str:
-    return detector.fitted_parts().labelling.span_scheme
+def write(marked: Iterable[Sentence], detector: Detector, arguments: argparse.Namespace) -> None:
+    write_spans(marked, detector.fitted_parts().labelling.span_scheme, arguments)

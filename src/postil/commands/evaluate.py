@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 from postil.commands.kinds import kind_of
-from postil.commands.labelled import load
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.writing import check_output
@@ -16,11 +15,13 @@ Score a model on labelled data.
 
 Spans (names, chunks) are scored by conlleval's rules; labels without a scheme token by token. A model that detects one
 label is scored by the average precision of its scores, and by precision, recall and F1 of the tokens it detects.
+A classifier of trees is scored by the labels of roots and of all nodes.
 
   postil evaluate ner.postil test.txt
   postil evaluate ner.postil test.txt --json
   postil evaluate ner.postil test.txt --report report.html      charts, and mistakes to filter, on one page
   postil evaluate loc.postil test.txt               a model of one label: train --preset margin --label LOC
+  postil evaluate sentiment.postil test.trees       a model of trees
 """
 
 
@@ -39,11 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     model = open_model(arguments.model)
     kind = kind_of(model)
     check_columns(model, arguments.feature_columns)
-    file = load(arguments.data, **reading_options(arguments))
+    file = kind.load(arguments.data, **reading_options(arguments))
     tell_long_sentences(model, map(len, file.tokens))
     report = kind.report(model, arguments.model, file)
     if arguments.train is not None:
-        report = kind.beside_training(report, file, load(arguments.train, **reading_options(arguments)))
+        report = kind.beside_training(report, file, kind.load(arguments.train, **reading_options(arguments)))
     if arguments.report is not None:
         write_text(arguments.report, [kind.page(model, report, arguments.model, file)])
     if arguments.json:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from postil.commands.kinds import kind_of
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
@@ -17,18 +16,22 @@ from postil.text.formats import FORMATS, read
 from postil.text.lines import shortened
 
 DESCRIPTION = """\
-Why did the model find this entity? Or why not?
+Why did the model find this entity? Or why not? Of a classifier of trees: why has the sentence this label?
 
   postil explain ner.postil "Museums in Paris are amazing."
   postil explain ner.postil "Museums in Paris are amazing." --entity Paris --label PER
   postil explain ner.postil "Museums in Paris are amazing." --span 0:1 --label O      tokens are counted from 0
   postil explain ner.postil "Museums in Paris are amazing ." --input tokens --json
   postil explain pos.postil "Time flies" --entity flies                               labels without spans: one word
+  postil explain sentiment.postil "(3 (2 not) (1 bad))" --input trees                 words and phrases of a tree
 
 Explains every entity that the model finds, or the one asked for. The log-odds of an entity, log p / (1 - p), are 0
 where it is as likely as not; every word and every feature has contributed to them. "left out" is what the log-odds lose
 when the word is really replaced by one that the model does not know. "gradient" is gradient times input, an estimate
 which also tells the features of each word apart (with --json). docs/explain.md has the formulas.
+
+A tree's words and phrases are really left out, each in turn: what stands beside one takes the place of both. "left
+out" is then what the probability of the label loses.
 """
 
 
@@ -45,9 +48,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    model = _explaining_model(arguments.model)
+    model: Any = open_model(arguments.model)
     check_columns(model, arguments.feature_columns)
     sentences = _sentences(arguments)
+    finds_entities = isinstance(model, Estimator)
+    if not finds_entities:
+        from postil.commands.tree_explaining import explain
+
+        explain(model, sentences, arguments)
+        return 0
     tell_long_sentences(model, map(len, sentences))
     chosen = list(_chosen(model, sentences, arguments))
     found = [model.explain(tokens_of(at.sentence), at.start, at.end, at.label) for at in chosen]
@@ -69,13 +78,6 @@ def _span(text: str) -> tuple[int, int]:
     if not colon or not (start.isdecimal() and end.isdecimal()):
         raise argparse.ArgumentTypeError(f"expected START:END in tokens from 0, say 2:3, got {text!r}")
     return int(start), int(end)
-
-
-def _explaining_model(name: str) -> Any:
-    model: Estimator[Any, Any] = open_model(name)
-    if not hasattr(model, "explain"):
-        raise ConfigurationError("reasons", expected="a tagger or a detector", got=f"a {model.KIND}", where=name)
-    return model
 
 
 def _sentences(arguments: argparse.Namespace) -> list[Sentence]:
@@ -136,12 +138,12 @@ def _named(sentences: list[Sentence], words: list[str], label: str | None) -> It
 
 def _found(model: Any, sentences: list[Sentence], label: str | None) -> Iterator[Place]:
     """The entities that the model finds; with ``label`` only those."""
-    scheme = kind_of(model).written_scheme(model)
+    learnt = model.fitted_parts().labelling
+    scheme = learnt.scheme if isinstance(learnt, Labelling) else learnt.span_scheme
     if scheme == "none":
         raise ConfigurationError(
             "which word?", expected="--entity WORD or --span START:END", got="labels without spans"
         )
-    learnt = model.fitted_parts().labelling
     known = learnt.classes if isinstance(learnt, Labelling) else (learnt.label,)
     if label is not None and label not in known:
         raise ConfigurationError("--label of entities", expected=f"one of {', '.join(known)}", got=repr(label))

@@ -12,14 +12,17 @@ import numpy as np
 from postil import graph, network, objectives
 from postil.arrays import Ragged
 from postil.features.inputs import Inputs
+from postil.features.trees import Forest
 from postil.gradcheck import Report, examine
 from postil.graph import Node
 from postil.models.config import configured
 from postil.models.detector_network import DetectorNetwork
 from postil.models.network import Example, TaggerNetwork
+from postil.models.tree_config import configured_tree
+from postil.models.tree_network import TreeBatch, TreeExample, TreeNetwork
 from postil.network.shared_windows import shared_windows
 from postil.objectives.margin import NORMALISATIONS
-from postil.text import transition_mask
+from postil.text import Tree, balanced, right_branching, transition_mask
 
 Rng: TypeAlias = np.random.Generator
 
@@ -39,7 +42,16 @@ class GradientCheck:
 
 def gradient_checks() -> list[GradientCheck]:
     """All rows, in the order of the data's way."""
-    return [*_operations(), *_layers(), *_activations(), *_compositions(), *_objectives(), *_networks()]
+    return [
+        *_operations(),
+        *_layers(),
+        *_activations(),
+        *_compositions(),
+        *_tree_compositions(),
+        *_objectives(),
+        *_networks(),
+        *_tree_networks(),
+    ]
 
 
 def _row(name: str, equations: str, covers: Any, examine: Callable[[Rng], Report]) -> GradientCheck:
@@ -184,6 +196,78 @@ def _compositions() -> Iterator[GradientCheck]:
     yield _row("residual", "A1", network.Residual, shortcut)
 
 
+# ------------------------------------------------------------------------------------------------ trees
+
+
+def _some_trees() -> list[Tree]:
+    """Bushy, deep and of one word; a word that comes again and a phrase of twice the same word."""
+    return [balanced(list("abcab")), right_branching(list("cdca")), balanced(["b"]), balanced(["d", "d"])]
+
+
+def _tree_compositions() -> Iterator[GradientCheck]:
+    equations = {"sum": "D1 D3"}
+    for name, kind in network.COMPOSITIONS.items():
+        covers = (kind, network.Composition)
+        yield _row(f"tree composition {name}", equations.get(name, "D3"), covers, _tree_composition(name, "tanh"))
+    for activation in network.ACTIVATIONS:
+        if activation != "tanh":
+            run = _tree_composition("concatenation", activation)
+            yield _row(f"tree composition with {activation}", "D3 E10", network.AffineComposition, run)
+
+
+def _tree_composition(name: str, activation: str) -> Callable[[Rng], Report]:
+    plan = Forest.of(_some_trees()).schedule(np.array([1, 0, 3, 2]))
+
+    def run(rng: Rng) -> Report:
+        H = 4 if name == "tree-lstm" else 3
+        composition = network.new_composition(name, 3, H, rng=rng, activation=activation, dtype=np.float64)
+        for parameter in composition.parameters().values():
+            parameter.value[...] = rng.normal(scale=0.7, size=parameter.shape)
+        leaves = rng.normal(size=(plan.leaves, 3))
+        return examine(lambda X: composition(X, plan), leaves, parameters=composition.parameters())
+
+    return run
+
+
+def _tree_networks() -> Iterator[GradientCheck]:
+    settings: dict[str, dict[str, Any]] = {
+        "loss at all nodes": {},
+        "loss at roots": {"loss": "root"},
+        "vectors, weights of classes": {"class_weights": '{"1": 3}'},
+    }
+    for composition in network.COMPOSITIONS:
+        for name, setting in settings.items():
+            run = _tree_network(composition, setting)
+            yield _row(f"tree classifier {composition}, {name}", "D1 D2 D3 E9", TreeNetwork, run)
+
+
+def _tree_network(composition: str, settings: dict[str, Any]) -> Callable[[Rng], Report]:
+    """The whole loss: word vectors, dropout, recursion, softmax at the nodes, regulariser."""
+    common = {"hidden": 3, "word_dim": 2, "l2": 0.01, "hidden_dropout": 0.2, "input_dropout": 0.2}
+
+    def run(rng: Rng) -> Report:
+        config = configured_tree(composition, {**common, **settings})
+        weighted = config.class_weights != "none"
+        vectors = rng.normal(size=(4, 2)) if weighted else None
+        made = TreeNetwork(config, 3, word_counts=np.arange(4), vectors=vectors, rng=rng, dtype=np.float64)
+        for parameter in made.parameters().values():
+            parameter.value[...] = rng.normal(scale=0.7, size=parameter.shape)
+        plan = Forest.of(_some_trees()).schedule(np.arange(4))
+        words = rng.integers(0, 4, plan.leaves)
+        rows = plan.roots if config.loss == "root" else None
+        gold = rng.integers(0, 3, len(plan.nodes) if rows is None else len(rows))
+        weights = np.array([1.0, 3.0, 1.0])[gold] if weighted else None
+        batch = TreeBatch(plan=plan, words=words, vectors=words)
+        example = TreeExample(batch=batch, rows=rows, gold=gold, weights=weights)
+
+        def loss() -> Node:  # the same noise at every evaluation
+            return made.loss(example, rng=np.random.default_rng(3))
+
+        return examine(loss, parameters=made.parameters())
+
+    return run
+
+
 # ------------------------------------------------------------------------------------------------ objectives
 
 
@@ -203,7 +287,12 @@ def _objectives() -> Iterator[GradientCheck]:
         touched = {words.table: np.array([1, 4, 1])}
         return examine(lambda: objectives.l2(named.values(), 0.3, touched=touched), parameters=named)
 
+    def weighted(rng: Rng) -> Report:
+        gold, weights = rng.integers(0, 4, 7), rng.uniform(0, 2, 7)
+        return examine(lambda S: objectives.softmax_cross_entropy(S, gold, weights), rng.normal(size=(7, 4)))
+
     yield _row("softmax cross-entropy", "A7 D2 E3", objectives.softmax_cross_entropy, cross_entropy)
+    yield _row("softmax cross-entropy, weighted", "A7 D2 E3", objectives.softmax_cross_entropy, weighted)
     yield _row("max-margin, mean over pairs", "B2 E4", objectives.max_margin, margin("mean"))
     yield _row("max-margin, sum over pairs", "E4", objectives.max_margin, margin("sum"))
     yield _row("L2 penalty", "B5 E9 C1", objectives.l2, penalty)

@@ -2,13 +2,12 @@
 
 import argparse
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias, cast
 
-from postil.commands.labelled import LabelledFile
 from postil.errors import ConfigurationError
 from postil.models.config import configured
-from postil.models.estimator import Estimator
+from postil.models.learner import Learner
 from postil.text import Sentence
 
 Mark: TypeAlias = Callable[[list[Sentence]], list[Sentence]]
@@ -27,22 +26,25 @@ class Kind(Protocol):
     def make(self, arguments: argparse.Namespace, parameters: dict[str, Any]) -> Any:
         """An estimator with these parameters and the kind's own options of ``postil train``."""
 
-    def evaluation(self, model: Any, X: list[Any], y: list[list[str]]) -> Report:
+    def load(self, path: str, **options: Any) -> Any:
+        """A whole file that such a model learns from or is scored on, with ``path`` and ``tokens``."""
+
+    def evaluation(self, model: Any, file: Any) -> Report:
         """Scores for the end of a training."""
 
     def headline(self, found: Any) -> str:
         """``evaluation`` in one line."""
 
-    def report(self, model: Any, name: str, file: LabelledFile) -> Report:
+    def report(self, model: Any, name: str, file: Any) -> Report:
         """All that ``postil evaluate`` says."""
 
-    def beside_training(self, report: Any, file: LabelledFile, train: LabelledFile) -> Report:
+    def beside_training(self, report: Any, file: Any, train: Any) -> Report:
         """``report`` with scores apart for what the training data had and had not."""
 
     def show(self, report: Any) -> None:
         """``report`` on the terminal."""
 
-    def page(self, model: Any, report: Any, name: str, file: LabelledFile) -> str:
+    def page(self, model: Any, report: Any, name: str, file: Any) -> str:
         """``report`` and what lies behind it as an HTML page, for ``postil evaluate --report``."""
 
     def marker(self, model: Any, arguments: argparse.Namespace) -> Mark:
@@ -51,17 +53,21 @@ class Kind(Protocol):
     def gives_labels_alone(self, arguments: argparse.Namespace) -> bool:
         """Whether ``marker`` adds nothing but what ``predict`` gives: then other processes may do it."""
 
-    def written_scheme(self, model: Any) -> str:
-        """The labelling scheme of what ``marker`` writes."""
+    def write(self, marked: Iterable[Sentence], model: Any, arguments: argparse.Namespace) -> None:
+        """Sentences that ``marker`` has marked, to standard output."""
 
 
 # Kind of model -> module; imported when a model of the kind is used.
-_MODULES = {"tagger": "postil.commands.tagging", "detector": "postil.commands.detecting"}
+_MODULES = {
+    "tagger": "postil.commands.tagging",
+    "detector": "postil.commands.detecting",
+    "tree-classifier": "postil.commands.tree_classifying",
+}
 # Objective -> kind of model that learns by it.
 _LEARNT_BY = {"softmax": "tagger", "crf": "tagger", "margin": "detector"}
 
 
-def kind_of(model: Estimator[Any, Any]) -> Kind:
+def kind_of(model: Learner[Any, Any]) -> Kind:
     """What to do with a model."""
     return _kind(model.KIND)
 
@@ -74,7 +80,7 @@ def kind_to_train(preset: str, settings: dict[str, Any]) -> Kind:
 def unwanted(arguments: argparse.Namespace, option: str, why: str, *, instead: str | None = None) -> None:
     """Refuse an option that has no meaning for this kind of model."""
     if getattr(arguments, option):
-        raise ConfigurationError(f"--{option}: {why}", expected=instead)
+        raise ConfigurationError(f"--{option.replace('_', '-')}: {why}", expected=instead)
 
 
 def _kind(name: str) -> Kind:

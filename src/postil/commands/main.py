@@ -32,6 +32,7 @@ COMMANDS: dict[str, Entry] = {
     "train": Entry("postil.commands.train", "learn a tagger from a labelled file"),
     "evaluate": Entry("postil.commands.evaluate", "score a model on labelled data"),
     "tag": Entry("postil.commands.tag", "put labels on text"),
+    "tune": Entry("postil.commands.tune", "the dial between precision and recall of a model"),
     "explain": Entry("postil.commands.explain", "say which words and features made an entity"),
     "convert": Entry("postil.commands.convert", "turn a labelled file into another format or labelling scheme"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),

@@ -1,9 +1,11 @@
 """Adding to tagged sentences what the writers of CoNLL and JSON Lines then write."""
 
+import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from postil.text import Entity, Sentence
+from postil.errors import ConfigurationError
+from postil.text import Entity, Sentence, write
 from postil.text.alignment import CharacterSpan
 from postil.text.records import Record
 
@@ -17,17 +19,28 @@ def record_of(sentence: Sentence) -> Record:
 
 def add_to_span(sentence: Sentence, entity: Entity, figures: dict[str, Any]) -> None:
     """Put the text and some figures beside start, end and label of an entity."""
-    start, end = entity.start, entity.end
-    if sentence.text is None:  # offsets of tokens, of the text that the writer puts together
-        starts, ends = _offsets(sentence)
-        start, end = starts[start], ends[end - 1]
-    record_of(sentence).span_fields[CharacterSpan(start, end, entity.label)] = {"text": entity.text, **figures}
+    record_of(sentence).span_fields[in_characters(sentence, entity)] = {"text": entity.text, **figures}
+
+
+def in_characters(sentence: Sentence, entity: Entity) -> CharacterSpan:
+    """An entity's place in the sentence's text, or in the one that the writer puts together from its tokens."""
+    if sentence.text is not None:
+        return CharacterSpan(entity.start, entity.end, entity.label)
+    starts, ends = _offsets(sentence)
+    return CharacterSpan(starts[entity.start], ends[entity.end - 1], entity.label)
 
 
 def add_column(sentence: Sentence, figures: Iterable[float]) -> None:
     """A column of numbers behind the others, before the label."""
     columns = sentence.columns or [()] * len(sentence)
     sentence.columns = [(*cells, f"{figure:.4f}") for cells, figure in zip(columns, figures, strict=True)]
+
+
+def write_spans(sentences: Iterable[Sentence], scheme: str, arguments: argparse.Namespace) -> None:
+    """Labelled tokens to standard output; ``scheme`` is that of the labels."""
+    if arguments.output == "trees":
+        raise ConfigurationError("--output trees", expected="a model that labels trees, or --output conll or jsonl")
+    write(sentences, "-", arguments.output or "conll", scheme=scheme)
 
 
 def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:
@@ -37,3 +50,8 @@ def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:
         end += 1 + len(token)
         ends.append(end)
     return [end - len(token) for end, token in zip(ends, sentence.tokens, strict=True)], ends
+
+
+def is_constrained(sentence: Sentence) -> bool:
+    """Whether the sentence's JSON object has constraints."""
+    return isinstance(sentence.rest, Record) and sentence.rest.fields.get("constraints") is not None

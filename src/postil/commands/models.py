@@ -6,25 +6,32 @@ from typing import Any
 
 from postil.commands.labelled import LabelledFile, tell
 from postil.errors import ConfigurationError, DataError
-from postil.models.estimator import Estimator
+from postil.features.inputs import Token
+from postil.models.estimator import tokens_of
 from postil.models.labelling import Labelling
+from postil.models.learner import Learner
 from postil.models.storage import load
 from postil.network.sentence import LONGEST_VIEW
 from postil.text.schemes import recognise
 
 
-def open_model(name: str) -> Estimator[Any, Any]:
+def open_model(name: str) -> Learner[Any, Any]:
     """MODEL of the command line: the path of a model file."""
     path = Path(name)
     if path.is_dir():
         raise ConfigurationError("model", expected="a model file", got="a folder", where=name)
     if not path.exists():
         raise ConfigurationError("no such model", expected="the path of a model file", got=repr(name))
-    model: Estimator[Any, Any] = load(path)
+    model: Learner[Any, Any] = load(path)
     return model
 
 
-def check_columns(model: Estimator[Any, Any], given: Sequence[object]) -> None:
+def inputs_of(file: LabelledFile) -> list[list[Token]]:
+    """The sentences of a file as a tagger or detector takes them."""
+    return [tokens_of(sentence) for sentence in file.sentences]
+
+
+def check_columns(model: Learner[Any, Any], given: Sequence[object]) -> None:
     """A model that learnt from extra columns needs as many again."""
     expected = len(model.fitted_parts().features.columns)
     if len(given) < expected:
@@ -50,7 +57,7 @@ def checked_scheme(file: LabelledFile, labelling: Labelling) -> str:
     return scheme
 
 
-def tell_long_sentences(model: Estimator[Any, Any], lengths: Iterable[int]) -> None:
+def tell_long_sentences(model: Learner[Any, Any], lengths: Iterable[int]) -> None:
     """The sentence approach sees long sentences in pieces: say so, once, with their number."""
     number = sum(length > LONGEST_VIEW for length in lengths)
     if number and getattr(model.config, "encoder", "") == "sentence":

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from postil.metrics.spans import SpanScores
 from postil.metrics.tokens import TokenScores
 from postil.text import schemes
 from postil.text.options import CHOICES
+
+if TYPE_CHECKING:  # comparing two files needs no model
+    from postil.models.reliability import Reliability
 
 DESCRIPTION = """\
 Score predicted labels against gold labels: two files with the same tokens, of any format that Postil reads.
@@ -87,6 +90,7 @@ class Scored:
     word_parts: dict[str, TokenScores] = field(default_factory=dict)
     other: str = ""
     comparison: significance.Comparison | None = None
+    reliability: "Reliability | None" = None
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -99,6 +103,8 @@ class Scored:
             report["word_novelty"] = {name: part.as_dict() for name, part in self.word_parts.items()}
         if self.comparison is not None:
             report["comparison"] = self.comparison.as_dict()
+        if self.reliability is not None:
+            report["calibration"] = self.reliability.as_dict()
         return report
 
 

@@ -1,4 +1,6 @@
-"""What ``postil score`` shows on a terminal."""
+"""What ``postil score`` and ``postil evaluate`` show on a terminal."""
+
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -7,6 +9,9 @@ from postil.commands.display import make_console, show_table
 from postil.commands.score import Scored
 from postil.metrics import tables
 from postil.metrics.significance import Comparison, Interval
+
+if TYPE_CHECKING:
+    from postil.models.reliability import Reliability
 
 
 def show(scored: Scored) -> None:
@@ -21,6 +26,8 @@ def show(scored: Scored) -> None:
         show_table(console, tables.token_novelty_table(scored.word_parts))
     if scored.comparison is not None:
         _show_comparison(console, scored, scored.comparison)
+    if scored.reliability is not None:
+        _show_reliability(console, scored.reliability, "entities" if scored.evaluation.spans is not None else "labels")
 
 
 def _show_headline(console: Console, scored: Scored) -> None:
@@ -80,3 +87,15 @@ def _show_comparison(console: Console, scored: Scored, comparison: Comparison) -
     luck = "unlikely to be luck" if comparison.p_value < 0.05 else "may well be luck"
     ahead = f"ahead in {100 * comparison.second_better:.1f} % of {comparison.resamples:,} resamples"
     console.print(Text(f"p-value {comparison.p_value:.4f}: {luck}; {scored.other} is {ahead}"), soft_wrap=True)
+
+
+def _show_reliability(console: Console, found: "Reliability", things: str) -> None:
+    """What probabilities promised and what was kept."""
+    title = f"Are probabilities of {things} honest?"
+    if not found.is_calibrated:
+        show_table(console, tables.calibration_table(found.after)._replace(title=f"{title} (not calibrated: no dev)"))
+        return
+    before, after = tables.calibration_table(found.before), tables.calibration_table(found.after)
+    fitted = f"temperature {found.temperature:.3f}, shift {found.shift:+.3f}"
+    show_table(console, before._replace(title=f"{title} Before calibration"))
+    show_table(console, after._replace(title=f"{title} After calibration on dev ({fitted})"))

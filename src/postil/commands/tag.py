@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 
+from postil.commands.answering import add_answer_arguments
 from postil.commands.kinds import Mark, kind_of
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
@@ -15,8 +16,9 @@ from postil.commands.tag_workers import Workers
 from postil.errors import ConfigurationError
 from postil.network.sentence import LONGEST_VIEW
 from postil.text import Sentence
-from postil.text.formats import FORMATS, Reading, read, write
+from postil.text.formats import FORMATS, Reading, read
 from postil.text.records import Record
+from postil.text.tree import SHAPES
 
 DESCRIPTION = """\
 Put labels on text. Reads files or standard input, writes to standard output; any size goes through in little memory.
@@ -26,11 +28,21 @@ Put labels on text. Reads files or standard input, writes to standard output; an
   cat tokens.txt | postil tag ner.postil --input tokens > tagged.conll
   postil tag ner.postil corpus.conll corpus2.conll > tagged.conll
   postil tag ner.postil records.jsonl --output jsonl --nbest 3
+  postil tag ner.postil article.txt --threshold 0.5 --threshold LOC=0.8
+  postil tag ner.postil article.txt --output jsonl --all-above 0.3
+  postil tag ner.postil --text "Museums in Paris are amazing." --force 11:16=LOC
+  postil tag sentiment.postil new.trees                 trees in, trees with labels out
+  postil tag sentiment.postil --text "Not a bad film." --tree right --output jsonl
 
 Plain text is cut into sentences and tokens; --input tokens takes one sentence a line, tokens between spaces. JSON Lines
 have one object a text, with spans: start, end, label and, with --probabilities, the probability that exactly this span
 is such an entity. In CoNLL, --probabilities adds a column before the label with the probability of the token's label.
+Objects may have constraints: {"force": [[11, 16, "LOC"]], "forbid": [[0, 7]], "allow": [[11, 16, ["LOC", "O"]]]}, in
+characters, or in tokens where the object brings them; probabilities are then those given that they hold.
 A model that detects one label has scores instead: --scores, in JSON Lines the lowest score of the span's tokens.
+
+A classifier of trees puts a label on every phrase; a sentence without a tree gets one of the shape --tree. JSON Lines
+have one object a sentence, with its label and probabilities, and with --probabilities also those of all its phrases.
 """
 
 BLOCK_TOKENS = 20_000  # what is read, tagged and written at once
@@ -42,11 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="*", help="files to tag (default: standard input)")
     parser.add_argument("--text", metavar="TEXT", help="tag this text instead of a file")
     parser.add_argument("--input", choices=list(FORMATS), help="format of the input (default: recognised)")
-    parser.add_argument("--output", choices=["conll", "jsonl"], default="conll", help="format to write (conll)")
+    parser.add_argument("--output", choices=["conll", "jsonl", "trees"], help="format to write (conll; trees of trees)")
+    parser.add_argument("--tree", choices=list(SHAPES), help="models of trees: shape of the tree over a plain sentence")
     parser.add_argument("--probabilities", action="store_true", help="say how sure the model is")
     parser.add_argument("--scores", action="store_true", help="say the score of each token (models of one label)")
     parser.add_argument("--nbest", type=int, metavar="K", help="jsonl: also the K best labellings of every sentence")
     parser.add_argument("--threads", type=int, default=1, help="cores to use (default: 1)")
+    add_answer_arguments(parser)
     add_reading_arguments(parser)
 
 
@@ -59,8 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
     sentences = (sentence for reading in _inputs(arguments) for sentence in reading)
     long: list[int] = []
     by_processes = arguments.model if kind.gives_labels_alone(arguments) else None
-    tagged = _tagged(mark, _noting_long(_unlabelled(sentences), long), arguments.threads, by_processes)
-    write(shown(tagged), "-", arguments.output, scheme=kind.written_scheme(model))
+    blocks = _blocks(_noting_long(_unlabelled(sentences), long), whole_records=arguments.output == "jsonl")
+    tagged = _tagged(mark, blocks, arguments.threads, by_processes)
+    kind.write(shown(tagged), model, arguments)
     tell_long_sentences(model, long)
     return 0
 
@@ -77,7 +92,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.text is not None and arguments.files:
         raise ConfigurationError("--text and files", expected="one of them", got="both")
     if arguments.nbest is not None and arguments.output != "jsonl":
-        raise ConfigurationError("--nbest", expected="--output jsonl", got=f"--output {arguments.output}")
+        raise ConfigurationError("--nbest", expected="--output jsonl", got=f"--output {arguments.output or 'conll'}")
     for name, value in (("--nbest", arguments.nbest), ("--threads", arguments.threads)):
         if value is not None and value < 1:
             raise ConfigurationError(name, expected="1 or more", got=value)
@@ -105,12 +120,11 @@ def _unlabelled(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         yield sentence
 
 
-def _tagged(mark: Mark, sentences: Iterable[Sentence], threads: int, model: str | None = None) -> Iterator[Sentence]:
+def _tagged(mark: Mark, blocks: Iterator[list[Sentence]], threads: int, model: str | None = None) -> Iterator[Sentence]:
     """Blocks are tagged on several cores and come back in order.
 
     With ``model``, the path of its file, by processes: they take a moment to start, so the first blocks go without.
     """
-    blocks = _blocks(sentences)
     for block in blocks if threads == 1 else islice(blocks, BLOCKS_ALONE if model else 0):
         yield from mark(block)
     following = next(blocks, None)
@@ -136,14 +150,16 @@ def _in_order(mark: Mark, blocks: Iterable[list[Sentence]], threads: int) -> Ite
             yield from waiting.popleft().result()
 
 
-def _blocks(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+def _blocks(sentences: Iterable[Sentence], whole_records: bool) -> Iterator[list[Sentence]]:
+    """With ``whole_records`` the sentences of one JSON object, which collect their answers in it, stay together."""
     block: list[Sentence] = []
     tokens = 0
     for sentence in sentences:
-        block.append(sentence)
-        tokens += len(sentence)
-        if tokens >= BLOCK_TOKENS:
+        goes_on = whole_records and block and sentence.rest is not None and sentence.rest is block[-1].rest
+        if tokens >= BLOCK_TOKENS and not goes_on:
             yield block
             block, tokens = [], 0
+        block.append(sentence)
+        tokens += len(sentence)
     if block:
         yield block

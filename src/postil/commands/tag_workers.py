@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO, Self, final
 
 from postil.commands.kinds import Mark
+from postil.commands.marking import is_constrained
 from postil.commands.models import open_model
 from postil.models.estimator import tokens_of
 from postil.text import Sentence
@@ -42,6 +43,8 @@ class Workers:
 
     def mark(self, block: list[Sentence]) -> list[Sentence]:
         """Waits for a free worker. What a worker cannot do is done here, where mistakes are told."""
+        if any(map(is_constrained, block)):
+            return self._mark(block)
         worker = self._free.get()
         try:
             answers = worker.labels([tokens_of(sentence) for sentence in block])

@@ -1,21 +1,26 @@
 """What the commands do with taggers."""
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from postil.commands.answering import OPTIONS, Answering, spans_above
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
-from postil.commands.marking import add_column, add_to_span, record_of
-from postil.commands.models import checked_scheme
+from postil.commands.labelled import load as load
+from postil.commands.marking import add_column, add_to_span, record_of, write_spans
+from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.score import Scored, novelty_parts
-from postil.metrics import Evaluation, evaluate, significance
+from postil.metrics import Evaluation, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
-from postil.models.tagger import Tagger, tokens_of
-from postil.text import Entity, Sentence
+from postil.models.constraints import Constraints
+from postil.models.reliability import reliability
+from postil.models.tagger import Answer, Tagger, tokens_of
+from postil.text import Sentence
 
 RESAMPLES = 1000  # of the bootstrap
 
@@ -25,8 +30,8 @@ def make(arguments: argparse.Namespace, parameters: dict[str, Any]) -> Tagger:
     return Tagger(**parameters)
 
 
-def evaluation(tagger: Tagger, X: list[Any], y: list[list[str]]) -> Evaluation:
-    return evaluate(y, tagger.predict(X), scheme=tagger.labelling.scheme)
+def evaluation(tagger: Tagger, file: LabelledFile) -> Evaluation:
+    return tagger.evaluate(inputs_of(file), file.labels)
 
 
 def headline(found: Evaluation) -> str:
@@ -39,7 +44,8 @@ def headline(found: Evaluation) -> str:
 def report(tagger: Tagger, name: str, file: LabelledFile) -> Scored:
     """Predictions beside a file's own labels, with a confidence interval."""
     gold_scheme = checked_scheme(file, tagger.labelling)
-    predicted = tagger.predict([tokens_of(sentence) for sentence in file.sentences])
+    X = inputs_of(file)
+    predicted = tagger.predict(X)
     compared = prepare(file.labels, predicted, gold_scheme, tagger.labelling.scheme)
     counts, statistic = compared.sentence_counts()
     rng = np.random.default_rng(0)
@@ -50,6 +56,7 @@ def report(tagger: Tagger, name: str, file: LabelledFile) -> Scored:
         evaluation=evaluate_compared(compared),
         interval=significance.bootstrap_interval(counts, statistic, rng=rng, resamples=RESAMPLES),
         broken={},
+        reliability=reliability(tagger, X, file.labels),
     )
 
 
@@ -78,48 +85,55 @@ def page(tagger: Tagger, scored: Scored, name: str, file: LabelledFile) -> str:
 
 def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:
     unwanted(arguments, "scores", "a tagger has probabilities", instead="--probabilities")
-    return partial(_marked, tagger=tagger, arguments=arguments)
+    return partial(_marked, tagger=tagger, arguments=arguments, asked=Answering.of(tagger, arguments))
 
 
 def gives_labels_alone(arguments: argparse.Namespace) -> bool:
-    return not (arguments.probabilities or arguments.nbest)
+    return not any(getattr(arguments, name) for name in ("probabilities", "nbest", *OPTIONS))
 
 
-def written_scheme(tagger: Tagger) -> str:
-    return tagger.labelling.scheme
+def write(marked: Iterable[Sentence], tagger: Tagger, arguments: argparse.Namespace) -> None:
+    write_spans(marked, tagger.labelling.scheme, arguments)
 
 
-def _marked(block: list[Sentence], tagger: Tagger, arguments: argparse.Namespace) -> list[Sentence]:
+def _marked(block: list[Sentence], tagger: Tagger, arguments: argparse.Namespace, asked: Answering) -> list[Sentence]:
+    options: dict[str, Any] = {"constraints": asked.constraints(block), "threshold": asked.threshold}
     if not arguments.probabilities:
-        labels = tagger.predict([tokens_of(sentence) for sentence in block])
+        labels = tagger.predict([tokens_of(sentence) for sentence in block], **options)
         for sentence, found in zip(block, labels, strict=True):
             sentence.labels = found
     elif arguments.output == "jsonl":
-        for sentence, entities in zip(block, tagger.annotate(block), strict=True):
-            _add_probabilities(sentence, entities)
+        for sentence, answer in zip(block, tagger.answers(block, **options), strict=True):
+            _add_probabilities(sentence, answer)
     else:
-        _add_probability_column(tagger, block)
+        _add_probability_column(tagger, block, options)
+    if arguments.all_above is not None:
+        for sentence, spans in zip(block, spans_above(tagger, block, asked), strict=True):
+            record_of(sentence).fields.setdefault("spans_above", []).extend(spans)
     if arguments.nbest:
-        for sentence in block:
-            _add_nbest(tagger, sentence, arguments.nbest)
+        for sentence, own in zip(block, options["constraints"] or [None] * len(block), strict=True):
+            _add_nbest(tagger, sentence, arguments.nbest, own)
     return block
 
 
-def _add_probabilities(sentence: Sentence, entities: list[Entity]) -> None:
-    for entity in entities:
+def _add_probabilities(sentence: Sentence, answer: Answer) -> None:
+    sentence.labels = answer.labels
+    for entity in answer.entities:
         add_to_span(sentence, entity, {"probability": round(entity.probability or 0.0, 6)})
+    record_of(sentence).fields.setdefault("labelling_probabilities", []).append(round(answer.probability, 6))
 
 
-def _add_probability_column(tagger: Tagger, block: list[Sentence]) -> None:
+def _add_probability_column(tagger: Tagger, block: list[Sentence], options: dict[str, Any]) -> None:
     tokens = [tokens_of(sentence) for sentence in block]
-    for sentence, labels, probabilities in zip(block, *tagger.predict_with_probabilities(tokens), strict=True):
+    answers = tagger.predict_with_probabilities(tokens, **options)
+    for sentence, labels, probabilities in zip(block, *answers, strict=True):
         sentence.labels = labels
         add_column(sentence, probabilities)
 
 
-def _add_nbest(tagger: Tagger, sentence: Sentence, k: int) -> None:
+def _add_nbest(tagger: Tagger, sentence: Sentence, k: int, constraints: Constraints | None) -> None:
     paths: list[dict[str, Any]] = [
         {"labels": labels, "probability": round(probability, 6)}
-        for labels, probability in tagger.nbest(tokens_of(sentence), k)
+        for labels, probability in tagger.nbest(tokens_of(sentence), k, constraints)
     ]
     record_of(sentence).fields.setdefault("nbest", []).append(paths)

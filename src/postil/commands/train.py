@@ -2,26 +2,29 @@
 
 import argparse
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from postil.commands.kinds import kind_of, kind_to_train
+from postil.commands.kinds import kind_of, kind_to_train, unwanted
 from postil.commands.labelled import LabelledFile, load, tell, tell_broken_labels
-from postil.commands.models import checked_scheme, open_model, tell_long_sentences
+from postil.commands.models import checked_scheme, inputs_of, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.writing import check_output
-from postil.errors import DataError
+from postil.errors import ConfigurationError, DataError
 from postil.models.config import PRESETS, parsed_setting
-from postil.models.estimator import Estimator, tokens_of
+from postil.models.estimator import Estimator
 from postil.models.labelling import Labelling
+from postil.models.learner import Learner
+from postil.network.compositions import COMPOSITIONS
+from postil.text.formats import format_of
 
 DESCRIPTION = """\
-Learn a tagger, or a detector of one label, from a labelled file and write it into one model file.
+Learn a tagger, a detector of one label or a classifier of trees from a labelled file; write it into one model file.
 
-Files may be CoNLL columns, CoNLL-U or JSON Lines with spans, plain or gzip; formats and labelling schemes are
-recognised. With --dev the best epoch on that file is kept; without it the full schedule is run.
+Files may be CoNLL columns, CoNLL-U, JSON Lines with spans or bracketed trees, plain or gzip; formats and labelling
+schemes are recognised. With --dev the best epoch on that file is kept; without it the full schedule is run.
 
   postil train train.txt --dev dev.txt -o ner.postil
   postil train train.txt --dev dev.txt --test test.txt --preset accurate --vectors glove-50d -o ner.postil
@@ -32,6 +35,9 @@ recognised. With --dev the best epoch on that file is kept; without it the full 
   postil train train.txt --dev dev.txt --minutes 2 -o ner.postil       within a time budget
   postil train train.txt --dev dev.txt --resume -o ner.postil          go on after an interruption
   postil train more.txt --warm-start ner.postil -o ner2.postil         go on with other data, also with new labels
+  postil train train.trees --dev dev.trees -o sentiment.postil         labels of sentences and phrases from trees
+  postil train train.trees --dev dev.trees --composition tensor --set loss=root -o sentiment.postil
+  postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger from the labels of the trees' words
 """
 
 
@@ -42,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
     parser.add_argument("--preset", choices=list(PRESETS), help="kind of model (default: fast)")
     parser.add_argument("--label", metavar="NAME", help="--preset margin: the label whose words are to be detected")
+    parser.add_argument("--composition", choices=list(COMPOSITIONS), help="trees: how two phrases become one")
+    parser.add_argument("--binarise", choices=["left", "right"], help="trees: how nodes of three and more are divided")
     parser.add_argument(
         "--set", dest="settings", metavar="NAME=VALUE", action="append", default=[], help="change one setting"
     )
@@ -59,12 +67,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    settings = dict(parsed_setting(text) for text in arguments.settings)
     check_output(arguments.output, "model file")
-    known = open_model(arguments.warm_start) if arguments.warm_start else None
+    if _learns_from_trees(arguments):
+        from postil.commands.tree_classifying import prepared
+
+        return _train(*prepared(arguments, _checkpoint(arguments)), arguments)
+    return _train(*_prepared(arguments), arguments)
+
+
+def _learns_from_trees(arguments: argparse.Namespace) -> bool:
+    """A preset is a tagger's or detector's; without one, trees in the file make a classifier of trees."""
+    if arguments.preset or arguments.label:
+        for option in ("composition", "binarise"):
+            unwanted(arguments, option, "only classifiers of trees have it", instead="no --preset and no --label")
+        return False
+    if arguments.composition or arguments.binarise:
+        return True
+    # A pipe can be read only once.
+    return Path(arguments.train).is_file() and format_of(arguments.train, arguments.encoding) == "trees"
+
+
+def _prepared(
+    arguments: argparse.Namespace,
+) -> tuple[Estimator[Any, Any], Any, dict[str, LabelledFile]]:
+    """A tagger or detector, its training, and the files on which to score it in the end."""
+    settings = dict(parsed_setting(text) for text in arguments.settings)
+    known = _known(arguments)
     model = _model(arguments, settings, known)
     options = reading_options(arguments)
     train = load(arguments.train, **options)
+    if train.format == "trees" and not (arguments.preset or arguments.label or known):
+        raise ConfigurationError(  # a pipe cannot be looked into before it is read
+            "trees from a pipe", expected="--composition for a classifier of trees, or --preset for a tagger of words"
+        )
     held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out)
     tell_long_sentences(model, [len(tokens) for file in (train, *held_out.values()) for tokens in file.tokens])
@@ -75,11 +110,24 @@ def run(arguments: argparse.Namespace) -> int:
         model,
         *_examples(train),
         _examples(held_out["dev"]) if "dev" in held_out else None,
-        checkpoint=arguments.output.with_name(arguments.output.name + ".checkpoint"),
+        checkpoint=_checkpoint(arguments),
         resume=arguments.resume,
         warm_start=known,
     )
-    return _train(model, fitting, held_out, arguments)
+    return model, fitting, held_out
+
+
+def _known(arguments: argparse.Namespace) -> Estimator[Any, Any] | None:
+    """The model to begin with."""
+    known = open_model(arguments.warm_start) if arguments.warm_start else None
+    if known is not None and not isinstance(known, Estimator):
+        raise ConfigurationError("warm start", expected="a tagger or a detector", got=f"a {known.KIND}")
+    return known
+
+
+def _checkpoint(arguments: argparse.Namespace) -> Path:
+    path: Path = arguments.output
+    return path.with_name(path.name + ".checkpoint")
 
 
 def _model(
@@ -101,9 +149,7 @@ def _model(
     return model
 
 
-def _train(
-    model: Estimator[Any, Any], fitting: Any, held_out: dict[str, LabelledFile], arguments: argparse.Namespace
-) -> int:
+def _train(model: Learner[Any, Any], fitting: Any, held_out: Mapping[str, Any], arguments: argparse.Namespace) -> int:
     from postil.commands.training_display import Display
 
     with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
@@ -113,7 +159,7 @@ def _train(
                 return _interrupted(fitting)
     model.parts = fitting.parts
     kind = kind_of(model)
-    scores = {name: kind.evaluation(model, *_examples(file)) for name, file in held_out.items()}
+    scores = {name: kind.evaluation(model, file) for name, file in held_out.items()}
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
     model.save(arguments.output)
     fitting.checkpoint.unlink(missing_ok=True)
@@ -122,7 +168,7 @@ def _train(
 
 
 def _examples(file: LabelledFile) -> tuple[list[Any], list[list[str]]]:
-    return [tokens_of(sentence) for sentence in file.sentences], file.labels
+    return inputs_of(file), file.labels
 
 
 def _check_data(train: LabelledFile, held_out: dict[str, LabelledFile]) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from postil.models.fitting import Fitting
+from postil.models.learning import Learning
 from postil.training.loop import Epoch, Step
 
 
@@ -26,7 +26,7 @@ class _Speed(ProgressColumn):
 class Display:
     """A progress bar with loss, best score, speed and time left; a line per epoch; a log in JSON Lines."""
 
-    def __init__(self, fitting: Fitting, log: Path | None) -> None:
+    def __init__(self, fitting: Learning, log: Path | None) -> None:
         self._fitting = fitting
         self._console = Console(stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(30), TextColumn("{task.fields[figures]}"))
@@ -40,9 +40,9 @@ class Display:
         size = sum(parameter.value.size for parameter in parts.network.parameters().values())
         labels, data = parts.labelling.labels, parts.about["data"]
         learnt = f"{len(labels)} labels" if len(labels) > 1 else f"label {labels[0]}"
+        scheme = f" ({parts.labelling.scheme})" if hasattr(parts.labelling, "scheme") else ""
         self._console.print(
-            f"{data['sentences']:,} sentences, {data['tokens']:,} tokens; {learnt} "
-            f"({parts.labelling.scheme}); {size:,} parameters",
+            f"{data['sentences']:,} sentences, {data['tokens']:,} tokens; {learnt}{scheme}; {size:,} parameters",
             style="dim",
             highlight=False,
         )

@@ -45,17 +45,18 @@ class Gazetteer:
         *,
         ignore_case: bool = True,
         tokenise: Callable[[str], Sequence[str]] = str.split,
+        label: str | None = None,
     ) -> "Gazetteer":
         """Read files, or all files of folders: a name a line, or ``CLASS<TAB>name``.
 
         Without a class on the line the file's name without its ending is the class. ``tokenise`` cuts a name into
-        words as the text to be tagged is cut.
+        words as the text to be tagged is cut. With ``label`` that is the class of all names.
         """
         found: dict[str, set[str]] = defaultdict(set)
         for path in _files([paths] if isinstance(paths, str | os.PathLike) else paths):
             for name_class, name in _names_in(path):
                 words = tokenise(name.casefold() if ignore_case else name)
-                found[_BORDER.join(words)].add(name_class)
+                found[_BORDER.join(words)].add(label or name_class)
         columns = sorted(set().union(*found.values()))
         if not 0 < len(columns) <= _MOST_CLASSES:
             raise DataError("gazetteer", expected=f"1 to {_MOST_CLASSES} classes of names", got=len(columns))

@@ -48,6 +48,7 @@ class InputFeatures:
 
     def __init__(self, words: WordFeatures, columns: Sequence[Vocabulary], gazetteer: Gazetteer | None) -> None:
         self.words, self.columns, self.gazetteer = words, list(columns), gazetteer
+        self._column_ids = [_RememberedIds(vocabulary) for vocabulary in self.columns]
 
     @classmethod
     def build(
@@ -93,8 +94,8 @@ class InputFeatures:
     def extra(self, sentences: Sequence[Sequence[Token]], forms: Sequence[Sequence[str]], N: int) -> Array:
         """(N, E) ids of the features of each token in its sentence."""
         parts = [
-            vocabulary.ids([_column(token, i, len(self.columns)) for s in sentences for token in s], default=0)
-            for i, vocabulary in enumerate(self.columns)
+            np.fromiter((ids[_column(token, i, len(self.columns))] for s in sentences for token in s), np.int64, N)
+            for i, ids in enumerate(self._column_ids)
         ]
         matched = [self.gazetteer.match(tokens) for tokens in forms] if self.gazetteer is not None else []
         codes = np.concatenate(matched) if matched else np.zeros((N, 0), np.int64)
@@ -115,6 +116,21 @@ class InputFeatures:
         vocabularies = [Vocabulary.from_arrays(arrays_under(f"column{i}/", arrays)) for i in range(columns)]
         names = arrays_under("gazetteer/", arrays)
         return cls(words, vocabularies, Gazetteer.from_arrays(names) if names else None)
+
+
+class _RememberedIds(dict[str, int]):
+    """Value of a column -> its id, 0 for one that is not known. Columns have few values, which come again and again."""
+
+    MOST = 20_000
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    def __missing__(self, value: str) -> int:
+        found = self.vocabulary.id(value, 0)
+        if len(self) < self.MOST:
+            self[value] = found
+        return found
 
 
 def forms_of(tokens: Sequence[Token]) -> list[str]:

@@ -15,6 +15,7 @@ __all__ = [
     "chain_messages",
     "chain_moments",
     "viterbi",
+    "ranked_paths",
     "add_bias",
     "multiply_rows",
     "normalise_windows",
@@ -32,6 +33,7 @@ __all__ = [
 
 ACTIVATIONS = plain_windows.ACTIVATIONS
 viterbi = _chosen(plain.viterbi)
+ranked_paths = _chosen(plain.ranked_paths)
 chain_messages = _chosen(plain.chain_messages)
 chain_moments = _chosen(plain.chain_moments)
 sum_windows = _chosen(plain_windows.sum_windows)

@@ -84,6 +84,18 @@ def viterbi(unary: Array, offsets: Array, transitions: Array, start: Array, end:
     return labels, scores
 
 
+def ranked_paths(
+    unary: Array, offsets: Array, transitions: Array, start: Array, end: Array, k: int
+) -> tuple[Array, Array]:
+    """See ``plain.ranked_paths``."""
+    unary = label_scores(unary)
+    offsets = ready_offsets(offsets, len(unary))
+    paths, scores = np.empty((len(unary), k), np.int64), np.empty((len(offsets) - 1, k))
+    outputs = [k, pointer(paths, INTEGERS), pointer(scores, DOUBLES)]
+    _on_chain(lib.ranked_paths, unary, offsets, (transitions, start, end), outputs)
+    return paths, scores
+
+
 def chain_messages(unary: Array, offsets: Array, transitions: Array, start: Array, end: Array) -> ChainMessages:
     """See ``plain.chain_messages``."""
     unary = label_scores(unary)

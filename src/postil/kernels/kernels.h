@@ -16,6 +16,9 @@ const char *instruction_set(void);
 /* chain.c */
 int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
             const double *transitions, const double *start, const double *end, int64_t *path, double *scores);
+int ranked_paths(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+                 int64_t labels, const double *transitions, const double *start, const double *end, int64_t k,
+                 int64_t *paths, double *scores);
 
 /* forward_backward.c */
 int chain_moments(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,

@@ -77,6 +77,82 @@ def _best_beginnings(unary: Array, packing: Packing, transitions: Array, start: 
     return delta.T.copy()
 
 
+# ------------------------------------------------------------------------------------------------ k best
+
+
+def ranked_paths(
+    unary: Array, offsets: Array, transitions: Array, start: Array, end: Array, k: int
+) -> tuple[Array, Array]:
+    """Labels (N, k) and scores (B, k) of the k best paths of every sentence, best first; arguments as for ``viterbi``.
+
+    A path that does not exist scores -inf, and its labels mean nothing.
+    """
+    unary, offsets, transitions, start, end = checked_chain(unary, offsets, transitions, start, end)
+    paths, scores = np.empty((len(unary), k), np.int64), np.empty((len(offsets) - 1, k))
+    for sentences, tokens in sentence_groups(offsets, unary.shape[1]):
+        group = offsets[sentences.start : sentences.stop + 1] - tokens.start
+        paths[tokens], scores[sentences] = _ranked_group(unary[tokens], Packing(group), transitions, start, end, k)
+    return paths, scores
+
+
+def _ranked_group(
+    unary: Array, packing: Packing, transitions: Array, start: Array, end_scores: Array, k: int
+) -> tuple[Array, Array]:
+    ordered = unary[packing.forward]
+    ordered_scores, sources, pointers = _ranked_beginnings(ordered, packing, transitions, start, end_scores, k)
+    paths = np.empty((len(unary), k), np.int64)
+    for (first, end), pointer in zip(reversed(packing.steps), reversed(pointers), strict=True):
+        n = end - first
+        label, rank = np.divmod(sources[:n], k)  # (n, k)
+        paths[packing.forward[first:end]] = label
+        sources[:n] = pointer[np.arange(n)[:, None], label, rank]
+    scores = np.empty_like(ordered_scores)
+    scores[packing.order] = ordered_scores
+    return paths, scores
+
+
+def _ranked_beginnings(
+    unary: Array, packing: Packing, transitions: Array, start: Array, end_scores: Array, k: int
+) -> tuple[Array, Array, list[Array]]:
+    """Scores (B, k) of the best whole paths, where they come from (B, k), and each step's pointers (n, L, k).
+
+    A pointer is source label × k + rank. The end is reached like a label: by a step into a table with one column.
+    """
+    L, alive = len(start), [*(end - first for first, end in packing.steps), 0]
+    scores = np.full((len(packing.order), k), -np.inf)
+    scores[alive[0] :, 0] = 0  # a sentence without tokens has one path, the empty one
+    sources = np.zeros((len(packing.order), k), np.int64)
+    delta, pointers = np.full((0, 0, 0), -np.inf), []
+    for (first, end), survivors in zip(packing.steps, alive[1:], strict=True):
+        if first == 0:
+            delta, pointer = np.full((end, L, k), -np.inf), np.zeros((end, L, k), np.int64)
+            delta[:, :, 0] = start
+        else:
+            delta, pointer = _ranked_step(delta[: end - first], transitions)
+        delta += unary[first:end, :, None]
+        pointers.append(pointer)
+        final, source = _ranked_step(delta[survivors:], end_scores[:, None])
+        scores[survivors : end - first], sources[survivors : end - first] = final[:, 0], source[:, 0]
+    return scores, sources, pointers
+
+
+def _ranked_step(delta: Array, table: Array) -> tuple[Array, Array]:
+    """The k best of δ(i, r) + table (L, J) into each j, with pointers.  delta (n, L, k) -> two (n, J, k)."""
+    (n, _, k), J = delta.shape, table.shape[1]
+    best, pointers = np.empty((n, J, k)), np.empty((n, J, k), np.int64)
+    following = np.pad(delta, ((0, 0), (0, 0), (0, 1)), constant_values=-np.inf)  # after the last rank comes nothing
+    offers = delta[:, None, :, 0] + table.T  # (n, J, L) what each source i offers now
+    taken = np.zeros(offers.shape, np.int64)  # how many of its beginnings have been taken
+    b, j = np.ogrid[:n, :J]
+    for r in range(k):
+        i = offers.argmax(axis=2)  # (n, J)
+        rank = taken[b, j, i]
+        best[:, :, r], pointers[:, :, r] = offers[b, j, i], i * k + rank
+        taken[b, j, i] += 1
+        offers[b, j, i] = following[b, i, rank + 1] + table[i, j]
+    return best, pointers
+
+
 # ------------------------------------------------------------------------------------------------ forward-backward
 
 

@@ -18,6 +18,7 @@ from postil.metrics.significance import Comparison, Interval, bootstrap_interval
 from postil.metrics.spans import SpanScores, align, compare_spans, score_spans, sentence_counts
 from postil.metrics.tables import Table
 from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
+from postil.metrics.trees import TreeScores, score_trees
 
 __all__ = [
     "Counts",
@@ -29,6 +30,8 @@ __all__ = [
     "TokenScores",
     "score_tokens",
     "sentence_token_counts",
+    "TreeScores",
+    "score_trees",
     "spans_by_length",
     "Known",
     "known_from",

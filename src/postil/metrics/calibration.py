@@ -50,6 +50,15 @@ class Calibration:
         return float(ratio(np.abs(self.promised - self.kept).sum(), self.counts.sum()))
 
     @property
+    def error_by_chance(self) -> float:
+        """What the expected error of perfect probabilities would be on so many answers: their luck, bin by bin.
+
+        Of n answers with probability p each, the right ones differ from n p by sqrt(2 n p (1 - p) / π) on average.
+        """
+        spread = np.sqrt(2 / np.pi * self.counts * self.confidence * (1 - self.confidence))
+        return float(ratio(spread.sum(), self.counts.sum()))
+
+    @property
     def largest_error(self) -> float:
         """The widest gap of any bin."""
         return float(np.max(np.abs(self.confidence - self.accuracy), initial=0.0))
@@ -60,6 +69,7 @@ class Calibration:
         names = ("from", "to", "count", "confidence", "accuracy")
         return {
             "expected_calibration_error": 100 * self.expected_error,
+            "error_by_chance": 100 * self.error_by_chance,
             "largest_calibration_error": 100 * self.largest_error,
             "bins": [dict(zip(names, map(float, row), strict=True)) | {"count": int(row[2])} for row in rows if row[2]],
         }

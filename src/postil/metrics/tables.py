@@ -157,5 +157,6 @@ def calibration_table(calibration: Calibration) -> Table:
         )
         if count
     ]
-    note = f"expected calibration error {100 * calibration.expected_error:.2f} %"
+    chance = f"perfect probabilities would have {100 * calibration.error_by_chance:.2f} % on so many answers"
+    note = f"expected calibration error {100 * calibration.expected_error:.2f} %; {chance}"
     return Table("Reliability", ("probability %", "answers", "promised", "kept"), rows, note)

@@ -15,6 +15,8 @@ from postil.gradcheck import Report, examine
 from postil.graph import Node
 from postil.models.network import Example, ScoringNetwork
 from postil.models.parts import Parts
+from postil.models.tree_checking import examine_tree_parts
+from postil.models.tree_network import TreeNetwork
 from postil.network import LookupTables
 
 LENGTHS = (1, 2, 4, 5)  # of the made-up sentences
@@ -23,6 +25,8 @@ _NOISE = 11  # the seed of dropout: the same noise at every evaluation
 
 def examine_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Report:
     """Compare the gradients of the model's loss with central differences, in float64."""
+    if isinstance(parts.network, TreeNetwork):
+        return examine_tree_parts(parts, rng)
     inputs = parts.features.inputs(made_up_sentences(parts.features, rng))
     network, small = _cut_down(parts, inputs)
     example = Example(inputs=small, gold=network.random_gold(small.offsets, rng))

@@ -6,13 +6,11 @@ that is None adapts to the size of the training data. A preset is a row of PRESE
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from numbers import Integral, Real
-from typing import Any, get_args, get_type_hints
-
-import numpy as np
+from dataclasses import dataclass, replace
+from typing import Any
 
 from postil.errors import ConfigurationError
+from postil.models.settings import check_fields, check_known, check_positive, one_of, parsed
 from postil.network import ACTIVATIONS, INITIALISERS
 from postil.objectives.margin import NORMALISATIONS
 
@@ -84,17 +82,10 @@ class TaggerConfig:
     clip: float = 5.0
 
     def __post_init__(self) -> None:
-        for name, hint in get_type_hints(TaggerConfig).items():
-            object.__setattr__(self, name, _of_type(name, getattr(self, name), hint))
-        for name, known in _CHOICES.items():
-            _one_of(name, getattr(self, name), known)
-        for name, (smallest, largest) in _LIMITS.items():
-            _within(name, getattr(self, name), smallest, largest)
+        check_fields(self, _CHOICES, _LIMITS)
         if self.window % 2 == 0:
             raise ConfigurationError("window", expected="an odd number", got=self.window)
-        for name in ("rate", "clip", "vector_scale"):
-            if getattr(self, name) is not None and not 0 < getattr(self, name) < math.inf:
-                raise ConfigurationError(name, expected="a positive number", got=getattr(self, name))
+        check_positive(self, "rate", "clip", "vector_scale")
         if not any((self.word_dim, self.caps_dim, self.shape_dim, self.prefix_dim, self.suffix_dim)):
             raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
 
@@ -176,11 +167,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
     """The preset's row with the user's settings on top."""
-    _one_of("preset", preset, PRESETS)
-    known = {field.name for field in fields(TaggerConfig)}
-    for name in settings:
-        if name not in known:
-            raise ConfigurationError("unknown setting", expected=f"one of {', '.join(sorted(known))}", got=repr(name))
+    one_of("preset", preset, PRESETS)
+    check_known(TaggerConfig, settings)
     return TaggerConfig(**{**PRESETS[preset], **settings})
 
 
@@ -199,53 +187,4 @@ def adapted(config: TaggerConfig, sentences: int, tokens: int) -> TaggerConfig:
 
 def parsed_setting(text: str) -> tuple[str, Any]:
     """``name=value`` of the command line, with the value in the field's own type."""
-    name, equals, value = text.partition("=")
-    hints = get_type_hints(TaggerConfig)
-    if not equals or name not in hints:
-        raise ConfigurationError("setting", expected=f"NAME=VALUE with a name of {', '.join(hints)}", got=repr(text))
-    return name, _parsed(name, value, hints[name])
-
-
-def _parsed(name: str, value: str, hint: Any) -> Any:
-    kinds = get_args(hint) or (hint,)
-    if value.lower() in ("none", "auto") and type(None) in kinds:
-        return None
-    try:
-        if bool in kinds:
-            return {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}[value.lower()]
-        if Ellipsis in kinds:  # tuple[int, ...]
-            return tuple(int(part) for part in value.split(",") if part)
-        kind = next(kind for kind in kinds if kind is not type(None))
-        return kind(value)
-    except (KeyError, ValueError):
-        expected = _PLAIN_NAMES[kinds[0]] if Ellipsis not in kinds else "whole numbers with commas between"
-        raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value)) from None
-
-
-def _one_of(name: str, value: Any, known: Any) -> None:
-    if value not in known:
-        raise ConfigurationError(name, expected=f"one of {', '.join(map(str, known))}", got=repr(value))
-
-
-def _within(name: str, value: float | None, smallest: float, largest: float) -> None:
-    if value is not None and not smallest <= value <= largest:
-        expected = f"{smallest} or more" if largest == math.inf else f"{smallest} to {largest}"
-        raise ConfigurationError(name, expected=expected, got=value)
-
-
-def _of_type(name: str, value: Any, hint: Any) -> Any:
-    """The value in the field's own plain type: a NumPy number becomes a number, a list a tuple."""
-    kinds = get_args(hint) or (hint,)
-    if value is None and type(None) in kinds:
-        return None
-    kind = next(kind for kind in kinds if kind is not type(None))
-    if Ellipsis in kinds and isinstance(value, list | tuple):
-        return tuple(_of_type(name, part, int) for part in value)
-    accepted: dict[Any, Any] = {int: Integral, float: Real, bool: (bool, np.bool_), str: str}
-    if Ellipsis in kinds or not isinstance(value, accepted[kind]) or (kind is not bool and isinstance(value, bool)):
-        expected = "whole numbers" if Ellipsis in kinds else _PLAIN_NAMES[kind]
-        raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value))
-    return kind(value)
-
-
-_PLAIN_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+    return parsed(text, TaggerConfig)

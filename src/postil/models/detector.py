@@ -123,7 +123,7 @@ class Detector(Estimator[Target, DetectorNetwork]):
             got = known.fitted_parts().labelling.label
             raise ConfigurationError("label of the warm start", expected=repr(self.label), got=repr(got))
 
-    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> None:
+    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
         """Choose the threshold."""
         parts = self.fitted_parts()
         truth, scores = self._truth_and_scores(X, y)

@@ -1,21 +1,19 @@
-"""What taggers and detectors share: scikit-learn's estimator rules, learning, tagging of raw text, the model file."""
+"""What taggers and detectors share: learning from sentences, tagging of raw text."""
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from numbers import Integral
-from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Inputs, Token
-from postil.models import storage
 from postil.models.config import TaggerConfig
+from postil.models.learner import Learner
 from postil.models.network import ScoringNetwork
-from postil.models.parts import LearntLabels, Parts
+from postil.models.parts import LearntLabels
 from postil.text import Document, Entity, Sentence, split_sentences, tokenise
 from postil.text.lines import shortened
 from postil.threads import one_blas_thread
@@ -26,21 +24,13 @@ Labels = TypeVar("Labels", bound=LearntLabels)
 Network = TypeVar("Network", bound=ScoringNetwork)
 
 
-class Estimator(ABC, Generic[Labels, Network]):
-    """An estimator whose parameters are those of ``OWN`` and, beyond them, fields of TaggerConfig (``settings``)."""
+class Estimator(Learner[Labels, Network]):
+    """An estimator over sentences; its ``settings`` are fields of TaggerConfig on top of a preset."""
 
-    KIND: ClassVar[str]
-    """How a model file names this kind of model."""
-    OWN: ClassVar[tuple[str, ...]]
-    settings: dict[str, Any]
-    parts: Parts[Labels, Network] | None
-    # Every estimator has these of its own.
+    CONFIG: ClassVar[type] = TaggerConfig
     vectors: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]
     preset: str
-    seed: int
-    threads: int
-    minutes: float | None
 
     # -------------------------------------------------------------------------------------------- what kinds differ in
 
@@ -49,14 +39,12 @@ class Estimator(ABC, Generic[Labels, Network]):
     def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
         """The preset with the user's settings on top, refused where this kind of model cannot be made of them."""
 
+    def configuration(self, settings: Mapping[str, Any]) -> TaggerConfig:
+        return self.configured(self.preset, settings)
+
     @abstractmethod
     def labels_of(self, y: Sequence[Sequence[str]]) -> Labels:
         """What is to be learnt from training labels."""
-
-    @staticmethod
-    @abstractmethod
-    def labels_from_json(content: Mapping[str, Any]) -> Labels:
-        """What ``as_json`` of the labels has written into a model file."""
 
     @staticmethod
     @abstractmethod
@@ -93,57 +81,16 @@ class Estimator(ABC, Generic[Labels, Network]):
         if known.KIND != self.KIND:
             raise ConfigurationError("warm start", expected=f"a {self.KIND}", got=f"a {known.KIND}")
 
-    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> None:
-        """Choose on held-out data what was not learnt; asked once, when the parameters are final."""
+    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+        """Choose what was not learnt; asked once, when the parameters are final.
 
-    # -------------------------------------------------------------------------------------------- estimator rules
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.OWN} | self.settings
-
-    def set_params(self, **parameters: Any) -> Self:
-        settings = dict(self.settings)
-        for name, value in parameters.items():
-            if name in self.OWN:
-                setattr(self, name, value)
-            else:
-                settings[name] = value
-        self.configured(self.preset, settings)
-        self.settings = settings
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        """Asked by scikit-learn only, which is therefore there to be imported.
-
-        No "classifier": scikit-learn would then stratify by y, and refuse sequences of labels.
+        The data are held out, or those of the training where nothing was.
         """
-        from sklearn.utils import Tags, TargetTags
-
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return self.parts is not None
-
-    def __repr__(self) -> str:
-        differing = {name: value for name, value in self.get_params().items() if value not in (None, (), 0)}
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in differing.items())})"
 
     def check(self) -> None:
-        """Complain about impossible parameters; ``fit`` does this too, a command before it reads its files."""
-        self.configured(self.preset, self.settings)
+        super().check()
         if isinstance(self.gazetteers, str | os.PathLike):
             raise ConfigurationError("gazetteers", expected="a list of files", got=repr(self.gazetteers))
-        for name, smallest in (("seed", 0), ("threads", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or value < smallest:
-                raise ConfigurationError(name, expected=f"a whole number from {smallest}", got=repr(value))
-        if self.minutes is not None and not self.minutes > 0:
-            raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
-
-    @property
-    def config(self) -> TaggerConfig:
-        """The settings: those of the fitted model where there is one, else preset and settings as they stand."""
-        return self.parts.config if self.parts is not None else self.configured(self.preset, self.settings)
 
     # -------------------------------------------------------------------------------------------- learning
 
@@ -179,23 +126,11 @@ class Estimator(ABC, Generic[Labels, Network]):
         self.parts = fitting.parts
         self.parts.network.freeze()
 
-    def around(self, parts: Parts[Labels, Network]) -> Self:
-        """An estimator with the same parameters that answers with these parts."""
-        other = type(self)(**self.get_params())
-        other.parts = parts
-        return other
-
     # -------------------------------------------------------------------------------------------- answers
 
     def tag(self, text: str) -> Document:
         """Tokens, sentences, labels and entities of a raw text; offsets count its characters."""
-        tokens = tokenise(text)
-        sentences = [
-            Sentence(
-                tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
-            )
-            for first, end in split_sentences(tokens)
-        ]
+        sentences = sentences_of(text)
         return Document(text, sentences, [e for found in self.annotate(sentences) for e in found])
 
     def blocks(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Inputs]]:
@@ -214,28 +149,16 @@ class Estimator(ABC, Generic[Labels, Network]):
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, *prepared.scores([X[i] for i in which])
 
-    # -------------------------------------------------------------------------------------------- model file
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model into one file, beside and renamed: it is the old one or the new one, never half of it."""
-        storage.save(self, Path(path))
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = {"parameters": self.get_params()}
-        return state | ({"model": storage.to_bytes(self)} if self.parts is not None else {})
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        type(self).__init__(self, **state["parameters"])
-        if "model" in state:
-            self.parts = storage.from_bytes(state["model"]).parts
-
-    def fitted_parts(self) -> Parts[Labels, Network]:
-        """What was learnt; an error where nothing was."""
-        if self.parts is None:
-            raise ConfigurationError(
-                f"this {self.KIND} has not learnt anything yet", expected="fit(X, y) first, or load(path)"
-            )
-        return self.parts
+def sentences_of(text: str) -> list[Sentence]:
+    """A raw text cut into tokens and sentences."""
+    tokens = tokenise(text)
+    return [
+        Sentence(
+            tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
+        )
+        for first, end in split_sentences(tokens)
+    ]
 
 
 def tokens_of(sentence: Sentence) -> list[Token]:

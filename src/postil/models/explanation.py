@@ -149,7 +149,11 @@ def explain_entity(
 
 def log_odds_of(parts: Parts[Labelling, Any], allowed: Array) -> LogOdds:
     """Read from scores as every answer of the tagger is."""
-    return LogOdds(parts.network.lattice_over, allowed)
+
+    def believed(scores: Array, offsets: Array) -> Lattice:
+        return parts.decoding.distribution(parts.network.lattice_over(scores, offsets), parts.labelling)
+
+    return LogOdds(believed, allowed, parts.decoding.temperature)
 
 
 def checked_span(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:

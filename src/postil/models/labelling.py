@@ -21,6 +21,7 @@ from postil.text import Span, TransitionMask, labels_from_spans, recognise, span
 from postil.text.schemes import LETTERS, convert, parse_label
 
 MANY_CLASSES = 100
+OUTSIDE = "O"
 
 
 @final
@@ -60,6 +61,18 @@ class Labelling:
             return list(self.classes)
         letters = dict.fromkeys(LETTERS[self.inner])
         return ["O", *(_spelt(letter, name) for name in self.classes for letter in letters)]
+
+    @property
+    def outside(self) -> int | None:
+        """The number of the label that says "no entity"; None where there is none."""
+        return self.labels.index(OUTSIDE) if OUTSIDE in self.labels else None
+
+    @cached_property
+    def opens_entity(self) -> Array:
+        """(L,) boolean: labels with which an entity begins; without a scheme all labels but O."""
+        if self.has_spans:
+            return np.array([label[0] in "BS" for label in self.labels])
+        return np.array([label != OUTSIDE for label in self.labels])
 
     def extended(self, sequences: Sequence[Sequence[str]]) -> "Labelling":
         """The same classes under the same numbers, and behind them those that are new in ``sequences``."""
@@ -195,6 +208,11 @@ class Labelling:
     def data_labels(self) -> list[str]:
         """The labels that may occur in answers, in the scheme of the data."""
         return list(dict.fromkeys(self._spellings))
+
+    def names(self) -> list[tuple[str, str]]:
+        """For each label of the network its label in the data's scheme, and its class ("O" for O)."""
+        classes = [parse_label(label).label if label != OUTSIDE else OUTSIDE for label in self.labels]
+        return list(zip(self._spellings, classes if self.has_spans else self.labels, strict=True))
 
     @cached_property
     def _spellings(self) -> list[str]:

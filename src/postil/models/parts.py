@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar, final
+from typing import Any, Generic, Protocol, TypeVar, cast, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
-from postil.models.config import TaggerConfig
-from postil.models.network import ScoringNetwork
+from postil.graph import Parameter
+from postil.models.decoding import Decoding
 from postil.models.prepared import Prepared
 
 
@@ -15,32 +15,40 @@ class LearntLabels(Protocol):
     """Between the labels of the user's data and the numbers that a network learns from."""
 
     @property
-    def scheme(self) -> str: ...
-    @property
     def labels(self) -> list[str]: ...
     def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]: ...
     def as_json(self) -> dict[str, Any]: ...
 
 
+class TrainedNetwork(Protocol):
+    """What of a network goes into a model file."""
+
+    vectors: Array | None
+    """(V, D) fixed word vectors."""
+
+    def parameters(self) -> dict[str, Parameter]: ...
+
+
 Labels = TypeVar("Labels", bound=LearntLabels)
-Network = TypeVar("Network", bound=ScoringNetwork)
+Network = TypeVar("Network", bound=TrainedNetwork)
 
 
 @final
 @dataclass(kw_only=True, eq=False)
 class Parts(Generic[Labels, Network]):
-    """Config, labels, features and network; and ``about``: scores, history, data, versions, licence."""
+    """Config, labels, features, network, how answers are read from it; ``about``: scores, history, data, versions …"""
 
-    config: TaggerConfig
+    config: Any
     labelling: Labels
     features: InputFeatures
     network: Network
+    decoding: Decoding = field(default_factory=Decoding)
     about: dict[str, Any] = field(default_factory=dict)
     _prepared: Prepared | None = field(default=None, init=False, repr=False)
 
     def prepared(self) -> Prepared:
-        """The network as it is now, ready to score: kept from call to call once its parameters are frozen."""
-        prepared = self._prepared
-        if prepared is None or not prepared.is_current(self.features, self.network):
-            prepared = self._prepared = Prepared(self.features, self.network)
+        """The network over sentences as it is now, ready to score: kept from call to call once it is frozen."""
+        prepared, network = self._prepared, cast(Any, self.network)
+        if prepared is None or not prepared.is_current(self.features, network):
+            prepared = self._prepared = Prepared(self.features, network)
         return prepared

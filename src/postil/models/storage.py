@@ -15,27 +15,30 @@ from postil.errors import ModelFileError
 from postil.features.inputs import InputFeatures
 from postil.features.vocabulary import arrays_under
 from postil.features.words import WordFeatureConfig
-from postil.models.config import TaggerConfig
-from postil.models.network import ScoringNetwork
-from postil.models.parts import Parts
+from postil.models.decoding import Decoding
+from postil.models.parts import Parts, TrainedNetwork
 
 if TYPE_CHECKING:
-    from postil.models.estimator import Estimator
+    from postil.models.learner import Learner
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
-KINDS = {"tagger": ("postil.models.tagger", "Tagger"), "detector": ("postil.models.detector", "Detector")}
+KINDS = {
+    "tagger": ("postil.models.tagger", "Tagger"),
+    "detector": ("postil.models.detector", "Detector"),
+    "tree-classifier": ("postil.models.tree_classifier", "TreeClassifier"),
+}
 
 
-def save(estimator: "Estimator[Any, Any]", path: Path) -> None:
+def save(estimator: "Learner[Any, Any]", path: Path) -> None:
     archive.save(path, *_content(estimator))
 
 
-def to_bytes(estimator: "Estimator[Any, Any]") -> bytes:
+def to_bytes(estimator: "Learner[Any, Any]") -> bytes:
     return archive.to_bytes(*_content(estimator))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The Tagger or Detector of a model file; its arrays stay in the file and are read when they are used."""
+    """The estimator of a model file; its arrays stay in the file and are read when they are used."""
     return _estimator(*archive.load(path), where=path)
 
 
@@ -43,16 +46,16 @@ def from_bytes(content: bytes) -> Any:
     return _estimator(*archive.from_bytes(content), where="pickled model")
 
 
-def estimator_class(kind: object, where: object) -> "type[Estimator[Any, Any]]":
+def estimator_class(kind: object, where: object) -> "type[Learner[Any, Any]]":
     """The class of a kind of model."""
     if kind not in KINDS:
         raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=kind, where=where)
     module, name = KINDS[str(kind)]
-    found: type[Estimator[Any, Any]] = getattr(importlib.import_module(module), name)
+    found: type[Learner[Any, Any]] = getattr(importlib.import_module(module), name)
     return found
 
 
-def _content(estimator: "Estimator[Any, Any]") -> tuple[dict[str, Array], dict[str, Any]]:
+def _content(estimator: "Learner[Any, Any]") -> tuple[dict[str, Array], dict[str, Any]]:
     parts = estimator.fitted_parts()
     arrays = {f"parameters/{name}": parameter.value for name, parameter in parts.network.parameters().items()}
     arrays |= {f"features/{name}": array for name, array in parts.features.arrays().items()}
@@ -62,6 +65,7 @@ def _content(estimator: "Estimator[Any, Any]") -> tuple[dict[str, Array], dict[s
         "kind": estimator.KIND,
         "config": asdict(parts.config),
         "labelling": parts.labelling.as_json(),
+        "decoding": parts.decoding.as_json(),
         "features": {"words": asdict(parts.features.words.config), "columns": len(parts.features.columns)},
         "parameters": _plain(estimator.get_params()),
         "about": parts.about,
@@ -80,18 +84,25 @@ def _estimator(arrays: Mapping[str, Array], metadata: Mapping[str, Any], where: 
 
 
 def _parts(
-    kind: "type[Estimator[Any, Any]]", arrays: Mapping[str, Array], metadata: Mapping[str, Any]
+    kind: "type[Learner[Any, Any]]", arrays: Mapping[str, Array], metadata: Mapping[str, Any]
 ) -> Parts[Any, Any]:
-    config = TaggerConfig(**_known(TaggerConfig, metadata["config"]))
+    config = kind.CONFIG(**_known(kind.CONFIG, metadata["config"]))
     labelling = kind.labels_from_json(metadata["labelling"])
     words = WordFeatureConfig(**_known(WordFeatureConfig, metadata["features"]["words"]))
     features = InputFeatures.from_arrays(words, metadata["features"]["columns"], arrays_under("features/", arrays))
     network = kind.network(config, features, labelling, arrays.get("vectors"), None)
     _fill(network, arrays_under("parameters/", arrays))
-    return Parts(config=config, labelling=labelling, features=features, network=network, about=dict(metadata["about"]))
+    return Parts(
+        config=config,
+        labelling=labelling,
+        features=features,
+        network=network,
+        decoding=Decoding(**_known(Decoding, metadata.get("decoding", {}))),  # files of older versions have none
+        about=dict(metadata["about"]),
+    )
 
 
-def _fill(network: ScoringNetwork, values: Mapping[str, Array]) -> None:
+def _fill(network: TrainedNetwork, values: Mapping[str, Array]) -> None:
     parameters = network.parameters()
     if set(parameters) != set(values):
         raise KeyError(f"parameters {sorted(set(parameters) ^ set(values))}")

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, final
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -10,17 +11,30 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.batching import batches_of_similar_length
 from postil.features.inputs import InputFeatures, Token
-from postil.metrics import evaluate
+from postil.metrics import Evaluation, evaluate
+from postil.metrics.counts import check_same_shape
+from postil.models.calibrating import Labelled, calibrated, known_labels
 from postil.models.config import TaggerConfig, configured
-from postil.models.estimator import Estimator, entity, tokens_of
+from postil.models.constraints import Constraints, check_constraints, constrained
+from postil.models.decoding import Decoding, check_probability, lowest_probabilities
+from postil.models.dial import Dial
+from postil.models.distribution import Distribution, FoundSpan
+from postil.models.estimator import Estimator, entity, sentences_of, tokens_of
 from postil.models.explanation import Explanation, explain_entity
 from postil.models.labelling import Labelling
 from postil.models.network import TaggerNetwork, feature_sizes
-from postil.objectives.crf import Posterior
-from postil.objectives.crf_decoding import k_best, viterbi
-from postil.objectives.crf_spans import span_probabilities
+from postil.models.tuning import Tuned, checked_wish, tuned
 from postil.objectives.lattice import Lattice
-from postil.text import Entity, Sentence
+from postil.text import Document, Entity, Sentence
+
+
+class Answer(NamedTuple):
+    """What is answered about one sentence."""
+
+    labels: list[str]
+    entities: list[Entity]
+    probability: float
+    """Of the whole labelling."""
 
 
 @final
@@ -94,46 +108,88 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
     def classes_(self) -> list[str]:
         return self.fitted_parts().labelling.data_labels()
 
+    @property
+    def decoding(self) -> Decoding:
+        """How answers are read from the scores: temperature, shift, bias, thresholds. May be replaced."""
+        return self.fitted_parts().decoding
+
+    @decoding.setter
+    def decoding(self, decoding: Decoding) -> None:
+        parts = self.fitted_parts()
+        lowest_probabilities(decoding.thresholds, parts.labelling)
+        parts.decoding = decoding
+
+    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+        """Fit temperature and shift; on the training data any model would seem too unsure."""
+        if held_out:
+            self.calibrate(X, y)
+
     # -------------------------------------------------------------------------------------------- answers
 
-    def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
-        """The best labels of every sentence, in the scheme of the training data."""
-        parts = self.fitted_parts()
+    def predict(
+        self,
+        X: Sequence[Sequence[Token]],
+        *,
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> list[list[str]]:
+        """The best labels of every sentence, in the scheme of the training data.
+
+        With ``constraints``, one or None per sentence, the best that agree with them. Entities less probable than
+        ``threshold`` (one for all classes, or by class) are dropped; without it, than those of the model's decoding.
+        """
         answers: list[list[str]] = [[] for _ in X]
-        for which, lattice in self.lattices(X):
-            texts = parts.labelling.texts_of_sentences(viterbi(lattice), lattice.offsets)
-            for i, labels in zip(which, texts, strict=True):
-                answers[i] = labels
+        for believed in self.distributions(X, constraints):
+            labels = believed.texts(self._numbers(believed, threshold))
+            for i, own in zip(believed.which, labels, strict=True):
+                answers[i] = own
         return answers
 
-    def predict_with_probabilities(self, X: Sequence[Sequence[Token]]) -> tuple[list[list[str]], list[Array]]:
-        """The best labels, and the probability of each token's label there, (T,) per sentence."""
-        parts = self.fitted_parts()
+    def predict_with_probabilities(
+        self,
+        X: Sequence[Sequence[Token]],
+        *,
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> tuple[list[list[str]], list[Array]]:
+        """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence."""
+        labelling = self.labelling
         answers: list[list[str]] = [[] for _ in X]
         sure: list[Array] = [np.zeros(0) for _ in X]
-        for which, lattice in self.lattices(X):
-            labels = viterbi(lattice)
-            found = parts.labelling.probabilities_of(labels, Posterior.of(lattice).marginals())
-            texts = parts.labelling.texts_of_sentences(labels, lattice.offsets)
-            for i, first, end, words in zip(which, lattice.offsets[:-1], lattice.offsets[1:], texts, strict=True):
-                answers[i], sure[i] = words, found[first:end]
+        for believed in self.distributions(X, constraints):
+            numbers = self._numbers(believed, threshold)
+            found = believed.by_sentence(labelling.probabilities_of(numbers, believed.marginals()))
+            for i, labels, own in zip(believed.which, believed.texts(numbers), found, strict=True):
+                answers[i], sure[i] = labels, own
         return answers, sure
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """conlleval's F1 for span schemes, else the share of right tokens; 0 to 1."""
-        return evaluate(y, self.predict(X), scheme=self.fitted_parts().labelling.scheme).main_score
+        return self.evaluate(X, y).main_score
 
-    def marginals(self, tokens: Sequence[Token]) -> list[dict[str, float]]:
+    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Evaluation:
+        """All scores of ``predict``."""
+        return evaluate(y, self.predict(X), scheme=self.labelling.scheme)
+
+    def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
-        parts, lattice = self.fitted_parts(), self._lattice(tokens)
-        return parts.labelling.marginals(Posterior.of(lattice).marginals())
+        return self.labelling.marginals(self._believed(tokens, constraints).marginals())
 
-    def nbest(self, tokens: Sequence[Token], k: int = 5) -> list[tuple[list[str], float]]:
-        """The k best label sequences with their probabilities, best first; fewer where there are fewer."""
-        parts = self.fitted_parts()
-        at_most = len(parts.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
-        (paths,) = k_best(self._lattice(tokens), min(k, at_most))
-        return [(parts.labelling.texts(path.labels), path.probability) for path in paths]
+    def nbest(
+        self, tokens: Sequence[Token], k: int = 5, constraints: Constraints | None = None
+    ) -> list[tuple[list[str], float]]:
+        """The k most probable label sequences with their probabilities, best first; fewer where there are fewer."""
+        at_most = len(self.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
+        (paths,) = self._believed(tokens, constraints).ranked(min(k, at_most))
+        return [(self.labelling.texts(labels), probability) for labels, probability in paths]
+
+    def probability(
+        self, tokens: Sequence[Token], labels: Sequence[str], constraints: Constraints | None = None
+    ) -> float:
+        """The probability of a whole labelling."""
+        check_same_shape([tokens], [labels])
+        (numbers,) = self.labelling.numbers([labels])
+        return float(self._believed(tokens, constraints).probabilities_of(numbers)[0])
 
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
         """What each word and each feature contributed to the log-odds of "exactly ``start:end`` is a ``label``".
@@ -144,39 +200,177 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         _, lattice = next(iter(self.lattices([tokens])))
         return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
 
-    def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
-        """Put labels on the sentences, in place, and give the entities of each with their probabilities.
+    def spans_above(
+        self, tokens: Sequence[Token], lowest: float, constraints: Constraints | None = None
+    ) -> list[Entity]:
+        """Every span with at least this probability, whether it is on the best path or not; they may overlap.
 
-        Offsets of entities count characters where the sentence has a text, else tokens.
+        Offsets count tokens.
         """
-        parts = self.fitted_parts()
-        found: list[list[Entity]] = [[] for _ in sentences]
-        for which, lattice in self.lattices([tokens_of(sentence) for sentence in sentences]):
-            labels = viterbi(lattice)
-            for i, texts in zip(which, parts.labelling.texts_of_sentences(labels, lattice.offsets), strict=True):
-                sentences[i].labels = texts
-            rows, kinds = parts.labelling.spans_of_sentences(labels, lattice.offsets)
-            probabilities = self._span_probabilities(lattice, rows, kinds).tolist()
-            for (row, start, end), kind, p in zip(rows.tolist(), kinds.tolist(), probabilities, strict=True):
-                i = which[row]
-                found[i].append(entity(sentences[i], parts.labelling.classes[kind], start, end, p))
+        forms = [token if isinstance(token, str) else token[0] for token in tokens]
+        (found,) = self.entities_above([Sentence(forms)], lowest, constraints=[constraints], X=[tokens])
         return found
 
-    def _span_probabilities(self, lattice: Lattice, rows: Array, kinds: Array) -> Array:
-        """(M,) of spans (M, 3) of the given kinds (M,)."""
-        if not len(rows):
-            return np.zeros(0)
-        return span_probabilities(Posterior.of(lattice), rows, kinds, self.fitted_parts().labelling.entity_labels())
+    def entities_above(
+        self,
+        sentences: Sequence[Sentence],
+        lowest: float,
+        *,
+        constraints: Sequence[Constraints | None] | None = None,
+        X: Sequence[Sequence[Token]] | None = None,
+    ) -> list[list[Entity]]:
+        """``spans_above`` of many sentences. Offsets count characters where a sentence has a text, else tokens."""
+        check_probability(lowest, "lowest probability")
+        if not lowest > 0:
+            raise ConfigurationError("lowest probability", expected="above 0", got=lowest)
+        found: list[list[Entity]] = [[] for _ in sentences]
+        for believed in self.distributions(X or [tokens_of(sentence) for sentence in sentences], constraints):
+            for row, span, probability in believed.spans_above(lowest):
+                i = believed.which[row]
+                found[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
+        return found
+
+    def tag(
+        self,
+        text: str,
+        *,
+        constraints: Constraints | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> Document:
+        """Tokens, sentences, labels and entities of a raw text; offsets, those of constraints too, count characters."""
+        sentences = sentences_of(text)
+        own = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
+        found = self.annotate(sentences, constraints=own, threshold=threshold)
+        return Document(text, sentences, [e for entities in found for e in entities])
+
+    def annotate(
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> list[list[Entity]]:
+        """Put labels on the sentences, in place, and give the entities of each with their probabilities.
+
+        Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
+        """
+        answers = self.answers(sentences, constraints=constraints, threshold=threshold)
+        for sentence, answer in zip(sentences, answers, strict=True):
+            sentence.labels = answer.labels
+        return [answer.entities for answer in answers]
+
+    def answers(
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> list[Answer]:
+        """Labels, entities with their probabilities, and the probability of the whole labelling, of each sentence."""
+        answers = [Answer([], [], 1.0) for _ in sentences]
+        for believed in self.distributions([tokens_of(sentence) for sentence in sentences], constraints):
+            numbers, spans = self.answered(believed, threshold)
+            whole = believed.probabilities_of(numbers).tolist()
+            for i, labels, probability in zip(believed.which, believed.texts(numbers), whole, strict=True):
+                answers[i] = Answer(labels, [], probability)
+            for row, span, probability in spans:
+                i = believed.which[row]
+                answers[i].entities.append(entity(sentences[i], span.label, span.start, span.end, probability))
+        return answers
+
+    # -------------------------------------------------------------------------------------------- decoding
+
+    def calibrate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Decoding:
+        """Fit temperature and shift to held-out data, so that probabilities mean what they say.
+
+        ``fit`` does this by itself where it has ``dev``. Sentences with labels that the model does not know are left
+        out.
+        """
+        check_same_shape(X, y)
+        parts = self.fitted_parts()
+        numbers = known_labels(parts.labelling, y)
+        known = [i for i, found in enumerate(numbers) if found is not None]
+        lattices, gold = [], []
+        for which, lattice in self._network_lattices([X[i] for i in known]):
+            lattices.append(lattice)
+            gold.append(np.concatenate([numbers[known[i]] for i in which]))
+        if known:
+            parts.decoding = calibrated(parts.decoding, Labelled(lattices, gold, parts.labelling))
+        return parts.decoding
+
+    def tune(
+        self,
+        X: Sequence[Sequence[Token]],
+        y: Sequence[Sequence[str]],
+        *,
+        recall: float | None = None,
+        precision: float | None = None,
+        margin: float = 1.0,
+    ) -> Tuned:
+        """Turn the dial: recall (or precision) reaches what is wanted, with as much of the other as possible.
+
+        Sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
+        probable ones. X and y should be held out from training; the figure must be reached on them with ``margin``
+        standard errors to spare. Gives the point that was chosen, with the precision and recall to expect, and the
+        curve.
+        """
+        figure, wanted = checked_wish(recall, precision, margin)
+        dial = Dial.of(self, X, y)
+        found = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
+        self.decoding = dial.decoding(found.chosen.setting, self.decoding)
+        return found
+
+    def answered(
+        self, believed: Distribution, threshold: float | Mapping[str, float] | None = None
+    ) -> tuple[Array, list[FoundSpan]]:
+        """Label numbers (N,) without improbable entities; and the entities that were kept."""
+        labelling = self.labelling
+        lowest = lowest_probabilities(self.decoding.thresholds if threshold is None else threshold, labelling)
+        numbers = believed.best(self.decoding.bias)
+        kept = []
+        for found in believed.spans_of(numbers):
+            if found.probability < lowest.get(found.span.label, 0.0):
+                first = believed.lattice.offsets[found.row]
+                numbers[first + found.span.start : first + found.span.end] = labelling.outside
+            else:
+                kept.append(found)
+        return numbers, kept
+
+    def _numbers(self, believed: Distribution, threshold: float | Mapping[str, float] | None) -> Array:
+        """``answered`` without probabilities of entities where nothing depends on them: they cost more than labels."""
+        if threshold is None and not self.decoding.thresholds:
+            return believed.best(self.decoding.bias)
+        return self.answered(believed, threshold)[0]
+
+    def distributions(
+        self, X: Sequence[Sequence[Token]], constraints: Sequence[Constraints | None] | None = None
+    ) -> Iterator[Distribution]:
+        """What the model believes about the sentences, in blocks; given the constraints, one or None per sentence."""
+        labelling, valid_only = self.labelling, self.config.constrained
+        if constraints is not None:
+            check_constraints(constraints, [len(tokens) for tokens in X])
+        for which, lattice in self.lattices(X):
+            believed = Distribution(which=which, lattice=lattice, labelling=labelling)
+            if constraints is None or not any(constraints[i] for i in which):
+                yield believed
+            else:
+                yield from constrained(believed, constraints, valid_only=valid_only)
 
     def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences."""
+        parts = self.fitted_parts()
+        for which, lattice in self._network_lattices(X):
+            yield which, parts.decoding.distribution(lattice, parts.labelling)
+
+    def _network_lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
+        """The same as the network scores them, not calibrated."""
         chain = self.fitted_parts().prepared().chain
         assert chain is not None
         for which, scores, offsets in self.scored(X):
             yield which, Lattice.over(scores, offsets, chain)
 
-    def _lattice(self, tokens: Sequence[Token]) -> Lattice:
-        return next(iter(self.lattices([tokens])))[1]
+    def _believed(self, tokens: Sequence[Token], constraints: Constraints | None) -> Distribution:
+        return next(iter(self.distributions([tokens], [constraints])))
 
 
 __all__ = ["Tagger", "tokens_of"]

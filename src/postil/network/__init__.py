@@ -2,6 +2,7 @@
 
 from postil.network.activations import ACTIVATIONS, Activation, ParametricReLU
 from postil.network.composition import Chain, Concatenation, Residual
+from postil.network.compositions import COMPOSITIONS, new_composition
 from postil.network.dropout import Dropout
 from postil.network.initialisers import (
     INITIALISERS,
@@ -17,6 +18,8 @@ from postil.network.lookup import LookupTable, LookupTables
 from postil.network.normalisation import LayerNorm
 from postil.network.pooling import MaxOverTime
 from postil.network.sentence import SentenceConvolution
+from postil.network.tree import AffineComposition, Composition, SumComposition, TensorComposition
+from postil.network.tree_lstm import TreeLSTM
 from postil.network.window import Window, WindowAverage, convolution
 
 __all__ = [
@@ -46,4 +49,11 @@ __all__ = [
     "Chain",
     "Concatenation",
     "Residual",
+    "Composition",
+    "SumComposition",
+    "AffineComposition",
+    "TensorComposition",
+    "TreeLSTM",
+    "COMPOSITIONS",
+    "new_composition",
 ]

@@ -19,7 +19,7 @@ def lookup(W: Array, ids: Array) -> tuple[Array, Callable[[Array], RowGradient]]
     The gradient of row i is the sum of the output gradients at the tokens t with ids[t] = i; rows that do not occur
     have none, and cost nothing.
     """
-    Y = W[ids]
+    Y = W.take(ids, axis=0)
 
     def pullback(dY: Array) -> RowGradient:
         return RowGradient.from_occurrences(ids, dY, W.shape)

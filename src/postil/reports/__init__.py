@@ -5,5 +5,17 @@ from postil.reports.detector import detector_page
 from postil.reports.markup import Markup, element
 from postil.reports.page import Section, page
 from postil.reports.tagger import tagger_page
+from postil.reports.trees import Drawn, tree_page
 
-__all__ = ["Answers", "Heading", "tagger_page", "detector_page", "Markup", "element", "Section", "page"]
+__all__ = [
+    "Answers",
+    "Heading",
+    "tagger_page",
+    "detector_page",
+    "tree_page",
+    "Drawn",
+    "Markup",
+    "element",
+    "Section",
+    "page",
+]

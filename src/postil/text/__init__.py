@@ -1,5 +1,6 @@
 """Characters to tokens, sentences and trees: documents, readers, writers, tokeniser, labelling schemes."""
 
+from postil.text.bracketing import bracketed
 from postil.text.document import Document, Entity, Sentence
 from postil.text.formats import FORMATS, Reading, read, write
 from postil.text.offsets import utf8_offsets, utf16_offsets
@@ -20,6 +21,8 @@ from postil.text.schemes import (
 from postil.text.sentences import SentenceRules, split_sentences
 from postil.text.token_rules import Rules
 from postil.text.tokenise import Tokens, tokenise
+from postil.text.tree import Tree, balanced, right_branching
+from postil.text.treebank import parse_tree, read_trees, tree_of, write_trees
 
 __all__ = [
     "Document",
@@ -31,6 +34,14 @@ __all__ = [
     "write",
     "ReadOptions",
     "WriteOptions",
+    "Tree",
+    "balanced",
+    "right_branching",
+    "bracketed",
+    "parse_tree",
+    "read_trees",
+    "tree_of",
+    "write_trees",
     "Report",
     "Problem",
     "SpanError",

@@ -18,6 +18,7 @@ from postil.text.records import Record
 from postil.text.relabelling import peek_scheme
 from postil.text.report import Report
 from postil.text.spans import read_jsonl, write_jsonl
+from postil.text.treebank import Bracketing, read_treebank, write_treebank
 
 Reader = Callable[[Lines, ReadOptions, Report], Iterator[Sentence]]
 Writer = Callable[[Iterable[Sentence], WriteOptions, Report], Iterator[str]]
@@ -41,6 +42,7 @@ FORMATS: dict[str, Format] = {
     "conll": Format("CoNLL columns", read_conll, write_conll, Mark, False, (".conll", ".tsv", ".txt", ".bio", ".iob")),
     "conllu": Format("CoNLL-U", read_conllu, write_conllu, Dependencies, True, (".conllu",)),
     "jsonl": Format("JSON Lines", read_jsonl, write_jsonl, Record, True, (".jsonl", ".ndjson", ".json")),
+    "trees": Format("bracketed trees", read_treebank, write_treebank, Bracketing, False, (".ptb", ".mrg", ".trees")),
     "text": Format("plain text", read_text),
     "tokens": Format("pre-tokenised lines", read_tokens),
 }
@@ -111,6 +113,12 @@ def read(source: Source, format: str | None = None, **options: Any) -> Reading:
             print(sentence.tokens, sentence.labels)
     """
     return Reading(source, format, ReadOptions(**options))
+
+
+def format_of(source: Source, encoding: str | None = None) -> str:
+    """The name of the format of a file, from its first lines."""
+    with Reading(source, None, ReadOptions(encoding=encoding)) as reading:
+        return reading.format
 
 
 def write(

@@ -21,6 +21,8 @@ _FEW_ROWS = 3
 _OBJECT = re.compile(r'\s*\{\s*"')
 _CONLLU_COMMENT = re.compile(r"# (?:sent_id|newdoc|newpar|text)\b")
 _SURE_LABEL = re.compile(r"O$|[BIES]-\S")
+_TWO_BRACKETS = re.compile(r"\s*\(\s*(?:[^\s()]+\s*)?\(")
+_LAST_BRACKET = re.compile(r"(?:\)|\([^()]*)\s*$")
 _ATTACHED = re.compile(r"\w[.,!?;:](?=\s|$)")
 _DETACHED = re.compile(r"(?<=\s)[.,!?;:](?=\s|$)")
 
@@ -34,6 +36,8 @@ def recognise_format(head: list[str], where: str) -> str:
     if _is_conllu(lines, rows):
         return "conllu"
     rows = rows or lines
+    if _is_treebank(rows):
+        return "trees"
     if _most(rows, lambda row: "\t" in row):
         return "conll"
     if _OBJECT.match(rows[0]) or 2 * sum(_OBJECT.match(row) is not None for row in rows) >= len(rows):
@@ -51,13 +55,18 @@ def _is_conllu(lines: list[str], rows: list[str]) -> bool:
     return any(map(_CONLLU_COMMENT.match, lines)) and all(row[:1].isdecimal() for row in rows)
 
 
+def _is_treebank(rows: list[str]) -> bool:
+    """Lines that are trees; or the beginning of one, and no line goes on after its last closing bracket."""
+    if _most(rows, looks_like_tree):
+        return True
+    begins = looks_like_tree(rows[0]) or _TWO_BRACKETS.match("\n".join(rows[:_FEW_ROWS])) is not None
+    return begins and _most(rows, lambda row: _LAST_BRACKET.search(row) is not None)
+
+
 def _refuse_relatives(rows: list[str], where: str) -> None:
     """Formats that are near to ours, but are not."""
     if rows[0].strip() in ("{", "[", "[{", "{}", "[]") or rows[0].startswith('[{"'):
         raise DataError("JSON, but not JSON Lines", expected="one object a line", got=shortened(rows[0]), where=where)
-    if _most(rows, looks_like_tree):
-        expected = "CoNLL columns, CoNLL-U, JSON Lines or text"
-        raise DataError("these are bracketed trees", expected=expected, got=shortened(rows[0]), where=where)
 
 
 def _most(rows: list[str], test: Callable[[str], bool]) -> bool:

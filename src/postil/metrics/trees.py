@@ -1,0 +1,204 @@
+"""Predicted labels of trees against gold labels: at the root, at all nodes, as good or bad, by length of the phrase.
+
+Only nodes that have a gold label count. Where labels are degrees from "0" (very bad) to "4" (very good), the *binary*
+accuracy leaves out what is neutral in the gold standard ("2") and asks for the side only: the prediction is good if
+the model gives more probability to {3, 4} than to {0, 1}. So a model that finds "2" the likeliest still takes a side,
+as one that was trained on two classes would have to. With equal mass on both sides it has taken none, and is wrong.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postil.errors import DataError
+from postil.metrics.calibration import Calibration, calibrate
+from postil.metrics.tables import WIDEST_MATRIX, Cell, Table, mistakes_table
+from postil.metrics.tokens import TokenScores
+from postil.text.tree import Tree
+
+BAD, NEUTRAL, GOOD = ("0", "1"), "2", ("3", "4")
+LENGTHS = (1, 2, 4, 8, 16, 32)
+"""Upper ends of the classes of phrase lengths, in words; longer phrases are one class more."""
+
+NodePrediction = tuple[str, Mapping[str, float]]
+"""The likeliest label of a node and the probability of every label."""
+
+
+class Share(NamedTuple):
+    """How many of how many are right."""
+
+    right: int = 0
+    all: int = 0
+
+    @property
+    def ratio(self) -> float:
+        """0 to 1; 0 if there is nothing."""
+        return self.right / self.all if self.all else 0.0
+
+
+class _Answer(NamedTuple):
+    """One node with a gold label."""
+
+    gold: str
+    label: str
+    probability: float
+    is_good: bool | None
+    """Which side has more probability; None: neither, or labels are not degrees."""
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreeScores:
+    """All scores of a set of predicted trees; ``binary`` scores are None where labels are not degrees from 0 to 4."""
+
+    trees: int
+    roots: TokenScores
+    nodes: TokenScores
+    root_binary: Share | None
+    node_binary: Share | None
+    lengths: dict[str, Share]
+    """Right and labelled nodes by the number of words beneath them."""
+    root_calibration: Calibration
+    node_calibration: Calibration
+    root_counts: NDArray[np.int64] = field(repr=False, compare=False)
+    """(B, 2): right and labelled roots of each tree; for `significance`."""
+    node_counts: NDArray[np.int64] = field(repr=False, compare=False)
+    """(B, 2): right and labelled nodes of each tree."""
+
+    @property
+    def main_score(self) -> float:
+        """Accuracy at the root; of all nodes if no root has a label. 0 to 1."""
+        return self.roots.accuracy if self.roots.tokens else self.nodes.accuracy
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON, ratios in percent."""
+        return {
+            "trees": self.trees,
+            "root_accuracy": 100 * self.roots.accuracy if self.roots.tokens else None,
+            "node_accuracy": 100 * self.nodes.accuracy,
+            "root_binary_accuracy": _percent(self.root_binary),
+            "node_binary_accuracy": _percent(self.node_binary),
+            "roots": self.roots.tokens,
+            "nodes": self.nodes.tokens,
+            "labels": {label: counts.as_dict() for label, counts in self.roots.by_label().items()},
+            "confusion": self.roots.confusion_dict(),
+            "node_labels": {label: counts.as_dict() for label, counts in self.nodes.by_label().items()},
+            "node_confusion": self.nodes.confusion_dict(),
+            "phrase_lengths": {
+                name: {"accuracy": 100 * share.ratio, "nodes": share.all} for name, share in self.lengths.items()
+            },
+            "calibration": {"root": self.root_calibration.as_dict(), "nodes": self.node_calibration.as_dict()},
+        }
+
+
+def score_trees(gold: Sequence[Tree], predicted: Sequence[Sequence[NodePrediction]]) -> TreeScores:
+    """Compare each node of the gold trees that has a label with what was predicted for it, in post-order."""
+    if len(gold) != len(predicted):
+        raise DataError("gold and predictions differ in their number of trees", expected=len(gold), got=len(predicted))
+    are_degrees = _are_degrees({label for tree in gold for label in tree.labels if label is not None})
+    nodes = [list(_answers(tree, found, are_degrees)) for tree, found in zip(gold, predicted, strict=True)]
+    roots = [[answers[-1]] if tree.root_label is not None else [] for tree, answers in zip(gold, nodes, strict=True)]
+    every_node, every_root = [a for answers in nodes for a in answers], [a for answers in roots for a in answers]
+    return TreeScores(
+        trees=len(gold),
+        roots=_confusion(every_root),
+        nodes=_confusion(every_node),
+        root_binary=_binary(every_root) if are_degrees else None,
+        node_binary=_binary(every_node) if are_degrees else None,
+        lengths=_by_length(every_node),
+        root_calibration=_calibration(every_root),
+        node_calibration=_calibration(every_node),
+        root_counts=_counts(roots),
+        node_counts=_counts(nodes),
+    )
+
+
+def _are_degrees(labels: set[str]) -> bool:
+    """Whether labels are some of 0 to 4, with both sides among them."""
+    return labels <= {*BAD, NEUTRAL, *GOOD} and not labels.isdisjoint(BAD) and not labels.isdisjoint(GOOD)
+
+
+def _answers(tree: Tree, found: Sequence[NodePrediction], are_degrees: bool) -> Iterator[_Answer]:
+    if len(tree) != len(found):
+        raise DataError("one prediction for each node is needed", expected=f"{len(tree)} nodes", got=len(found))
+    for gold, (start, end), (label, probabilities) in zip(tree.labels, tree.spans, found, strict=True):
+        if gold is not None:
+            side = _side(probabilities) if are_degrees else None
+            yield _Answer(gold, label, float(probabilities[label]), side, end - start)
+
+
+def _side(probabilities: Mapping[str, float]) -> bool | None:
+    bad, good = (sum(probabilities.get(label, 0.0) for label in side) for side in (BAD, GOOD))
+    return None if bad == good else good > bad
+
+
+def _confusion(answers: Sequence[_Answer]) -> TokenScores:
+    return TokenScores(Counter((answer.gold, answer.label) for answer in answers))
+
+
+def _binary(answers: Sequence[_Answer]) -> Share:
+    return _share([answer for answer in answers if answer.gold != NEUTRAL], lambda a: a.is_good is (a.gold in GOOD))
+
+
+def _by_length(answers: Sequence[_Answer]) -> dict[str, Share]:
+    """Shares by class of length; classes without a node are left out."""
+    shares: dict[str, Share] = {}
+    for low, high in pairwise((0, *LENGTHS, math.inf)):
+        inside = [answer for answer in answers if low < answer.length <= high]
+        if inside:
+            shares[_length_class(int(low) + 1, high)] = _share(inside, _is_right)
+    return shares
+
+
+def _length_class(shortest: int, longest: float) -> str:
+    if longest == math.inf:
+        return f"{shortest}+"
+    return f"{shortest}" if longest == shortest else f"{shortest}-{longest}"
+
+
+def _is_right(answer: _Answer) -> bool:
+    return answer.gold == answer.label
+
+
+def _share(answers: Sequence[_Answer], is_right: Callable[[_Answer], bool]) -> Share:
+    return Share(sum(map(is_right, answers)), len(answers))
+
+
+def _calibration(answers: Sequence[_Answer]) -> Calibration:
+    # Probabilities of float32 may add up to a little more than 1.
+    return calibrate([min(answer.probability, 1.0) for answer in answers], [_is_right(answer) for answer in answers])
+
+
+def _counts(trees: Sequence[Sequence[_Answer]]) -> NDArray[np.int64]:
+    return np.array([_share(answers, _is_right) for answers in trees], np.int64).reshape(-1, 2)
+
+
+def _percent(share: Share | None) -> float | None:
+    return None if share is None or not share.all else 100 * share.ratio
+
+
+# Tables
+
+
+def label_confusion_table(scores: TokenScores, title: str) -> Table:
+    """Gold labels down, predicted labels across; a list of the commonest mistakes if that is too wide."""
+    labels = list(scores.by_label())
+    columns = ("gold \\ predicted", *labels)
+    if sum(len(name) + 4 for name in columns) > WIDEST_MATRIX:
+        return mistakes_table(scores.mistakes(), f"{title}: confused most often")
+    rows: list[tuple[Cell, ...]] = [
+        (gold, *(scores.confusion.get((gold, predicted)) for predicted in labels)) for gold in labels
+    ]
+    return Table(title, columns, rows)
+
+
+def length_table(scores: TreeScores) -> Table:
+    """Accuracy by length of the phrase."""
+    rows: list[tuple[Cell, ...]] = [(name, 100 * share.ratio, share.all) for name, share in scores.lengths.items()]
+    return Table("Phrases by length", ("words", "accuracy", "nodes"), rows)

@@ -1,0 +1,121 @@
+"""What every estimator shares: scikit-learn's rules, the fitted parts, the model file."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from postil.errors import ConfigurationError
+from postil.models import storage
+from postil.models.parts import LearntLabels, Parts, TrainedNetwork
+
+Labels = TypeVar("Labels", bound=LearntLabels)
+Network = TypeVar("Network", bound=TrainedNetwork)
+
+
+class Learner(ABC, Generic[Labels, Network]):
+    """An estimator whose parameters are those of ``OWN`` and, beyond them, fields of its config (``settings``)."""
+
+    KIND: ClassVar[str]
+    """How a model file names this kind of model."""
+    OWN: ClassVar[tuple[str, ...]]
+    CONFIG: ClassVar[type]
+    """The dataclass of its settings."""
+    settings: dict[str, Any]
+    parts: Parts[Labels, Network] | None
+    # Every estimator has these of its own.
+    seed: int
+    threads: int
+    minutes: float | None
+
+    @abstractmethod
+    def configuration(self, settings: Mapping[str, Any]) -> Any:
+        """The config that these settings make, together with the estimator's own parameters."""
+
+    @staticmethod
+    @abstractmethod
+    def labels_from_json(content: Mapping[str, Any]) -> Labels:
+        """What ``as_json`` of the labels has written into a model file."""
+
+    @staticmethod
+    @abstractmethod
+    def network(config: Any, features: Any, labels: Labels, vectors: Any, rng: Any) -> Network:
+        """The network for these features and labels; without ``rng`` all its parameters are zeros."""
+
+    # -------------------------------------------------------------------------------------------- estimator rules
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.OWN} | self.settings
+
+    def set_params(self, **parameters: Any) -> Self:
+        settings = dict(self.settings)
+        for name, value in parameters.items():
+            if name in self.OWN:
+                setattr(self, name, value)
+            else:
+                settings[name] = value
+        self.configuration(settings)
+        self.settings = settings
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Asked by scikit-learn only, which is therefore there to be imported.
+
+        No "classifier": scikit-learn would then stratify by y, and refuse sequences of labels.
+        """
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.parts is not None
+
+    def __repr__(self) -> str:
+        differing = {name: value for name, value in self.get_params().items() if value not in (None, (), 0)}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in differing.items())})"
+
+    def check(self) -> None:
+        """Complain about impossible parameters; ``fit`` does this too, a command before it reads its files."""
+        self.configuration(self.settings)
+        for name, smallest in (("seed", 0), ("threads", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < smallest:
+                raise ConfigurationError(name, expected=f"a whole number from {smallest}", got=repr(value))
+        if self.minutes is not None and not self.minutes > 0:
+            raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
+
+    @property
+    def config(self) -> Any:
+        """The settings: those of the fitted model where there is one, else those that a training would begin with."""
+        return self.parts.config if self.parts is not None else self.configuration(self.settings)
+
+    def around(self, parts: Parts[Labels, Network]) -> Self:
+        """An estimator with the same parameters that answers with these parts."""
+        other = type(self)(**self.get_params())
+        other.parts = parts
+        return other
+
+    # -------------------------------------------------------------------------------------------- model file
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into one file, beside and renamed: it is the old one or the new one, never half of it."""
+        storage.save(self, Path(path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {"parameters": self.get_params()}
+        return state | ({"model": storage.to_bytes(self)} if self.parts is not None else {})
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        type(self).__init__(self, **state["parameters"])
+        if "model" in state:
+            self.parts = storage.from_bytes(state["model"]).parts
+
+    def fitted_parts(self) -> Parts[Labels, Network]:
+        """What was learnt; an error where nothing was."""
+        if self.parts is None:
+            raise ConfigurationError(
+                f"this {self.KIND} has not learnt anything yet", expected="fit(X, y) first, or load(path)"
+            )
+        return self.parts

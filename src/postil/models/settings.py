@@ -1,0 +1,89 @@
+"""What the configs of all kinds of models share: fields that check themselves, and their form on a command line."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+
+from postil.errors import ConfigurationError
+
+
+def check_fields(config: Any, choices: Mapping[str, Any], limits: Mapping[str, tuple[float, float]]) -> None:
+    """Bring every field of a frozen dataclass to its plain type, and refuse what is not possible."""
+    for name, hint in get_type_hints(type(config)).items():
+        object.__setattr__(config, name, of_type(name, getattr(config, name), hint))
+    for name, known in choices.items():
+        one_of(name, getattr(config, name), known)
+    for name, (smallest, largest) in limits.items():
+        within(name, getattr(config, name), smallest, largest)
+
+
+def check_positive(config: Any, *names: str) -> None:
+    for name in names:
+        if getattr(config, name) is not None and not 0 < getattr(config, name) < math.inf:
+            raise ConfigurationError(name, expected="a positive number", got=getattr(config, name))
+
+
+def check_known(config: type, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that are no fields of a config."""
+    known = {field.name for field in fields(config)}
+    for name in settings:
+        if name not in known:
+            raise ConfigurationError("unknown setting", expected=f"one of {', '.join(sorted(known))}", got=repr(name))
+
+
+def parsed(text: str, config: type) -> tuple[str, Any]:
+    """``name=value`` of the command line, with the value in the type of that field of a config."""
+    name, equals, value = text.partition("=")
+    hints = get_type_hints(config)
+    if not equals or name not in hints:
+        raise ConfigurationError("setting", expected=f"NAME=VALUE with a name of {', '.join(hints)}", got=repr(text))
+    return name, _parsed(name, value, hints[name])
+
+
+def _parsed(name: str, value: str, hint: Any) -> Any:
+    kinds = get_args(hint) or (hint,)
+    if value.lower() in ("none", "auto") and type(None) in kinds:
+        return None
+    try:
+        if bool in kinds:
+            return {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}[value.lower()]
+        if Ellipsis in kinds:  # tuple[int, ...]
+            return tuple(int(part) for part in value.split(",") if part)
+        kind = next(kind for kind in kinds if kind is not type(None))
+        return kind(value)
+    except (KeyError, ValueError):
+        expected = _PLAIN_NAMES[kinds[0]] if Ellipsis not in kinds else "whole numbers with commas between"
+        raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value)) from None
+
+
+def one_of(name: str, value: Any, known: Any) -> None:
+    if value not in known:
+        raise ConfigurationError(name, expected=f"one of {', '.join(map(str, known))}", got=repr(value))
+
+
+def within(name: str, value: float | None, smallest: float, largest: float) -> None:
+    if value is not None and not smallest <= value <= largest:
+        expected = f"{smallest} or more" if largest == math.inf else f"{smallest} to {largest}"
+        raise ConfigurationError(name, expected=expected, got=value)
+
+
+def of_type(name: str, value: Any, hint: Any) -> Any:
+    """The value in the field's own plain type: a NumPy number becomes a number, a list a tuple."""
+    kinds = get_args(hint) or (hint,)
+    if value is None and type(None) in kinds:
+        return None
+    kind = next(kind for kind in kinds if kind is not type(None))
+    if Ellipsis in kinds and isinstance(value, list | tuple):
+        return tuple(of_type(name, part, int) for part in value)
+    accepted: dict[Any, Any] = {int: Integral, float: Real, bool: (bool, np.bool_), str: str}
+    if Ellipsis in kinds or not isinstance(value, accepted[kind]) or (kind is not bool and isinstance(value, bool)):
+        expected = "whole numbers" if Ellipsis in kinds else _PLAIN_NAMES[kind]
+        raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value))
+    return kind(value)
+
+
+_PLAIN_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}

@@ -1,0 +1,237 @@
+"""The tree classifier: labels on sentences and on all their phrases, by a recursive network (D)."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import DataError
+from postil.features.inputs import InputFeatures
+from postil.features.trees import Forest
+from postil.models.learner import Learner
+from postil.models.tree_config import TreeConfig, configured_tree
+from postil.models.tree_explanation import TreeExplanation, explained
+from postil.models.tree_labels import TreeLabels
+from postil.models.tree_network import TreeBatch, TreeInputs, TreeNetwork
+from postil.objectives import softmax
+from postil.text.tree import Tree
+from postil.threads import one_blas_thread
+
+NODES_PER_BLOCK = 8192  # what is predicted at once: large enough for matrix products, small enough for the cache
+
+# What users give for a tree: a Tree, nested tuples (label, child, …), an nltk.Tree, or plain tokens.
+TreeLike: TypeAlias = Any
+Dev: TypeAlias = list[TreeLike] | tuple[Sequence[TreeLike], Sequence[str] | None]
+
+
+class NodeLabel(NamedTuple):
+    """What a phrase is: its best label, and the probability of each."""
+
+    label: str
+    probabilities: dict[str, float]
+
+
+@final
+class TreeClassifier(Learner[TreeLabels, TreeNetwork]):
+    """Labels sentences, and every phrase of them, by what their parts mean and how these are put together.
+
+        classifier = TreeClassifier(composition="tree-lstm", seed=0)
+        classifier.fit(trees, dev=dev_trees)          # the labels are in the trees
+        classifier.predict(trees)                     # one label a tree: that of its root
+        classifier.predict_nodes(trees)               # a label and all probabilities for every phrase
+
+    A tree is a Tree, nested tuples ``("3", ("2", "good"), ("2", "film"))``, an nltk.Tree or a list of tokens, which
+    gets a tree of the shape ``tree``. ``settings`` are fields of TreeConfig that differ from the composition's own.
+    Follows scikit-learn's estimator rules.
+    """
+
+    def __init__(
+        self,
+        *,
+        composition: str = "tree-lstm",
+        vectors: str | os.PathLike[str] | None = None,
+        seed: int = 0,
+        threads: int = 1,
+        minutes: float | None = None,
+        **settings: Any,
+    ) -> None:
+        self.composition, self.vectors = composition, vectors
+        self.seed, self.threads, self.minutes = seed, threads, minutes
+        self.settings = settings
+        self.parts = None
+
+    # -------------------------------------------------------------------------------------------- its kind of model
+
+    KIND: ClassVar[str] = "tree-classifier"
+    OWN: ClassVar[tuple[str, ...]] = ("composition", "vectors", "seed", "threads", "minutes")
+    CONFIG: ClassVar[type] = TreeConfig
+
+    def configuration(self, settings: Mapping[str, Any]) -> TreeConfig:
+        return configured_tree(self.composition, settings)
+
+    @staticmethod
+    def labels_from_json(content: Mapping[str, Any]) -> TreeLabels:
+        return TreeLabels.from_json(content)
+
+    @staticmethod
+    def network(
+        config: TreeConfig,
+        features: InputFeatures,
+        labels: TreeLabels,
+        vectors: Array | None,
+        rng: np.random.Generator | None,
+    ) -> TreeNetwork:
+        return TreeNetwork(config, len(labels.labels), word_counts=features.words.counts, vectors=vectors, rng=rng)
+
+    @property
+    def classes_(self) -> list[str]:
+        """The labels that a sentence can get."""
+        return list(self.fitted_parts().labelling.at_roots)
+
+    # -------------------------------------------------------------------------------------------- learning
+
+    def fit(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None, dev: Dev | None = None) -> Self:
+        """Learn from trees; ``y`` takes the place of the labels of their roots.
+
+        With ``dev``, a list of trees or a pair (trees, labels), the best epoch on it is kept; without, the last one.
+        """
+        for _ in self.fitting(trees, y, dev):
+            pass
+        return self
+
+    def fitting(
+        self,
+        trees: Sequence[TreeLike],
+        y: Sequence[str] | None = None,
+        dev: Dev | None = None,
+        *,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+    ) -> Iterator[Any]:
+        """``fit`` step by step: gives the events of the training loop, for progress bars and logs."""
+        fitting = self.prepared(trees, y, dev, checkpoint=checkpoint, resume=resume)
+        yield from fitting.run()
+        self.parts = fitting.parts
+
+    def prepared(
+        self,
+        trees: Sequence[TreeLike],
+        y: Sequence[str] | None = None,
+        dev: Dev | None = None,
+        **options: Any,
+    ) -> Any:
+        """The training that ``fitting`` runs, before its first step."""
+        from postil.models.tree_fitting import TreeFitting  # training code is loaded only to train
+
+        self.check()
+        held_out = dev if isinstance(dev, tuple) else (dev, None)
+        dev_trees = self.trees(*held_out) if held_out[0] is not None and len(held_out[0]) else None
+        return TreeFitting(self, self.trees(trees, y), dev_trees, **options)
+
+    def trees(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None) -> list[Tree]:
+        """Whatever users give as binary trees, with the labels ``y`` at their roots where there are any."""
+        made = [self._tree(tree, i) for i, tree in enumerate(trees)]
+        if y is None:
+            return made
+        if len(y) != len(made):
+            raise DataError("trees and labels", expected=f"{len(made)} labels", got=len(y))
+        return [tree.with_labels([*tree.labels[:-1], str(label)]) for tree, label in zip(made, y, strict=True)]
+
+    def _tree(self, tree: TreeLike, number: int) -> Tree:
+        config = self.config
+        try:
+            return Tree.of(tree, config.tree).binarised(config.binarise)
+        except DataError as error:
+            raise DataError(error.what, expected=error.expected, got=error.got, where=f"tree {number}") from None
+
+    # -------------------------------------------------------------------------------------------- answers
+
+    def predict(self, trees: Sequence[TreeLike]) -> list[str]:
+        """The label of every tree."""
+        labels = self.fitted_parts().labelling.labels
+        return [labels[i] for i in self._root_scores(trees).argmax(axis=1)]
+
+    def predict_proba(self, trees: Sequence[TreeLike]) -> Array:
+        """(B, C) probabilities of the labels of every tree, in the order of ``classes_``."""
+        labels = self.fitted_parts().labelling
+        columns = [labels.labels.index(label) for label in labels.at_roots]
+        return softmax(self._root_scores(trees)[:, columns])
+
+    def predict_nodes(self, trees: Sequence[TreeLike]) -> list[list[NodeLabel]]:
+        """A label and all probabilities for every node of every tree, in post-order: the last one is the root.
+
+        Nodes are those of the binary tree (``classifier.trees(trees)``).
+        """
+        labels = self.fitted_parts().labelling.labels
+        return [
+            [
+                NodeLabel(labels[i], dict(zip(labels, row, strict=True)))
+                for i, row in zip(P.argmax(axis=1).tolist(), P.tolist(), strict=True)
+            ]
+            for P in self.node_probabilities(trees)
+        ]
+
+    def node_probabilities(self, trees: Sequence[TreeLike]) -> list[Array]:
+        """(nodes, L) per tree; at roots the labels that no root had in training have the probability 0."""
+        parts = self.fitted_parts()
+        given = self.trees(trees)
+        P = np.zeros((sum(map(len, given)), len(parts.labelling.labels)), parts.network.dtype)
+        for _, batch, X in self._blocks(given):
+            scores = parts.network.scores(X)
+            scores[np.ix_(batch.plan.roots, parts.labelling.not_at_roots)] = -np.inf
+            P[batch.plan.nodes] = softmax(scores)
+        return np.split(P, np.cumsum([len(tree) for tree in given])[:-1]) if given else []
+
+    def score(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None) -> float:
+        """Share of the labelled trees whose root gets its label, 0 to 1."""
+        given = self.trees(trees, y)
+        gold = [tree.root_label for tree in given]
+        labelled = [i for i, label in enumerate(gold) if label is not None]
+        if not labelled:
+            raise DataError("nothing to score", expected="at least one tree with a label at its root", got="none")
+        found = self.predict([given[i] for i in labelled])
+        return float(np.mean([label == gold[i] for label, i in zip(found, labelled, strict=True)]))
+
+    def explain(self, tree: TreeLike, label: str | None = None) -> TreeExplanation:
+        """Which words and phrases moved the label of the root, by default the predicted one."""
+        (given,) = self.trees([tree])
+        return explained(self, given, label)
+
+    def batch_of(self, tree: Tree) -> TreeBatch:
+        """The arrays of one binary tree."""
+        return tree_inputs(self.fitted_parts().features, [tree]).selected(np.zeros(1, np.int64))
+
+    def _root_scores(self, trees: Sequence[TreeLike]) -> Array:
+        """(B, L); labels that no root had in training are impossible."""
+        parts = self.fitted_parts()
+        scores = np.zeros((len(trees), len(parts.labelling.labels)), parts.network.dtype)
+        for which, batch, X in self._blocks(self.trees(trees)):
+            scores[which] = parts.network.scores(X[batch.plan.roots])
+        scores[:, parts.labelling.not_at_roots] = -np.inf
+        return scores
+
+    def _blocks(self, trees: Sequence[Tree]) -> Iterator[tuple[Array, TreeBatch, Array]]:
+        """Trees of similar height: their places, their arrays, and the vectors (M, H) of their nodes."""
+        parts = self.fitted_parts()
+        if not trees:
+            return
+        inputs = tree_inputs(parts.features, trees)
+        with one_blas_thread():
+            for which in _cut(inputs.forest):
+                batch = inputs.selected(which)
+                yield which, batch, parts.network.node_vectors(batch).value
+
+
+def tree_inputs(features: InputFeatures, trees: Sequence[Tree]) -> TreeInputs:
+    """The arrays of trees for a network with these features."""
+    return TreeInputs.of(trees, features.words)
+
+
+def _cut(forest: Forest) -> Iterator[Array]:
+    """Trees by height, in blocks of about NODES_PER_BLOCK."""
+    order = np.argsort(forest.tree_heights, kind="stable")
+    block_of = np.cumsum(forest.sizes[order]) // NODES_PER_BLOCK
+    yield from np.split(order, np.flatnonzero(np.diff(block_of)) + 1)

@@ -1,0 +1,132 @@
+"""What a tree classifier is made of: all its settings, and the row of each composition."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from postil.errors import ConfigurationError
+from postil.models.config import OPTIMISERS
+from postil.models.settings import check_fields, check_known, check_positive, one_of
+from postil.network import ACTIVATIONS, INITIALISERS
+from postil.network.compositions import COMPOSITIONS
+from postil.text.tree import SHAPES, Direction
+
+LOSSES = ("all", "root")
+UNWEIGHTED, BALANCED = "none", "balanced"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeConfig:
+    """All settings of a tree classifier."""
+
+    composition: str = "tree-lstm"
+    # Trees
+    binarise: str = "left"
+    """From which side the children of a node with more than two are joined."""
+    tree: str = "balanced"
+    """The shape of the tree that plain tokens get."""
+    # Words
+    word_dim: int = 50
+    """Width of learnt word vectors; pre-trained ones bring their own."""
+    min_count: int = 1
+    """Words seen less often in training are unknown words."""
+    vector_scale: float = 0.3
+    """Pre-trained vectors are brought to this root mean square."""
+    learn_vectors: bool = True
+    """Whether pre-trained vectors are changed by learning."""
+    # Network
+    hidden: int = 50
+    activation: str = "tanh"
+    """Of all compositions but the Tree-LSTM, whose activations are fixed."""
+    initialiser: str = "xavier"
+    # Noise
+    input_dropout: float = 0.0
+    hidden_dropout: float = 0.0
+    """Of the vectors of nodes, before their labels are chosen."""
+    word_dropout: float = 0.1
+    """Words are replaced by the unknown word with probability word_dropout / (word_dropout + count)."""
+    # Objective
+    loss: str = "all"
+    """Whether the labels of all nodes are learnt, or only those of roots."""
+    class_weights: str = UNWEIGHTED
+    """none; balanced: classes weigh the same in total; or JSON {label: weight} (a mapping in Python), else 1."""
+    l2: float = 0.0
+    # Learning
+    optimiser: str = "adam"
+    rate: float = 0.002
+    warm_up: float = 0.05
+    """Share of the training in which the rate rises."""
+    final_share: float = 0.05
+    """What is left of the rate at the end."""
+    epochs: int = 10
+    patience: int | None = None
+    batch_trees: int | None = None
+    """None: 8 to 32, more for more data: little data needs more steps."""
+    shards: int = 1
+    """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
+    clip: float = 5.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, _CHOICES, _LIMITS)
+        check_positive(self, "rate", "clip", "vector_scale")
+        if self.class_weights not in (UNWEIGHTED, BALANCED):
+            explicit_weights(self)
+
+
+_CHOICES: dict[str, Any] = {
+    "composition": tuple(COMPOSITIONS),
+    "binarise": get_args(Direction),
+    "tree": tuple(SHAPES),
+    "activation": tuple(ACTIVATIONS),
+    "initialiser": tuple(INITIALISERS),
+    "loss": LOSSES,
+    "optimiser": OPTIMISERS,
+}
+_LIMITS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("word_dim", "hidden"), (1, 100_000)),
+    **dict.fromkeys(("min_count", "epochs", "patience", "batch_trees", "shards"), (1, 1e9)),
+    **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
+    **dict.fromkeys(("word_dropout", "l2"), (0, 1e9)),
+    **dict.fromkeys(("warm_up", "final_share"), (0, 1)),
+}
+
+# Chosen by single runs on the development part of a sentiment treebank with 50-d vectors; those of tensor are a guess.
+_PLAIN = {"rate": 0.005, "hidden_dropout": 0.2, "vector_scale": 0.15, "epochs": 12}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "sum": _PLAIN,
+    "concatenation": {"rate": 0.004, "input_dropout": 0.2, "hidden_dropout": 0.3, "epochs": 10},
+    "tensor": {**_PLAIN, "hidden": 30, "word_dim": 30, "rate": 0.003, "epochs": 8},
+    "tree-lstm": {"hidden": 100, "rate": 0.005, "input_dropout": 0.2, "hidden_dropout": 0.5, "epochs": 8},
+}
+
+
+def configured_tree(composition: str, settings: Mapping[str, Any]) -> TreeConfig:
+    """The composition's row with the user's settings on top."""
+    one_of("composition", composition, COMPOSITIONS)
+    check_known(TreeConfig, settings)
+    given = dict(settings)
+    if isinstance(given.get("class_weights"), Mapping):
+        given["class_weights"] = json.dumps(given["class_weights"], ensure_ascii=False)
+    return TreeConfig(**{"composition": composition, **DEFAULTS[composition], **given})
+
+
+def adapted_tree(config: TreeConfig, trees: int) -> TreeConfig:
+    """The config with its open field settled for so many training trees."""
+    return config if config.batch_trees is not None else replace(config, batch_trees=max(8, min(32, trees // 90)))
+
+
+def explicit_weights(config: TreeConfig) -> dict[str, float]:
+    """The weights that ``class_weights`` names one by one."""
+    complaint = ConfigurationError(
+        "class_weights",
+        expected='none, balanced or {"label": weight, …} with weights of 0 or more',
+        got=config.class_weights,
+    )
+    try:
+        found = json.loads(config.class_weights)
+    except ValueError:
+        raise complaint from None
+    if not isinstance(found, dict) or not all(type(w) in (int, float) and 0 <= w < 1e9 for w in found.values()):
+        raise complaint
+    return {label: float(weight) for label, weight in found.items()}

@@ -1,0 +1,172 @@
+"""The network of a tree classifier: word vectors, a composition up the trees, a softmax at the nodes (D1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from postil import graph
+from postil.arrays import Array
+from postil.features.trees import Forest, Schedule
+from postil.features.words import WordFeatures, distinct
+from postil.graph import Input, Node, Parameter, Result
+from postil.models.tree_config import TreeConfig
+from postil.network import INITIALISERS, Dropout, Linear, LookupTable
+from postil.network.compositions import new_composition
+from postil.network.initialisers import fan_in_variance
+from postil.network.initialisers import zeros as zero_values
+from postil.objectives import l2, softmax_cross_entropy
+from postil.text.tree import Tree
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeInputs:
+    """Many trees as arrays: their nodes, and the ids of the words at the leaves."""
+
+    forest: Forest
+    words: Array  # (N,) row of the table at each leaf; anything at inner nodes
+    vectors: Array  # (N,) row of the fixed vectors
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree], features: WordFeatures) -> "TreeInputs":
+        """The arrays of binary trees; every distinct word is looked up once."""
+        forest = Forest.of(trees)
+        forms, places, _ = distinct([tree.tokens for tree in trees])
+        ids = features.rows(forms)[places]
+        words, vectors = (np.zeros(len(forest.heights), np.int64) for _ in range(2))
+        leaves = np.flatnonzero(forest.heights == 0)
+        words[leaves] = ids[:, 0]
+        if features.config.vector_dim:
+            vectors[leaves] = ids[:, -1]
+        return cls(forest=forest, words=words, vectors=vectors)
+
+    def selected(self, trees: Array) -> "TreeBatch":
+        plan = self.forest.schedule(trees)
+        leaves = plan.nodes[: plan.leaves]
+        return TreeBatch(plan=plan, words=self.words[leaves], vectors=self.vectors[leaves])
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeBatch:
+    """Some trees in the order in which they are computed."""
+
+    plan: Schedule
+    words: Array  # (n,)
+    vectors: Array  # (n,)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeExample:
+    """A batch with its gold: labels (R,) of the ``rows`` (R,), of all rows where that is None; their weights (R,)."""
+
+    batch: TreeBatch
+    rows: Array | None
+    gold: Array
+    weights: Array | None = None
+
+
+@final
+class TreeNetwork:
+    """L scores for every node of every tree.
+
+    A word's vector is a row of the learnt table; with fixed ``vectors`` (V', D) it is the word's row of these plus that
+    of the table, which then begins with zeros: what is learnt is how far a word moves from where it was found. A word
+    that only the fixed vectors know has its own vector too.
+    """
+
+    def __init__(
+        self,
+        config: TreeConfig,
+        L: int,
+        *,
+        word_counts: Array,
+        vectors: Array | None,
+        rng: np.random.Generator | None,
+        dtype: Any = np.float32,
+    ) -> None:
+        """``word_counts`` (V,) says how often each row of the table occurs in training.
+
+        Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
+        """
+        self.config, self.vectors, self.word_counts = config, vectors, word_counts
+        D, H = config.word_dim if vectors is None else vectors.shape[1], config.hidden
+        initialise = INITIALISERS[config.initialiser] if rng is not None else zero_values
+        first = fan_in_variance if rng is not None and vectors is None else zero_values
+        make: dict[str, Any] = {"rng": rng or np.random.default_rng(0), "dtype": dtype}
+        self.table = LookupTable(len(word_counts), D, initialise=first, **make) if self._learns_words else None
+        self.word_noise, self.node_noise = Dropout(config.input_dropout), Dropout(config.hidden_dropout)
+        needs_map = D != H and config.composition != "tree-lstm"
+        self.leaf_map = Linear(D, H, initialise=initialise, **make) if needs_map else None
+        self.composition = new_composition(
+            config.composition, D, H, activation=config.activation, initialise=initialise, **make
+        )
+        self.output = Linear(H, L, initialise=initialise, **make)
+
+    @property
+    def _learns_words(self) -> bool:
+        return self.vectors is None or self.config.learn_vectors
+
+    def parameters(self) -> dict[str, Parameter]:
+        parts = {
+            "words": self.table,
+            "leaves": self.leaf_map,
+            "composition": self.composition,
+            "output": self.output,
+        }
+        return {
+            f"{name}.{path}": parameter
+            for name, part in parts.items()
+            if part is not None
+            for path, parameter in part.parameters().items()
+        }
+
+    def loss(self, shard: TreeExample, *, rng: np.random.Generator) -> Node:
+        """Mean cross-entropy at the labelled nodes, and the regulariser."""
+        X: Node = self.node_noise(self.node_vectors(shard.batch, rng), rng=rng)
+        if shard.rows is not None:
+            X = graph.take_rows(X, shard.rows)
+        loss: Node = softmax_cross_entropy(self.output(X), shard.gold, shard.weights)
+        if not self.config.l2:
+            return loss
+        touched = {self.table.table: shard.batch.words} if self.table is not None else None
+        return loss + l2(self.parameters().values(), self.config.l2, touched=touched)
+
+    def weight(self, shard: TreeExample) -> float:
+        """How much the mean of a part weighs in that of the whole."""
+        return float(len(shard.gold) if shard.weights is None else shard.weights.sum())
+
+    def node_vectors(self, batch: TreeBatch, rng: np.random.Generator | None = None) -> Result:
+        """A node (M, H): the vectors of all rows of the schedule."""
+        return self.composition(self.mapped(self.word_noise(self.word_vectors(batch, rng), rng=rng)), batch.plan)
+
+    def mapped(self, words: Node) -> Node:
+        """Word vectors (n, D) in the width of the composition's leaves."""
+        return words if self.leaf_map is None else self.leaf_map(words)
+
+    def word_vectors(self, batch: TreeBatch, rng: np.random.Generator | None = None) -> Node:
+        """A node (n, D): the vectors of the words at the leaves. With ``rng`` some words become unknown."""
+        fixed = None if self.vectors is None else self.vectors[batch.vectors].astype(self.dtype, copy=False)
+        if self.table is None:
+            assert fixed is not None, "there are vectors of one kind or the other"
+            return Input(fixed, "word vectors")
+        learnt: Node = self.table(batch.words if rng is None else self._with_unknown_words(batch.words, rng))
+        return learnt if fixed is None else learnt + fixed
+
+    @property
+    def dtype(self) -> Any:
+        return self.output.W.dtype
+
+    def scores(self, X: Array) -> Array:
+        """Scores (R, L) of vectors (R, H)."""
+        return np.asarray(X @ self.output.W.value.T + self.output.b.value)  # type: ignore[union-attr]
+
+    def _with_unknown_words(self, words: Array, rng: np.random.Generator) -> Array:
+        rate = self.config.word_dropout
+        if not rate:
+            return words
+        unknown = rng.random(len(words)) < rate / (rate + self.word_counts[words])
+        return np.where(unknown, 0, words)

@@ -1,0 +1,174 @@
+"""The dial between precision and recall: which setting reaches a wanted figure, and what is to be expected of it.
+
+The dial has one position. Above 0 it is a decoding bias, which finds more entities. Below 0 it is a threshold, which
+drops the least probable ones: measured, precision grows further by that than by a bias against entities.
+
+Figures on the data that a setting was chosen on are luck in part. So the wanted figure must be reached not just there
+but with ``margin`` standard errors to spare: with one, other data of the same kind reach it about five times in six.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError
+from postil.metrics.counts import ratio
+
+POSITIONS = np.concatenate([np.arange(-19, 0) / 20, np.arange(0, 8.01, 0.5)])  # where the curve is measured
+HALVINGS = 12  # of the step between two of them
+FIGURES = ("recall", "precision")
+
+
+class Setting(NamedTuple):
+    """One position of the dial."""
+
+    bias: float
+    threshold: float
+
+    @classmethod
+    def at(cls, position: float) -> "Setting":
+        return cls(max(float(position), 0.0), abs(min(float(position), 0.0)))
+
+    @property
+    def position(self) -> float:
+        return self.bias - self.threshold
+
+
+class Point(NamedTuple):
+    """Precision, recall and F1 at one setting, 0 to 1, and the standard errors of the first two."""
+
+    setting: Setting
+    precision: float
+    recall: float
+    f1: float
+    precision_error: float
+    recall_error: float
+
+    @classmethod
+    def of(cls, setting: Setting, counts: Array) -> "Point":
+        """counts (B, 3): correct, predicted and gold things of each sentence."""
+        correct, predicted, gold = counts.sum(axis=0)
+        precision, recall = float(ratio(correct, predicted)), float(ratio(correct, gold))
+        return cls(
+            setting,
+            precision,
+            recall,
+            float(ratio(2 * correct, predicted + gold)),
+            _standard_error(counts[:, 0], counts[:, 1], precision),
+            _standard_error(counts[:, 0], counts[:, 2], recall),
+        )
+
+    @property
+    def bias(self) -> float:
+        return self.setting.bias
+
+    @property
+    def threshold(self) -> float:
+        return self.setting.threshold
+
+    def surely(self, figure: str, margin: float) -> float:
+        """The figure less so many of its standard errors."""
+        error = self.recall_error if figure == "recall" else self.precision_error
+        return float(getattr(self, figure) - margin * error)
+
+    def as_dict(self) -> dict[str, float]:
+        """Figures in percent; the threshold is a probability."""
+        figures = {name: 100 * value for name, value in self._asdict().items() if name != "setting"}
+        return self.setting._asdict() | figures
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Tuned:
+    """What was asked for, the point that was chosen, the point at 0, and the curve from precision to recall."""
+
+    figure: str
+    wanted: float
+    margin: float
+    chosen: Point
+    before: Point
+    curve: Sequence[Point]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "wanted": {self.figure: 100 * self.wanted, "margin": self.margin},
+            **self.chosen.as_dict(),
+            "before": self.before.as_dict(),
+            "curve": [point.as_dict() for point in self.curve],
+        }
+
+
+def tuned(
+    counts: Callable[[Setting], Array], figure: str, wanted: float, margin: float, hint: Callable[[], str]
+) -> Tuned:
+    """The setting that surely reaches the wanted figure and gives the most of the other one.
+
+    ``counts`` gives (B, 3) correct, predicted and gold of each sentence; ``hint`` what to do where nothing is enough.
+    """
+
+    def at(position: float) -> Point:
+        return Point.of(Setting.at(position), counts(Setting.at(position)))
+
+    curve = [at(position) for position in POSITIONS]
+    # Recall grows along the dial and precision falls: the first point on this way that reaches the one figure has the
+    # most of the other.
+    way = curve if figure == "recall" else curve[::-1]
+    reached = next((i for i, point in enumerate(way) if point.surely(figure, margin) >= wanted), None)
+    if reached is None:
+        raise _unreachable(way, figure, wanted, margin, hint())
+    chosen = _between(way[max(reached - 1, 0)], way[reached], at, figure, wanted, margin)
+    before = next(point for point in curve if point.setting.position == 0)
+    return Tuned(figure=figure, wanted=wanted, margin=margin, chosen=chosen, before=before, curve=curve)
+
+
+def _between(low: Point, high: Point, at: Callable[[float], Point], figure: str, wanted: float, margin: float) -> Point:
+    """Bisection: ``low`` does not reach the figure (or is ``high`` itself), ``high`` does and stays the answer."""
+    for _ in range(HALVINGS if low is not high else 0):
+        middle = at((low.setting.position + high.setting.position) / 2)
+        if middle.surely(figure, margin) >= wanted:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def checked_wish(recall: float | None, precision: float | None, margin: float) -> tuple[str, float]:
+    """Which figure is wanted, and how high."""
+    given = {name: value for name, value in zip(FIGURES, (recall, precision), strict=True) if value is not None}
+    if len(given) != 1:
+        raise ConfigurationError("what to tune for", expected="recall or precision", got=" and ".join(given) or "none")
+    ((figure, wanted),) = given.items()
+    if not 0 < wanted <= 1:
+        raise ConfigurationError(figure, expected="a number above 0, at most 1", got=wanted)
+    if not margin >= 0:
+        raise ConfigurationError("margin", expected="a number of standard errors, 0 or more", got=margin)
+    return figure, float(wanted)
+
+
+def _unreachable(path: Sequence[Point], figure: str, wanted: float, margin: float, hint: str) -> ConfigurationError:
+    best = max(path, key=lambda point: point.surely(figure, margin))
+    other = "precision" if figure == "recall" else "recall"
+    found = f"{100 * best.surely(figure, margin):.1f} at best ({100 * getattr(best, figure):.1f} on these data"
+    spare = f" less {standard_errors(margin)}" if margin else ""
+    got = f"{found}{spare}, {other} {100 * getattr(best, other):.1f}); {hint}"
+    what = f"no setting reaches this {figure} with labels that do not overlap"
+    return ConfigurationError(what, expected=f"{100 * wanted:g}", got=got)
+
+
+def standard_errors(margin: float) -> str:
+    """So many, in words."""
+    return f"{margin:g} standard error{'' if margin == 1 else 's'}"
+
+
+def _standard_error(part: Array, whole: Array, share: float) -> float:
+    """Of a ratio of sums over sentences: a sentence's things are right or wrong together, so sentences are counted."""
+    total = whole.sum()
+    return float(np.sqrt(((part - share * whole) ** 2).sum()) / total) if total else 0.0
+
+
+def counts_of(gold: Sequence[set[Any]], found: Iterable[set[Any]]) -> Array:
+    """(B, 3) correct, predicted and gold things of each sentence."""
+    return np.array([(len(g & f), len(f), len(g)) for g, f in zip(gold, found, strict=True)]).reshape(-1, 3)

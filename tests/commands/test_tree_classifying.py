@@ -1,0 +1,297 @@
+"""Classifiers of trees through the commands: train, evaluate, tag."""
+
+import io
+import json
+import random
+
+import pytest
+
+import postil
+from postil.commands.main import main
+from postil.text import Tree, parse_tree, read_trees, write_trees
+
+SETTINGS = ["--set", "hidden=12", "--set", "word_dim=12", "--set", "epochs=8", "--set", "rate=0.01", "--seed", "1"]
+WORDS = {"3": ["good", "fine"], "1": ["bad", "dull"]}
+
+
+def made_up_tree(rng: random.Random) -> Tree:
+    """(3 (2 (2 the) (2 film)) (3 (2 is) (1 bad))), with "not" before the last word in half of the trees."""
+    label = rng.choice("13")
+    last = (label, rng.choice(WORDS[label]))
+    if rng.random() < 0.5:
+        label = "4" if label == "1" else "0"
+        last = (label, ("2", "not"), last)
+    return Tree.of((label, ("2", ("2", "the"), ("2", "film")), (label, ("2", "is"), last)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trees")
+    for name, count in (("train", 200), ("dev", 50), ("test", 50)):
+        rng = random.Random(count)
+        write_trees([made_up_tree(rng) for _ in range(count)], folder / f"{name}.txt")
+    return folder
+
+
+def train(folder, *options, output="m.postil"):
+    files = [str(folder / "train.txt"), "--dev", str(folder / "dev.txt")]
+    return main(["train", *files, *SETTINGS, "-o", str(folder / output), *options])
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    assert train(folder, "--test", str(folder / "test.txt"), "--log", str(folder / "log.jsonl")) == 0
+    return folder / "m.postil"
+
+
+def run(capsys, *words) -> str:
+    assert main([str(word) for word in words]) == 0
+    return capsys.readouterr().out
+
+
+def refused(capsys, *words) -> str:
+    assert main([str(word) for word in words]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.count("\n") == 1
+    return printed.err.removeprefix("postil: ").rstrip("\n")
+
+
+# Train
+
+
+def test_training_recognises_trees_and_says_how_good_it_is(folder, model, capsys):
+    assert type(postil.load(model)) is postil.TreeClassifier
+    epochs = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    assert len(epochs) == 8 and max(epoch["score"] for epoch in epochs) > 0.9
+    assert train(folder, output="again.postil") == 0
+    printed = capsys.readouterr().out
+    assert "dev   root accuracy" in printed and "all nodes" in printed and "good or bad" in printed
+    scores = postil.load(model).parts.about["scores"]
+    assert set(scores) == {"dev", "test"} and scores["test"]["root_accuracy"] > 90
+
+
+def test_options_of_the_network(folder):
+    options = ["--composition", "sum", "--binarise", "right", "--set", "loss=root", "--set", "epochs=1"]
+    assert train(folder, *options, output="sum.postil") == 0
+    config = postil.load(folder / "sum.postil").config
+    assert (config.composition, config.binarise, config.loss, config.epochs) == ("sum", "right", "root", 1)
+
+
+def test_a_preset_makes_a_tagger_of_the_words_labels(folder, capsys):
+    assert (
+        main(["train", str(folder / "dev.txt"), "--preset", "fast", "--set", "epochs=1", "-o", str(folder / "t")]) == 0
+    )
+    assert type(postil.load(folder / "t")) is postil.Tagger
+    capsys.readouterr()
+    tagged = run(capsys, "tag", folder / "t", folder / "dev.txt")
+    assert tagged.startswith("the\t2\nfilm\t2\n")
+    assert "--output trees; expected a model that labels trees" in refused(
+        capsys, "tag", folder / "t", folder / "dev.txt", "--output", "trees"
+    )
+
+
+def test_an_interrupted_training_goes_on(folder):
+    """Half of the epochs, then the rest from the checkpoint: the same bits as without a break."""
+    classifier = postil.TreeClassifier(hidden=8, word_dim=8, epochs=3, seed=2)
+    trees = list(read_trees(folder / "dev.txt"))
+    checkpoint = folder / "resumed.postil.checkpoint"
+    for event in classifier.fitting(trees, checkpoint=checkpoint):
+        if getattr(event, "is_best", None) is not None:
+            break
+    options = ["--set", "hidden=8", "--set", "word_dim=8", "--set", "epochs=3", "--seed", "2"]
+    words = ["train", str(folder / "dev.txt"), *options, "-o", str(folder / "resumed.postil")]
+    assert main([*words, "--resume"]) == 0
+    assert not checkpoint.exists()
+    whole = postil.TreeClassifier(hidden=8, word_dim=8, epochs=3, seed=2).fit(trees)
+    resumed = postil.load(folder / "resumed.postil")
+    for one, other in zip(whole.node_probabilities(trees), resumed.node_probabilities(trees), strict=True):
+        assert (one == other).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("(3 (2 good) (2 film)\n", (), "train, line 1, column 1: a bracket is never closed"),
+        ("( ( good) ( film))\n", (), "train: no labels; expected trees such as (3 (2 good) (2 film))"),
+        ("( (2 good) (2 film))\n", ("--set", "loss=root"), "train: no labels at the roots"),
+        ("(3 (2 good) (2 film))\n", ("--set", "hiden=3"), "setting; expected NAME=VALUE with a name of composition"),
+        ("(3 (2 good) (2 film))\n", ("--gazetteer", "g"), "--gazetteer: classifiers of trees have none"),
+        (
+            "(3 (2 good) (2 film))\n",
+            ("--dev", "dev"),
+            "dev: no trees; expected bracketed trees: (LABEL (LABEL word) …)",
+        ),
+        ("(3 (2 good) (2 film))\n", ("--dev", "rootless"), "rootless: no labels at the roots"),
+        ("(3 (2 good) (2 film))\n", ("--preset", "fast", "--composition", "sum"), "--composition: only classifiers"),
+        ("a\tO\n", ("--composition", "sum"), "train: no trees"),
+        (
+            "# only this\n",
+            ("--composition", "sum"),
+            "train: no trees; expected bracketed trees: (LABEL (LABEL word) …), got what looks like plain text",
+        ),
+    ],
+)
+def test_mistakes(text, options, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train").write_text(text, encoding="utf8")
+    (tmp_path / "dev").write_text("Oslo\tB-LOC\n", encoding="utf8")
+    (tmp_path / "rootless").write_text("( (2 good) (2 film))\n", encoding="utf8")
+    assert refused(capsys, "train", "train", "-o", "m.postil", *options).startswith(message)
+
+
+def test_trees_from_a_pipe_need_a_word_about_what_to_learn(folder, monkeypatch, capsys):
+    text = (folder / "dev.txt").read_bytes()
+    for options, code in ((), 1), (("--composition", "sum"), 0):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert main(["train", "-", "--set", "epochs=1", "-o", str(folder / "p.postil"), *options]) == code
+    assert "trees from a pipe; expected --composition" in capsys.readouterr().err
+
+
+def test_unknown_labels_are_told(folder, capsys, tmp_path):
+    strange = tmp_path / "strange.txt"
+    strange.write_text("(x (2 good) (2 film))\n", encoding="utf8")
+    assert train(folder, "--dev", str(strange), "--set", "epochs=1", output="u.postil") == 0
+    assert "1 of its labels do not occur" in capsys.readouterr().err
+
+
+def test_a_model_of_trees_is_no_warm_start_of_a_tagger(folder, model, capsys):
+    words = ["train", folder / "dev.txt", "--preset", "fast", "--warm-start", model, "-o", folder / "w.postil"]
+    assert refused(capsys, *words) == "warm start; expected a tagger or a detector, got a tree-classifier"
+    words = ["train", folder / "dev.txt", "--warm-start", model, "-o", folder / "w.postil"]
+    assert refused(capsys, *words) == "--warm-start: classifiers of trees begin fresh"
+
+
+# Evaluate
+
+
+def test_evaluate(folder, model, capsys):
+    figures = json.loads(run(capsys, "evaluate", model, folder / "test.txt", "--json"))
+    assert figures["root_accuracy"] > 90 and figures["node_accuracy"] > 90
+    assert figures["root_binary_accuracy"] >= figures["root_accuracy"]
+    assert figures["interval"]["low"] <= figures["root_accuracy"] <= figures["interval"]["high"]
+    assert sum(figures["phrase_lengths"][name]["nodes"] for name in figures["phrase_lengths"]) == figures["nodes"]
+    text = run(capsys, "evaluate", model, folder / "test.txt")
+    for title in ("root accuracy", "interval", "Roots: confusion", "All nodes: reliability", "Phrases by length"):
+        assert title in text
+
+
+def test_the_report_draws_trees(folder, model, capsys):
+    run(capsys, "evaluate", model, folder / "test.txt", "--report", folder / "report.html")
+    html = (folder / "report.html").read_text(encoding="utf8")
+    for part in ("root accuracy", "Confusion at the roots", "Phrases by length", "<svg", ">film</text>", "#2166ac"):
+        assert part in html
+    message = refused(capsys, "evaluate", model, folder / "test.txt", "--train", folder / "dev.txt")
+    assert message.startswith("--train: a classifier of trees")
+
+
+def test_a_model_of_roots_is_not_asked_for_other_labels(tmp_path, capsys):
+    text = "(q (S (NP it) (VP ends)))\n(decl (S (NP it) (VP (VB may) (VB end))))\n" * 5
+    (tmp_path / "t").write_text(text.replace("(NP it)", "(NP (PRP it))").replace("(VP ends)", "(VP (VB ends))"))
+    assert main(["train", str(tmp_path / "t"), "--set", "loss=root", "-o", str(tmp_path / "m")]) == 0
+    capsys.readouterr()
+    figures = json.loads(run(capsys, "evaluate", tmp_path / "m", tmp_path / "t", "--json"))
+    assert figures["nodes"] == figures["roots"] == 10
+    assert figures["root_binary_accuracy"] is None
+
+
+def test_evaluate_refuses_what_has_no_labels(folder, model, capsys, tmp_path):
+    (tmp_path / "plain.txt").write_text("( ( good) ( film))\n", encoding="utf8")
+    assert "no labels" in refused(capsys, "evaluate", model, tmp_path / "plain.txt")
+    (tmp_path / "columns.txt").write_text("Oslo\tB-LOC\n", encoding="utf8")
+    assert "no trees" in refused(capsys, "evaluate", model, tmp_path / "columns.txt")
+
+
+# Tag
+
+
+def test_trees_in_trees_out(folder, model, capsys):
+    gold = list(read_trees(folder / "test.txt"))
+    found = list(read_trees(io.BytesIO(run(capsys, "tag", model, folder / "test.txt").encode())))
+    assert [(tree.words, tree.children) for tree in found] == [(tree.words, tree.children) for tree in gold]
+    assert [tree.root_label for tree in found] == postil.load(model).predict(gold)
+    right = sum(
+        one == other for a, b in zip(found, gold, strict=True) for one, other in zip(a.labels, b.labels, strict=True)
+    )
+    assert right > 0.9 * sum(map(len, gold))
+
+
+def test_a_tree_keeps_its_shape_and_its_comments(model, capsys, tmp_path):
+    text = "# one\n(x (S (NP (DT the) (NN film) (NN -LRB-)) ( (VP (VBZ is) ( good)))))\n"
+    (tmp_path / "t").write_text(text, encoding="utf8")
+    comment, line = run(capsys, "tag", model, tmp_path / "t").splitlines()
+    found, given = parse_tree(line), parse_tree(text)
+    assert comment == "# one"
+    assert (found.words, found.children) == (given.words, given.children)
+    labels = found.labels
+    assert labels[-1] == labels[-2], "a chain is one phrase"
+    assert None not in labels
+
+
+def test_plain_sentences_get_trees(model, capsys, monkeypatch, tmp_path):
+    (tmp_path / "tokens").write_text("the film is not -LRB- bad\n", encoding="utf8")
+    right = parse_tree(run(capsys, "tag", model, tmp_path / "tokens", "--input", "tokens", "--tree", "right"))
+    assert right.children == Tree.of(["w"] * 6, shape="right").children
+    assert right.tokens[4] == "("
+    balanced = parse_tree(run(capsys, "tag", model, tmp_path / "tokens", "--input", "tokens"))
+    assert balanced.children == Tree.of(["w"] * 6).children
+
+
+def test_json_lines(model, capsys):
+    text = "The film is not bad. The film is good."
+    first, second = map(json.loads, run(capsys, "tag", model, "--text", text, "--output", "jsonl").splitlines())
+    assert first["text"] == "The film is not bad." and second["tokens"] == ["The", "film", "is", "good", "."]
+    assert first["label"] == max(first["probabilities"], key=first["probabilities"].get)
+    assert first["probability"] == first["probabilities"][first["label"]]
+    assert sum(first["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    assert parse_tree(first["tree"]).root_label == first["label"]
+    assert "phrases" not in first
+    out = run(capsys, "tag", model, "--text", text, "--output", "jsonl", "--probabilities")
+    phrases = json.loads(out.splitlines()[0])["phrases"]
+    assert phrases[-1] == {"start": 0, "end": 6, "label": first["label"], "probability": first["probability"]}
+    assert len(phrases) == 11
+
+
+def test_threads_do_not_change_the_answer(folder, model, capsys):
+    assert run(capsys, "tag", model, folder / "test.txt") == run(
+        capsys, "tag", model, folder / "test.txt", "--threads", "2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--output", "conll"], "--output conll; expected trees or jsonl"),
+        (["--probabilities"], "--probabilities; expected --output jsonl, got --output trees"),
+        (["--scores"], "--scores: a classifier of trees has probabilities"),
+        (["--nbest", "2", "--output", "jsonl"], "--nbest: a classifier of trees decides about each phrase alone"),
+    ],
+)
+def test_impossible_wishes(options, message, folder, model, capsys):
+    assert refused(capsys, "tag", model, folder / "test.txt", *options).startswith(message)
+
+
+# Explain
+
+
+def test_explain(model, capsys):
+    text = run(capsys, "explain", model, "the film is not bad", "--input", "tokens")
+    for title in ("probability", "Words", "Phrases left out", "not bad"):
+        assert title in text
+    words = ("explain", model, "(x (2 (2 the) (2 film)) (2 (2 is) (2 (2 not) (2 bad))))", "--input", "trees")
+    (found,) = json.loads(run(capsys, *words, "--json"))["explanations"]
+    assert [word["word"] for word in found["words"]] == ["the", "film", "is", "not", "bad"]
+    tree = ("x", ("2", ("2", "the"), ("2", "film")), ("2", ("2", "is"), ("2", ("2", "not"), ("2", "bad"))))
+    assert found == postil.load(model).explain(tree).as_dict()
+    (other,) = json.loads(run(capsys, *words, "--json", "--label", "0"))["explanations"]
+    assert other["label"] == "0"
+    assert run(capsys, "explain", model, "good", "--input", "tokens").count("left out") == 2
+
+
+def test_explain_refuses_what_is_about_entities(model, capsys):
+    message = refused(capsys, "explain", model, "not bad", "--span", "0:1")
+    assert message == "--span: a classifier of trees explains whole sentences"
+    assert "label to explain" in refused(capsys, "explain", model, "not bad", "--label", "x")
+
+
+def test_the_gradient_of_a_model_is_checked(model, capsys):
+    assert "WRONG" not in run(capsys, "check", model)
