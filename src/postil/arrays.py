@@ -152,7 +152,7 @@ def checked_finite(array: Array, where: str) -> Array:
 
 
 def sum_of_squares(array: Array) -> float:
-    """Σ x², to six digits also in float32, where a million small squares would lose four: blocks are added in float64."""
+    """Σ x², to six digits also in float32, where a million small squares lose four: blocks are added in float64."""
     flat = array.reshape(-1)
     whole = len(flat) // _BLOCK * _BLOCK
     blocks, rest = flat[:whole].reshape(-1, _BLOCK), flat[whole:]

@@ -185,13 +185,13 @@ def _measured(what: str, unit: str, count: int, seconds: float, limit: Limit | N
 
 def _table(rows: list[Measured], threads: int) -> Table:
     cells = [
-        [row.what, f"{row.per_second:,.0f} {row.unit}/s", f"{row.microseconds:,.1f}", _percent(row.share)]
+        (row.what, f"{row.per_second:,.0f} {row.unit}/s", f"{row.microseconds:,.1f}", _percent(row.share))
         for row in rows
     ]
     clock = "CPU time" if threads == 1 else "wall time in training, CPU time in tagging"
     return Table(
         title="Speed on made-up sentences",
-        columns=["what", "speed", "µs each", "of the limit"],
+        columns=("what", "speed", "µs each", "of the limit"),
         rows=cells,
         note=f"{clock}; the limit: needed matrix products and bytes alone (docs/speed.md)",
     )

@@ -124,7 +124,7 @@ def tagging_limit(tagger: Tagger, X: Sequence[Sequence[Any]]) -> Limit:
 
 
 def tagger_training_limit(network: Any, batches: Iterable[Any]) -> Limit:
-    """For one pass over the batches of a tagger that begins with a window: the presets ``fast``, ``accurate``, window-*.
+    """For one pass over the batches of a tagger that begins with a window, as ``fast``, ``accurate`` and window-* do.
 
     Batches differ little; those of the middle are measured for all.
     """

@@ -1,7 +1,7 @@
 """Made-up sentences of any number, length, vocabulary and number of labels: for measuring how cost grows.
 
-Words follow Zipf's law, as those of any language do: the r-th most frequent word has a share of about 1 / (r + 2.7). What
-a word is follows from which one it is, so that there is something to learn.
+Words follow Zipf's law, as those of any language do: the r-th most frequent word has a share of about 1 / (r + 2.7).
+What a word is follows from which one it is, so that there is something to learn.
 """
 
 from dataclasses import dataclass
@@ -56,8 +56,8 @@ class ZipfCorpus:
     def _numbers(self, N: int, rng: np.random.Generator) -> Array:
         """(N,) which word stands where. Where there are enough places, every word occurs."""
         shares = np.cumsum(1 / (np.arange(self.words) + 2.7))
-        numbers = np.searchsorted(shares, rng.random(N) * shares[-1]).astype(np.int64)
-        if N >= 2 * self.words:
+        numbers: Array = np.searchsorted(shares, rng.random(N) * shares[-1]).astype(np.int64)
+        if 2 * self.words <= N:
             numbers[rng.permutation(N)[: self.words]] = np.arange(self.words)
         return numbers
 

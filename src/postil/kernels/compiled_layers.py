@@ -12,7 +12,6 @@ from postil.kernels.checking import contiguous, floats
 from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
 from postil.kernels.plain_layers import Part
 
-
 DOUBLE = np.dtype(np.float64)
 
 

@@ -112,7 +112,7 @@ class LookupTables(Layer):
             raise ShapeError(
                 "indices of lookup tables", expected=f"(N, {len(self.sizes)})", got=X.shape, where=self.name
             )
-        if X.dtype.kind not in "iu" or len(X) and (X.min() < 0 or (X.max(axis=0) >= self.rows_of_each).any()):
+        if X.dtype.kind not in "iu" or (len(X) and (X.min() < 0 or (X.max(axis=0) >= self.rows_of_each).any())):
             for feature, (V, _) in enumerate(self.sizes):
                 checked_indices(X[:, feature], V, where=f"{self.name}, feature {feature}")
         rows: Array = X + np.array(self.starts)
