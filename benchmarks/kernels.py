@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil.arrays import Array, offsets_from_lengths
-from postil.kernels import compiled, compiled_layers, plain, plain_layers
+from postil.kernels import compiled, compiled_layers, compiled_windows, plain, plain_layers, plain_windows
 from postil.threads import one_blas_thread
 
 REPEATS = 7
@@ -24,6 +24,7 @@ SENTENCE = 15  # tokens, on average
 VOCABULARY = 3000
 MOST_RANKED_LABELS = 64  # beyond, NumPy takes seconds
 LAYERS = plain_layers, compiled_layers
+WINDOWS = plain_windows, compiled_windows
 
 
 class Case(NamedTuple):
@@ -52,6 +53,7 @@ def main() -> int:
 def cases(labels: list[int], tokens: int) -> Iterator[Case]:
     rng = np.random.default_rng(0)
     yield from layer_cases(rng, tokens // 4)
+    yield from window_cases(rng, tokens)
     for L in labels:
         yield from chain_cases(rng, L, max(300, min(tokens, 10**7 // L**2)))
 
@@ -77,6 +79,25 @@ def layer_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
         yield Case("adam_step", size, lambda m, adam=adam: m.adam_step(*adam), len(g), LAYERS)
         adagrad = (value, square, part, g, 0.001, 1e-8)
         yield Case("adagrad_step", size, lambda m, adagrad=adagrad: m.adagrad_step(*adagrad), len(g), LAYERS)
+
+
+def window_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
+    """Sizes of tagging: ``fast`` adds up 5 rows of 128 numbers, ``accurate`` normalises and convolves 160."""
+    offsets = np.arange(0, tokens + 1, SENTENCE)
+    N = int(offsets[-1])
+    rows, X, W = (rng.normal(size=shape).astype(np.float32) for shape in ((VOCABULARY, 640), (N, 160), (152, 640)))
+    ids = np.minimum(rng.zipf(1.3, N), VOCABULARY - 1)
+    gain, sums, beside = np.ones(160, np.float32), np.empty((N, 128), np.float32), np.empty((N, 480), np.float32)
+    words, made = rng.normal(size=(256, 152)).astype(np.float32), np.empty((256, 640), np.float32)
+    sum_up = (rows, ids, offsets, 5, "relu", sums)
+    yield Case("sum_windows", "5 × 128 hidden", lambda m: m.sum_windows(*sum_up, add=False), N, WINDOWS)
+    norm = (X, gain, gain, gain, offsets, 3, 1e-5, beside)
+    yield Case("normalise_windows", "3 × 160 hidden", lambda m: m.normalise_windows(*norm), N, WINDOWS)
+    into = X.copy()
+    yield Case("add_bias", "160 hidden", lambda m: m.add_bias(X, gain, "relu", into, add=True), N, WINDOWS)
+    for size in (1, len(words)):
+        product = (words[:size], W, W[0], made[:size])
+        yield Case("multiply_rows", f"{size} words of fast", lambda m, p=product: m.multiply_rows(*p), size, WINDOWS)
 
 
 def chain_cases(rng: np.random.Generator, L: int, tokens: int) -> Iterator[Case]:

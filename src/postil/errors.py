@@ -11,6 +11,8 @@
     ├── NumericalError          a value is NaN or infinite where it must not be
     └── GradientError           a gradient check failed
 
+    LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
+
 Every message says what is wrong, what was expected, what was there and where. The command line prints it as one
 line and exits with code 1; anything that is not a PostilError is a defect of Postil.
 """
@@ -65,3 +67,7 @@ class NumericalError(PostilError, ArithmeticError):
 
 class GradientError(PostilError, AssertionError):
     """An analytic gradient disagrees with central differences."""
+
+
+class LongSentenceWarning(UserWarning):
+    """A model of the sentence approach sees a very long sentence in pieces."""

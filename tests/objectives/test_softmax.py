@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
+from postil.errors import DataError, DtypeError, IndexRangeError, NumericalError, ShapeError
 from postil.graph import Input, gradients
 from postil.objectives import log_softmax, softmax, softmax_cross_entropy
+from postil.objectives.softmax import cross_entropy_and_gradient, several_cross_entropy_and_gradient
 
 S = np.random.default_rng(0).normal(size=(5, 3))
 GOLD = np.array([0, 2, 1, 1, 0])
@@ -64,3 +65,38 @@ def test_scores_near_the_largest_float():
 def test_scores_must_be_a_node():
     with pytest.raises(DtypeError, match=r"scores of the cross-entropy; expected a node, .* got float64 \(5, 3\)"):
         softmax_cross_entropy(S, GOLD)
+
+
+def test_several_labels_are_one_event_and_unknown_words_are_not_counted():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(4, 3))
+    allowed = np.array([[True, False, False], [True, True, False], [True, True, True], [False, False, True]])
+    p = softmax(scores)
+    loss = softmax_cross_entropy(Input(scores), allowed)
+    expected = -np.log([(p[i] * allowed[i]).sum() for i in (0, 1, 3)]).mean()
+    assert loss.value == pytest.approx(expected)
+    everything = np.ones_like(allowed)
+    assert softmax_cross_entropy(Input(scores), everything).value == 0
+
+
+def test_sets_of_one_label_have_the_ordinary_loss_and_gradient():
+    rng = np.random.default_rng(1)
+    scores, gold = rng.normal(size=(6, 4)), rng.integers(0, 4, 6)
+    one = cross_entropy_and_gradient(scores, gold)
+    other = several_cross_entropy_and_gradient(scores, np.eye(4, dtype=bool)[gold])
+    assert one[0] == pytest.approx(other[0]) and one[1] == pytest.approx(other[1])
+
+
+def test_sets_far_apart_do_not_underflow():
+    scores, allowed = np.array([[0.0, -800.0, -801.0]]), np.array([[False, True, True]])
+    loss, gradient = several_cross_entropy_and_gradient(scores, allowed)
+    assert loss == pytest.approx(800 - np.log(1 + np.exp(-1)))
+    assert np.isfinite(gradient).all()
+
+
+def test_a_word_without_a_possible_label_is_named():
+    allowed = np.array([[True, False], [False, False]])
+    with pytest.raises(DataError, match="word 1: no label is allowed"):
+        softmax_cross_entropy(Input(np.zeros((2, 2))), allowed)
+    with pytest.raises(ShapeError, match="allowed labels"):
+        softmax_cross_entropy(Input(np.zeros((3, 2))), allowed)

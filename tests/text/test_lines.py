@@ -92,10 +92,16 @@ def test_nul_byte() -> None:
 
 
 @pytest.mark.parametrize("end", [b"", b"\nnext"])
-def test_a_line_of_ten_megabytes(end: bytes) -> None:
+def test_an_endless_line(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LINE_LIMIT", 8_000_000)
     assert failure(b"a\n" + b"x" * 10_000_000 + end) == (
         f"stream, line 2: line too long; expected at most 8,000,000 characters, got more, beginning with '{'x' * 29}…'"
     )
+
+
+def test_a_line_of_ten_megabytes() -> None:
+    with Lines(io.BytesIO(b"a\n" + b"x" * 10_000_000)) as found:
+        assert [len(line) for _, batch in found for line in batch] == [1, 10_000_000]
 
 
 PACKED = gzip.compress(bytes(range(1, 100)) * 50, mtime=0)

@@ -12,6 +12,7 @@ from postil.commands.labelled import LabelledFile
 from postil.commands.labelled import load as load
 from postil.commands.marking import add_column, add_to_span, write_spans
 from postil.commands.models import inputs_of
+from postil.commands.models import settle as settle
 from postil.errors import ConfigurationError
 from postil.metrics import DetectionScores
 from postil.models.detector import Detector

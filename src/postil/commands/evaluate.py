@@ -6,7 +6,7 @@ from pathlib import Path
 
 from postil.commands.kinds import kind_of
 from postil.commands.models import check_columns, open_model, tell_long_sentences
-from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.writing import check_output
 from postil.text.output import write_text
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--train", metavar="FILE", help="training data: tell seen and unseen words and entities apart")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page: charts, mistakes, filters")
-    add_reading_arguments(parser)
+    add_partial_argument(add_reading_arguments(parser))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,10 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
     kind = kind_of(model)
     check_columns(model, arguments.feature_columns)
     file = kind.load(arguments.data, **reading_options(arguments))
+    kind.settle(model, file, arguments)
     tell_long_sentences(model, map(len, file.tokens))
     report = kind.report(model, arguments.model, file)
     if arguments.train is not None:
-        report = kind.beside_training(report, file, kind.load(arguments.train, **reading_options(arguments)))
+        train = kind.load(arguments.train, **reading_options(arguments))
+        kind.settle(model, train, arguments)
+        report = kind.beside_training(report, file, train)
     if arguments.report is not None:
         write_text(arguments.report, [kind.page(model, report, arguments.model, file)])
     if arguments.json:

@@ -275,6 +275,11 @@ def _objectives() -> Iterator[GradientCheck]:
     def cross_entropy(rng: Rng) -> Report:
         return examine(objectives.softmax_cross_entropy, rng.normal(size=(7, 4)), rng.integers(0, 4, 7))
 
+    def several_labels(rng: Rng) -> Report:  # partial annotation, also a word of which nothing is known
+        allowed = np.eye(4, dtype=bool)[rng.integers(0, 4, 7)] | (rng.random((7, 4)) < 0.3)
+        allowed[2] = True
+        return examine(objectives.softmax_cross_entropy, rng.normal(size=(7, 4)), allowed)
+
     def margin(normalise: str) -> Callable[[Rng], Report]:
         def hinge(true: Node, corrupt: Node) -> Node:
             return objectives.max_margin(true, corrupt, margin=1.3, normalise=normalise)
@@ -293,6 +298,7 @@ def _objectives() -> Iterator[GradientCheck]:
 
     yield _row("softmax cross-entropy", "A7 D2 E3", objectives.softmax_cross_entropy, cross_entropy)
     yield _row("softmax cross-entropy, weighted", "A7 D2 E3", objectives.softmax_cross_entropy, weighted)
+    yield _row("softmax cross-entropy, several labels", "A7 E3", objectives.softmax_cross_entropy, several_labels)
     yield _row("max-margin, mean over pairs", "B2 E4", objectives.max_margin, margin("mean"))
     yield _row("max-margin, sum over pairs", "E4", objectives.max_margin, margin("sum"))
     yield _row("L2 penalty", "B5 E9 C1", objectives.l2, penalty)

@@ -29,6 +29,9 @@ class Kind(Protocol):
     def load(self, path: str, **options: Any) -> Any:
         """A whole file that such a model learns from or is scored on, with ``path`` and ``tokens``."""
 
+    def settle(self, model: Any, file: Any, arguments: argparse.Namespace) -> None:
+        """Make out what the labels of a file to be scored on leave open."""
+
     def evaluation(self, model: Any, file: Any) -> Report:
         """Scores for the end of a training."""
 

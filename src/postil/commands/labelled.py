@@ -1,13 +1,18 @@
 """Labelled files of one command: read whole, and held against each other token by token."""
 
 import sys
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from postil.errors import DataError
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.lines import shortened
+from postil.text.partial import annotated_classes, count_marks, is_unknown, with_marks
 from postil.text.schemes import inspect, summarise
+
+if TYPE_CHECKING:  # scoring files needs no models
+    from postil.models.parts import WordLabels
 
 
 class LabelledFile(NamedTuple):
@@ -47,6 +52,49 @@ def load(path: str, **options: Any) -> LabelledFile:
             title = FORMATS[file.format].title
             raise DataError("no labels", expected="a label for every token", got=title, where=file.where(number, 0))
     return file
+
+
+def settle_partial_labels(
+    files: Sequence[LabelledFile], partial: bool | None = None, known: Iterable[str] = ()
+) -> None:
+    """Recognise ``?`` and ``A|B`` in the labels of files that belong together, and say how many there are.
+
+    ``known`` are labels, say of a model, that stand for themselves.
+    """
+    sentences = [sentence for file in files for sentence in file.sentences]
+    given, tokens = [sentence.labels or [] for sentence in sentences], [sentence.tokens for sentence in sentences]
+    labels = with_marks(given, tokens, partial=partial, known=known)
+    for sentence, found in zip(sentences, labels, strict=True):
+        sentence.labels = list(found)
+    for file in files:
+        counts = count_marks(file.labels)
+        if any(counts.values()):
+            tell(f"{file.path}: {counts['unknown']:,} tokens are unknown, {counts['several']:,} have several labels")
+        if file.sentences and all(map(is_unknown, file.labels)):
+            raise DataError("every token is unknown", expected="some labels", got="nothing but '?'", where=file.path)
+
+
+def widen(
+    file: LabelledFile,
+    labelling: "WordLabels",
+    classes: Sequence[str] | None = None,
+) -> None:
+    """Where a file does not annotate all classes of a model, its O may be one of the others.
+
+    ``classes``: those that it annotates, as far as its own sentences do not say it.
+    """
+    annotates = [own if own is not None else classes for own in annotated_classes(file.sentences)]
+    if all(entry is None for entry in annotates):
+        return
+    try:
+        labels = labelling.widened(file.labels, annotates)
+    except DataError as error:
+        number = int(str(error.where).removeprefix("sentence ")) if error.where else 0
+        where = file.where(number, 0)
+        raise DataError(error.what, expected=error.expected, got=error.got, where=where) from None
+    tell(f"{file.path}: annotates {'; '.join(sorted({', '.join(entry) for entry in annotates if entry is not None}))}")
+    for sentence, found in zip(file.sentences, labels, strict=True):
+        sentence.labels = list(found)
 
 
 def tell(message: str) -> None:

@@ -7,10 +7,11 @@ import argparse
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, cast
 
-from postil.errors import PostilError
+from postil.errors import LongSentenceWarning, PostilError
 
 
 class Command(Protocol):
@@ -76,7 +77,9 @@ def _dispatch(words: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_arguments(parser)
-    return command.run(parser.parse_args(words[1:]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LongSentenceWarning)  # commands tell it with the number of sentences
+        return command.run(parser.parse_args(words[1:]))
 
 
 class _Version(argparse.Action):

@@ -1,13 +1,14 @@
 """Finding the model that a command names."""
 
+import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from postil.commands.labelled import LabelledFile, tell
+from postil.commands.labelled import LabelledFile, settle_partial_labels, tell, widen
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
-from postil.models.estimator import tokens_of
+from postil.models.estimator import Estimator, tokens_of
 from postil.models.labelling import Labelling
 from postil.models.learner import Learner
 from postil.models.storage import load
@@ -62,3 +63,10 @@ def tell_long_sentences(model: Learner[Any, Any], lengths: Iterable[int]) -> Non
     number = sum(length > LONGEST_VIEW for length in lengths)
     if number and getattr(model.config, "encoder", "") == "sentence":
         tell(f"{number:,} sentences of more than {LONGEST_VIEW:,} words are split: each word sees only its own piece")
+
+
+def settle(model: Estimator[Any, Any], file: LabelledFile, arguments: argparse.Namespace) -> None:
+    """Make out what the labels of a file to be scored on leave open: marks, and classes that it does not annotate."""
+    labelling = model.fitted_parts().labelling
+    settle_partial_labels([file], arguments.partial, known=labelling.answers)
+    widen(file, labelling)

@@ -40,6 +40,22 @@ def add_reading_arguments(
     return reading
 
 
+def add_partial_argument(reading: argparse._ArgumentGroup) -> None:
+    reading.add_argument(
+        "--partial",
+        type=_yes_or_no,
+        default=None,
+        metavar="yes|no",
+        help="labels ? and A|B mean unknown and one of these, or are labels of their own (default: by the data)",
+    )
+
+
+def _yes_or_no(text: str) -> bool | None:
+    if text not in ("yes", "no", "auto"):
+        raise argparse.ArgumentTypeError(f"expected yes, no or auto, got {text!r}")
+    return {"yes": True, "no": False, "auto": None}[text]
+
+
 def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """As `postil.text.formats.read` takes them."""
     return {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from postil.commands.labelled import LabelledFile, check_same_tokens, column_argument, load
+from postil.commands.labelled import LabelledFile, check_same_tokens, column_argument, load, settle_partial_labels
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import novelty, significance
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare
@@ -164,6 +164,7 @@ def _load(path: str, arguments: argparse.Namespace, *, predicted: bool = False) 
 
 def _compare(gold: LabelledFile, predicted: LabelledFile, scheme: str, predicted_scheme: str) -> Compared:
     check_same_tokens(gold, predicted)
+    settle_partial_labels([gold], known={label for labels in predicted.labels for label in labels})
     try:
         compared = prepare(gold.labels, predicted.labels, scheme, predicted_scheme)
     except DataError as error:

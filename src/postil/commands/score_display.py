@@ -8,6 +8,7 @@ from rich.text import Text
 from postil.commands.display import make_console, show_table
 from postil.commands.score import Scored
 from postil.metrics import tables
+from postil.metrics.evaluation import LeftOut
 from postil.metrics.significance import Comparison, Interval
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def _show_headline(console: Console, scored: Scored) -> None:
     size = f"{evaluation.sentences:,} sentences, {evaluation.tokens.tokens:,} tokens"
     console.print(Text(f"{scored.predicted} against {scored.gold}"), soft_wrap=True)
     console.print(Text(f"{size}, {_schemes(evaluation.scheme, scored.compared.predicted_scheme)}"))
+    if any(evaluation.left_out):
+        console.print(Text(_left_out(evaluation.left_out)))
     console.print()
     accuracy = f"token accuracy {100 * evaluation.tokens.accuracy:.2f}"
     if evaluation.spans is None:
@@ -44,6 +47,12 @@ def _show_headline(console: Console, scored: Scored) -> None:
     others = f"precision {100 * counts.precision:.2f}   recall {100 * counts.recall:.2f}   {accuracy}"
     console.print(Text.assemble((f"F1 {100 * counts.f1:.2f}", "bold green"), _interval(scored.interval)))
     console.print(Text(others))
+
+
+def _left_out(left_out: LeftOut) -> str:
+    tokens = f"left out: {left_out.tokens:,} tokens whose gold label is not known"
+    spans = f"{left_out.gold_entities:,} gold and {left_out.predicted_entities:,} predicted entities that it decides"
+    return f"{tokens}, {spans}" if any(left_out[1:]) else tokens
 
 
 def _schemes(gold: str, predicted: str) -> str:

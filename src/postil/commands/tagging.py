@@ -14,6 +14,7 @@ from postil.commands.labelled import LabelledFile
 from postil.commands.labelled import load as load
 from postil.commands.marking import add_column, add_to_span, record_of, write_spans
 from postil.commands.models import checked_scheme, inputs_of
+from postil.commands.models import settle as settle
 from postil.commands.score import Scored, novelty_parts
 from postil.metrics import Evaluation, significance
 from postil.metrics.evaluation import evaluate_compared, prepare

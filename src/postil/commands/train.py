@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from postil.commands.kinds import kind_of, kind_to_train, unwanted
-from postil.commands.labelled import LabelledFile, load, tell, tell_broken_labels
+from postil.commands.labelled import LabelledFile, load, settle_partial_labels, tell, tell_broken_labels, widen
 from postil.commands.models import checked_scheme, inputs_of, open_model, tell_long_sentences
-from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, DataError
 from postil.models.config import PRESETS, parsed_setting
@@ -19,6 +19,7 @@ from postil.models.labelling import Labelling
 from postil.models.learner import Learner
 from postil.network.compositions import COMPOSITIONS
 from postil.text.formats import format_of
+from postil.text.partial import parse_classes
 
 DESCRIPTION = """\
 Learn a tagger, a detector of one label or a classifier of trees from a labelled file; write it into one model file.
@@ -34,6 +35,7 @@ schemes are recognised. With --dev the best epoch on that file is kept; without 
   postil train train.txt --dev dev.txt --set hidden=200 --set epochs=15 -o ner.postil
   postil train train.txt --dev dev.txt --minutes 2 -o ner.postil       within a time budget
   postil train train.txt --dev dev.txt --resume -o ner.postil          go on after an interruption
+  postil train persons.txt places.txt --annotates persons.txt=PER --annotates places.txt=LOC -o ner.postil
   postil train more.txt --warm-start ner.postil -o ner2.postil         go on with other data, also with new labels
   postil train train.trees --dev dev.trees -o sentiment.postil         labels of sentences and phrases from trees
   postil train train.trees --dev dev.trees --composition tensor --set loss=root -o sentiment.postil
@@ -42,7 +44,7 @@ schemes are recognised. With --dev the best epoch on that file is kept; without 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("train", metavar="TRAIN", help="file to learn from")
+    parser.add_argument("train", metavar="TRAIN", nargs="+", help="files to learn from, together")
     parser.add_argument("--dev", metavar="FILE", help="held-out file: its best epoch is kept")
     parser.add_argument("--test", metavar="FILE", help="another held-out file, scored at the end")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
@@ -63,7 +65,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="go on from MODEL.checkpoint")
     parser.add_argument("--warm-start", metavar="MODEL", help="begin with what a model knows (and its preset)")
     parser.add_argument("--log", metavar="FILE", type=Path, help="write one line of JSON per epoch")
-    add_reading_arguments(parser)
+    reading = add_reading_arguments(parser)
+    add_partial_argument(reading)
+    reading.add_argument(
+        "--annotates",
+        metavar="[FILE=]C,C",
+        action="append",
+        default=[],
+        help="classes that TRAIN (or one FILE of several) annotates; an O there may be any other class",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -84,7 +94,8 @@ def _learns_from_trees(arguments: argparse.Namespace) -> bool:
     if arguments.composition or arguments.binarise:
         return True
     # A pipe can be read only once.
-    return Path(arguments.train).is_file() and format_of(arguments.train, arguments.encoding) == "trees"
+    first = arguments.train[0]
+    return Path(first).is_file() and format_of(first, arguments.encoding) == "trees"
 
 
 def _prepared(
@@ -95,24 +106,25 @@ def _prepared(
     known = _known(arguments)
     model = _model(arguments, settings, known)
     options = reading_options(arguments)
-    train = load(arguments.train, **options)
-    if train.format == "trees" and not (arguments.preset or arguments.label or known):
+    train = [load(path, **options) for path in arguments.train]
+    if train[0].format == "trees" and not (arguments.preset or arguments.label or known):
         raise ConfigurationError(  # a pipe cannot be looked into before it is read
             "trees from a pipe", expected="--composition for a classifier of trees, or --preset for a tagger of words"
         )
     held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
-    _check_data(train, held_out)
-    tell_long_sentences(model, [len(tokens) for file in (train, *held_out.values()) for tokens in file.tokens])
+    _check_data(train, held_out, arguments)
+    tell_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
 
     from postil.models.fitting import Fitting
 
     fitting = Fitting(
         model,
-        *_examples(train),
+        *_examples(*train),
         _examples(held_out["dev"]) if "dev" in held_out else None,
         checkpoint=_checkpoint(arguments),
         resume=arguments.resume,
         warm_start=known,
+        partial=arguments.partial,
     )
     return model, fitting, held_out
 
@@ -167,25 +179,44 @@ def _train(model: Learner[Any, Any], fitting: Any, held_out: Mapping[str, Any], 
     return 0
 
 
-def _examples(file: LabelledFile) -> tuple[list[Any], list[list[str]]]:
-    return inputs_of(file), file.labels
+def _examples(*files: LabelledFile) -> tuple[list[Any], list[list[str]]]:
+    return [X for file in files for X in inputs_of(file)], [labels for file in files for labels in file.labels]
 
 
-def _check_data(train: LabelledFile, held_out: dict[str, LabelledFile]) -> None:
+def _check_data(train: list[LabelledFile], held_out: dict[str, LabelledFile], arguments: argparse.Namespace) -> None:
     """What cannot work is an error; what is probably not meant is told."""
-    for file in (train, *held_out.values()):
+    for file in (*train, *held_out.values()):
         if not any(file.tokens):
             raise DataError("no sentences", expected="at least one token with its label", got="none", where=file.path)
-    labels = {label for labels in train.labels for label in labels}
+    settle_partial_labels(train, arguments.partial)
+    names, all_labels = ", ".join(file.path for file in train), _examples(*train)[1]
+    labels = {label for labels in all_labels for label in labels}
     if len(labels) == 1:
-        tell(f"{train.path}: every token has the label {labels.pop()!r}")
-    labelling = Labelling.of(train.labels)
-    tell_broken_labels(train, labelling.scheme)
+        tell(f"{names}: every token has the label {labels.pop()!r}")
+    labelling = Labelling.of(all_labels)
+    annotated = _annotated_by_option(arguments)
+    for file in train:
+        tell_broken_labels(file, labelling.scheme)
+        widen(file, labelling, annotated[file.path])
     for file in held_out.values():
+        settle_partial_labels([file], arguments.partial, known=labelling.answers)
         tell_broken_labels(file, checked_scheme(file, labelling))
         unseen = sorted({*Labelling.of(file.labels).classes} - {*labelling.classes})
         if unseen:
-            tell(f"{file.path}: {len(unseen)} of its labels do not occur in {train.path}: {', '.join(unseen[:5])}")
+            tell(f"{file.path}: {len(unseen)} of its labels do not occur in {names}: {', '.join(unseen[:5])}")
+        widen(file, labelling)
+
+
+def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, ...] | None]:
+    """For each training file the classes that --annotates says."""
+    found: dict[str, tuple[str, ...] | None] = dict.fromkeys(arguments.train)
+    for text in arguments.annotates:
+        path, equals, classes = text.rpartition("=")
+        if equals and path not in found:
+            raise ConfigurationError("--annotates", expected="one of the training files", got=repr(path))
+        for name in [path] if equals else found:
+            found[name] = parse_classes(classes)
+    return found
 
 
 class _Stop:

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -66,15 +66,20 @@ def prepared(arguments: argparse.Namespace, checkpoint: Path) -> tuple[TreeClass
     unwanted(arguments, "gazetteer", "classifiers of trees have none")
     unwanted(arguments, "warm_start", "classifiers of trees begin fresh")
     unwanted(arguments, "feature_columns", "trees have no columns")
+    unwanted(arguments, "annotates", "nodes of trees may be without a label")
     settings = dict(parsed(text, TreeConfig) for text in arguments.settings)
     classifier = make(arguments, settings)
     classifier.check()
-    train = load(arguments.train, arguments.encoding)
+    train = _together([load(path, arguments.encoding) for path in arguments.train])
     held_out = {name: load(path, arguments.encoding) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out, classifier.config.loss)
     dev = held_out["dev"].trees if "dev" in held_out else None
     fitting = classifier.prepared(train.trees, None, dev, checkpoint=checkpoint, resume=arguments.resume)
     return classifier, fitting, held_out
+
+
+def _together(files: Sequence[TreeFile]) -> TreeFile:
+    return TreeFile(", ".join(file.path for file in files), [s for file in files for s in file.sentences])
 
 
 def make(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> TreeClassifier:
@@ -118,6 +123,11 @@ def _first(file: TreeFile) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------------ evaluate
+
+
+def settle(classifier: TreeClassifier, file: TreeFile, arguments: argparse.Namespace) -> None:
+    """A node without a label is unknown: no mark is needed."""
+
 
 
 def evaluation(classifier: TreeClassifier, file: TreeFile) -> TreeScores:

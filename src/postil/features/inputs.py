@@ -41,6 +41,17 @@ class Inputs:
             offsets=offsets_from_lengths(self.offsets[sentences + 1] - self.offsets[sentences]),
         )
 
+    def rows(self, first: int, end: int, offsets: Array) -> "Inputs":
+        """The tokens ``first:end``, cut into sentences by ``offsets``, with only the forms that occur among them."""
+        used, places = np.unique(self.places[first:end], return_inverse=True)
+        return Inputs(
+            forms=self.forms[used],
+            vectors=self.vectors[used],
+            places=places,
+            extra=self.extra[first:end],
+            offsets=offsets,
+        )
+
 
 @final
 class InputFeatures:

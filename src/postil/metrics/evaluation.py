@@ -12,7 +12,20 @@ from postil.metrics import significance
 from postil.metrics.counts import check_same_shape
 from postil.metrics.spans import Labels, Spans, SpanScores, compare_spans, sentence_counts
 from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
-from postil.text import schemes
+from postil.text import PartialLabel, PossibleSpans, Span, schemes
+from postil.text.partial import classes_of, count_marks, is_partial
+
+
+class LeftOut(NamedTuple):
+    """What was not counted because the gold standard leaves it open: its unknown tokens, and entities on either side
+    that some of its possible labellings have and others have not."""
+
+    tokens: int = 0
+    gold_entities: int = 0
+    predicted_entities: int = 0
+
+
+NOTHING_LEFT_OUT = LeftOut()
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +36,7 @@ class Evaluation:
     sentences: int
     tokens: TokenScores
     spans: SpanScores | None
+    left_out: LeftOut = NOTHING_LEFT_OUT
 
     @property
     def main_score(self) -> float:
@@ -32,6 +46,8 @@ class Evaluation:
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON: ``tokens``, ``accuracy``, ``labels``; with spans ``precision``, ``recall``, ``f1`` …"""
         about = {"scheme": self.scheme, "sentences": self.sentences, **self.tokens.as_dict()}
+        if any(self.left_out):
+            about["left_out"] = self.left_out._asdict()
         if self.spans is not None:
             return about | self.spans.as_dict()
         return about | {
@@ -49,6 +65,7 @@ class Compared(NamedTuple):
     predicted: Labels
     gold_spans: Spans
     predicted_spans: Spans
+    left_out: LeftOut = NOTHING_LEFT_OUT
 
     def sentence_counts(self) -> tuple[NDArray[np.int64], significance.Statistic]:
         """Counts per sentence (B, C) and the main score as a function of their sum; for `significance`."""
@@ -60,12 +77,14 @@ class Compared(NamedTuple):
 def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme: str = "") -> Compared:
     """Recognise the schemes (unless given) and read the spans of both sides.
 
-    Where the schemes differ the predicted labels are respelt in that of the gold standard.
+    Where the schemes differ the predicted labels are respelt in that of the gold standard. Gold labels may be marks
+    (`postil.text.with_marks`): of the spans, only those are kept that are certainly right or certainly wrong.
     """
     check_same_shape(gold, predicted)
     scheme = scheme or schemes.recognise(gold)
+    unknown = sum(count_marks(gold).values())
     if scheme == "none":
-        return Compared(scheme, "none", gold, predicted, (), ())
+        return Compared(scheme, "none", gold, predicted, (), (), LeftOut(unknown))
     predicted_scheme = predicted_scheme or _recognise_beside(scheme, predicted)
     gold_spans = _spans(gold, scheme)
     predicted_spans = _spans(predicted, predicted_scheme)
@@ -74,9 +93,39 @@ def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme:
             schemes.labels_from_spans(spans, len(labels), scheme)
             for spans, labels in zip(predicted_spans, predicted, strict=True)
         ]
+    left_out = NOTHING_LEFT_OUT
+    if unknown:
+        gold_spans, predicted_spans, left_out = _decided_spans(gold, scheme, gold_spans, predicted_spans)
     if scheme not in ("bio", "iob1"):
         gold, predicted = _in_iobes_letters(gold), _in_iobes_letters(predicted)
-    return Compared(scheme, predicted_scheme, gold, predicted, gold_spans, predicted_spans)
+    return Compared(scheme, predicted_scheme, gold, predicted, gold_spans, predicted_spans, left_out)
+
+
+def _decided_spans(
+    gold: Labels, scheme: str, gold_spans: list[list[Span]], predicted_spans: list[list[Span]]
+) -> tuple[list[list[Span]], list[list[Span]], LeftOut]:
+    """Gold spans that every possible labelling has; predicted spans that are among them or that none of them has."""
+    classes = classes_of(gold) | {span.label for spans in predicted_spans for span in spans}
+    read = PossibleSpans.reader(sorted(classes), scheme)
+    certain, decided = list(gold_spans), list(predicted_spans)
+    for i, labels in enumerate(gold):
+        if is_partial(labels):
+            possible = read(labels)
+            certain[i] = possible.certain()
+            decided[i] = [span for span in predicted_spans[i] if span in certain[i] or not possible.has(span)]
+    return (
+        certain,
+        decided,
+        LeftOut(
+            tokens=sum(count_marks(gold).values()),
+            gold_entities=_number(gold_spans) - _number(certain),
+            predicted_entities=_number(predicted_spans) - _number(decided),
+        ),
+    )
+
+
+def _number(spans: Spans) -> int:
+    return sum(map(len, spans))
 
 
 def evaluate(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme: str = "") -> Evaluation:
@@ -91,6 +140,7 @@ def evaluate_compared(compared: Compared) -> Evaluation:
         len(compared.gold),
         score_tokens(compared.gold, compared.predicted),
         None if compared.scheme == "none" else compare_spans(compared.gold_spans, compared.predicted_spans),
+        compared.left_out,
     )
 
 
@@ -107,7 +157,10 @@ def _recognise_beside(scheme: str, predicted: Labels) -> str:
 
 def _in_iobes_letters(sequences: Labels) -> Labels:
     """BILOU and BMEWO must not differ from IOBES when tokens are compared."""
-    return [list(map(schemes.in_iobes_letters, labels)) for labels in sequences]
+    return [
+        [label if isinstance(label, PartialLabel) else schemes.in_iobes_letters(label) for label in labels]
+        for labels in sequences
+    ]
 
 
 def _spans(sequences: Sequence[Sequence[str]], scheme: str) -> list[list[schemes.Span]]:

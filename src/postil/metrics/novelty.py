@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from postil.metrics.spans import Outcome, Spans, SpanScores, align
 from postil.metrics.tokens import TokenScores
+from postil.text.partial_label import PartialLabel
 from postil.text.schemes import Span
 
 SPAN_NOVELTIES = ("seen entity", "new entity", "unseen word")
@@ -62,5 +63,7 @@ def tokens_by_novelty(
     cells: dict[str, Counter[tuple[str, str]]] = {novelty: Counter() for novelty in WORD_NOVELTIES}
     for words, *columns in zip(tokens, gold, predicted, strict=True):
         for word, one, other in zip(words, *columns, strict=True):
+            if isinstance(one, PartialLabel):
+                continue
             cells["seen word" if word in known.words else "unseen word"][one, other] += 1
     return {novelty: TokenScores(counter) for novelty, counter in cells.items()}

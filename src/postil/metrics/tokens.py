@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.metrics.counts import Counts, check_same_shape
+from postil.text.partial import is_partial
+from postil.text.partial_label import PartialLabel
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +63,20 @@ class TokenScores:
 
 
 def score_tokens(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TokenScores:
-    """Compare label by label."""
+    """Compare label by label. Tokens whose gold label is a mark (unknown, or one of several) are not counted."""
     check_same_shape(gold, predicted)
     confusion: Counter[tuple[str, str]] = Counter()
     for one, other in zip(gold, predicted, strict=True):
-        confusion.update(zip(one, other, strict=True))
+        confusion.update(_known(one, other))
     return TokenScores(confusion)
 
 
 def sentence_token_counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> NDArray[np.int64]:
     """(B, 2): right labels and labels of each sentence; for `significance`."""
-    rows = [(sum(map(str.__eq__, one, other)), len(one)) for one, other in zip(gold, predicted, strict=True)]
-    return np.array(rows, np.int64).reshape(-1, 2)
+    known = [_known(one, other) for one, other in zip(gold, predicted, strict=True)]
+    return np.array([(sum(a == b for a, b in pairs), len(pairs)) for pairs in known], np.int64).reshape(-1, 2)
+
+
+def _known(gold: Sequence[str], predicted: Sequence[str]) -> list[tuple[str, str]]:
+    pairs = list(zip(gold, predicted, strict=True))
+    return [pair for pair in pairs if not isinstance(pair[0], PartialLabel)] if is_partial(gold) else pairs

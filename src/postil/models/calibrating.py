@@ -92,13 +92,14 @@ def calibrated(decoding: Decoding, data: Labelled) -> Decoding:
 
 
 def known_labels(labelling: Labelling, y: Sequence[Sequence[str]]) -> list[Array | None]:
-    """Label numbers of each sentence; None for one with a label that the model does not know, or without tokens."""
+    """Label numbers of each sentence; None where some are unknown, or unknown to the model, or there are none."""
     found: list[Array | None] = []
     for labels in y:
         try:
-            found.append(labelling.numbers([labels])[0] if len(labels) else None)
+            numbers = labelling.numbers([labels])[0] if len(labels) else None
         except DataError:
-            found.append(None)
+            numbers = None
+        found.append(numbers if numbers is not None and numbers.ndim == 1 else None)
     return found
 
 

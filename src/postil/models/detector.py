@@ -17,8 +17,8 @@ from postil.models.detector_network import DetectorNetwork
 from postil.models.estimator import Estimator, entity, tokens_of
 from postil.models.explanation import Explanation, explain_detection
 from postil.models.network import feature_sizes
-from postil.models.target import Target
-from postil.text import Entity, Sentence, labels_from_spans, recognise
+from postil.models.target import UNDECIDED, Target
+from postil.text import Entity, Sentence, labels_from_spans, recognise, with_marks
 
 
 class Detections(NamedTuple):
@@ -96,7 +96,7 @@ class Detector(Estimator[Target, DetectorNetwork]):
         A rare label makes few batches: then each epoch draws other sentences anew, rather than learn nothing from most
         batches. Each batch has at least one sentence without the label, where there are any.
         """
-        has_label = np.array([bool(labels.any()) for labels in gold])
+        has_label = np.array([bool((labels == 1).any()) for labels in gold])
         true, others = (rng.permutation(np.flatnonzero(kind)) for kind in (has_label, ~has_label))
         count = min(-(-len(gold) // size), len(true))
         others = others[: max(count * size - len(true), count)]
@@ -114,7 +114,7 @@ class Detector(Estimator[Target, DetectorNetwork]):
 
     def check_dev(self, y: Sequence[Sequence[str]]) -> None:
         """Without a true token every average precision is 0, and no threshold is better than another."""
-        if not any(labels.any() for labels in Target(self.label, recognise(y)).numbers(y)):
+        if not any((labels == 1).any() for labels in Target(self.label, recognise(y)).numbers(y)):
             raise DataError("no token of dev has the label to detect", expected=repr(self.label), got="other labels")
 
     def check_warm_start(self, known: Estimator[Any, Any]) -> None:
@@ -177,9 +177,11 @@ class Detector(Estimator[Target, DetectorNetwork]):
         return answers
 
     def _truth_and_scores(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> tuple[Array, Array]:
-        """(N,) and (N,) over all tokens."""
+        """(N,) and (N,) over all tokens of which it is known whether they have the label."""
         check_same_shape(X, y)
         if not len(X):
             raise DataError("nothing to score", expected="at least one sentence", got="none")
-        truth = np.concatenate(self.fitted_parts().labelling.numbers(y)).astype(bool)
-        return truth, np.concatenate(self.decision(X))
+        target = self.fitted_parts().labelling
+        truth = np.concatenate(target.numbers(with_marks(y, X, known=[target.label])))
+        known = truth != UNDECIDED
+        return truth[known].astype(bool), np.concatenate(self.decision(X))[known]

@@ -39,8 +39,8 @@ class DetectorNetwork(ScoringNetwork):
 
     def weight(self, example: Example) -> float:
         """Pairs."""
-        trues = int(example.gold.sum())
-        return float(trues * self.config.corrupt) if trues < len(example.gold) else 0.0
+        trues = int((example.gold == 1).sum())
+        return float(trues * self.config.corrupt) if (example.gold == 0).any() else 0.0
 
     def resized(self, **sizes: Any) -> "DetectorNetwork":
         return DetectorNetwork(self.config, rng=None, **sizes)
@@ -53,12 +53,12 @@ class DetectorNetwork(ScoringNetwork):
 
     def token_scores(self, inputs: Inputs) -> Array:
         """s of every token, (N,), in float64 so that comparing with a threshold is exact."""
-        return self.scores(inputs).value[:, 0].astype(np.float64)
+        return self.unary(inputs)[:, 0].astype(np.float64)
 
 
 def sampled_pairs(gold: Array, corrupt: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Places of the true windows (P,), and for each of them of ``corrupt`` others, (P, C), drawn with replacement."""
-    true, others = np.flatnonzero(gold), np.flatnonzero(gold == 0)
+    true, others = np.flatnonzero(gold == 1), np.flatnonzero(gold == 0)
     if not len(others):
         return true[:0], np.zeros((0, corrupt), np.int64)
     return true, others[rng.integers(0, len(others), (len(true), corrupt))]

@@ -10,6 +10,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.models.decoding import favouring
 from postil.models.labelling import Labelling
+from postil.objectives import long_chains
 from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import k_best, viterbi
 from postil.objectives.crf_forbidden import entities_of
@@ -47,7 +48,7 @@ class Distribution:
     def spans_of(self, numbers: Array) -> list[FoundSpan]:
         """The entities of a labelling (N,) with their probabilities, in the order of the text."""
         rows, kinds = self.labelling.spans_of_sentences(numbers, self.lattice.offsets)
-        found = span_probabilities(self.posterior, rows, kinds, self.entities).tolist() if len(rows) else []
+        found = self._entity_probabilities(rows, kinds).tolist() if len(rows) else []
         return [
             FoundSpan(row, Span(self.labelling.classes[kind], start, end), probability)
             for (row, start, end), kind, probability in zip(rows.tolist(), kinds.tolist(), found, strict=True)
@@ -55,7 +56,7 @@ class Distribution:
 
     def marginals(self) -> Array:
         """(N, L) the probability of every label at every token."""
-        found = self.posterior.marginals()
+        found = long_chains.marginals(self.lattice) if self._is_long else self.posterior.marginals()
         if self.meaning is None:
             return found
         folded = np.zeros((len(found), len(self.labelling.labels)))
@@ -84,7 +85,7 @@ class Distribution:
             return np.zeros(0)
         rows = np.array([(row, span.start, span.end) for row, span in spans])
         kinds = np.array([self.labelling.classes.index(span.label) for _, span in spans])
-        return span_probabilities(self.posterior, rows, kinds, self.entities)
+        return self._entity_probabilities(rows, kinds)
 
     def spans_above(self, lowest: float) -> list[FoundSpan]:
         """Every span with at least this probability, on the best path or not, by row and place.
@@ -109,6 +110,16 @@ class Distribution:
                 low, high = int(self.lattice.offsets[row]), int(self.lattice.offsets[row + 1])
                 for end in _ends(start, high, only, first, middle, last):
                     yield row, Span(name, start - low, end - low)
+
+    def _entity_probabilities(self, rows: Array, kinds: Array) -> Array:
+        if self._is_long:
+            return long_chains.entity_probabilities(self.lattice, rows, kinds, self.entities)
+        return span_probabilities(self.posterior, rows, kinds, self.entities)
+
+    @property
+    def _is_long(self) -> bool:
+        """Too long a sentence to keep all its messages."""
+        return bool((self.lattice.lengths > long_chains.LONG).any())
 
     @cached_property
     def posterior(self) -> Posterior:

@@ -13,14 +13,16 @@ from postil.features.inputs import InputFeatures, Inputs, Token
 from postil.models.config import TaggerConfig
 from postil.models.learner import Learner
 from postil.models.network import ScoringNetwork
-from postil.models.parts import LearntLabels
+from postil.models.parts import WordLabels
+from postil.models.pieces import warn_of_long_sentences
 from postil.text import Document, Entity, Sentence, split_sentences, tokenise
 from postil.text.lines import shortened
+from postil.text.partial import Annotates
 from postil.threads import one_blas_thread
 
 TOKENS_PER_BLOCK = 4096  # what is tagged at once: large enough for matrix products, small enough for the cache
 
-Labels = TypeVar("Labels", bound=LearntLabels)
+Labels = TypeVar("Labels", bound=WordLabels)
 Network = TypeVar("Network", bound=ScoringNetwork)
 
 
@@ -101,13 +103,20 @@ class Estimator(Learner[Labels, Network]):
         dev: tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]] | None = None,
         *,
         warm_start: Self | None = None,
+        partial: bool | None = None,
+        annotates: Annotates = None,
     ) -> Self:
         """Learn from sentences X with labels y. With ``dev`` the best epoch on it is kept; without, the last one.
 
         With ``warm_start``, a fitted model of the same kind and architecture (or this one itself), go on from what that
         one knows: its words and labels stay known, those that are new in X and y begin fresh.
+
+        A label ``?`` is unknown, ``PER|ORG`` or ``B-PER|O`` one of these. With ``partial=False`` such strings are
+        labels of their own, with True they never are; None decides by the data (docs/partial-labels.md). ``annotates``
+        are the classes that the sentences annotate, or a list of them for each sentence (None: all): where a class is
+        not annotated, an O may be one of its labels.
         """
-        for _ in self.fitting(X, y, dev, warm_start=warm_start):
+        for _ in self.fitting(X, y, dev, warm_start=warm_start, partial=partial, annotates=annotates):
             pass
         return self
 
@@ -137,6 +146,7 @@ class Estimator(Learner[Labels, Network]):
         """Sentences of similar length, so many that they fill the cores: their places in X, and their arrays."""
         features = self.fitted_parts().features
         check_sentences(X)
+        warn_of_long_sentences(self.config, map(len, X))
         with one_blas_thread():
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, features.inputs([X[i] for i in which])
@@ -145,6 +155,7 @@ class Estimator(Learner[Labels, Network]):
         """Blocks of sentences of similar length: their places in X, scores (N, L) of their tokens, their offsets."""
         prepared = self.fitted_parts().prepared()
         check_sentences(X)
+        warn_of_long_sentences(self.config, map(len, X))
         with one_blas_thread():
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, *prepared.scores([X[i] for i in which])

@@ -19,7 +19,10 @@ from postil.models.estimator import Estimator, check_sentences
 from postil.models.learning import Learning, about, scaled_vectors, settled
 from postil.models.network import Example
 from postil.models.parts import Parts
+from postil.models.pieces import warn_of_long_sentences
 from postil.models.warm_start import check_same_architecture, extended_features, take_over
+from postil.text.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
+from postil.text.partial_label import UNKNOWN
 from postil.training.loop import Batch
 
 Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
@@ -30,7 +33,8 @@ class Fitting(Learning):
     """One training of a tagger or a detector, as Learning describes it.
 
     With ``warm_start`` it begins with the parameters of that model, as far as they are about the same words, features
-    and labels.
+    and labels. ``partial`` says whether labels may be marks such as ``?``, ``annotates`` which classes the sentences
+    annotate: see ``Estimator.fit``.
     """
 
     def __init__(
@@ -43,20 +47,27 @@ class Fitting(Learning):
         checkpoint: Path | None = None,
         resume: bool = False,
         warm_start: Estimator[Any, Any] | None = None,
+        partial: bool | None = None,
+        annotates: Annotates = None,
     ) -> None:
         estimator.check()
-        X, y = _checked_data(X, y)
+        X, y, annotates = _checked_training_data(X, y, partial, annotates)
         held_out = _checked_data(*dev) if dev is not None and len(dev[0]) else None
         config = adapted(estimator.configured(estimator.preset, estimator.settings), len(X), sum(map(len, X)))
         self.parts = _parts(estimator, config, X, y, warm_start)
+        y = self.parts.labelling.widened(y, annotates)
         if held_out is not None:
+            held_out = held_out[0], with_marks(held_out[1], held_out[0], partial=partial, known=_own_labels(self.parts))
             estimator.check_dev(held_out[1])
+        warn_of_long_sentences(config, map(len, X))
         self._inputs = self.parts.features.inputs(X)
         self._gold = self.parts.labelling.numbers(y)
         self._lengths = np.array([len(tokens) for tokens in X])
         self._judge, self._judged_on = estimator.around(self.parts), held_out or (X, y)
         self._is_held_out = held_out is not None
         self.parts.about |= {"preset": estimator.preset} | about(estimator, X, _data_digest(X, y))
+        if any(map(is_partial, y)):
+            self.parts.about["data"] |= {"partial": count_marks(y)}
         digests = [_data_digest(*data) for data in ((X, y), *([dev] if dev is not None else []))] if checkpoint else []
         self._prepare(estimator, judged=held_out is not None, checkpoint=checkpoint, digests=digests, resume=resume)
 
@@ -67,13 +78,19 @@ class Fitting(Learning):
     def _batch(self, which: Array) -> Batch[Example]:
         """A batch in shards, each with its share of the mean; one that has no share is left out."""
         pieces = np.array_split(which, min(settled(self.parts.config.shards), len(which)))
-        shards = [
-            Example(inputs=self._inputs.selected(p), gold=np.concatenate([self._gold[i] for i in p])) for p in pieces
-        ]
+        shards = [Example(inputs=self._inputs.selected(p), gold=self._gold_of(p)) for p in pieces]
         weights = [self.parts.network.weight(shard) for shard in shards]
         shares = [weight / (sum(weights) or 1) for weight in weights]
         kept = [replace(shard, share=share) for shard, share in zip(shards, shares, strict=True) if share]
         return Batch(kept, [shard.share for shard in kept], int(self._lengths[which].sum()))
+
+    def _gold_of(self, which: Array) -> Array:
+        """(N,) labels; where a sentence has several possible ones, (N, L) for all of them."""
+        gold = [self._gold[i] for i in which]
+        if all(labels.ndim == 1 for labels in gold):
+            return np.concatenate(gold)
+        single = np.eye(len(self.parts.labelling.labels), dtype=bool)
+        return np.concatenate([labels if labels.ndim == 2 else single[labels] for labels in gold])
 
     def _score(self) -> float:
         return self._judge.score(*self._judged_on)
@@ -146,6 +163,23 @@ def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> D
             "nothing to learn from", expected="at least one sentence with a word", got=f"{len(X)} sentences"
         )
     return [X[i] for i in kept], [y[i] for i in kept]
+
+
+def _checked_training_data(
+    X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], partial: bool | None, annotates: Annotates
+) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], list[tuple[str, ...] | None]]:
+    """Marks are recognised; a sentence of which nothing is known is left out, and so is one without words."""
+    entries = per_sentence(annotates, len(X))
+    _checked_data(X, y)
+    y = with_marks(y, X, partial=partial)
+    kept = [i for i in range(len(X)) if not is_unknown(y[i])]
+    if not kept:
+        raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
+    return [X[i] for i in kept], [y[i] for i in kept], [entries[i] for i in kept]
+
+
+def _own_labels(parts: Parts[Any, Any]) -> list[str]:
+    return list(parts.labelling.answers)
 
 
 def _data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:

@@ -18,6 +18,9 @@ from postil.arrays import Array
 from postil.errors import DataError
 from postil.objectives.crf_spans import EntityLabels
 from postil.text import Span, TransitionMask, labels_from_spans, recognise, spans_from_labels, transition_mask
+from postil.text.partial import Annotates, Labels, classes_of, is_partial, is_unknown, per_sentence, widened
+from postil.text.partial_label import UNKNOWN, PartialLabel
+from postil.text.possible import PossibleLabels
 from postil.text.schemes import LETTERS, convert, parse_label
 
 MANY_CLASSES = 100
@@ -34,14 +37,15 @@ class Labelling:
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[str]]) -> Self:
-        """The scheme and the classes that occur in training labels."""
+        """The scheme and the classes that occur in training labels and marks."""
+        if sequences and all(map(is_unknown, sequences)):
+            raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
         scheme = recognise(sequences)
-        found = {label for labels in sequences for label in labels}
+        if scheme == "none":
+            return cls(scheme, tuple(sorted(_single_labels(sequences))))
         if scheme == "iobes":
-            scheme = _letters_in_use(found)
-        if scheme != "none":
-            found = {parse_label(label).label for label in found if parse_label(label).role != "O"}
-        return cls(scheme, tuple(sorted(found)))
+            scheme = _letters_in_use(_single_labels(sequences))
+        return cls(scheme, tuple(sorted(classes_of(sequences))))
 
     @property
     def has_spans(self) -> bool:
@@ -87,9 +91,30 @@ class Labelling:
         return transition_mask(self.labels, self.inner)
 
     def numbers(self, sequences: Iterable[Sequence[str]]) -> list[Array]:
-        """Label numbers (T,) of each sentence. An unknown class or label is an error."""
+        """Label numbers (T,) of each sentence; where it has marks, (T, L) the labels that are possible.
+
+        An unknown class or label is an error.
+        """
         number = {label: i for i, label in enumerate(self.labels)}
-        return [np.array([self._number(number, label) for label in self._inner(labels)]) for labels in sequences]
+        return [
+            self._possible(labels)
+            if is_partial(labels)
+            else np.array([self._number(number, label) for label in self._inner(labels)])
+            for labels in sequences
+        ]
+
+    def widened(self, sequences: Labels, annotates: Annotates) -> Labels:
+        """The labels of sentences that do not annotate all classes: their O may be one of the others."""
+        entries = per_sentence(annotates, len(sequences))
+        if not any(entry is not None for entry in entries):
+            return sequences
+        if not self.has_spans and "O" not in self.classes:
+            raise DataError("annotates", expected="a label O for what is none of the classes", got="no such label")
+        return widened(sequences, entries, self.classes, self.scheme)
+
+    @cached_property
+    def _possible(self) -> PossibleLabels:
+        return PossibleLabels(self.labels, self.inner, self.scheme)
 
     def texts(self, numbers: Array) -> list[str]:
         """One sentence's label numbers (T,) as labels of the data's scheme."""
@@ -205,6 +230,11 @@ class Labelling:
         shared = np.unique(self._spellings, return_inverse=True)[1]
         return np.asarray(shared[:, None] == shared, np.float64)
 
+    @property
+    def answers(self) -> list[str]:
+        """What predictions consist of."""
+        return self.data_labels()
+
     def data_labels(self) -> list[str]:
         """The labels that may occur in answers, in the scheme of the data."""
         return list(dict.fromkeys(self._spellings))
@@ -235,6 +265,13 @@ class Labelling:
 
     def as_json(self) -> dict[str, Any]:
         return {"scheme": self.scheme, "classes": list(self.classes)}
+
+
+def _single_labels(sequences: Iterable[Sequence[str]]) -> set[str]:
+    """Labels, also those that occur only as one of several."""
+    found = {label for labels in sequences for label in labels if not isinstance(label, PartialLabel)}
+    marks = {label for labels in sequences for label in labels if isinstance(label, PartialLabel)}
+    return found.union(*(mark.alternatives for mark in marks))
 
 
 def _letters_in_use(labels: Iterable[str]) -> str:

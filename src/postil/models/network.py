@@ -11,6 +11,7 @@ from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs
 from postil.graph import Input, Node, Parameter, Result
 from postil.models.config import TaggerConfig
+from postil.models.pieces import Piece, in_pieces
 from postil.network import (
     INITIALISERS,
     Activation,
@@ -123,6 +124,17 @@ class ScoringNetwork(ABC):
             node.offsets = offsets
         return offset_scores(*maps) if len(maps) == 3 else maps[0]
 
+    def unary(self, inputs: Inputs) -> Array:
+        """The scores (N, L) alone, to predict with: of any number of tokens, in pieces that bound the memory.
+
+        They are those of ``scores`` in one piece, up to the rounding of matrix products of other sizes.
+        """
+
+        def scores(piece: Piece) -> Array:
+            return self.scores(inputs.rows(piece.first, piece.end, piece.offsets)).value
+
+        return in_pieces(inputs.offsets, self.config, scores)
+
     def _hidden(self, inputs: Inputs, rng: np.random.Generator | None) -> Result:
         """The encoder's output (N, H). Where it begins with a window of forms alone, a form is multiplied only once."""
         layers = self.encoder.layers if isinstance(self.encoder, Chain) else []
@@ -216,9 +228,11 @@ class TaggerNetwork(ScoringNetwork):
         return softmax_cross_entropy(scores, example.gold)
 
     def weight(self, example: Example) -> float:
-        """Sentences for a CRF, words for a softmax."""
-        offsets = example.inputs.offsets
-        return float(len(offsets) - 1 if self.crf is not None else offsets[-1])
+        """Sentences for a CRF, words for a softmax; not those of which every label is possible."""
+        offsets, gold = example.inputs.offsets, example.gold
+        if self.crf is None:
+            return float(len(gold) if gold.ndim == 1 else (~gold.all(axis=1)).sum())
+        return float(len(offsets) - 1)
 
     def resized(self, **sizes: Any) -> "TaggerNetwork":
         return TaggerNetwork(self.config, mask=self.mask, rng=None, **sizes)
@@ -231,7 +245,7 @@ class TaggerNetwork(ScoringNetwork):
 
     def lattice(self, inputs: Inputs, *, allowed: Array | None = None, bias: Array | None = None) -> Lattice:
         """All label sequences of the batch: marginals, best paths and spans are read from it."""
-        return self.lattice_over(self.scores(inputs).value, inputs.offsets, allowed=allowed, bias=bias)
+        return self.lattice_over(self.unary(inputs), inputs.offsets, allowed=allowed, bias=bias)
 
     def lattice_over(
         self, scores: Array, offsets: Array, *, allowed: Array | None = None, bias: Array | None = None

@@ -9,6 +9,7 @@ from postil.features.inputs import InputFeatures
 from postil.graph import Parameter
 from postil.models.decoding import Decoding
 from postil.models.prepared import Prepared
+from postil.text.partial import Annotates
 
 
 class LearntLabels(Protocol):
@@ -18,6 +19,14 @@ class LearntLabels(Protocol):
     def labels(self) -> list[str]: ...
     def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]: ...
     def as_json(self) -> dict[str, Any]: ...
+
+
+class WordLabels(LearntLabels, Protocol):
+    """Labels of words, which may be known in part."""
+
+    @property
+    def answers(self) -> list[str]: ...
+    def widened(self, sequences: Sequence[Sequence[str]], annotates: Annotates) -> Sequence[Sequence[str]]: ...
 
 
 class TrainedNetwork(Protocol):

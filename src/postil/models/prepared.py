@@ -16,6 +16,7 @@ from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.models.network import ScoringNetwork, TaggerNetwork
+from postil.models.pieces import Piece, in_pieces
 from postil.models.word_rows import WordRows
 from postil.network import Activation, Chain, Layer, Linear, Window, WindowAverage
 from postil.network.inference import infer, infer_linear, is_fused
@@ -108,19 +109,25 @@ class Prepared:
         """(N, L) and the offsets (B + 1,)."""
         if self._split is None:
             inputs = self.features.inputs(sentences)
-            return self.network.scores(inputs).value, inputs.offsets
+            return self.network.unary(inputs), inputs.offsets
         offsets = offsets_from_lengths([len(tokens) for tokens in sentences])
-        return self._scores_of(self._sums(sentences, offsets), offsets), offsets
+        parts = [self._look_up(sentences)]
+        if self.network.extra_tables:
+            parts.append(self._extra_rows(sentences, int(offsets[-1])))
+        return in_pieces(offsets, self.network.config, lambda piece: self._scores_of_piece(parts, piece)), offsets
 
-    def _sums(self, sentences: Sequence[Sequence[Token]], offsets: Array) -> Array:
+    def _scores_of_piece(self, parts: Sequence[tuple[Array, Array]], piece: Piece) -> Array:
+        """(n, L) from rows of words, and of other features, and which of them stands at each token."""
+        own = [(rows, ids[piece.first : piece.end]) for rows, ids in parts]
+        return self._scores_of(self._sums(own, piece.offsets), piece.offsets)
+
+    def _sums(self, parts: Sequence[tuple[Array, Array]], offsets: Array) -> Array:
         """The first layer with its activation, (N, H)."""
-        rows, ids = self._look_up(sentences)
-        sums = np.empty((len(ids), self._H), np.float32)
-        if not self.network.extra_tables:
-            return kernels.sum_windows(rows, ids, offsets, self._K, self._activation, sums, add=False)
-        kernels.sum_windows(rows, ids, offsets, self._K, "identity", sums, add=False)
-        rows, ids = self._extra_rows(sentences, len(ids))
-        return kernels.sum_windows(rows, ids, offsets, self._K, self._activation, sums, add=True)
+        sums = np.empty((int(offsets[-1]), self._H), np.float32)
+        for i, (rows, ids) in enumerate(parts):
+            activation = self._activation if i == len(parts) - 1 else "identity"
+            kernels.sum_windows(rows, ids, offsets, self._K, activation, sums, add=i > 0)
+        return sums
 
     def _look_up(self, sentences: Sequence[Sequence[Token]]) -> tuple[Array, Array]:
         tokens: list[Any] = list(chain.from_iterable(sentences))

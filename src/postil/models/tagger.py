@@ -25,7 +25,7 @@ from postil.models.labelling import Labelling
 from postil.models.network import TaggerNetwork, feature_sizes
 from postil.models.tuning import Tuned, checked_wish, tuned
 from postil.objectives.lattice import Lattice
-from postil.text import Document, Entity, Sentence
+from postil.text import Document, Entity, Sentence, with_marks
 
 
 class Answer(NamedTuple):
@@ -168,8 +168,9 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         return self.evaluate(X, y).main_score
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Evaluation:
-        """All scores of ``predict``."""
-        return evaluate(y, self.predict(X), scheme=self.labelling.scheme)
+        """All scores of ``predict``. What unknown labels (``?``, ``PER|ORG``) leave open is not counted."""
+        gold = with_marks(y, X, known=self.labelling.data_labels())
+        return evaluate(gold, self.predict(X), scheme=self.labelling.scheme)
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""

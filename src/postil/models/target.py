@@ -8,9 +8,11 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
-from postil.text import Span
+from postil.text import PartialLabel, Span
+from postil.text.partial import Annotates, per_sentence, widened
 from postil.text.schemes import parse_label, recognise
 
+UNDECIDED = -1  # a token that may have the label or not: neither learnt from nor counted
 SHOWN = 12  # labels named in an error
 
 
@@ -30,7 +32,7 @@ class Target:
     def of(cls, label: str, sequences: Sequence[Sequence[str]]) -> "Target":
         """The label as it stands in training labels. There must be tokens that have it and tokens that have not."""
         target = cls(label, recognise(sequences))
-        found = {target.plain(text) for labels in sequences for text in labels}
+        found = {target.plain(text) for labels in sequences for text in labels if not isinstance(text, PartialLabel)}
         if label not in found:
             known = ", ".join(sorted(found - {"O"})[:SHOWN])
             raise DataError("no token has the label to detect", expected=f"one of {known or 'some'}", got=repr(label))
@@ -67,8 +69,19 @@ class Target:
         return tag.label if tag.role != "O" else "O"
 
     def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]:
-        """1 where a token has the label, 0 where it has not, (T,) of each sentence."""
-        return [np.array([self.plain(text) == self.label for text in labels], np.int64) for labels in sequences]
+        """1 where a token has the label, 0 where it has not, UNDECIDED where it may have it, (T,) of each sentence."""
+        return [np.array([self._number(text) for text in labels], np.int64) for labels in sequences]
+
+    def _number(self, text: str) -> int:
+        if not isinstance(text, PartialLabel):
+            return int(self.plain(text) == self.label)
+        parts = {self.plain(part) if part != self.label else part for part in text.alternatives}
+        return int(self.label in parts) if parts and (parts == {self.label} or self.label not in parts) else UNDECIDED
+
+    def widened(self, sequences: Sequence[Sequence[str]], annotates: Annotates) -> Sequence[Sequence[str]]:
+        """Sentences that do not annotate the label have it or have it not where they have O."""
+        entries = per_sentence(annotates, len(sequences))
+        return widened(sequences, entries, [self.label], self.scheme)
 
     def detected(self, scores: Array) -> list[str]:
         """The label or O for each score."""

@@ -5,6 +5,9 @@ from postil.text.document import Document, Entity, Sentence
 from postil.text.formats import FORMATS, Reading, read, write
 from postil.text.offsets import utf8_offsets, utf16_offsets
 from postil.text.options import ReadOptions, WriteOptions
+from postil.text.partial import annotated_classes, with_marks
+from postil.text.partial_label import UNKNOWN, PartialLabel
+from postil.text.possible import PossibleLabels, PossibleSpans
 from postil.text.report import Problem, Report, SpanError
 from postil.text.schemes import (
     SCHEMES,
@@ -55,6 +58,12 @@ __all__ = [
     "spans_from_labels",
     "transition_mask",
     "violations",
+    "UNKNOWN",
+    "PartialLabel",
+    "annotated_classes",
+    "with_marks",
+    "PossibleLabels",
+    "PossibleSpans",
     "Rules",
     "SentenceRules",
     "Tokens",

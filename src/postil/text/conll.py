@@ -10,12 +10,19 @@ from typing import final
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.document import Rest, Sentence
-from postil.text.line_kinds import DOCUMENT_MARK, could_be_comment, is_mark, looks_like_label, looks_like_tree
+from postil.text.line_kinds import (
+    DOCUMENT_MARK,
+    could_be_comment,
+    is_header,
+    is_mark,
+    looks_like_label,
+    looks_like_tree,
+)
 from postil.text.lines import Lines, shortened, split_spaces
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
 
-SENTENCE_LIMIT = 1_000_000
+SENTENCE_LIMIT = 10_000_000
 """Most lines without a blank line between them. Beyond it, memory would not stay flat."""
 
 
@@ -182,7 +189,7 @@ class _ConllReader:
             return prefix is not None and line.startswith(prefix)
         if not head or not could_be_comment(line):
             return False
-        return not (self.width and self.delimiter == " " and self._is_row(line, number))
+        return is_header(line) or not (self.width and self.delimiter == " " and self._is_row(line, number))
 
     def _is_row(self, line: str, number: int) -> bool:
         """Whether a line of spaces that begins with "# " is a row. Where both could be meant, nobody guesses."""

@@ -5,6 +5,7 @@ import re
 DOCUMENT_MARK = "-DOCSTART-"
 
 _COMMENT = re.compile(r"# |#(?:begin|end) document\b")
+_HEADER = re.compile(r"#\s*annotates\s*[=:]")
 _TREE = re.compile(r"\((?:[^\s()]+ ?)?\(.*\)\s*$|\([^\s()]+ [^\s()]+\)\s*$")
 _LABEL = re.compile(r"O$|[BIESLUMW]-.|[A-Z][A-Z0-9$|+:-]*$|[^\w\s]+$")
 
@@ -22,6 +23,11 @@ def looks_like_tree(line: str) -> bool:
 def could_be_comment(line: str) -> bool:
     """Whether a line begins as comments do. In a file of spaces it could still be a row whose token is '#'."""
     return "\t" not in line and _COMMENT.match(line) is not None
+
+
+def is_header(line: str) -> bool:
+    """Whether a line says which classes a corpus annotates: always a comment, however many columns there are."""
+    return "\t" not in line and _HEADER.match(line) is not None
 
 
 def is_mark(line: str) -> bool:

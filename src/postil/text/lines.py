@@ -19,7 +19,7 @@ Source = str | os.PathLike[str] | BinaryIO
 
 PIECE = 1 << 18
 """Bytes read at a time."""
-LINE_LIMIT = 8_000_000
+LINE_LIMIT = 50_000_000
 """Longest line, in characters. Beyond it, a file is not text in lines, and memory would not stay flat."""
 HEAD = 1 << 16
 """Characters that are looked at to recognise a format."""

@@ -9,6 +9,7 @@ from postil.errors import DataError
 from postil.text.alignment import CharacterSpan
 from postil.text.document import Rest
 from postil.text.lines import shortened
+from postil.text.partial_label import SEPARATOR, UNKNOWN, PartialLabel
 from postil.text.tokenise import Tokens, tokenise
 
 SPAN_FIELDS = ("spans", "label", "labels", "entities")
@@ -189,16 +190,27 @@ def _span(value: Any, text: str, where: str) -> tuple[CharacterSpan, dict[str, A
         other = {key: item for key, item in value.items() if key not in (*names, "label")}
     else:
         parts = value
-    if len(parts) != 3 or not _is_number(parts[0]) or not _is_number(parts[1]) or not isinstance(parts[2], str):
+    if len(parts) != 3 or not _is_number(parts[0]) or not _is_number(parts[1]) or not _is_span_label(parts[2]):
         expected = '{"start": number, "end": number, "label": "…"} or [start, end, "label"]'
         raise DataError("this is not a span", expected=expected, got=_shown(value), where=where)
-    span = CharacterSpan(*parts)
+    span = CharacterSpan(parts[0], parts[1], _span_label(parts[2]))
     if not 0 <= span.start < span.end <= len(text):
         expected = f"0 <= start < end <= {len(text)} (the length of the text)"
         raise DataError("a span outside its text or empty", expected=expected, got=_shown(value), where=where)
     if not span.label.strip():
         raise DataError("a span without a label", expected="a label", got=_shown(value), where=where)
     return span, other
+
+
+def _is_span_label(value: Any) -> bool:
+    """A label, or a list of labels of which one is right."""
+    return isinstance(value, str) or (bool(value) and _is_list_of(value, str) and all(map(str.strip, value)))
+
+
+def _span_label(value: Any) -> str:
+    if isinstance(value, list):
+        return PartialLabel(SEPARATOR.join(value)) if len(value) > 1 else str(value[0])
+    return PartialLabel(value) if value == UNKNOWN else str(value)
 
 
 def _take_labels(fields: dict[str, Any], tokens: Tokens, where: str) -> list[str] | None:

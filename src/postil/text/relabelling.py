@@ -5,6 +5,8 @@ from itertools import chain, islice
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.document import Sentence
+from postil.text.partial import is_partial, with_marks
+from postil.text.possible import respelt
 from postil.text.report import Report
 from postil.text.schemes import convert, recognise, violations
 
@@ -16,8 +18,9 @@ def peek_scheme(sentences: Iterable[Sentence]) -> tuple[str, Iterator[Sentence]]
     """The scheme of the first sentences ("none" if they have no labels), and all the sentences again."""
     iterator = iter(sentences)
     sample = list(islice(iterator, SAMPLE))
-    labels = [sentence.labels for sentence in sample if sentence.labels is not None]
-    return recognise(labels) if labels else "none", chain(sample, iterator)
+    labelled = [sentence for sentence in sample if sentence.labels is not None]
+    labels = with_marks([sentence.labels or [] for sentence in labelled], [sentence.tokens for sentence in labelled])
+    return recognise(labels) if labelled else "none", chain(sample, iterator)
 
 
 def relabel(
@@ -35,11 +38,13 @@ def relabel(
         )
     for sentence in sentences:
         if sentence.labels is not None and source != "none":
+            (sentence.labels,) = map(list, with_marks([sentence.labels], partial=True))
             broken = violations(sentence.labels, source)
             if broken:
                 _count_broken(sentence, broken[0], len(broken), source, report, name, strict)
             if broken or source != target:
-                sentence.labels = convert(sentence.labels, source, target)
+                respell = respelt if is_partial(sentence.labels) else convert
+                sentence.labels = respell(sentence.labels, source, target)
         yield sentence
 
 

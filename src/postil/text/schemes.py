@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import ConfigurationError, DataError
+from postil.text.partial_label import PartialLabel
 
 
 class Span(NamedTuple):
@@ -101,13 +102,18 @@ def in_iobes_letters(label: str) -> str:
 
 
 def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
-    """The spans that ``labels`` spell, by conlleval's rules, in order. All span schemes share one reading."""
+    """The spans that ``labels`` spell, by conlleval's rules, in order. All span schemes share one reading.
+
+    A mark is in no span.
+    """
     _require_spans(scheme)
     spans = []
     start, previous = 0, "O"
     for position, label in enumerate((*labels, "O")):
         if label == previous == "O":  # most tokens of most texts
             continue
+        if isinstance(label, PartialLabel):
+            label = "O"
         if not _continues(previous, label):
             tag = parse_label(previous)
             if tag.role != "O":
@@ -146,12 +152,12 @@ def convert(labels: Sequence[str], source: str, target: str) -> list[str]:
 def violations(labels: Sequence[str], scheme: str) -> list[int]:
     """Positions whose label does not exist in the scheme or may not stand after the label before it.
 
-    A sentence that ends inside an IOBES span breaks at its last token.
+    A sentence that ends inside an IOBES span breaks at its last token. Beside a mark, anything may stand.
     """
     if check_scheme_name(scheme) == "none":
         return []
     edges_are_outside = ["O", *labels, "O"]
-    broken = [t for t, (one, other) in enumerate(pairwise(edges_are_outside)) if not _allowed(one, other, scheme)]
+    broken = [t for t, pair in enumerate(pairwise(edges_are_outside)) if _breaks(*pair, scheme)]
     if broken and broken[-1] == len(labels):
         broken[-1] -= 1
     return broken[:-1] if broken[-2:-1] == broken[-1:] else broken
@@ -161,15 +167,27 @@ def recognise(sequences: Iterable[Sequence[str]]) -> str:
     """``"iob1"``, ``"bio"``, ``"iobes"`` or ``"none"``: the scheme that the fewest places break (in doubt BIO).
 
     It is ``"none"`` unless labels such as ``B-PER`` outnumber strange ones; a few strays do not change the answer.
-    Bare letters (``B``, ``I``) make a scheme only if nothing but such letters stands alone.
+    Bare letters (``B``, ``I``) make a scheme only if nothing but such letters stands alone. A mark counts for what all
+    its alternatives are; names of classes in marks count for nothing.
     """
     pairs: Counter[tuple[str, str]] = Counter()
+    alone: Counter[str] = Counter()  # labels behind a mark, and marks as labels of their kind
+    has_marks = has_outside = False
     for labels in sequences:
-        pairs.update(pairwise(["O", *labels, "O"]))
-    kinds: Counter[str] = Counter()
+        has_outside |= "O" in labels
+        neighbours = pairwise(["O", *labels, "O"])
+        if any(isinstance(label, PartialLabel) for label in labels):
+            has_marks = True
+            pairs.update(pair for pair in neighbours if not any(isinstance(label, PartialLabel) for label in pair))
+            alone.update(_kind_behind_mark(*pair) for pair in pairwise(["O", *labels, "O"]))
+        else:
+            pairs.update(neighbours)
+    kinds = alone
     for (_, label), count in pairs.items():
         kinds[_kind_of_label(label)] += count
     if kinds["strange"] and kinds["strange"] >= kinds["with class"]:
+        return "none"
+    if has_marks and not (kinds["with class"] or kinds["bare"] or has_outside):
         return "none"
     broken = {
         scheme: sum(n for (one, other), n in pairs.items() if not _allowed(one, other, scheme))
@@ -237,6 +255,18 @@ def _continues(previous_label: str, label: str) -> bool:
     """conlleval: does ``label`` prolong the span of the label before it?"""
     previous, tag = parse_label(previous_label), parse_label(label)
     return tag.role in "IE" and previous.role in "BI" and tag.label == previous.label
+
+
+def _kind_behind_mark(one: str, other: str) -> str:
+    """The kind of a mark, or of a label behind one; others are counted as pairs."""
+    if isinstance(other, PartialLabel):
+        kinds = {_kind_of_label(part) for part in other.alternatives}
+        return "with class" if "with class" in kinds and kinds <= {"with class", "outside"} else "mark"
+    return _kind_of_label(other) if isinstance(one, PartialLabel) else "counted"
+
+
+def _breaks(one: str, other: str, scheme: str) -> bool:
+    return not (isinstance(one, PartialLabel) or isinstance(other, PartialLabel)) and not _allowed(one, other, scheme)
 
 
 def _kind_of_label(label: str) -> str:

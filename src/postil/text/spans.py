@@ -5,6 +5,8 @@
     Prodigy     our own with "tokens": [{"text": "…", "start": 0, "end": 5, "id": 0}, …] and "answer"
     per token   {"tokens": ["…"], "labels": ["O", …]}      with or without "text"
 
+The label of a span may be a list, of which one is right, or "?": nothing is known about its tokens.
+
 A record that brings its tokens is one sentence; a raw text is tokenised and cut into sentences.
 """
 
@@ -18,6 +20,7 @@ from postil.text.alignment import REFUSED, CharacterSpan, TokenisedText, align
 from postil.text.document import Sentence
 from postil.text.lines import Lines
 from postil.text.options import ReadOptions, WriteOptions
+from postil.text.partial_label import SEPARATOR, UNKNOWN, PartialLabel, looks_like_mark
 from postil.text.records import Content, Record, parse, take_apart
 from postil.text.report import Report, SpanError
 from postil.text.schemes import Span, labels_from_spans, spans_from_labels
@@ -113,7 +116,7 @@ class _JsonReader:
         tokens, labels = content.tokens, content.labels
         if spans is not None:
             own = [Span(s.label, s.start - first, s.end - first) for s in spans if first <= s.start < last]
-            labels = labels_from_spans(own, last - first, self.options.scheme)
+            labels = _labels_of(own, last - first, self.options.scheme)
         return Sentence(
             tokens.tokens[first:last],
             labels,
@@ -126,6 +129,18 @@ class _JsonReader:
             content.comments if first == 0 else [],
             content.record,
         )
+
+
+def _labels_of(spans: list[Span], length: int, scheme: str) -> list[str]:
+    """One label per token; of a span with several labels each of them in turn, of an unknown one none."""
+    labels = labels_from_spans(spans, length, scheme)
+    for span in spans:
+        if isinstance(span.label, PartialLabel):
+            for token in range(span.start, span.end):
+                letter = labels[token][0]
+                names = [f"{letter}-{name}" for name in span.label.alternatives]
+                labels[token] = PartialLabel(SEPARATOR.join(names) or UNKNOWN)
+    return labels
 
 
 def write_jsonl(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
@@ -193,15 +208,15 @@ def _token_fields(place: TokenisedText) -> list[dict[str, Any]]:
 
 
 def _label_fields(sentences: list[Sentence], place: TokenisedText, record: Record, scheme: str) -> dict[str, list[Any]]:
-    """Spans; labels as they are where there is no scheme, or where a span has no characters of its own."""
+    """Spans; labels as they are where there is no scheme or not all are known, or where a span has no characters."""
     labels = [label for sentence in sentences for label in sentence.labels or ()]
-    if scheme == "none":
+    if scheme == "none" or any(map(looks_like_mark, labels)):
         return {"labels": labels}
     spans = []
     for first, sentence in zip(_firsts(sentences), sentences, strict=True):
         for label, start, end in spans_from_labels(sentence.labels or (), scheme):
             spans.append(CharacterSpan(place.starts[first + start], place.ends[first + end - 1], label))
-            if place.touched(*spans[-1][:2]) != (first + start, first + end):
+            if label == UNKNOWN or place.touched(*spans[-1][:2]) != (first + start, first + end):
                 return {"labels": labels}
     return {"spans": [{**span._asdict(), **record.span_fields.get(span, {})} for span in spans]}
 

@@ -1,0 +1,85 @@
+"""Long sentences in blocks: the same probabilities as in one piece."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postil.errors import ConfigurationError
+from postil.objectives import ChainScores, EntityLabels, Lattice, Posterior, long_chains, span_probabilities
+from postil.text import transition_mask
+
+LABELS = ["O", "B-A", "I-A", "E-A", "S-A", "B-C", "I-C", "E-C", "S-C"]
+ENTITIES = [
+    EntityLabels.iobes(9, begin=1, inside=2, end=3, single=4),
+    EntityLabels.iobes(9, begin=5, inside=6, end=7, single=8),
+]
+
+
+@pytest.fixture(autouse=True)
+def short_is_long(monkeypatch):
+    for name, value in (("LONG", 12), ("BLOCK", 5), ("GROUP", 17), ("_ROWS", 7)):
+        monkeypatch.setattr(long_chains, name, value)
+
+
+def lattice_of(rng, lengths, scale=1.0, masked=True):
+    mask = transition_mask(LABELS, "iobes")
+    chain = ChainScores.under_mask(
+        9,
+        transitions=scale * rng.normal(size=(9, 9)),
+        start=rng.normal(size=9),
+        end=rng.normal(size=9),
+        **(
+            {"allowed_transitions": mask.transitions, "allowed_start": mask.start, "allowed_end": mask.end}
+            if masked
+            else {}
+        ),
+    )
+    N = sum(lengths)
+    allowed = rng.random((N, 9)) < 0.9 if not masked else None
+    if allowed is not None:
+        allowed[:, 0] = True
+    return Lattice.over(scale * rng.normal(size=(N, 9)), np.cumsum([0, *lengths]), chain, allowed=allowed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 9999), lengths=st.lists(st.integers(0, 60), min_size=1, max_size=4), masked=st.booleans())
+def test_marginals_in_blocks_are_those_of_the_whole(seed, lengths, masked):
+    lattice = lattice_of(np.random.default_rng(seed), [*lengths, 40], masked=masked)
+    assert long_chains.cut(lattice) is not lattice
+    assert long_chains.marginals(lattice) == pytest.approx(Posterior.of(lattice).marginals(), abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 9999))
+def test_entities_are_never_cut(seed):
+    rng = np.random.default_rng(seed)
+    lattice = lattice_of(rng, [40, 3, 25])
+    starts = rng.integers(0, 25, 12)
+    spans = np.column_stack([rng.choice([0, 2], 12), starts, np.minimum(starts + rng.integers(1, 8, 12), 25)])
+    spans = spans[spans[:, 2] > spans[:, 1]]
+    kinds = rng.integers(0, 2, len(spans))
+    expected = span_probabilities(Posterior.of(lattice), spans, kinds, ENTITIES)
+    assert long_chains.entity_probabilities(lattice, spans, kinds, ENTITIES) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [30.0, 300.0])
+def test_scores_far_apart_are_solved_whole(scale):
+    lattice = lattice_of(np.random.default_rng(0), [50], scale=scale)
+    assert long_chains.cut(lattice) is lattice
+    assert long_chains.marginals(lattice) == pytest.approx(Posterior.of(lattice).marginals())
+
+
+def test_messages_that_become_small_are_seen():
+    """Each step is harmless, but one label loses a little at each of them: its message would vanish in the end."""
+    unary = np.zeros((60, 2))
+    unary[:, 1] = -70
+    chain = ChainScores.under_mask(2, transitions=np.array([[0.0, -70.0], [-70.0, 0.0]]))
+    lattice = Lattice.over(unary, np.array([0, 60]), chain)
+    assert long_chains.marginals(lattice) == pytest.approx(Posterior.of(lattice).marginals(), abs=1e-12)
+
+
+def test_an_impossible_sentence_is_complained_of():
+    chain = ChainScores.under_mask(2, allowed_transitions=np.zeros((2, 2), bool))
+    with pytest.raises(ConfigurationError, match="no labelling is possible"):
+        long_chains.marginals(Lattice.over(np.zeros((30, 2)), np.array([0, 30]), chain))
