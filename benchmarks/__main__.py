@@ -22,7 +22,7 @@ WITHOUT_DATA = (
     *("gradient_cost", "sparse_step", "model_file", "start_up", "beside_pytorch", "crf"),
     *("explaining", "kernels"),
 )
-SHARED = ("__init__", "__main__", "environments", "measuring")
+SHARED = ("__init__", "__main__", "environments", "measuring", "plots")
 
 
 def main() -> int:

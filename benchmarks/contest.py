@@ -3,11 +3,13 @@
     python -m benchmarks.contest TRAIN DEV TEST
     python -m benchmarks.contest TRAIN DEV TEST --only "postil fast" "crfsuite rich" --threads 2
     python -m benchmarks.contest TRAIN DEV TEST --minutes 5          at most so much CPU time for any one training
+    python -m benchmarks.contest --made-up                           sentences that Postil makes up, no corpus needed
 
 Every tool has an environment of its own and is driven through one protocol (``contestants/protocol.py``): lists of
 words in, lists of labels out. They train one after the other; then they tag the test part in turns, one at a time, so
 that a noisy moment of the machine hits all of them. Threads of BLAS and PyTorch are held to ``--threads``. Writes a
-table, benchmarks/results/contest.json, and two plots: F1 against tokens a second and against training time.
+table, benchmarks/results/contest.json, and two plots: F1 against tokens a second and against training time, to
+``--pictures`` (docs/images; those of made-up sentences go beside the results).
 """
 
 import argparse
@@ -15,17 +17,22 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import accumulate
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
+from benchmarks import plots
 from benchmarks.accuracy import Part, load_part
 from benchmarks.contestants.driving import CRFSUITE, Process, Tool
 from benchmarks.environments import RESULTS, ROOT, TORCH, environment
 from benchmarks.measuring import Outcome, parser, report
+from postil.commands.corpora import made_up_sentences
 from postil.metrics import evaluate
 from postil.text import recognise
 from postil.text.schemes import convert
@@ -52,7 +59,7 @@ TOOLS = {
 def main() -> int:
     arguments = _arguments()
     _install_postil()
-    train, dev, test = (load_part(path) for path in arguments.files)
+    train, dev, test = made_up_parts() if arguments.made_up else map(load_part, arguments.files)
     scheme = recognise(train[1])
     with TemporaryDirectory() as folder:
         data = _written(Path(folder), train, dev, test, scheme)
@@ -67,18 +74,33 @@ def main() -> int:
     curves = {name: row.pop("curve") for name, row in figures.items()}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "contest_curves.json").write_text(json.dumps(curves, indent=2), encoding="utf8")
+    draw(figures, curves, arguments.pictures or (RESULTS if arguments.made_up else ROOT / "docs" / "images"))
     return report(_outcome(figures, curves, arguments))
 
 
 def _arguments() -> argparse.Namespace:
     options = parser(__doc__)
-    options.add_argument("files", nargs=3, metavar="FILE", help="train, dev and test, with spans")
+    options.add_argument("files", nargs="*", metavar="FILE", help="train, dev and test, with spans")
+    options.add_argument("--made-up", action="store_true", help="instead of files: sentences made up by a grammar")
+    options.add_argument("--pictures", type=Path, help="folder of the plots")
     options.add_argument("--only", nargs="+", choices=list(TOOLS), default=list(TOOLS), metavar="TOOL", help="which")
     options.add_argument("--minutes", type=float, default=20.0, help="CPU minutes for one training at most (20)")
     options.add_argument("--threads", type=int, default=1, help="threads of every tool (1)")
     options.add_argument("--turns", type=int, default=5, help="times that the test part is tagged (5)")
     options.add_argument("--tokens", type=int, default=200_000, help="the test part is repeated up to so many tokens")
-    return options.parse_args()
+    arguments = options.parse_args()
+    if len(arguments.files) != (0 if arguments.made_up else 3):
+        options.error("expected three files (train, dev and test), or --made-up and none")
+    return arguments
+
+
+def made_up_parts() -> tuple[Part, Part, Part]:
+    """Train, dev and test from the grammar of the demo; the last two have names that the first lacks."""
+    rng = np.random.default_rng(0)
+    sizes = ((3000, False), (500, True), (500, True))
+    made = [made_up_sentences(count, rng, new_names=new) for count, new in sizes]
+    parts = [([list(s.tokens) for s in part], [list(s.labels) for s in part]) for part in made]
+    return parts[0], parts[1], parts[2]
 
 
 def _install_postil() -> None:
@@ -223,6 +245,29 @@ def _outcome(
         goal="\n      ".join(said) or "none of the pairs was asked for",
         passed=reached,
     )
+
+
+def draw(figures: Mapping[str, Mapping[str, Any]], curves: Mapping[str, Any], folder: Path) -> None:
+    """F1 against tokens a second and against training time, contest-speed.svg and contest-training.svg."""
+    speed = [
+        plots.Series(name=name, points=[(row["tokens/s CPU"], row["test F1"])], ours=name.startswith("postil"))
+        for name, row in figures.items()
+    ]
+    title = "Test F1 against tagging speed (up and to the right is better)"
+    picture = plots.scatter(title, speed, x_name="tokens a second and core", y_name="F1")
+    plots.write(folder / "contest-speed.svg", picture)
+    training = [
+        plots.Series(name=name, points=_best_so_far(curve), ours=name.startswith("postil"))
+        for name, curve in curves.items()
+    ]
+    title = "Best dev F1 so far against training time (up and to the left is better)"
+    picture = plots.curves(title, training, x_name="CPU seconds", y_name="F1")
+    plots.write(folder / "contest-training.svg", picture)
+
+
+def _best_so_far(curve: Sequence[Mapping[str, float]]) -> list[tuple[float, float]]:
+    bests = accumulate((point["f1"] for point in curve), max)
+    return [(point["cpu"], best) for point, best in zip(curve, bests, strict=True)]
 
 
 def _races(figures: Mapping[str, Any]) -> Iterator[tuple[str, str, float]]:

@@ -15,6 +15,7 @@ from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeErro
 
 Array: TypeAlias = NDArray[Any]
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_BLOCK = 512  # elements
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,8 +152,15 @@ def checked_finite(array: Array, where: str) -> Array:
 
 
 def sum_of_squares(array: Array) -> float:
-    """Σ x², added up in float64 whatever the array's type: in float32 a million small squares lose four digits."""
-    return float(np.square(array, dtype=np.float64).sum())
+    """Σ x², to six digits also in float32, where a million small squares lose four: blocks are added in float64."""
+    flat = array.reshape(-1)
+    whole = len(flat) // _BLOCK * _BLOCK
+    blocks, rest = flat[:whole].reshape(-1, _BLOCK), flat[whole:]
+    with np.errstate(over="ignore"):
+        total = float(np.einsum("bi,bi->b", blocks, blocks).sum(dtype=np.float64)) + float(np.dot(rest, rest))
+    if 1e-30 < total < np.inf or array.dtype == np.float64:
+        return total
+    return float(np.square(flat, dtype=np.float64).sum())  # squares that are too large or too small for float32
 
 
 def _is_numeric(value: Any) -> bool:

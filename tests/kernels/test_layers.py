@@ -148,6 +148,22 @@ def test_steps_of_optimisers_are_the_same(seed, kind, shape, sparse):
             assert np.allclose(one, other, rtol=1e-6, atol=1e-7)
 
 
+@given(seeds, kinds, st.sampled_from([(), (1,), (7,), (6, 9), (20, 50), (3, 4, 5), (0, 4)]), st.booleans())
+def test_totals_are_settled_alike(seed, kind, shape, sparse):
+    (value, *_), _, rng = table(seed, kind, shape)
+    part = np.flatnonzero(rng.random(shape[0]) < 0.5) if sparse and shape else ...
+    total, settled = rng.normal(size=shape), np.asarray(rng.integers(0, 5, shape[:1]))
+    ours, theirs = ([np.array(array) for array in (total, settled)] for _ in range(2))
+    compiled.settle_rows(*ours, value, part, 7)
+    plain.settle_rows(*theirs, value, part, 7)
+    assert np.allclose(ours[0], theirs[0], rtol=1e-15, atol=1e-15) and np.array_equal(ours[1], theirs[1])
+
+
+def test_rows_to_settle_lie_inside_their_table():
+    with pytest.raises(IndexRangeError, match="rows to settle"):
+        compiled.settle_rows(np.zeros((3, 2)), np.zeros(3, np.int64), np.ones((3, 2)), np.array([0, 3]), 1)
+
+
 @BOTH
 def test_a_step_in_an_array_that_c_cannot_change_goes_to_the_twin(module):
     (value, mean, square, touches), g, _ = table(0, np.float32, (6, 8))

@@ -38,6 +38,7 @@ COMMANDS: dict[str, Entry] = {
     "convert": Entry("postil.commands.convert", "turn a labelled file into another format or labelling scheme"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
+    "bench": Entry("postil.commands.bench", "measure training and tagging on this machine beside its limit"),
     "demo": Entry("postil.commands.demo", "make sentences, learn from them, tag others, write a report"),
 }
 

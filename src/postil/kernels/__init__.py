@@ -28,6 +28,7 @@ __all__ = [
     "sums_of_occurrences",
     "adam_step",
     "adagrad_step",
+    "settle_rows",
 ]
 
 ACTIVATIONS = plain_windows.ACTIVATIONS
@@ -47,3 +48,4 @@ normalise_rows_back = _chosen(plain_layers.normalise_rows_back)
 sums_of_occurrences = _chosen(plain_layers.sums_of_occurrences)
 adam_step = _chosen(plain_layers.adam_step)
 adagrad_step = _chosen(plain_layers.adagrad_step)
+settle_rows = _chosen(plain_layers.settle_rows)

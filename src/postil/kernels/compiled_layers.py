@@ -9,8 +9,10 @@ from postil.errors import ShapeError
 from postil.kernels import plain_layers
 from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous, floats
-from postil.kernels.compiled import BYTES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
+from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
 from postil.kernels.plain_layers import Part
+
+DOUBLE = np.dtype(np.float64)
 
 
 def _reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Any:
@@ -132,3 +134,16 @@ def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float,
     gradient = _gradient(value, part, g)
     start = pointer(value, BYTES), value.itemsize == 4, pointer(square, BYTES)
     finish(lib.adagrad_step(*start, *gradient, rate, epsilon), "rows of a gradient")
+
+
+def settle_rows(total: Array, settled: Array, value: Array, part: Part, steps: int) -> None:
+    """See ``plain_layers.settle_rows``."""
+    whole = _in_place(DOUBLE, value.shape, total) and is_ready(settled, INT64) and settled.shape == value.shape[:1]
+    if not whole or not is_ready(value, value.dtype) or value.dtype not in FLOATS:
+        plain_layers.settle_rows(total, settled, value, part, steps)
+        return
+    V = len(value) if value.ndim else 1
+    rows = None if part is ... else contiguous(part, np.int64, np.shape(part)[:1], where="rows to settle")
+    some = (ffi.NULL, V) if rows is None else (pointer(rows, INTEGERS), len(rows))
+    memory = pointer(total, DOUBLES), pointer(settled, INTEGERS), pointer(value, BYTES), value.itemsize == 4
+    finish(lib.settle_rows(*memory, *some, V, value.size // V if V else 0, steps), "rows to settle")

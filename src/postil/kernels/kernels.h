@@ -57,5 +57,7 @@ int adam_step(void *value, int single, void *mean, void *square, int64_t *touche
               int64_t count, int64_t table, int64_t columns, double rate, double beta1, double beta2, double epsilon);
 int adagrad_step(void *value, int single, void *square, const int64_t *rows, const void *g, int64_t count,
                  int64_t table, int64_t columns, double rate, double epsilon);
+int settle_rows(double *total, int64_t *settled, const void *value, int single, const int64_t *rows, int64_t count,
+                int64_t table, int64_t columns, int64_t steps);
 
 #endif

@@ -140,3 +140,14 @@ CLONED int adagrad_step(void *value, int single, void *square, const int64_t *ro
         adagrad_double(value, square, rows, g, count, columns, rate, epsilon);
     return done();
 }
+
+CLONED int settle_rows(double *total, int64_t *settled, const void *value, int single, const int64_t *rows,
+                       int64_t count, int64_t table, int64_t columns, int64_t steps) {
+    if (!are_inside(rows, count, table)) return WRONG_INDEX;
+    clear_flags();
+    if (single)
+        settle_single(total, settled, value, rows, count, columns, steps);
+    else
+        settle_double(total, settled, value, rows, count, columns, steps);
+    return done();
+}

@@ -154,4 +154,17 @@ INLINED void OF(adagrad)(REAL *value, REAL *square, const int64_t *rows, const R
     }
 }
 
+/* What rows have stood at since they were settled last goes into their totals. */
+INLINED void OF(settle)(double *total, int64_t *settled, const REAL *value, const int64_t *rows, int64_t R, int64_t D,
+                        int64_t steps) {
+    for (int64_t r = 0; r < R; r++) {
+        const int64_t row = rows == NULL ? r : rows[r];
+        const double still = (double)(steps - settled[row]);
+        const REAL *restrict w = value + row * D;
+        double *restrict sum = total + row * D;
+        for (int64_t d = 0; d < D; d++) sum[d] += still * (double)w[d];
+        settled[row] = steps;
+    }
+}
+
 #undef WIDTH

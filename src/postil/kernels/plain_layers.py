@@ -139,3 +139,13 @@ def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float,
     """One step of AdaGrad on the rows ``part`` of a table, or on all of it (...)."""
     square[part] += g * g
     value[part] -= value.dtype.type(rate) * (g / np.sqrt(square[part] + g.dtype.type(epsilon)))
+
+
+def settle_rows(total: Array, settled: Array, value: Array, part: Part, steps: int) -> None:
+    """total[part] += (steps since the row was settled) · value[part], and settled[part] = steps.
+
+    ``total`` is float64 and shaped like ``value``; ``settled`` (V,) counts for whole rows, or is () like the value.
+    """
+    still = steps - settled[part]
+    total[part] += still.reshape(still.shape + (1,) * (value.ndim - still.ndim)) * value[part]
+    settled[part] = steps

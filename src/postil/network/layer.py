@@ -107,7 +107,12 @@ def checked_rows(X: Array, where: str, like: Parameter | None = None) -> Array:
     return X
 
 
+_WITHOUT_PARAMETERS = frozenset([int, float, str, bool, type(None), np.ndarray])
+
+
 def _walk(thing: Any, path: str) -> Iterator[tuple[str, Parameter]]:
+    if type(thing) in _WITHOUT_PARAMETERS:  # most attributes: asking an abstract class about each would be slow
+        return
     if isinstance(thing, Parameter):
         yield path, thing
     elif isinstance(thing, Layer):

@@ -74,6 +74,7 @@ class LookupTables(Layer):
         if not sizes:
             raise ConfigurationError("lookup tables", expected="at least one (V, D)", got="none")
         self.sizes = list(sizes)
+        self.rows_of_each = np.array([V for V, _ in sizes])
         self.groups = [list(group) for _, group in groupby(range(len(sizes)), key=lambda f: sizes[f][1])]
         self.tables = [
             _table(sum(sizes[f][0] for f in group), sizes[group[0]][1], f"table {i}", initialise, rng, dtype)
@@ -111,7 +112,8 @@ class LookupTables(Layer):
             raise ShapeError(
                 "indices of lookup tables", expected=f"(N, {len(self.sizes)})", got=X.shape, where=self.name
             )
-        for feature, (V, _) in enumerate(self.sizes):
-            checked_indices(X[:, feature], V, where=f"{self.name}, feature {feature}")
+        if X.dtype.kind not in "iu" or (len(X) and (X.min() < 0 or (X.max(axis=0) >= self.rows_of_each).any())):
+            for feature, (V, _) in enumerate(self.sizes):
+                checked_indices(X[:, feature], V, where=f"{self.name}, feature {feature}")
         rows: Array = X + np.array(self.starts)
         return rows

@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.graph import Gradients, Node
 from postil.training.optimisers import Optimiser, Part, State, checked_state, part_and_values
@@ -46,7 +47,8 @@ class Averaged:
         parameter = self.optimiser.parameters[name]
         if self.steps == 0:
             return parameter.value.copy()
-        still = self._still(name, parameter, ...)
+        still: Array = self.steps - self._settled[name]
+        still = still.reshape(still.shape + (1,) * (parameter.ndim - still.ndim))
         total = self._total[name] + still * parameter.value
         return np.asarray(total / self.steps).astype(parameter.dtype)
 
@@ -81,10 +83,4 @@ class Averaged:
 
     def _settle(self, name: str, parameter: Node, part: Part) -> None:
         """Bring the total of a part up to the present step."""
-        self._total[name][part] += self._still(name, parameter, part) * parameter.value[part]
-        self._settled[name][part] = self.steps
-
-    def _still(self, name: str, parameter: Node, part: Part) -> Array:
-        """For how many steps the rows of a part have kept their present value, shaped to multiply it."""
-        still: Array = self.steps - self._settled[name][part]
-        return still.reshape(still.shape + (1,) * (parameter.ndim - still.ndim))
+        kernels.settle_rows(self._total[name], self._settled[name], parameter.value, part, self.steps)
