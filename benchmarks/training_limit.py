@@ -26,7 +26,7 @@ from postil.graph import RowGradient
 from postil.models import PRESETS, Tagger, TreeClassifier
 from postil.models.fitting import Fitting
 from postil.models.tree_fitting import TreeFitting
-from postil.network import activations, dropout, linear, lookup, normalisation, shared_windows, window
+from postil.network import activations, dropout, linear, lookup, normalisation, shared_windows, tree_lstm, window
 from postil.objectives import crf_objective
 from postil.text import read_trees
 from postil.training import Averaged, loop
@@ -39,6 +39,7 @@ STEPS: dict[str, list[tuple[Any, str]]] = {
     "windows": [(window, "concatenated_windows")],
     "normalisation": [(normalisation, "layer_norm")],
     "dropout": [(dropout, "dropout")],
+    "levels of trees": [(tree_lstm, "tree_lstm")],
 }
 SIMPLE: dict[str, list[tuple[Any, str]]] = {
     "sums of windows": [(kernels, "sum_windows"), (kernels, "spread_windows")],
