@@ -20,8 +20,10 @@ from benchmarks.measuring import parser
 # The others are listed, but wait for the path of a corpus.
 WITHOUT_DATA = (
     *("gradient_cost", "sparse_step", "model_file", "start_up", "beside_pytorch", "crf"),
-    *("explaining", "kernels"),
+    *("explaining", "kernels", "growth"),
 )
+# Those that would take more than a minute or two have a short form.
+SHORT = {"growth": ["--quick"]}
 SHARED = ("__init__", "__main__", "environments", "measuring", "plots")
 
 
@@ -71,7 +73,9 @@ def show(found: dict[str, str]) -> int:
 
 def run(name: str, line: str) -> int:
     print(f"\n=== {name}: {line}", flush=True)
-    return subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], cwd=ROOT, check=False).returncode
+    return subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", *SHORT.get(name, [])], cwd=ROOT, check=False
+    ).returncode
 
 
 if __name__ == "__main__":

@@ -74,11 +74,14 @@ def layer_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     yield Case("sums_of_occurrences", "100 features", lambda m: m.sums_of_occurrences(ids, X), N, LAYERS)
     value, mean, square = (np.zeros((VOCABULARY, 100), np.float32) for _ in range(3))
     touches = np.zeros((VOCABULARY, 1), np.int64)
+    total, settled = np.zeros(value.shape), np.zeros(VOCABULARY, np.int64)
     for part, g, size in ((rows, sums, f"{len(rows)} rows of 100"), (..., value + 1, f"a whole table of {VOCABULARY}")):
         adam = (value, mean, square, touches, part, g, 0.001, 0.9, 0.999, 1e-8)
         yield Case("adam_step", size, lambda m, adam=adam: m.adam_step(*adam), len(g), LAYERS)
         adagrad = (value, square, part, g, 0.001, 1e-8)
         yield Case("adagrad_step", size, lambda m, adagrad=adagrad: m.adagrad_step(*adagrad), len(g), LAYERS)
+        settle = (total, settled, value, part, 7)
+        yield Case("settle_rows", size, lambda m, settle=settle: m.settle_rows(*settle), len(g), LAYERS)
 
 
 def window_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:

@@ -25,7 +25,7 @@ LETTER, LINE = 7.4, 17  # pixels of an average letter (bold ones too), and from 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Points (one or more) with a name; ``ours`` are drawn to be seen first. ``dashed``: a fitted line, not a measure."""
+    """Points (one or more) with a name; ``ours`` are drawn to be seen first, a ``dashed`` line is no measure."""
 
     name: str
     points: Sequence[Point]
@@ -116,7 +116,7 @@ def _axes(plot: Plot, title: str, x_name: str, y_name: str, *, log_y: bool = Fal
 
 
 def _powers(between: tuple[float, float]) -> list[tuple[float, str]]:
-    """Powers of ten between two logarithms, with 2 and 5 times of them where there is room; at most every second one."""
+    """Powers of ten between two logarithms, with 2 and 5 times of them where there is room."""
     low, high = between
     steps = (1.0, 2.0, 5.0) if high - low < 3 else (1.0,)
     found = [log10(step) + power for power in range(floor(low), ceil(high) + 1) for step in steps]

@@ -14,17 +14,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 import postil
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil import kernels
-from postil.models.estimator import TOKENS_PER_BLOCK
+from postil.commands.limits import tagging_limit
 from postil.models.tagger import Tagger
 from postil.objectives.crf_decoding import viterbi
 from postil.text import Sentence
 from postil.text.formats import read
-from postil.threads import one_blas_thread
 
 GOALS = {"window": 500_000, "convolutions": 100_000}  # tokens/s
 LATENCY = 0.001  # seconds
@@ -65,7 +62,7 @@ def outcome(tagger: Tagger, X: list[list[str]], repeats: int) -> Outcome:
     }
     best = {name: min(values) for name, values in interleaved(ways, repeats).items()}
     best["the first time: new words are worked out"] = first
-    best["physical limit"] = limit(tagger, X, repeats)
+    best["physical limit"] = tagging_limit(tagger, X).seconds
     seconds = one_sentence(tagger, X)
     rows = [
         {
@@ -111,36 +108,6 @@ def one_sentence(tagger: Tagger, X: Sequence[Any]) -> float:
         tagger.predict([chosen])
         seconds.append(time.perf_counter() - began)
     return median(seconds)
-
-
-# ------------------------------------------------------------------------------------------------ the physical limit
-
-
-def limit(tagger: Tagger, X: Sequence[Any], repeats: int) -> float:
-    """Seconds for what cannot be left out."""
-    split = tagger.parts.prepared()._split
-    if split is None:
-        raise SystemExit("this architecture is not precomputed")
-    N, (K, H) = sum(map(len, X)), split.first.b.shape
-    products = [p.value.shape for name, p in tagger.parts.network.parameters().items() if name.endswith(".W")]
-    products = products[1:] if split.outputs else []  # the first one is precomputed
-    lattices = [lattice for _, lattice in tagger.lattices(X)]
-    decoding = min(interleaved({"": lambda: [viterbi(lattice) for lattice in lattices]}, repeats)[""])
-    return N * 4 * K * H / bandwidth(repeats) + N * sum(_product(*shape, repeats) for shape in products) + decoding
-
-
-def bandwidth(repeats: int) -> float:
-    """Bytes a second that one core reads from memory."""
-    array = np.ones(1 << 26, np.float32)
-    return array.nbytes / min(interleaved({"": lambda: array.max()}, repeats)[""])
-
-
-def _product(H: int, D: int, repeats: int) -> float:
-    """Seconds a token of a matrix product of this shape."""
-    rng = np.random.default_rng(0)
-    X, W = (rng.normal(size=shape).astype(np.float32) for shape in ((TOKENS_PER_BLOCK, D), (H, D)))
-    with one_blas_thread():
-        return min(interleaved({"": lambda: [X @ W.T for _ in range(5)]}, repeats)[""]) / 5 / len(X)
 
 
 if __name__ == "__main__":

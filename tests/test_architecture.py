@@ -128,7 +128,7 @@ PUBLIC = {
         *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
         *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
-        *["sums_of_occurrences", "adam_step", "adagrad_step"],
+        *["sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
     ],
     "postil.models": [
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
