@@ -16,7 +16,7 @@ from postil.commands.marking import add_column, add_to_span, record_of, write_sp
 from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.models import settle as settle
 from postil.commands.score import Scored, novelty_parts
-from postil.metrics import Evaluation, significance
+from postil.metrics import Calibration, Evaluation, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.models.constraints import Constraints
 from postil.models.reliability import reliability
@@ -79,9 +79,15 @@ def page(tagger: Tagger, scored: Scored, name: str, file: LabelledFile) -> str:
         Heading.of(tagger, model_name=name, data_name=file.path),
         Answers.of(tagger, file.sentences, scored.compared, file.place),
         interval=scored.interval,
+        before=_before_calibration(scored),
         span_novelty=scored.span_parts,
         word_novelty=scored.word_parts,
     )
+
+
+def _before_calibration(scored: Scored) -> Calibration | None:
+    found = scored.reliability
+    return found.before if found is not None and found.is_calibrated else None
 
 
 def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:
