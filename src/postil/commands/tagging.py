@@ -12,7 +12,7 @@ from postil.commands.answering import OPTIONS, Answering, spans_above
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
 from postil.commands.labelled import load as load
-from postil.commands.marking import add_column, add_to_span, record_of, write_spans
+from postil.commands.marking import add_column, add_to_spans, record_of, write_spans
 from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.models import settle as settle
 from postil.commands.score import Scored, novelty_parts
@@ -125,8 +125,8 @@ def _marked(block: list[Sentence], tagger: Tagger, arguments: argparse.Namespace
 
 def _add_probabilities(sentence: Sentence, answer: Answer) -> None:
     sentence.labels = answer.labels
-    for entity in answer.entities:
-        add_to_span(sentence, entity, {"probability": round(entity.probability or 0.0, 6)})
+    figures = ({"probability": round(entity.probability or 0.0, 6)} for entity in answer.entities)
+    add_to_spans(sentence, answer.entities, figures)
     record_of(sentence).fields.setdefault("labelling_probabilities", []).append(round(answer.probability, 6))
 
 
