@@ -72,3 +72,13 @@ def test_entities_of_tokens_count_characters():
     found = demo.entities_of(tokens, labels)
     assert [(text[e.start : e.end], e.label) for e in found] == [("Mr Reed", "PER"), ("New Oslo", "LOC")]
     assert demo.coloured(text, found).plain == " Mr Reed PER  left  New Oslo LOC  ."
+
+
+def test_commands_are_shown_as_this_shell_finds_them(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "my env" / "bin" / "postil"), "demo"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert demo.command() == "'my env/bin/postil'"
+    (tmp_path / "postil").write_text("#!/bin/sh")
+    (tmp_path / "postil").chmod(0o755)
+    assert demo.command() == "postil"

@@ -8,6 +8,7 @@ import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from oracles.pages import read_page
 from postil.commands.main import main
+from postil.models.reliability import reliability
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,10 @@ def test_labels_without_a_scheme(models, tmp_path, capsys):
     assert found["accuracy"] > 90
     assert "f1" not in found
     (tmp_path / "outside").write_text("a\tO\n")  # looks like spans, is scored as what the model knows
-    assert evaluated(capsys, models / "pos", tmp_path / "outside")["accuracy"] == 0
+    assert main(["evaluate", str(models / "pos"), str(tmp_path / "outside"), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["accuracy"] == 0
+    assert "the model knows none of its labels (O …)" in err
 
 
 def test_labels_of_another_kind_are_refused(models, tmp_path, capsys):
@@ -69,6 +73,18 @@ def test_a_report_agrees_with_the_json(models, tmp_path, capsys, model, corpus):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.txt", "r.html"]
     assert main(words) == 0
     assert "r.html: the report" in capsys.readouterr().out
+
+
+def test_a_report_shows_reliability_before_and_after_calibration(tmp_path, capsys):
+    (X, y), dev = named_entities(60), named_entities(40, seed=1)
+    tagger = postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(X, y, dev=dev)
+    tagger.save(tmp_path / "m")
+    (tmp_path / "d.txt").write_text(as_conll(*dev))
+    assert main(["evaluate", str(tmp_path / "m"), str(tmp_path / "d.txt"), "--report", str(tmp_path / "r.html")]) == 0
+    calibration = reliability(tagger, *dev)
+    page = (tmp_path / "r.html").read_text(encoding="utf8")
+    for name, found in (("before", calibration.before), ("after", calibration.after)):
+        assert f"{name} calibration: {100 * found.expected_error:.2f} %" in page
 
 
 def test_examples_of_a_report_name_their_line(models, tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,27 @@ def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
     assert done.stdout == "Anna\tB-PER\n"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("words", [["evaluate", "dev.txt"], ["explain", "Anna left Oslo ."]])
+def test_nor_where_tables_are_shown(model, tmp_path, monkeypatch, words):
+    (tmp_path / "dev.txt").write_text("Anna\tB-PER\nleft\tO\n")
+    monkeypatch.chdir(tmp_path)
+    reading, writing = os.pipe()
+    os.close(reading)  # nobody will ever read
+    command = [sys.executable, "-m", "postil", words[0], model, words[1]]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_options_may_stand_before_files(model, corpus, capsys):
+    assert tagged(capsys, model, "--probabilities", corpus) == tagged(capsys, model, corpus, "--probabilities")
+
+
+def test_an_empty_text_is_told(model, capsys):
+    assert main(["tag", model, "--text", " "]) == 1
+    assert capsys.readouterr().err == "postil: --text is empty; expected words, got ' '\n"
 
 
 MISTAKES = [

@@ -135,6 +135,17 @@ def test_mistakes_in_a_text_are_told(own, message):
     assert str(error.value).startswith("page 3: ")
 
 
+def test_a_threshold_does_not_undo_constraints():
+    for own in (Constraints(force=[(0, 1, None)]), Constraints(allow=[(0, 1, ["LOC", "PER"])])):
+        for threshold in (0.0, 1.0):
+            ((first, *_),) = tagger().predict([TOKENS], constraints=[own], threshold=threshold)
+            assert first != "O"
+    forbidding = Constraints(force=[(0, 1, None)], forbid=[(1, 2, None)])  # a lattice with other labels
+    assert tagger().predict([TOKENS], constraints=[forbidding], threshold=1.0)[0][0] != "O"
+    free = Constraints(forbid=[(1, 2, None)])
+    assert tagger().predict([TOKENS], constraints=[free], threshold=1.0) == [["O", "O", "O"]]
+
+
 def test_mistakes_in_python_are_told():
     with pytest.raises(ConfigurationError, match="a list of 1, one a sentence or None, got one for all"):
         tagger().predict([TOKENS], constraints=Constraints())

@@ -12,10 +12,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import postil
 from oracles.corpora import named_entities, parts_of_speech
+from postil import Constraints
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import evaluate
 from postil.models import PRESETS, storage
-from postil.text import spans_from_labels
+from postil.text import labels_from_spans, spans_from_labels
 
 WITHOUT_NOISE = {"input_dropout": 0.0, "hidden_dropout": 0.0}  # a network this small has nothing to spare
 TAGGERS = [name for name in PRESETS if name != "margin"]  # that one makes detectors
@@ -72,6 +73,36 @@ def test_all_labellings_together_give_every_probability(preset):
         first, end = (len(" ".join(SHORT)[:place].split()) for place in (entity.start, entity.end))
         with_it = sum(p for labels, p in paths if (entity.label, first, end) in spans_from_labels(labels))
         assert with_it == pytest.approx(entity.probability, abs=1e-4)
+
+
+@pytest.mark.parametrize("own", [None, Constraints(forbid=[(1, 2, None)])])
+@pytest.mark.parametrize("scheme", ["iob1", "iobes"])
+def test_marginals_are_those_of_the_labels_that_nbest_spells(scheme, own):
+    X, y = TRAIN
+    spelt = [labels_from_spans(spans_from_labels(labels), len(labels), scheme) for labels in y]
+    tagger = postil.Tagger(**{**SMALL, "epochs": 1}).fit(X, spelt)
+    paths = tagger.nbest(SHORT, 2_000, own)
+    marginals = tagger.marginals(SHORT, own)
+    for t, marginal in enumerate(marginals):
+        summed = dict.fromkeys(marginal, 0.0)
+        for labels, probability in paths:
+            summed[labels[t]] += probability
+        assert summed == pytest.approx(marginal, abs=1e-9)
+        assert min(marginal.values()) >= 0
+    if scheme == "iob1":
+        assert marginals[0]["B-PER"] == 0  # nothing stands before it
+    (labels,), (sure,) = tagger.predict_with_probabilities([SHORT], constraints=[own])
+    assert sure.tolist() == pytest.approx([m[label] for m, label in zip(marginals, labels, strict=True)])
+
+
+def test_the_probability_of_a_marked_beginning_in_iob1():
+    X, y = TRAIN
+    spelt = [labels_from_spans(spans_from_labels(labels), len(labels), "iob1") for labels in y]
+    tagger = postil.Tagger(**SMALL).fit(X, spelt)
+    own = Constraints(force=[(0, 1, "PER"), (1, 2, "PER")])
+    (labels,), (sure,) = tagger.predict_with_probabilities([SHORT], constraints=[own])
+    assert labels[:2] == ["I-PER", "B-PER"]
+    assert sure[:2].tolist() == pytest.approx([1, 1])
 
 
 def test_there_is_an_entity_whose_probability_is_checked():

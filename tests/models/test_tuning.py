@@ -92,7 +92,7 @@ def test_overlapping_spans_reach_more():
     assert recalls == sorted(recalls)
     best = max(Point.of(Setting.at(p), dial.counts(Setting.at(p))).recall for p in POSITIONS)
     assert recalls[-1] > best
-    assert "overlapping spans do, those above" in dial.hint("recall", (best + recalls[-1]) / 2, 0.0)
+    assert "overlapping spans do: tag --all-above" in dial.hint("recall", (best + recalls[-1]) / 2, 0.0)
 
 
 def test_mistakes_are_told():
@@ -129,3 +129,10 @@ def test_labels_without_a_scheme_but_with_o_are_counted_by_token():
     found = model.tune(X, y, precision=0.8)
     assert found.chosen.precision >= 0.8
     assert recall() == pytest.approx(found.chosen.recall)
+
+
+def test_what_only_the_margin_keeps_from_being_reached_is_told():
+    model = tagger()
+    highest = max(point.recall for point in model.tune(*DATA, recall=0.01, margin=0).curve)
+    with pytest.raises(ConfigurationError, match=r"without the margin it is reached \(margin 0\)"):
+        model.tune(*DATA, recall=highest, margin=1)

@@ -102,8 +102,8 @@ def spans_above(tagger: Tagger, block: list[Sentence], answering: Answering) -> 
     found = tagger.entities_above(block, answering.all_above, constraints=answering.constraints(block))
     return [
         [
-            {**in_characters(sentence, e)._asdict(), "text": e.text, "probability": round(e.probability or 0.0, 6)}
-            for e in entities
+            {**place._asdict(), "text": e.text, "probability": round(e.probability or 0.0, 6)}
+            for place, e in zip(in_characters(sentence, entities), entities, strict=True)
         ]
         for sentence, entities in zip(block, found, strict=True)
     ]

@@ -1,6 +1,10 @@
 """``postil demo``: from labelled sentences to a model, its answers and a report, in well under a minute."""
 
 import argparse
+import os
+import shlex
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -105,7 +109,7 @@ def _learn(console: Console, folder: Path, seed: int) -> int:
     """The very command that a user would give."""
     files = [str(folder / "train.txt"), "--dev", str(folder / "dev.txt"), "--test", str(folder / "test.txt")]
     words = [*files, "-o", str(folder / "names.postil")]
-    _say(console, Text(f"$ postil train {' '.join(words)}", style="bold"))
+    _say(console, Text(f"$ {command()} train {shlex.join(words)}", style="bold"))
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     code = train.run(parser.parse_args([*words, "--seed", str(seed)]))
@@ -140,7 +144,7 @@ def _show_reasons(console: Console, tagger: Tagger, folder: Path) -> None:
         length = round(BAR * abs(loss) / (max(map(abs, losses)) or 1.0))
         bar = (("█" if loss > 0 else "░") * length, FOR if loss > 0 else AGAINST)
         _say(console, Text.assemble(f"{word.word:>10}  ", bar, "" if loss >= 0 else " against it"))
-    _say(console, f'More: postil explain {folder / "names.postil"} "{EXAMPLE}"\n')
+    _say(console, f'More: {command()} explain {quote(folder / "names.postil")} "{EXAMPLE}"\n')
 
 
 def _show_report(console: Console, tagger: Tagger, folder: Path) -> None:
@@ -152,13 +156,26 @@ def _show_report(console: Console, tagger: Tagger, folder: Path) -> None:
 
 
 def _show_what_next(console: Console, folder: Path) -> None:
-    model = folder / "names.postil"
+    model = quote(folder / "names.postil")
     console.print(Text("Now you", style="bold cyan"))
-    _say(console, f'postil tag {model} --text "Chelsea Reed left Jordan Airlines."')
-    _say(console, f"postil evaluate {model} {folder / 'test.txt'}")
-    _say(console, f'postil explain {folder / "opinions.postil"} "this film is hardly a good one"')
+    _say(console, f'{command()} tag {model} --text "Chelsea Reed left Jordan Airlines."')
+    _say(console, f"{command()} evaluate {model} {quote(folder / 'test.txt')}")
+    opinions = quote(folder / "opinions.postil")
+    _say(console, f'{command()} explain {opinions} "this film is hardly a good one"')
     _say(console, "With sentences of your own: a word and its label a line, an empty line between sentences, as in")
-    _say(console, f"{folder / 'train.txt'}; then: postil train mine.txt -o mine.postil")
+    _say(console, f"{folder / 'train.txt'}; then: {command()} train mine.txt -o mine.postil")
+
+
+def command() -> str:
+    """How this shell finds the command: ``make demo`` leaves it in an environment that is not on the path."""
+    called = Path(sys.argv[0])
+    is_elsewhere = called.name == "postil" and shutil.which("postil") is None
+    return quote(os.path.relpath(called)) if is_elsewhere else "postil"
+
+
+def quote(path: Path | str) -> str:
+    """A path as the shell takes it."""
+    return shlex.quote(str(path))
 
 
 # ------------------------------------------------------------------------------------------------ coloured sentences

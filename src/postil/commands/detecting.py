@@ -10,7 +10,7 @@ from postil.commands.answering import OPTIONS
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
 from postil.commands.labelled import load as load
-from postil.commands.marking import add_column, add_to_span, write_spans
+from postil.commands.marking import add_column, add_to_spans, write_spans
 from postil.commands.models import inputs_of
 from postil.commands.models import settle as settle
 from postil.errors import ConfigurationError
@@ -86,8 +86,7 @@ def marker(detector: Detector, arguments: argparse.Namespace) -> Mark:
 def _marked(block: list[Sentence], detector: Detector, arguments: argparse.Namespace) -> list[Sentence]:
     for sentence, found in zip(block, detector.annotate_with_scores(block), strict=True):
         if arguments.scores and arguments.output == "jsonl":
-            for entity, score in zip(found.entities, found.entity_scores, strict=True):
-                add_to_span(sentence, entity, {"score": round(score, 6)})
+            add_to_spans(sentence, found.entities, ({"score": round(score, 6)} for score in found.entity_scores))
         elif arguments.scores:
             add_column(sentence, found.token_scores)
     return block

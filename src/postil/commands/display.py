@@ -1,5 +1,7 @@
 """Tables of scores on the terminal."""
 
+from typing import final
+
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -9,9 +11,17 @@ from postil.metrics.tables import Table, format_cell, is_words
 WIDTH_OF_FILES = 120
 
 
+@final
+class _Console(Console):
+    """Where the reader went away (``postil … | head``), the command's entry decides, not rich: that is no failure."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def make_console() -> Console:
     """A console for standard output; into a file or a pipe, lines are not cut at a terminal's width."""
-    console = Console(highlight=False, emoji=False)
+    console = _Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = max(console.width, WIDTH_OF_FILES)
     return console

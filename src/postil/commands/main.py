@@ -79,7 +79,8 @@ def _dispatch(words: list[str]) -> int:
     command.add_arguments(parser)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongSentenceWarning)  # commands tell it with the number of sentences
-        return command.run(parser.parse_args(words[1:]))
+        # Options may stand anywhere: `postil tag MODEL --probabilities FILE`, which parse_args takes for a mistake.
+        return command.run(parser.parse_intermixed_args(words[1:]))
 
 
 class _Version(argparse.Action):

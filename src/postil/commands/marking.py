@@ -1,7 +1,7 @@
 """Adding to tagged sentences what the writers of CoNLL and JSON Lines then write."""
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from postil.errors import ConfigurationError
@@ -17,17 +17,22 @@ def record_of(sentence: Sentence) -> Record:
     return sentence.rest
 
 
-def add_to_span(sentence: Sentence, entity: Entity, figures: dict[str, Any]) -> None:
-    """Put the text and some figures beside start, end and label of an entity."""
-    record_of(sentence).span_fields[in_characters(sentence, entity)] = {"text": entity.text, **figures}
+def add_to_spans(sentence: Sentence, entities: Sequence[Entity], figures: Iterable[dict[str, Any]]) -> None:
+    """Put the text and some figures beside start, end and label of each entity."""
+    fields = record_of(sentence).span_fields
+    for place, entity, own in zip(in_characters(sentence, entities), entities, figures, strict=True):
+        fields[place] = {"text": entity.text, **own}
 
 
-def in_characters(sentence: Sentence, entity: Entity) -> CharacterSpan:
-    """An entity's place in the sentence's text, or in the one that the writer puts together from its tokens."""
-    if sentence.text is not None:
-        return CharacterSpan(entity.start, entity.end, entity.label)
+def in_characters(sentence: Sentence, entities: Sequence[Entity]) -> list[CharacterSpan]:
+    """The entities' places in the sentence's text, or in the one that the writer puts together from its tokens.
+
+    All at once, because a sentence may be a whole book of entities.
+    """
+    if sentence.text is not None or not entities:
+        return [CharacterSpan(e.start, e.end, e.label) for e in entities]
     starts, ends = _offsets(sentence)
-    return CharacterSpan(starts[entity.start], ends[entity.end - 1], entity.label)
+    return [CharacterSpan(starts[e.start], ends[e.end - 1], e.label) for e in entities]
 
 
 def add_column(sentence: Sentence, figures: Iterable[float]) -> None:

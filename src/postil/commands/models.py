@@ -13,6 +13,7 @@ from postil.models.labelling import Labelling
 from postil.models.learner import Learner
 from postil.models.storage import load
 from postil.network.sentence import LONGEST_VIEW
+from postil.text.partial_label import PartialLabel
 from postil.text.schemes import recognise
 
 
@@ -46,6 +47,7 @@ def check_columns(model: Learner[Any, Any], given: Sequence[object]) -> None:
 def checked_scheme(file: LabelledFile, labelling: Labelling) -> str:
     """The scheme of a file's labels, which are to be compared with those of a model: both spell spans, or neither."""
     if not labelling.has_spans:
+        _tell_if_none_known(file, labelling)
         return "none"
     scheme = recognise(file.labels)
     if scheme == "none":
@@ -56,6 +58,14 @@ def checked_scheme(file: LabelledFile, labelling: Labelling) -> str:
             where=file.where(0, 0),
         )
     return scheme
+
+
+def _tell_if_none_known(file: LabelledFile, labelling: Labelling) -> None:
+    """A file none of whose labels the model knows is the wrong file, or the wrong column of it."""
+    found = dict.fromkeys(label for labels in file.labels for label in labels)
+    if not any(isinstance(label, PartialLabel) for label in found) and set(found).isdisjoint(labelling.data_labels()):
+        known, got = ", ".join(labelling.data_labels()[:5]), ", ".join(list(found)[:5])
+        tell(f"{file.path}: the model knows none of its labels ({got} …), but {known} …; another --label-column?")
 
 
 def tell_long_sentences(model: Learner[Any, Any], lengths: Iterable[int]) -> None:

@@ -13,7 +13,7 @@ from postil.commands.models import check_columns, open_model, tell_long_sentence
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.tag_display import shown
 from postil.commands.tag_workers import Workers
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, DataError
 from postil.network.sentence import LONGEST_VIEW
 from postil.text import Sentence
 from postil.text.formats import FORMATS, Reading, read
@@ -101,6 +101,8 @@ def _check(arguments: argparse.Namespace) -> None:
 def _inputs(arguments: argparse.Namespace) -> Iterator[Reading]:
     options = reading_options(arguments)
     if arguments.text is not None:
+        if not arguments.text.strip():
+            raise DataError("--text is empty", expected="words", got=repr(arguments.text))
         yield read(io.BytesIO(arguments.text.encode("utf8", "surrogateescape")), "text", **options)
         return
     for file in arguments.files or ["-"]:

@@ -12,11 +12,11 @@ from postil.commands.answering import OPTIONS, Answering, spans_above
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
 from postil.commands.labelled import load as load
-from postil.commands.marking import add_column, add_to_span, record_of, write_spans
+from postil.commands.marking import add_column, add_to_spans, record_of, write_spans
 from postil.commands.models import checked_scheme, inputs_of
 from postil.commands.models import settle as settle
 from postil.commands.score import Scored, novelty_parts
-from postil.metrics import Evaluation, significance
+from postil.metrics import Calibration, Evaluation, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.models.constraints import Constraints
 from postil.models.reliability import reliability
@@ -79,9 +79,15 @@ def page(tagger: Tagger, scored: Scored, name: str, file: LabelledFile) -> str:
         Heading.of(tagger, model_name=name, data_name=file.path),
         Answers.of(tagger, file.sentences, scored.compared, file.place),
         interval=scored.interval,
+        before=_before_calibration(scored),
         span_novelty=scored.span_parts,
         word_novelty=scored.word_parts,
     )
+
+
+def _before_calibration(scored: Scored) -> Calibration | None:
+    found = scored.reliability
+    return found.before if found is not None and found.is_calibrated else None
 
 
 def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:
@@ -119,8 +125,8 @@ def _marked(block: list[Sentence], tagger: Tagger, arguments: argparse.Namespace
 
 def _add_probabilities(sentence: Sentence, answer: Answer) -> None:
     sentence.labels = answer.labels
-    for entity in answer.entities:
-        add_to_span(sentence, entity, {"probability": round(entity.probability or 0.0, 6)})
+    figures = ({"probability": round(entity.probability or 0.0, 6)} for entity in answer.entities)
+    add_to_spans(sentence, answer.entities, figures)
     record_of(sentence).fields.setdefault("labelling_probabilities", []).append(round(answer.probability, 6))
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from postil.commands.display import make_console
 from postil.models.learning import Learning
 from postil.training.loop import Epoch, Step
 
@@ -83,8 +84,9 @@ class Display:
 
     def summary(self, path: Path, headlines: dict[str, str]) -> None:
         """How good it is, and where the model is."""
-        console = Console(highlight=False)
+        console = make_console()
         for name, headline in headlines.items():
-            console.print(f"{name:<5} {headline}")
+            console.print(Text(f"{name:<5} {headline}"))
         seconds = self._fitting.parts.about["training"]["seconds"]
-        console.print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {seconds:.0f} s", soft_wrap=True)
+        told = f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {seconds:.0f} s"
+        console.print(Text(told), soft_wrap=True)

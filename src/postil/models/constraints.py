@@ -182,7 +182,7 @@ def _possible(
             own = mine[first]
             raise DataError(
                 "constraints that contradict each other: no labelling is left",
-                got=_described(own),
+                got=f"{_described(own)} (counted in tokens)",
                 where=own.where or f"sentence {believed.which[first]}",
             )
     return replace(believed, which=which, lattice=lattice, meaning=meaning)

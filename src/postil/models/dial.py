@@ -88,7 +88,8 @@ class Dial:
             for lowest in 2.0 ** -np.arange(1, 10):
                 point = self.overlapping(float(lowest))
                 if point.surely("recall", margin) >= wanted:
-                    return f"overlapping spans do, those above {lowest:.2g} (precision {100 * point.precision:.1f})"
+                    precision = f"precision {100 * point.precision:.1f}"
+                    return f"overlapping spans do: tag --all-above {lowest:.2g}, spans_above in Python ({precision})"
         return "the model has to become better"
 
     def overlapping(self, lowest: float) -> Point:

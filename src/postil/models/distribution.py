@@ -54,6 +54,13 @@ class Distribution:
             for (row, start, end), kind, probability in zip(rows.tolist(), kinds.tolist(), found, strict=True)
         ]
 
+    def may_be_outside(self, found: FoundSpan) -> bool:
+        """Whether no token of the span has to belong to an entity, as constraints may ask."""
+        first = self.lattice.offsets[found.row]
+        own = self.lattice.unary[first + found.span.start : first + found.span.end]  # (T, S)
+        outside = np.flatnonzero(self._meanings == self.labelling.outside)
+        return bool(np.isfinite(own[:, outside]).any(axis=1).all())
+
     def marginals(self) -> Array:
         """(N, L) the probability of every label at every token."""
         found = long_chains.marginals(self.lattice) if self._is_long else self.posterior.marginals()
@@ -62,6 +69,28 @@ class Distribution:
         folded = np.zeros((len(found), len(self.labelling.labels)))
         np.add.at(folded.T, self.meaning, found.T)
         return folded
+
+    def label_probabilities(self, numbers: Array) -> Array:
+        """(N,) how probable each token's answer is, of label numbers (N,), as the data's scheme spells it."""
+        marginals, labelling = self.marginals(), self.labelling
+        if labelling.scheme != "iob1":
+            return labelling.probabilities_of(numbers, marginals)
+        marked = self.marked_beginnings()
+        return labelling.iob1_probabilities_of(numbers, self.lattice.offsets, marginals, marked)
+
+    def marked_beginnings(self) -> Array:
+        """(N, classes) the probability that an entity begins here right behind another one of its class: IOB1's B."""
+        tokens = self.lattice.pairs + 1  # all but the first ones
+        answers = np.zeros((len(self.lattice.unary), len(self.labelling.classes)))
+        begins, classes = self.labelling.begins_and_classes
+        begins, classes = begins[self._meanings], classes[self._meanings]  # (S,)
+        rows = np.stack([tokens - 1, tokens], axis=1).ravel()
+        offsets = 2 * np.arange(len(tokens) + 1)
+        for kind in range(answers.shape[1] if len(tokens) else 0):
+            steps = np.stack([classes == kind, (classes == kind) & begins])  # (2, S)
+            windows = Windows(rows, offsets, np.tile(steps, (len(tokens), 1)))
+            answers[tokens, kind] = window_probabilities(self.posterior, windows)
+        return answers
 
     def ranked(self, k: int) -> list[list[tuple[Array, float]]]:
         """The k most probable labellings of each sentence with their probabilities."""
@@ -72,8 +101,7 @@ class Distribution:
         filled = np.flatnonzero(self.lattice.lengths)
         answers = np.ones(len(self.lattice.lengths))
         if len(filled):
-            meaning = np.arange(self.lattice.chain.labels) if self.meaning is None else self.meaning
-            wanted = numbers[:, None] == meaning  # (N, S)
+            wanted = numbers[:, None] == self._meanings  # (N, S)
             offsets = np.concatenate([[0], self.lattice.offsets[1:][filled]])
             windows = Windows(np.arange(len(wanted)), offsets, wanted)
             answers[filled] = window_probabilities(self.posterior, windows)
@@ -130,6 +158,11 @@ class Distribution:
         """How entities are written in the lattice's labels."""
         entities = self.labelling.entity_labels()
         return entities if self.meaning is None else entities_of(entities, self.meaning)
+
+    @property
+    def _meanings(self) -> Array:
+        """(S,) the model's label that each label of the lattice stands for."""
+        return np.arange(self.lattice.chain.labels) if self.meaning is None else self.meaning
 
     def _meant(self, labels: Array) -> Array:
         return labels if self.meaning is None else self.meaning[labels]

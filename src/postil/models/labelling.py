@@ -147,7 +147,7 @@ class Labelling:
 
     def _is_bare(self, numbers: Array, offsets: Array) -> Array:
         """(N,) first tokens of entities that IOB1 does not mark: no entity of their class ends right before them."""
-        begins, classes = self._begins_and_classes
+        begins, classes = self.begins_and_classes
         before = np.full(len(numbers), -1)
         before[1:] = classes[numbers[:-1]]
         before[offsets[:-1][offsets[1:] > offsets[:-1]]] = -1
@@ -155,7 +155,7 @@ class Labelling:
         return bare
 
     @cached_property
-    def _begins_and_classes(self) -> tuple[Array, Array]:
+    def begins_and_classes(self) -> tuple[Array, Array]:
         """Whether each of the network's labels begins an entity, and the number of its class; (L,) each."""
         parsed = [parse_label(label) for label in self.labels]
         number = {name: i for i, name in enumerate(self.classes)}
@@ -167,7 +167,7 @@ class Labelling:
         """Spellings of the network's labels; behind them, for IOB1, those of first tokens without the mark."""
         if self.scheme != "iob1":
             return self._spellings
-        _, classes = self._begins_and_classes
+        _, classes = self.begins_and_classes
         return self._spellings + ["O" if c < 0 else _spelt("I", self.classes[c]) for c in classes]
 
     def spans(self, numbers: Array) -> list[Span]:
@@ -181,7 +181,7 @@ class Labelling:
             return np.zeros((0, 3), np.int64), np.zeros(0, np.int64)
         if not self._is_valid(numbers, offsets):
             return self._spans_one_by_one(numbers, offsets)
-        begins, classes = self._begins_and_classes
+        begins, classes = self.begins_and_classes
         first = np.flatnonzero(begins[numbers])
         goes_on = np.append((classes[numbers] >= 0) & ~begins[numbers], False)
         goes_on[offsets] = False
@@ -209,8 +209,11 @@ class Labelling:
             for name in self.classes
         ]
 
-    def marginals(self, probabilities: Array) -> list[dict[str, float]]:
-        """(T, L) as one {label: probability} per token, in BIO for IOB1 data (its B depends on the neighbour)."""
+    def marginals(self, probabilities: Array, marked: Array | None = None) -> list[dict[str, float]]:
+        """(T, L) as one {label: probability} per token.
+
+        IOB1's B depends on the neighbour: ``marked`` (T, classes) are its probabilities; without them answers are BIO.
+        """
         spellings = self._spellings
         answers = []
         for row in probabilities:
@@ -218,7 +221,21 @@ class Labelling:
             for label, probability in zip(spellings, map(float, row), strict=True):
                 merged[label] += probability
             answers.append(merged)
+        if marked is not None:
+            for merged, row in zip(answers, marked.tolist(), strict=True):
+                for name, own in zip(self.classes, row, strict=True):
+                    begin, inside = _spelt("B", name), _spelt("I", name)
+                    merged[begin], merged[inside] = own, max(merged[begin] + merged[inside] - own, 0.0)
         return answers
+
+    def iob1_probabilities_of(self, numbers: Array, offsets: Array, probabilities: Array, marked: Array) -> Array:
+        """``probabilities_of`` for IOB1: B is ``marked`` (N, classes), I is everything else of its class."""
+        begins, classes = self.begins_and_classes
+        kinds = classes[numbers]
+        of_class = np.einsum("nl,nl->n", probabilities, (classes == kinds[:, None]).astype(np.float64))
+        behind = np.where(kinds >= 0, marked[np.arange(len(numbers)), kinds], 0.0)
+        is_marked = begins[numbers] & ~self._is_bare(numbers, offsets)
+        return np.asarray(np.where(is_marked, behind, np.maximum(of_class - behind, 0.0)))
 
     def probabilities_of(self, numbers: Array, probabilities: Array) -> Array:
         """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up."""

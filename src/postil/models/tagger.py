@@ -153,12 +153,11 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
         threshold: float | Mapping[str, float] | None = None,
     ) -> tuple[list[list[str]], list[Array]]:
         """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence."""
-        labelling = self.labelling
         answers: list[list[str]] = [[] for _ in X]
         sure: list[Array] = [np.zeros(0) for _ in X]
         for believed in self.distributions(X, constraints):
             numbers = self._numbers(believed, threshold)
-            found = believed.by_sentence(labelling.probabilities_of(numbers, believed.marginals()))
+            found = believed.by_sentence(believed.label_probabilities(numbers))
             for i, labels, own in zip(believed.which, believed.texts(numbers), found, strict=True):
                 answers[i], sure[i] = labels, own
         return answers, sure
@@ -174,7 +173,9 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
-        return self.labelling.marginals(self._believed(tokens, constraints).marginals())
+        believed = self._believed(tokens, constraints)
+        marked = believed.marked_beginnings() if self.labelling.scheme == "iob1" else None
+        return self.labelling.marginals(believed.marginals(), marked)
 
     def nbest(
         self, tokens: Sequence[Token], k: int = 5, constraints: Constraints | None = None
@@ -324,13 +325,16 @@ class Tagger(Estimator[Labelling, TaggerNetwork]):
     def answered(
         self, believed: Distribution, threshold: float | Mapping[str, float] | None = None
     ) -> tuple[Array, list[FoundSpan]]:
-        """Label numbers (N,) without improbable entities; and the entities that were kept."""
+        """Label numbers (N,) without improbable entities; and the entities that were kept.
+
+        What constraints do not allow to be O is kept, however improbable.
+        """
         labelling = self.labelling
         lowest = lowest_probabilities(self.decoding.thresholds if threshold is None else threshold, labelling)
         numbers = believed.best(self.decoding.bias)
         kept = []
         for found in believed.spans_of(numbers):
-            if found.probability < lowest.get(found.span.label, 0.0):
+            if found.probability < lowest.get(found.span.label, 0.0) and believed.may_be_outside(found):
                 first = believed.lattice.offsets[found.row]
                 numbers[first + found.span.start : first + found.span.end] = labelling.outside
             else:

@@ -153,6 +153,8 @@ def _unreachable(path: Sequence[Point], figure: str, wanted: float, margin: floa
     other = "precision" if figure == "recall" else "recall"
     found = f"{100 * best.surely(figure, margin):.1f} at best ({100 * getattr(best, figure):.1f} on these data"
     spare = f" less {standard_errors(margin)}" if margin else ""
+    if margin and max(getattr(point, figure) for point in path) >= wanted:
+        hint = f"without the margin it is reached (margin 0), or {hint}"
     got = f"{found}{spare}, {other} {100 * getattr(best, other):.1f}); {hint}"
     what = f"no setting reaches this {figure} with labels that do not overlap"
     return ConfigurationError(what, expected=f"{100 * wanted:g}", got=got)
