@@ -1,16 +1,68 @@
 """Recursive networks over trees in PyTorch, by level and node by node; imported in PyTorch's environment only.
 
-By level they are given our own schedules, made by NumPy: what is compared is the network, not the preparation of trees.
+By level they work on the lists that ``levels_in_python`` makes of a batch of trees, as a PyTorch user's loop has to, or
+on our own schedules, made by NumPy.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 
 from postil.features.trees import Schedule
+from postil.text import Tree
+
+
+class Levels(NamedTuple):
+    """A batch of trees whose rows are sorted by height: words first, then level by level."""
+
+    words: torch.Tensor
+    children: list[torch.Tensor]  # (N, 2) rows, for each height from 1
+    gold: torch.Tensor  # a label a row
+    roots: torch.Tensor
+
+    @classmethod
+    def given(cls, plan: Schedule, words: np.ndarray, gold: np.ndarray) -> "Levels":
+        """Made by NumPy, as ours are."""
+        children = torch.from_numpy(plan.children)
+        parts = torch.from_numpy(words), [children[a:b] for a, b in plan.levels]
+        return cls(*parts, torch.from_numpy(gold[plan.nodes]), torch.from_numpy(plan.roots))
+
+
+def levels_in_python(trees: Sequence[Tree], words: Mapping[str, int], labels: Mapping[str, int]) -> Levels:
+    """From trees to lists in one walk over their nodes; a node's place is its height and its number there."""
+    ids: list[int] = []
+    children: list[list[Any]] = [[]]
+    gold: list[list[int]] = [[]]
+    roots = []
+    for tree in trees:
+        places: list[tuple[int, int]] = []
+        for label, word, pair in zip(tree.labels, tree.words, tree.children, strict=True):
+            if pair:
+                left, right = places[pair[0]], places[pair[1]]
+                height = (left[0] if left[0] > right[0] else right[0]) + 1
+                if height == len(children):
+                    children.append([])
+                    gold.append([])
+                places.append((height, len(children[height])))
+                children[height].append((left, right))
+            else:
+                height = 0
+                places.append((0, len(ids)))
+                ids.append(words[word])
+            gold[height].append(labels[label])
+        roots.append(places[-1])
+    starts = [0, *accumulate(map(len, gold))]
+    rows = [[(starts[h] + i, starts[k] + j) for (h, i), (k, j) in level] for level in children[1:]]
+    return Levels(
+        torch.tensor(ids),
+        [torch.tensor(level) for level in rows],
+        torch.tensor([label for level in gold for label in level]),
+        torch.tensor([starts[h] + i for h, i in roots]),
+    )
 
 
 class TreeNetwork(nn.Module):
@@ -82,12 +134,11 @@ class TreeNetwork(nn.Module):
             Z = Z + torch.einsum("...j,djk,...k->...d", both, self.V, both)
         return torch.tanh(Z)
 
-    def by_level(self, plan: Schedule, words: torch.Tensor, fixed: torch.Tensor | None = None) -> torch.Tensor:
-        """Scores (M, L) of the rows of a schedule."""
-        X = self.leaves(words, fixed)
-        children = torch.from_numpy(plan.children)
-        for a, b in plan.levels:
-            X = torch.cat([X, self.compose(X[children[a:b, 0]], X[children[a:b, 1]])])
+    def by_level(self, levels: Levels, fixed: torch.Tensor | None = None) -> torch.Tensor:
+        """Scores (M, L) of all rows."""
+        X = self.leaves(levels.words, fixed)
+        for children in levels.children:
+            X = torch.cat([X, self.compose(X[children[:, 0]], X[children[:, 1]])])
         return self.out(self.noise(X[:, : self.hidden]))
 
     def node_by_node(self, trees: list[list[tuple[int, ...]]], words: torch.Tensor) -> torch.Tensor:

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_swa_multi_avg_fn
 
-from benchmarks.peers.tree_networks import TreeNetwork
-from postil.features.trees import Forest, Schedule
+from benchmarks.peers.tree_networks import Levels, TreeNetwork
+from postil.features.trees import Forest
 
 
 def main() -> int:
@@ -46,12 +46,13 @@ def _best_score(arrays: Any, settings: dict[str, Any]) -> float:
         mean = AveragedModel(network, multi_avg_fn=get_swa_multi_avg_fn())
         for i, which in enumerate(np.array_split(rng.permutation(len(train.forest)), batches)):
             _set_rate(optimiser, settings, (epoch * batches + i) / (settings["epochs"] * batches))
-            plan, words, fixed = train.batch(which)
+            levels, fixed = train.batch(which)
+            words = levels.words.numpy()
             unknown = rng.random(len(words)) < settings["word_dropout"] / (
                 settings["word_dropout"] + arrays["counts"][words] + 1e-9
             )
-            words = np.where(unknown, 0, words)
-            _learn(network, optimiser, network.by_level(plan, *_tensors(words, fixed)), train, plan, settings["clip"])
+            levels = levels._replace(words=torch.from_numpy(np.where(unknown, 0, words)))
+            _learn(network, optimiser, network.by_level(levels, fixed), levels.gold, settings["clip"])
             mean.update_parameters(network)
         mean.eval()
         scores = (_score(mean.module, part, settings["not_at_roots"]) for part in (held, dev))
@@ -75,20 +76,13 @@ class _Part:
         if loss == "root":
             self.learnt[np.setdiff1d(np.arange(len(self.gold)), self.forest.offsets[1:] - 1)] = -1
 
-    def batch(self, which: np.ndarray) -> tuple[Schedule, np.ndarray, np.ndarray]:
+    def batch(self, which: np.ndarray) -> tuple[Levels, torch.Tensor]:
         plan = self.forest.schedule(which)
         leaves = plan.nodes[: plan.leaves]
-        return plan, self.words[leaves], self.fixed[leaves]
+        return Levels.given(plan, self.words[leaves], self.learnt), torch.from_numpy(self.fixed[leaves])
 
 
-def _tensors(*arrays: np.ndarray) -> list[torch.Tensor]:
-    return [torch.from_numpy(array) for array in arrays]
-
-
-def _learn(
-    network: TreeNetwork, optimiser: Any, scores: torch.Tensor, part: _Part, plan: Schedule, clip: float
-) -> None:
-    gold = torch.from_numpy(part.learnt[plan.nodes])
+def _learn(network: TreeNetwork, optimiser: Any, scores: torch.Tensor, gold: torch.Tensor, clip: float) -> None:
     loss = nn.functional.cross_entropy(scores, gold, ignore_index=-1)
     optimiser.zero_grad()
     loss.backward()
@@ -110,11 +104,11 @@ def _set_rate(optimiser: Any, settings: dict[str, Any], share: float) -> None:
 def _score(network: TreeNetwork, part: _Part, not_at_roots: list[int]) -> float:
     right = []
     for which in np.array_split(np.arange(len(part.forest)), max(len(part.forest) // 64, 1)):
-        plan, *leaves = part.batch(which)
-        scores = network.by_level(plan, *_tensors(*leaves))[plan.roots]
+        levels, fixed = part.batch(which)
+        scores = network.by_level(levels, fixed)[levels.roots]
         if not_at_roots:
             scores[:, not_at_roots] = -torch.inf
-        right.append(scores.argmax(1).numpy() == part.gold[plan.nodes[plan.roots]])
+        right.append(scores.argmax(1).numpy() == part.gold[part.forest.offsets[which + 1] - 1])
     return float(np.concatenate(right).mean())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from benchmarks.measuring import Outcome, report
-from benchmarks.peers.tree_networks import TreeNetwork, first_table, learn
+from benchmarks.peers.tree_networks import Levels, TreeNetwork, first_table, learn, levels_in_python
 from postil.models import TreeClassifier
 from postil.models.tree_classifier import tree_inputs
 from postil.models.tree_network import TreeInputs
@@ -19,7 +19,7 @@ from postil.text import Tree, balanced, read_trees, right_branching
 from postil.training.loop import Step
 
 BATCH, D = 32, 50
-GOALS = {"by level": 5.0, "node by node": 25.0}  # of the sum composition, in training
+GOALS = {("training", "by level"): 5.0, ("training", "node by node"): 25.0, ("prediction", "by level"): 5.0}
 
 
 def main() -> int:
@@ -54,6 +54,10 @@ class _Case:
         V, L = len(self.fitting.parts.features.words.counts), len(self.fitting.parts.labelling.labels)
         self.theirs = TreeNetwork(composition, first_table(V, D), D, L)
         self.optimiser = torch.optim.Adam(self.theirs.parameters(), 0.001)
+        self.fused = torch.optim.Adam(self.theirs.parameters(), 0.001, fused=True)
+        forms = sorted({token for tree in trees for token in tree.tokens})
+        self.word_ids = dict(zip(forms, self.fitting.parts.features.words.rows(forms)[:, 0].tolist(), strict=True))
+        self.label_ids = {label: i for i, label in enumerate(self.fitting.parts.labelling.labels)}
         self.order = self._endless()
 
     def _endless(self) -> Iterator[np.ndarray]:
@@ -68,9 +72,17 @@ class _Case:
 
     def by_level(self, batches: int) -> None:
         for _ in range(batches):
+            levels = self._own_levels([self.trees[i] for i in next(self.order)])
+            learn(self.theirs, self.optimiser, lambda b=levels: self.theirs.by_level(b), levels.gold)
+
+    def tuned(self, batches: int) -> None:
+        for _ in range(batches):
             batch = self.inputs.selected(next(self.order))
-            words, gold = torch.from_numpy(batch.words), torch.from_numpy(self.gold[batch.plan.nodes])
-            learn(self.theirs, self.optimiser, lambda b=batch, w=words: self.theirs.by_level(b.plan, w), gold)
+            levels = Levels.given(batch.plan, batch.words, self.gold)
+            learn(self.theirs, self.fused, lambda b=levels: self.theirs.by_level(b), levels.gold)
+
+    def _own_levels(self, trees: list[Tree]) -> Levels:
+        return levels_in_python(trees, self.word_ids, self.label_ids)
 
     def node_by_node(self, batches: int) -> None:
         for _ in range(batches):
@@ -89,10 +101,17 @@ class _Case:
 
     @torch.inference_mode()
     def predict_by_level(self, batches: int) -> None:
+        for i in range(batches):
+            levels = self._own_levels(self.trees[i * BATCH : (i + 1) * BATCH])
+            self.theirs.by_level(levels)[levels.roots].argmax(1)
+
+    @torch.inference_mode()
+    def predict_tuned(self, batches: int) -> None:
         inputs = tree_inputs(self.fitting.parts.features, self.trees[: batches * BATCH])
         for i in range(batches):
             batch = inputs.selected(np.arange(i * BATCH, (i + 1) * BATCH))
-            self.theirs.by_level(batch.plan, torch.from_numpy(batch.words))[batch.plan.roots].argmax(1)
+            levels = Levels.given(batch.plan, batch.words, self.gold)
+            self.theirs.by_level(levels)[levels.roots].argmax(1)
 
     @torch.inference_mode()
     def predict_node_by_node(self, batches: int) -> None:
@@ -104,16 +123,22 @@ class _Case:
 
 def _beside_pytorch(composition: str, trees: list[Tree], turns: int) -> list[dict[str, Any]]:
     case = _Case(composition, trees)
-    training = {"ours": (case.ours, 40), "by level": (case.by_level, 15), "node by node": (case.node_by_node, 3)}
+    training = {
+        "ours": (case.ours, 40),
+        "by level": (case.by_level, 15),
+        "tuned": (case.tuned, 15),
+        "node by node": (case.node_by_node, 3),
+    }
     prediction = {
         "ours": (case.predict_ours, 80),
         "by level": (case.predict_by_level, 40),
+        "tuned": (case.predict_tuned, 40),
         "node by node": (case.predict_node_by_node, 6),
     }
     found = []
     for task, functions in (("training", training), ("prediction", prediction)):
         speed = _trees_per_second(functions, turns)
-        ratios = {f"x {name}": speed["ours"] / speed[name] for name in GOALS}
+        ratios = {f"x {name}": speed["ours"] / speed[name] for name in functions if name != "ours"}
         found.append({"composition": composition, "task": task, **{k: round(v) for k, v in speed.items()}, **ratios})
     return found
 
@@ -132,14 +157,19 @@ def _trees_per_second(functions: dict[str, tuple[Callable[[int], None], int]], t
 
 def _speed_outcome(rows: Any) -> Outcome:
     rows = list(rows)
-    judged = [row for row in rows if row["composition"] == "sum" and row["task"] == "training"]
+    missed = [
+        f"{row['composition']} {task}"
+        for row in rows
+        for (task, how), goal in GOALS.items()
+        if row["task"] == task and row[f"x {how}"] < goal
+    ]
+    goals = ", ".join(f"{task} {goal:.0f} x PyTorch {how}" for (task, how), goal in GOALS.items())
     return Outcome(
         name="trees_speed",
-        compared=f"trees a second on one core, {D} dimensions, batches of {BATCH}, loss at every node; x is the ratio; "
-        "prediction begins with trees, not with arrays",
+        compared=f"trees a second on one core, {D} dimensions, batches of {BATCH}, loss at every node; x is the ratio",
         rows=rows,
-        goal="sum composition in training: " + ", ".join(f"{goal:.0f} x PyTorch {how}" for how, goal in GOALS.items()),
-        passed=all(row[f"x {how}"] >= goal for row in judged for how, goal in GOALS.items()),
+        goal=goals + (f"; missed: {', '.join(missed)}" if missed else ""),
+        passed=not missed,
     )
 
 

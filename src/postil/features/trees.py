@@ -11,14 +11,15 @@ level is computed at once. The rows of a batch are sorted by level, so that a le
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError
-from postil.text.tree import Tree
+from postil.text.tree import Tree, widths_of_nodes
 
 
 @final
@@ -51,17 +52,12 @@ class Forest:
     def of(cls, trees: Sequence[Tree]) -> "Forest":
         """Work the flat arrays out, once for all batches. The trees are binary and have at least one word."""
         offsets = offsets_from_lengths([len(tree.children) for tree in trees])
-        pairs = [pair for tree in trees for pair in tree.children]
-        widths = np.fromiter(map(len, pairs), np.int64, len(pairs))
-        if not np.isin(widths, (0, 2)).all():
-            expected, got = "two children at every inner node, as of Tree.binarised()", int(widths.max())
-            raise DataError("trees of a network", expected=expected, got=got)
-        inner = np.flatnonzero(widths)
-        children = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * len(inner)).reshape(-1, 2)
-        own = np.arange(len(pairs)) - np.repeat(offsets[:-1], np.diff(offsets))
-        back = np.zeros((len(pairs), 2), np.int64)
-        back[inner] = own[inner, None] - children
-        heights = np.fromiter(chain.from_iterable(map(_heights, trees)), np.int32, len(pairs))
+        widths = widths_of_nodes(trees)
+        if widths is None:
+            expected = "two children at every inner node, as of Tree.binarised()"
+            widest = max(len(children) for tree in trees for children in tree.children)
+            raise DataError("trees of a network", expected=expected, got=widest)
+        back, heights = kernels.binary_shape(np.frombuffer(widths, np.uint8), offsets)
         # Small numbers are sorted by digits, which is several times as fast.
         small = heights.astype(np.int16) if heights.max(initial=0) <= np.iinfo(np.int16).max else heights
         return cls(back=back, heights=small, offsets=offsets)
@@ -104,15 +100,3 @@ class Forest:
             parents=parents,
             roots=row_of[ends - 1],
         )
-
-
-def _heights(tree: Tree) -> list[int]:
-    heights: list[int] = []
-    append = heights.append
-    for pair in tree.children:
-        if pair:
-            left, right = heights[pair[0]], heights[pair[1]]
-            append((left if left > right else right) + 1)
-        else:
-            append(0)
-    return heights

@@ -5,7 +5,7 @@ The environment variable POSTIL_KERNELS chooses: ``auto`` (the default) takes th
 plain_x.py, its wrapper in compiled_x.py, and a line here.
 """
 
-from postil.kernels import plain, plain_layers, plain_windows
+from postil.kernels import plain, plain_layers, plain_trees, plain_windows
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 
@@ -28,6 +28,10 @@ __all__ = [
     "sums_of_occurrences",
     "adam_step",
     "adagrad_step",
+    "binary_shape",
+    "cells_up",
+    "cells_down",
+    "leaf_cells_down",
     "settle_rows",
 ]
 
@@ -49,3 +53,7 @@ sums_of_occurrences = _chosen(plain_layers.sums_of_occurrences)
 adam_step = _chosen(plain_layers.adam_step)
 adagrad_step = _chosen(plain_layers.adagrad_step)
 settle_rows = _chosen(plain_layers.settle_rows)
+binary_shape = _chosen(plain_trees.binary_shape)
+cells_up = _chosen(plain_trees.cells_up)
+cells_down = _chosen(plain_trees.cells_down)
+leaf_cells_down = _chosen(plain_trees.leaf_cells_down)

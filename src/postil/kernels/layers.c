@@ -1,9 +1,9 @@
 /* Training: windows, layer normalisation, sums of sparse rows and the optimisers' steps on them, for float and double. */
 
-#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
+#include "flags.h"
 #include "kernels.h"
 #include "portable.h"
 
@@ -20,10 +20,6 @@ INLINED double root_double(double x) { return sqrt(x); }
 #include "layers_body.h"
 #undef REAL
 #undef OF
-
-/* NumPy tells of overflow and of inf - inf by the processor's flags; so do these kernels: cleared before, asked after. */
-INLINED void clear_flags(void) { feclearexcept(FE_OVERFLOW | FE_INVALID); }
-INLINED int done(void) { return fetestexcept(FE_OVERFLOW | FE_INVALID) ? NOT_FINITE : DONE; }
 
 CLONED int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens,
                    int64_t sentences, int64_t columns, int64_t size, void *Y) {

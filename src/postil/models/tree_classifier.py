@@ -17,10 +17,10 @@ from postil.models.tree_explanation import TreeExplanation, explained
 from postil.models.tree_labels import TreeLabels
 from postil.models.tree_network import TreeBatch, TreeInputs, TreeNetwork
 from postil.objectives import softmax
-from postil.text.tree import Tree
+from postil.text.tree import Tree, widths_of_nodes
 from postil.threads import one_blas_thread
 
-NODES_PER_BLOCK = 8192  # what is predicted at once: large enough for matrix products, small enough for the cache
+NODES_PER_BLOCK = 4096  # what is predicted at once: large enough for matrix products, small enough for the cache
 
 # What users give for a tree: a Tree, nested tuples (label, child, …), an nltk.Tree, or plain tokens.
 TreeLike: TypeAlias = Any
@@ -133,7 +133,8 @@ class TreeClassifier(Learner[TreeLabels, TreeNetwork]):
 
     def trees(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None) -> list[Tree]:
         """Whatever users give as binary trees, with the labels ``y`` at their roots where there are any."""
-        made = [self._tree(tree, i) for i, tree in enumerate(trees)]
+        are_ready = all(type(tree) is Tree for tree in trees) and widths_of_nodes(trees) is not None
+        made = list(trees) if are_ready else [self._tree(tree, i) for i, tree in enumerate(trees)]
         if y is None:
             return made
         if len(y) != len(made):

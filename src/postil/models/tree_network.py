@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, final
 
 import numpy as np
@@ -33,7 +34,8 @@ class TreeInputs:
     def of(cls, trees: Sequence[Tree], features: WordFeatures) -> "TreeInputs":
         """The arrays of binary trees; every distinct word is looked up once."""
         forest = Forest.of(trees)
-        forms, places, _ = distinct([tree.tokens for tree in trees])
+        tokens = [word for word in chain.from_iterable([tree.words for tree in trees]) if word is not None]
+        forms, places, _ = distinct([tokens])
         ids = features.rows(forms)[places]
         words, vectors = (np.zeros(len(forest.heights), np.int64) for _ in range(2))
         leaves = np.flatnonzero(forest.heights == 0)

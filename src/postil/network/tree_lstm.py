@@ -12,6 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.features.trees import Schedule
 from postil.network.initialisers import Initialiser, constant, new_parameter, xavier, zeros
@@ -37,71 +38,51 @@ def open_gates(A: Array, gates: int) -> None:
     A[:, :gates] += half
 
 
-def leaf_cells(X: Array, W: Array, b: Array) -> tuple[Array, Array, Any]:
-    """h and c (n, H) of words X (n, D), and their pullback (dh, dc) -> (dX, dW, db).  W (3 H, D): o, i, u."""
+def leaf_cells(X: Array, W: Array, b: Array) -> tuple[Array, Array, Array]:
+    """Gates and u (n, 3, H), c and tanh(c) (n, H) of words X (n, D).  W (3 H, D): o, i, u."""
     H = len(W) // 3
-    A = (X @ halved_gates(W, 2).T + halved_gates(b, 2)).reshape(len(X), 3, H)  # 1
+    A = X @ halved_gates(W, 2).T  # 1
+    A += halved_gates(b, 2)
+    A = A.reshape(len(X), 3, H)
     open_gates(A, 2)  # 2
-    o, i, u = A[:, 0], A[:, 1], A[:, 2]
-    c = i * u  # 3
-    tanh_c = np.tanh(c)
-
-    def pullback(dh: Array, dc: Array) -> tuple[Array, Array, Array]:
-        dc = dc + dh * o * (1 - tanh_c * tanh_c)  # undoes 4
-        dZ = np.empty_like(A)
-        dZ[:, 0] = dh * tanh_c * o * (1 - o)
-        dZ[:, 1] = dc * u * i * (1 - i)  # undoes 3 and 2
-        dZ[:, 2] = dc * i * (1 - u * u)
-        flat = dZ.reshape(len(X), 3 * H)
-        return flat @ W, flat.T @ X, flat.sum(axis=0)  # undoes 1
-
-    return o * tanh_c, c, pullback  # 4
+    c = A[:, 1] * A[:, 2]  # 3
+    return A, c, np.tanh(c)
 
 
 def tree_lstm(leaves: Array, plan: Schedule, W: Array, b: Array, U: Array, d: Array) -> tuple[Array, Downward]:
     """h (M, H) of all nodes.  leaves (n, D), W (3 H, D) and b (3 H,) of words, U (5 H, 2 H) and d (5 H,) of phrases."""
     n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
     h, c = (np.empty((n + P, H), leaves.dtype) for _ in range(2))
-    h[:n], c[:n], back_of_leaves = leaf_cells(leaves, W, b)
+    words, c[:n], tanh_of_words = leaf_cells(leaves, W, b)
+    np.multiply(words[:, 0], tanh_of_words, out=h[:n])  # 4
     half_U, half_d = halved_gates(U, 4).T, halved_gates(d, 4)
     parts, A, tanh_c = (np.empty(shape, h.dtype) for shape in ((P, 2 * H), (P, 5, H), (P, H)))
-    factors = np.empty((P, 3, H), h.dtype)  # c_1, c_2, u: what the gates f_1, f_2, i let through
     pairs, flat = parts.reshape(P, 2, H), A.reshape(P, 5 * H)
     for first, end in plan.levels:
         here, rows = slice(first, end), slice(n + first, n + end)
-        h.take(plan.children[here], axis=0, out=pairs[here], mode="clip")  # 1
-        factors[here, :2] = c.take(plan.children[here], axis=0)
-        np.matmul(parts[here], half_U, out=flat[here])  # 2
+        h.take(plan.children[here], axis=0, out=pairs[here], mode="clip")  # 5
+        np.matmul(parts[here], half_U, out=flat[here])  # 6
         np.add(flat[here], half_d, out=flat[here])
-        open_gates(A[here], 4)  # 3
-        factors[here, 2] = A[here, 4]
-        np.einsum("ikh,ikh->ih", A[here, 1:4], factors[here], out=c[rows])  # 4
+        np.tanh(flat[here], out=flat[here])  # 7
+        kernels.cells_up(A[here], c, plan.children[here], out=c[rows])  # 8
         np.tanh(c[rows], out=tanh_c[here])
-        np.multiply(A[here, 0], tanh_c[here], out=h[rows])  # 5
+        np.multiply(A[here, 0], tanh_c[here], out=h[rows])  # 9
 
     def downward(dH: Array) -> tuple[Array, ...]:
-        gates = A[:, 1:4]
-        of_c = np.empty((P, 4, H), h.dtype)  # ∂c / ∂z of f_1, f_2, i, u
-        np.multiply(factors, gates * (1 - gates), out=of_c[:, :3])
-        np.multiply(A[:, 3], 1 - A[:, 4] * A[:, 4], out=of_c[:, 3])
-        h_by_c = A[:, 0] * (1 - tanh_c * tanh_c)
-        h_by_o = tanh_c * A[:, 0] * (1 - A[:, 0])
         dZ = np.empty((P, 5, H), h.dtype)
+        flat_dZ = dZ.reshape(P, 5 * H)
         sent_h, sent_c = (np.zeros((2 * P + 1, H), h.dtype) for _ in range(2))
-        to_h, to_c = sent_h[: 2 * P].reshape(P, 2 * H), sent_c[: 2 * P].reshape(P, 2, H)
+        to_h = sent_h[: 2 * P].reshape(P, 2 * H)
         for first, end in reversed(plan.levels):
             here, rows = slice(first, end), slice(n + first, n + end)
-            dh = sent_h.take(plan.parents[rows], axis=0)
-            dh += dH[rows]
-            dc = dh * h_by_c[here]  # undoes 5
-            dc += sent_c.take(plan.parents[rows], axis=0)
-            np.multiply(dh, h_by_o[here], out=dZ[here, 0])
-            np.multiply(dc[:, None], of_c[here], out=dZ[here, 1:])  # undoes 4 and 3
-            np.matmul(dZ[here].reshape(end - first, 5 * H), U, out=to_h[here])  # undoes 2
-            np.multiply(dc[:, None], A[here, 1:3], out=to_c[here])
-        dleaves, dW, db = back_of_leaves(dH[:n] + sent_h[plan.parents[:n]], sent_c[plan.parents[:n]])  # undoes 1
-        flat_dZ = dZ.reshape(P, 5 * H)
-        return dleaves, dW, db, flat_dZ.T @ parts, flat_dZ.sum(axis=0)
+            places = plan.children[here], plan.parents[rows]
+            kernels.cells_down(  # undoes 9, 8 and 7
+                A[here], tanh_c[here], c, *places, dH[rows], first, sent_h, sent_c, out=dZ[here]
+            )
+            np.matmul(flat_dZ[here], U, out=to_h[here])  # undoes 6; each child fetches its part, which undoes 5
+        of_words = kernels.leaf_cells_down(words, tanh_of_words, plan.parents[:n], dH[:n], sent_h, sent_c)
+        dA = of_words.reshape(n, 3 * H)  # 4, 3 and 2 are undone
+        return dA @ W, dA.T @ leaves, dA.sum(axis=0), flat_dZ.T @ parts, flat_dZ.sum(axis=0)  # undoes 1
 
     return h, downward
 

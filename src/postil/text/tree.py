@@ -7,6 +7,7 @@ import reprlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal, cast, final
 
 from postil.errors import ConfigurationError, DataError
@@ -56,7 +57,7 @@ class Tree:
     @property
     def is_binary(self) -> bool:
         """Whether every inner node has exactly two children."""
-        return set(map(len, self.children)) <= {0, 2}
+        return widths_of_nodes([self]) is not None
 
     @property
     def heights(self) -> list[int]:
@@ -120,6 +121,15 @@ class Tree:
         if len(labels) != len(self):
             raise DataError("labels do not fit the tree", expected=f"{len(self)} labels", got=len(labels))
         return Tree(list(labels), self.words, self.children)
+
+
+def widths_of_nodes(trees: Sequence[Tree]) -> bytes | None:
+    """The number of children, 0 or 2, of all nodes, tree by tree; None where a node has another."""
+    try:
+        widths = bytes(map(len, chain.from_iterable([tree.children for tree in trees])))
+    except ValueError:  # more than 255
+        return None
+    return None if widths.translate(None, b"\0\2") else widths
 
 
 @final
