@@ -23,11 +23,14 @@ class TreeNetwork(nn.Module):
         hidden: int,
         labels: int,
         *,
+        fixed: np.ndarray | None = None,
         word_noise: float = 0.0,
         noise: float = 0.0,
     ) -> None:
+        """``table`` (V, D) holds the first vectors of words; with ``fixed`` (V', D) theirs are added to these."""
         super().__init__()
         D = table.shape[1]
+        self.fixed = None if fixed is None else torch.from_numpy(fixed)
         self.composition, self.hidden = composition, hidden
         self.words = nn.Embedding.from_pretrained(torch.from_numpy(table), freeze=False)
         self.word_noise, self.noise = nn.Dropout(word_noise), nn.Dropout(noise)
@@ -52,9 +55,12 @@ class TreeNetwork(nn.Module):
         if composition == "tree-lstm":
             self.linear.bias.data[hidden : 3 * hidden] = 1  # forget gates begin open
 
-    def leaves(self, words: torch.Tensor) -> torch.Tensor:
+    def leaves(self, words: torch.Tensor, fixed: torch.Tensor | None = None) -> torch.Tensor:
         """(n, H) vectors of words; for a Tree-LSTM (n, 2 H): vector and memory."""
-        X = self.leaf_map(self.word_noise(self.words(words)))
+        X = self.words(words)
+        if self.fixed is not None:
+            X = X + self.fixed[fixed]
+        X = self.leaf_map(self.word_noise(X))
         if self.composition != "tree-lstm":
             return X
         o, i, u = self.leaf(X).chunk(3, -1)
@@ -76,9 +82,9 @@ class TreeNetwork(nn.Module):
             Z = Z + torch.einsum("...j,djk,...k->...d", both, self.V, both)
         return torch.tanh(Z)
 
-    def by_level(self, plan: Schedule, words: torch.Tensor) -> torch.Tensor:
+    def by_level(self, plan: Schedule, words: torch.Tensor, fixed: torch.Tensor | None = None) -> torch.Tensor:
         """Scores (M, L) of the rows of a schedule."""
-        X = self.leaves(words)
+        X = self.leaves(words, fixed)
         children = torch.from_numpy(plan.children)
         for a, b in plan.levels:
             X = torch.cat([X, self.compose(X[children[a:b, 0]], X[children[a:b, 1]])])

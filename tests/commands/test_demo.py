@@ -5,7 +5,7 @@ import pytest
 
 import postil
 from oracles.pages import read_page
-from postil.commands import demo
+from postil.commands import demo, demo_trees
 from postil.commands.main import main
 
 
@@ -15,6 +15,7 @@ def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "SIZES", {"train": 300, "dev": 60, "test": 60})
+        patch.setattr(demo_trees, "SIZES", {"train": 800, "dev": 50, "test": 100})
         patch.setenv("COLUMNS", "200")
         with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()):
             assert main(["demo", "-o", str(folder)]) == 0
@@ -30,6 +31,7 @@ def test_it_shows_every_step(shown):
         "4. Where",
         "5. Reasons",
         "6. A report",
+        "7. Trees",
         "Now you",
     ):
         assert expected in printed
@@ -40,7 +42,8 @@ def test_it_shows_every_step(shown):
 def test_everything_it_names_is_there_and_works(shown, capsys):
     printed, folder = shown
     assert {path.name for path in folder.iterdir()} == {
-        *["train.txt", "dev.txt", "test.txt", "names.postil", "report.html"]
+        *["train.txt", "dev.txt", "test.txt", "names.postil", "report.html"],
+        *["opinions-train.trees", "opinions-dev.trees", "opinions-test.trees", "opinions.postil", "opinions.html"],
     }
     page = read_page((folder / "report.html").read_text(encoding="utf8"))
     assert page.one("h1").text.endswith("names.postil")

@@ -82,3 +82,15 @@ def test_a_broken_compiler_still_gives_a_working_package(tmp_path):
     assert found.stdout == "plain (NumPy)\nTrue\n[0 1]\n", found.stderr
     insisted = run(SHOW, PYTHONPATH=str(target), POSTIL_KERNELS="compiled")
     assert "ConfigurationError: POSTIL_KERNELS: the compiled kernels cannot be used" in insisted.stderr
+
+
+@pytest.mark.skipif(not COMPILED, reason="the kernels were not compiled here")
+def test_a_library_older_than_its_sources_is_not_used(tmp_path):
+    """Its functions may take other arguments now."""
+    copy = tmp_path / "postil"
+    shutil.copytree(Path(postil.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "kernels" / "kernels.h").open("a") as header:
+        header.write("/* changed */\n")
+    assert run(SHOW, PYTHONPATH=str(tmp_path)).stdout == "plain (NumPy)\n"
+    insisted = run(SHOW, PYTHONPATH=str(tmp_path), POSTIL_KERNELS="compiled")
+    assert "the compiled kernels are older than their sources" in insisted.stderr

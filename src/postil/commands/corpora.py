@@ -1,8 +1,12 @@
-"""Made-up labelled sentences: nobody's data, small, and hard enough to need the context.
+"""Made-up labelled sentences and trees: nobody's data, small, and hard enough to need the context.
 
 A grammar of a few dozen rules writes about people, places and organisations. Many names are all three ("Paris Hilton
 flew to Paris", "Paris Electric"): what a word is depends on its neighbours, and now and then they do not tell. Every
 third name is kept out of training data, so that a model must judge it by its shape and its place.
+
+The trees are opinions, half of them turned around ("not bad at all", "hardly a good one"), or one against the other
+("dull but the end is moving"). Every word is as often in good opinions as in bad ones, so no word alone tells anything.
+A third of the pairs of a negation and a word are kept out of training data.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from postil.text import Span, labels_from_spans
+from postil.text import Span, Tree, labels_from_spans
 
 CLASSES = ("PER", "LOC", "ORG")
 
@@ -166,3 +170,75 @@ def _write(
         _write(part, grammar, rng, tokens, spans)
     if symbol in CLASSES:
         spans.append(Span(symbol, start, len(tokens)))
+
+
+# ------------------------------------------------------------------------------------------------ opinions as trees
+
+GOOD, BAD, NEITHER = "good", "bad", "neither"
+_OPPOSITE = {GOOD: BAD, BAD: GOOD}
+_QUALITIES = {
+    GOOD: "good funny moving clever charming fresh honest lively witty warm elegant gripping".split(),
+    BAD: "bad dull boring silly clumsy stale false noisy tedious cold confused lazy".split(),
+}
+_NEGATIONS = ("not", "never", "hardly", "far from")
+_DEGREES = ("very", "really", "rather", "quite")
+_WHAT = "film plot end cast music story joke scene".split()
+
+# Nested tuples, as Tree.of takes them: the label, then a word or two parts.
+_Nested = tuple[object, ...]
+
+
+def made_up_trees(count: int, rng: np.random.Generator, *, new_pairs: bool = False) -> list[Tree]:
+    """``count`` opinions with a label at every node; with ``new_pairs`` also negations that training data lack."""
+    return [Tree.of(_opinion(rng, new_pairs)) for _ in range(count)]
+
+
+def _opinion(rng: np.random.Generator, new_pairs: bool) -> _Nested:
+    label = _drawn((GOOD, BAD), rng)
+    statement = _statement(label, rng, new_pairs)
+    if rng.random() < 0.8:
+        return statement
+    before = _statement(_OPPOSITE[label], rng, new_pairs)
+    return _joined(label, before, _joined(label, _plain("but"), statement))
+
+
+def _statement(label: str, rng: np.random.Generator, new_pairs: bool) -> _Nested:
+    """The film is …; half of the statements say what they say by a negation."""
+    subject = _plain(f"{_drawn(('the', 'this'), rng)} {_drawn(_WHAT, rng)}")
+    predicate = _negated(label, rng, new_pairs) if rng.random() < 0.5 else _plainly(label, rng)
+    return _joined(label, subject, _joined(label, _plain("is"), predicate))
+
+
+def _negated(label: str, rng: np.random.Generator, new_pairs: bool) -> _Nested:
+    said = _OPPOSITE[label]
+    number = int(rng.integers(len(_QUALITIES[said])))
+    allowed = [word for i, word in enumerate(_NEGATIONS) if new_pairs or (i + number) % 3 != 2]
+    negated: _Nested = (said, _QUALITIES[said][number])
+    ending = int(rng.integers(3))
+    if ending == 1:
+        negated = _joined(said, negated, _plain("at all"))
+    elif ending == 2:
+        negated = _joined(said, _plain("a"), _joined(said, negated, _plain("one")))
+    return _joined(label, _plain(_drawn(allowed, rng)), negated)
+
+
+def _plainly(label: str, rng: np.random.Generator) -> _Nested:
+    quality: _Nested = (label, _drawn(_QUALITIES[label], rng))
+    form = int(rng.integers(3))
+    if form == 1:
+        return _joined(label, _plain(_drawn(_DEGREES, rng)), quality)
+    return _joined(label, _plain("a"), _joined(label, quality, _plain("one"))) if form == 2 else quality
+
+
+def _plain(words: str) -> _Nested:
+    """One word or two that say neither."""
+    first, _, second = words.partition(" ")
+    return _joined(NEITHER, (NEITHER, first), (NEITHER, second)) if second else (NEITHER, first)
+
+
+def _joined(label: str, left: _Nested, right: _Nested) -> _Nested:
+    return label, left, right
+
+
+def _drawn(words: Sequence[str], rng: np.random.Generator) -> str:
+    return words[int(rng.integers(len(words)))]

@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from postil.commands import tagging, train
+from postil.commands import demo_trees, tagging, train
 from postil.commands.corpora import LabelledSentence, made_up_sentences
 from postil.commands.display import make_console
 from postil.commands.explanation_display import AGAINST, BAR, FOR
@@ -20,7 +20,8 @@ from postil.text.output import write_text
 
 DESCRIPTION = """\
 Make up labelled sentences about people, places and organisations, learn from them, tag new ones with probabilities,
-and write a report: a page for your browser. Everything is left in one folder, to be tried again.
+and write a report: a page for your browser. Then the same with trees of opinions, which a bag of words cannot learn.
+Everything is left in one folder, to be tried again.
 
 example:
   postil demo
@@ -59,6 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
     _show_reasons(console, tagger, folder)
     _heading(console, 6, "A report")
     _show_report(console, tagger, folder)
+    _heading(console, 7, "Trees: a word that turns a phrase around")
+    code = demo_trees.show(console, folder, arguments.seed)
+    if code:
+        return code
     _show_what_next(console, folder)
     return 0
 
@@ -151,6 +156,7 @@ def _show_what_next(console: Console, folder: Path) -> None:
     console.print(Text("Now you", style="bold cyan"))
     _say(console, f'postil tag {model} --text "Chelsea Reed left Jordan Airlines."')
     _say(console, f"postil evaluate {model} {folder / 'test.txt'}")
+    _say(console, f'postil explain {folder / "opinions.postil"} "this film is hardly a good one"')
     _say(console, "With sentences of your own: a word and its label a line, an empty line between sentences, as in")
     _say(console, f"{folder / 'train.txt'}; then: postil train mine.txt -o mine.postil")
 

@@ -129,7 +129,6 @@ def settle(classifier: TreeClassifier, file: TreeFile, arguments: argparse.Names
     """A node without a label is unknown: no mark is needed."""
 
 
-
 def evaluation(classifier: TreeClassifier, file: TreeFile) -> TreeScores:
     """Scores at the nodes of the binary trees that the model sees.
 

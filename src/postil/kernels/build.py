@@ -4,6 +4,7 @@ The extension is optional: a missing compiler or a failing build leaves an insta
 """
 
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ def declarations() -> str:
     return "\n".join(line for line in lines if not line.startswith("#"))
 
 
+def interface() -> int:
+    """A checksum by which a library compiled from older sources is told from a present one."""
+    return zlib.crc32((HERE / "kernels.h").read_bytes())
+
+
 def extension() -> Any:
     """The extension for setuptools; one binary for all versions of Python from 3.11 on."""
     ffi = FFI()
@@ -35,6 +41,7 @@ def extension() -> Any:
         sources=[path.as_posix() for path in sorted(HERE.glob("*.c"))],
         depends=[path.as_posix() for path in sorted(HERE.glob("*.h"))],
         include_dirs=[HERE.as_posix()],
+        define_macros=[("POSTIL_INTERFACE", str(interface()))],
         extra_compile_args=([] if os.name == "nt" else FLAGS) + SANITISED * SANITISE,
         extra_link_args=["-fsanitize=address,undefined"] * SANITISE,
         libraries=[] if os.name == "nt" else ["m"],

@@ -5,6 +5,8 @@ A wrapper costs a few microseconds: what is laid out as C expects it is recognis
 Importing this module fails where nothing was compiled.
 """
 
+import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,16 @@ BYTES, DOUBLES, INTEGERS = (ffi.typeof(kind) for kind in ("uint8_t[]", "double[]
 _LARGEST = np.finfo(np.float64).max
 # With more labels than this, matrix products over all sentences at once are faster than one sentence after the other.
 MOST_LABELS = 128
+
+
+def _check_interface() -> None:
+    """In a folder of sources the library may be older than they are: calling it would be undefined."""
+    header = Path(__file__).with_name("kernels.h")  # an installation has none
+    if header.exists() and zlib.crc32(header.read_bytes()) != getattr(lib, "interface", int)():
+        raise ImportError("the compiled kernels are older than their sources: pip install -e . builds them again")
+
+
+_check_interface()
 
 
 def instruction_set() -> str:

@@ -10,7 +10,8 @@
 
 enum { DONE, NO_MEMORY, WRONG_OFFSETS, WRONG_INDEX, NOT_FINITE };
 
-/* runtime.c: which of the cloned versions this processor gets */
+/* runtime.c: which prototypes were compiled, and which of the cloned versions this processor gets */
+int64_t interface(void);
 const char *instruction_set(void);
 
 /* chain.c */

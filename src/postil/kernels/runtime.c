@@ -3,6 +3,9 @@
 #include "kernels.h"
 #include "portable.h"
 
+/* The checksum of the prototypes that this was compiled with; build.py hands it over. */
+int64_t interface(void) { return POSTIL_INTERFACE; }
+
 const char *instruction_set(void) {
 #if POSTIL_CLONES
     __builtin_cpu_init();

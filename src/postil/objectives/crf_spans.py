@@ -93,12 +93,14 @@ class Windows(NamedTuple):
 def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Windows:
     """The windows that say "exactly this span is an entity of this kind".
 
-    spans (M, 3); kinds (M,), or one for all: places in ``entities``. A window also covers the tokens beside the span.
+    spans (M, 3); kinds (M,), or one for all: places in ``entities``. A window also covers the token before the span
+    and the one after it where the scheme asks something of them: BIO does of the one after, IOBES of neither.
     """
     rows, begin, end = _checked_spans(lattice, spans).T
     kind = _checked_kinds(kinds, len(rows), entities)
-    low = np.maximum(begin - 1, 0)
-    lengths = np.minimum(end + 1, lattice.lengths[rows]) - low
+    before, after = (not all(getattr(e, place).all() for e in entities) for place in ("before", "after"))
+    low = np.maximum(begin - before, 0)
+    lengths = np.minimum(end + after, lattice.lengths[rows]) - low
     offsets = offsets_from_lengths(lengths)
     begin, end, low, kind = (np.repeat(column, lengths) for column in (begin, end, low, kind))  # (W,) each from here on
     t = low + np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)  # token of the sentence
