@@ -25,7 +25,7 @@ from postil.commands.zipf import ZipfCorpus
 from postil.models import Tagger
 
 # Small, so that the large end ends: what grows is the same.
-SMALL = {"hidden": 32, "word_dim": 16, "window": 3, "batch_sentences": 32, "epochs": 1}
+SMALL = {"hidden": 32, "word_dim": 16, "window": 3, "batch_sentences": 128, "epochs": 1}
 TAGGED = 20_000  # tokens at least, so that the clock has something to measure
 
 

@@ -16,7 +16,7 @@ from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted
 from postil.models.estimator import Estimator, check_sentences
-from postil.models.learning import Learning, about, scaled_vectors, settled
+from postil.models.learning import Batches, Learning, about, scaled_vectors, settled
 from postil.models.network import Example
 from postil.models.parts import Parts
 from postil.models.pieces import warn_of_long_sentences
@@ -71,9 +71,9 @@ class Fitting(Learning):
         digests = [_data_digest(*data) for data in ((X, y), *([dev] if dev is not None else []))] if checkpoint else []
         self._prepare(estimator, judged=held_out is not None, checkpoint=checkpoint, digests=digests, resume=resume)
 
-    def _batches(self, epoch: int, rng: np.random.Generator) -> list[Batch[Example]]:
+    def _batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch[Example]]:
         size = settled(self.parts.config.batch_sentences)
-        return [self._batch(which) for which in self._judge.batches(self._gold, size, rng)]
+        return Batches(self._batch, self._judge.batches(self._gold, size, rng))
 
     def _batch(self, which: Array) -> Batch[Example]:
         """A batch in shards, each with its share of the mean; one that has no share is left out."""

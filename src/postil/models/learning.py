@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, final, overload
 
 import numpy as np
 
@@ -29,6 +29,26 @@ _OPTIMISERS: dict[str, Callable[..., Any]] = {
     "sgd-fan-in": partial(SGD, divide_by="fan-in"),
     "sgd-root-fan-in": partial(SGD, divide_by="root-fan-in"),
 }
+
+
+@final
+class Batches(Sequence[Batch[Any]]):
+    """The batches of an epoch, each put together when its turn comes: memory does not grow with the data."""
+
+    def __init__(self, make: Callable[[Array], Batch[Any]], order: Sequence[Array]) -> None:
+        self._make, self._order = make, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, index: int) -> Batch[Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Batch[Any]]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return Batches(self._make, self._order[index])
+        return self._make(self._order[index])
 
 
 class Learning(ABC):

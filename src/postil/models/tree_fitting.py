@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, final, overload
+from typing import Any, final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from postil.errors import DataError
 from postil.features.batching import batches_of_similar_length
 from postil.features.inputs import InputFeatures
 from postil.features.words import WordFeatureConfig
-from postil.models.learning import Learning, about, scaled_vectors
+from postil.models.learning import Batches, Learning, about, scaled_vectors
 from postil.models.parts import Parts
 from postil.models.tree_classifier import TreeClassifier, tree_inputs
 from postil.models.tree_config import BALANCED, UNWEIGHTED, TreeConfig, adapted_tree, explicit_weights
@@ -51,7 +51,7 @@ class TreeFitting(Learning):
 
     def _batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch[TreeExample]]:
         order = batches_of_similar_length(np.ones(len(self._inputs.forest)), self.parts.config.batch_trees, rng)
-        return _Batches(self, order)
+        return Batches(self.batch, order)
 
     def batch(self, trees: Array) -> Batch[TreeExample]:
         """A batch in shards, each with its share of the mean; one without labels is left out."""
@@ -73,26 +73,6 @@ class TreeFitting(Learning):
 
     def _score(self) -> float:
         return self._judge.score(self._dev or ())
-
-
-@final
-class _Batches(Sequence[Batch[TreeExample]]):
-    """The batches of an epoch, each put together when its turn comes: memory does not grow with the data."""
-
-    def __init__(self, fitting: TreeFitting, order: Sequence[Array]) -> None:
-        self._fitting, self._order = fitting, order
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    @overload
-    def __getitem__(self, index: int) -> Batch[TreeExample]: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Batch[TreeExample]]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return _Batches(self._fitting, self._order[index])
-        return self._fitting.batch(self._order[index])
 
 
 def _parts(estimator: TreeClassifier, config: TreeConfig, trees: Sequence[Tree]) -> Parts[Any, Any]:

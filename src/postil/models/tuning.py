@@ -113,13 +113,16 @@ def tuned(
         return Point.of(Setting.at(position), counts(Setting.at(position)))
 
     curve = [at(position) for position in POSITIONS]
-    # Recall grows along the dial and precision falls: the first point on this way that reaches the one figure has the
-    # most of the other.
+    # Recall mostly grows along the dial and precision mostly falls: the first point on this way that reaches the one
+    # figure has about the most of the other.
     way = curve if figure == "recall" else curve[::-1]
     reached = next((i for i, point in enumerate(way) if point.surely(figure, margin) >= wanted), None)
     if reached is None:
         raise _unreachable(way, figure, wanted, margin, hint())
     chosen = _between(way[max(reached - 1, 0)], way[reached], at, figure, wanted, margin)
+    other = "precision" if figure == "recall" else "recall"
+    enough = [point for point in curve if point.surely(figure, margin) >= wanted]
+    chosen = max([chosen, *enough], key=lambda point: float(getattr(point, other)))  # the first of equals
     before = next(point for point in curve if point.setting.position == 0)
     return Tuned(figure=figure, wanted=wanted, margin=margin, chosen=chosen, before=before, curve=curve)
 
