@@ -12,8 +12,8 @@ best of several turns. Training, a step on 32 trees:
 | tuned | all trees as our flat arrays | levels of the batch by our own code (NumPy), network, fused Adam |
 | node by node | all words as numbers, children as lists | a recursive function, network, Adam |
 
-"By level" is what a PyTorch user would write, and what the goals are about; "tuned" is the fastest PyTorch that we could
-make of it, with our conversion of trees and our levels. Prediction begins with trees (Tree objects) on all sides and
+"By level" is what a PyTorch user would write, and what the goals are about; "tuned" is the fastest PyTorch that we
+could make of it, with our conversion of trees and our levels. Prediction begins with trees (Tree objects) on all sides and
 ends with the roots' labels; "node by node" is given our conversion of trees there. PyTorch (about 1 GB) is installed
 into an environment of its own, made on the first call under benchmarks/results/. Exit code 1 where a goal is missed.
 """
