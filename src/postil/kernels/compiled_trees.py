@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from postil.arrays import Array
+from postil.arrays import FLOATS, Array
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous, floats
@@ -36,6 +36,11 @@ def _reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, change
     return ffi.from_buffer(BYTES, array)
 
 
+def _kind(A: Array) -> np.dtype[Any]:
+    """The element type of cells, float32 or float64."""
+    return A.dtype if A.dtype in FLOATS else floats(A, 3, "gates").dtype
+
+
 def _integers(array: Any, shape: tuple[int, ...], where: str) -> Any:
     if not is_ready(array, INT64) or array.shape != shape:
         array = contiguous(array, np.int64, shape, where)
@@ -44,7 +49,7 @@ def _integers(array: Any, shape: tuple[int, ...], where: str) -> Any:
 
 def cells_up(A: Array, memory: Array, children: Array, out: Array) -> None:
     """See ``plain_trees.cells_up``."""
-    (N, _, H), kind = A.shape, floats(A, 3, "gates").dtype
+    (N, _, H), kind = A.shape, _kind(A)
     gates = _reals(A, kind, (N, 5, H), "gates", changed=True), A.itemsize == 4
     c = _reals(memory, kind, (len(memory), H), "memory"), len(memory), _integers(children, (N, 2), "children")
     finish(lib.cells_up(*gates, *c, N, H, _reals(out, kind, (N, H), "new memory", changed=True)), "children")
@@ -63,7 +68,7 @@ def cells_down(
     out: Array,
 ) -> None:
     """See ``plain_trees.cells_down``."""
-    (N, _, H), kind, P = A.shape, floats(A, 3, "gates").dtype, len(sent_h) // 2
+    (N, _, H), kind, P = A.shape, _kind(A), len(sent_h) // 2
     cells = _reals(A, kind, (N, 5, H), "gates"), A.itemsize == 4, _reals(tanh_c, kind, (N, H), "tanh of memory")
     c = _reals(memory, kind, (len(memory), H), "memory"), len(memory)
     rows = _integers(children, (N, 2), "children"), _integers(parents, (N,), "parents")
@@ -78,7 +83,7 @@ def cells_down(
 
 def leaf_cells_down(A: Array, tanh_c: Array, parents: Array, dH: Array, sent_h: Array, sent_c: Array) -> Array:
     """See ``plain_trees.leaf_cells_down``."""
-    (N, _, H), kind = A.shape, floats(A, 3, "gates").dtype
+    (N, _, H), kind = A.shape, _kind(A)
     dZ = np.empty((N, 3, H), kind)
     cells = _reals(A, kind, (N, 3, H), "gates"), A.itemsize == 4, _reals(tanh_c, kind, (N, H), "tanh of memory")
     given = _integers(parents, (N,), "parents"), _reals(dH, kind, (N, H), "gradient"), N, len(sent_h), H
