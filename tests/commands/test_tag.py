@@ -140,3 +140,11 @@ def test_options_that_do_not_go_together(model, capsys):
     for words in (["--nbest", "2"], ["--nbest", "0", "--output", "jsonl"], ["--threads", "0"]):
         assert main(["tag", model, "--text", "x", *words]) == 1
         assert capsys.readouterr().err.startswith("postil: --")
+
+
+def test_records_without_tokens_are_told(model, tmp_path, capsys):
+    (tmp_path / "r.jsonl").write_text('{"text": "Anna left."}\n{"text": ""}\n{"text": "Oslo."}\n')
+    assert main(["tag", model, str(tmp_path / "r.jsonl"), "--output", "jsonl"]) == 0
+    out, err = capsys.readouterr()
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["Anna left.", "Oslo."]
+    assert err.endswith("r.jsonl: 1 records without tokens: they have no line in the output\n")

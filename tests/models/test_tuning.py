@@ -136,3 +136,11 @@ def test_what_only_the_margin_keeps_from_being_reached_is_told():
     highest = max(point.recall for point in model.tune(*DATA, recall=0.01, margin=0).curve)
     with pytest.raises(ConfigurationError, match=r"without the margin it is reached \(margin 0\)"):
         model.tune(*DATA, recall=highest, margin=1)
+
+
+def test_sentences_with_unknown_labels_are_left_out():
+    X, y = DATA
+    hidden = [["?" if i % 3 == 0 and t == 0 else label for t, label in enumerate(labels)] for i, labels in enumerate(y)]
+    rest = [i for i in range(len(X)) if i % 3]
+    expected = tagger().tune([X[i] for i in rest], [y[i] for i in rest], recall=0.5)
+    assert tagger().tune(X, hidden, recall=0.5) == expected

@@ -9,6 +9,7 @@ from itertools import chain, islice
 
 from postil.commands.answering import add_answer_arguments
 from postil.commands.kinds import Mark, kind_of
+from postil.commands.labelled import tell
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.tag_display import shown
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     kind = kind_of(model)
     mark = kind.marker(model, arguments)
     check_columns(model, arguments.feature_columns)
-    sentences = (sentence for reading in _inputs(arguments) for sentence in reading)
+    sentences = (sentence for reading in _inputs(arguments) for sentence in _telling_what_is_dropped(reading))
     long: list[int] = []
     by_processes = arguments.model if kind.gives_labels_alone(arguments) else None
     blocks = _blocks(_noting_long(_unlabelled(sentences), long), whole_records=arguments.output == "jsonl")
@@ -78,6 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
     kind.write(shown(tagged), model, arguments)
     tell_long_sentences(model, long)
     return 0
+
+
+def _telling_what_is_dropped(reading: Reading) -> Iterator[Sentence]:
+    """The sentences of an input; at its end, say which records have no line in the output."""
+    yield from reading
+    for what, count in reading.report.dropped.items():
+        if count and what.startswith("records"):
+            tell(f"{reading.name}: {count:,} {what}: they have no line in the output")
 
 
 def _noting_long(sentences: Iterable[Sentence], long: list[int]) -> Iterator[Sentence]:

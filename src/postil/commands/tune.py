@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from postil.commands.labelled import load, tell
+from postil.commands.labelled import load, settle_partial_labels, tell, widen
 from postil.commands.models import check_columns, checked_scheme, open_model
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError
+from postil.text.partial import is_partial
 
 if TYPE_CHECKING:
     from postil.models.tagger import Tagger
@@ -70,7 +71,12 @@ def _tuned(model: "Tagger", arguments: argparse.Namespace) -> "Tuned":
     checked_wish(arguments.recall, arguments.precision, arguments.margin)  # before any file is read
     check_columns(model, arguments.feature_columns)
     file = load(arguments.data, **reading_options(arguments))
+    settle_partial_labels([file], known=model.labelling.answers)
+    widen(file, model.labelling)
     checked_scheme(file, model.labelling)
+    unknown = sum(map(is_partial, file.labels))
+    if unknown:
+        tell(f"{file.path}: {unknown:,} sentences with unknown labels are left out")
     X = [tokens_of(sentence) for sentence in file.sentences]
     wish = {"recall": arguments.recall, "precision": arguments.precision, "margin": arguments.margin}
     return model.tune(X, file.labels, **wish)

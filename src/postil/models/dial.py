@@ -15,7 +15,8 @@ from postil.models.decoding import Decoding
 from postil.models.distribution import Distribution
 from postil.models.labelling import OUTSIDE, Labelling
 from postil.models.tuning import Point, Setting, counts_of
-from postil.text import Span, recognise, spans_from_labels
+from postil.text import Span, recognise, spans_from_labels, with_marks
+from postil.text.partial import is_partial
 
 if TYPE_CHECKING:
     from postil.models.tagger import Tagger
@@ -36,12 +37,16 @@ class Dial:
 
     @classmethod
     def of(cls, tagger: "Tagger", X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Dial":
+        """Sentences with unknown labels are left out."""
         check_same_shape(X, y)
         labelling = tagger.labelling
         if labelling.outside is None:
             raise ConfigurationError(
                 "nothing to tune", expected="a model of spans, or with a label O", got="labels for every token"
             )
+        y = with_marks(y, X, known=labelling.data_labels())
+        known = [i for i, labels in enumerate(y) if not is_partial(labels)]
+        X, y = [X[i] for i in known], [y[i] for i in known]
         scheme = recognise(y) if labelling.has_spans else "none"
         gold: list[set[Any]] = [set() for _ in y]
         if scheme != "none":

@@ -1,0 +1,34 @@
+"""Tables of promised and kept probabilities."""
+
+import postil
+from oracles.corpora import named_entities, parts_of_speech
+from postil.models.reliability import entity_calibration
+
+SMALL = {"hidden": 16, "epochs": 3, "rate": 0.02}
+
+
+def test_what_unknown_labels_leave_open_is_not_counted():
+    X, y = named_entities(40, seed=1)
+    tagger = postil.Tagger(**SMALL).fit(*named_entities(60))
+    half = [["?"] * len(labels) if i % 2 else labels for i, labels in enumerate(y)]
+    found = entity_calibration(tagger, X, half)
+    expected = entity_calibration(tagger, X[::2], y[::2])
+    assert found.counts.sum() > 0
+    assert found.as_dict() == expected.as_dict()
+
+
+def test_nor_of_tokens():
+    X, y = parts_of_speech(40, seed=1)
+    tagger = postil.Tagger(**SMALL).fit(*parts_of_speech(60))
+    half = [["?"] * len(labels) if i % 2 else labels for i, labels in enumerate(y)]
+    found = entity_calibration(tagger, [[f"{token}x" for token in tokens] for tokens in X], half)
+    expected = entity_calibration(tagger, [[f"{token}x" for token in tokens] for tokens in X[::2]], y[::2])
+    assert found.as_dict() == expected.as_dict()
+
+
+def test_labels_of_another_kind_are_never_right():
+    X, _ = named_entities(10, seed=1)
+    tagger = postil.Tagger(**SMALL).fit(*named_entities(60))
+    found = entity_calibration(tagger, X, [["NOUN"] * len(tokens) for tokens in X])
+    assert found.counts.sum() > 0
+    assert found.kept.sum() == 0
