@@ -15,7 +15,16 @@ import numpy as np
 
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil.arrays import Array, offsets_from_lengths
-from postil.kernels import compiled, compiled_layers, compiled_windows, plain, plain_layers, plain_windows
+from postil.kernels import (
+    compiled,
+    compiled_layers,
+    compiled_trees,
+    compiled_windows,
+    plain,
+    plain_layers,
+    plain_trees,
+    plain_windows,
+)
 from postil.threads import one_blas_thread
 
 REPEATS = 7
@@ -25,6 +34,7 @@ VOCABULARY = 3000
 MOST_RANKED_LABELS = 64  # beyond, NumPy takes seconds
 LAYERS = plain_layers, compiled_layers
 WINDOWS = plain_windows, compiled_windows
+TREES = plain_trees, compiled_trees
 
 
 class Case(NamedTuple):
@@ -54,6 +64,7 @@ def cases(labels: list[int], tokens: int) -> Iterator[Case]:
     rng = np.random.default_rng(0)
     yield from layer_cases(rng, tokens // 4)
     yield from window_cases(rng, tokens)
+    yield from tree_cases(rng)
     for L in labels:
         yield from chain_cases(rng, L, max(300, min(tokens, 10**7 // L**2)))
 
@@ -101,6 +112,24 @@ def window_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     for size in (1, len(words)):
         product = (words[:size], W, W[0], made[:size])
         yield Case("multiply_rows", f"{size} words of fast", lambda m, p=product: m.multiply_rows(*p), size, WINDOWS)
+
+
+def tree_cases(rng: np.random.Generator) -> Iterator[Case]:
+    """A level of a batch of trees: 100 phrases of 50 features, and the shapes of 500 trees of 40 words."""
+    N, H, trees, leaves = 100, 50, 500, 40
+    A, tanh_c, dH, memory, sent = (
+        np.tanh(rng.normal(size=shape)).astype(np.float32)
+        for shape in ((N, 5, H), (N, H), (N, H), (4 * N, H), (4 * N + 1, H))
+    )
+    children, parents = rng.integers(0, 4 * N, (N, 2)), rng.integers(2 * N, 4 * N + 1, N)
+    down = A, tanh_c, memory, children, parents, dH, 0, sent, sent.copy(), np.empty_like(A)
+    of_words = np.ascontiguousarray(A[:, :3]), tanh_c, parents, dH, sent, sent
+    widths = np.tile(np.array([0] * leaves + [2] * (leaves - 1), np.uint8), trees)
+    offsets, size = np.arange(trees + 1) * (2 * leaves - 1), f"level of {N} phrases, {H} features"
+    yield Case("cells_up", size, lambda m: m.cells_up(A.copy(), memory, children, np.empty_like(dH)), N, TREES)
+    yield Case("cells_down", size, lambda m: m.cells_down(*down), N, TREES)
+    yield Case("leaf_cells_down", size, lambda m: m.leaf_cells_down(*of_words), N, TREES)
+    yield Case("binary_shape", "trees of 79 nodes", lambda m: m.binary_shape(widths, offsets), len(widths), TREES)
 
 
 def chain_cases(rng: np.random.Generator, L: int, tokens: int) -> Iterator[Case]:
