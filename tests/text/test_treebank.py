@@ -4,7 +4,7 @@ import gzip
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
@@ -179,6 +179,7 @@ def test_written(nested, text):
     assert parse_tree(text) == tree
 
 
+@example([Tree.of(("-NONE-", "\\/"))])
 @given(st.lists(trees, min_size=1, max_size=4))
 def test_writing_then_reading_is_the_identity(many):
     stream = io.BytesIO()

@@ -54,7 +54,8 @@ def decoded(word: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def encoded(word: str, label: str | None) -> str:
     """The word as it stands in a file; DataError if it would not be read again as it is."""
-    escaped = word if label == TRACE and not any(c in word for c in "()[]{}") else word.translate(_ESCAPED)
+    as_it_is = label == TRACE and decoded(word) == word and not any(c in word for c in "()[]{}")
+    escaped = word if as_it_is else word.translate(_ESCAPED)
     if not word or _UNWRITABLE.search(word) or decoded(escaped) != word:
         expected = "a text without blanks, line ends, NUL and escapes such as -LRB-"
         raise DataError("this word cannot be written in a tree", expected=expected, got=shortened(word))
