@@ -54,6 +54,7 @@ def blocks(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
     block: list[str] = []
     first = 1
     for number, batch in lines:
+        first = first if block else number
         begin = 0
         for _ in range(batch.count("")):
             end = batch.index("", begin)

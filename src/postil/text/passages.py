@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
 from postil.errors import DataError
@@ -51,8 +52,9 @@ def _pieces(lines: Lines, border: Border, size: int) -> Iterator[tuple[str, bool
     held, enough = "", size
     begun = False
     try:
-        for text in lines.texts():
+        for text in chain(lines.texts(), [""]):
             held += text
+            enough = enough if text else size
             while len(held) > enough:
                 end = border(held, size)
                 if not end:

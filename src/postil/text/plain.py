@@ -10,7 +10,7 @@ from postil.text.report import Report
 from postil.text.sentences import split_sentences
 from postil.text.tokenise import tokenise
 
-_SENTENCE = re.compile(r"[^ \t\n]")
+_WORD = re.compile(r"[^ \t\n]")
 
 
 def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
@@ -36,9 +36,9 @@ def read_tokens(lines: NumberedLines, options: ReadOptions, report: Report) -> I
 
 
 def line_border(text: str, start: int) -> int:
-    """The end of the first line from ``start`` on, with a sentence before it; 0: none. There a file can be cut."""
-    end = text.find("\n", start) + 1
-    return end if _SENTENCE.search(text, 0, end) else 0
+    """The end of the first line from ``start`` on that has a sentence before it; 0: none. There a file can be cut."""
+    word = _WORD.search(text)
+    return text.find("\n", max(start, word.start())) + 1 if word else 0
 
 
 def _numbered(lines: NumberedLines) -> Iterator[tuple[int, str]]:
