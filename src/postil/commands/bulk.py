@@ -10,7 +10,7 @@ from postil.commands.labeller import Labelled, Labeller
 from postil.commands.tag_workers import Workers
 from postil.text.passages import Passage
 
-PASSAGE = 1 << 20  # characters
+PASSAGE = 1 << 19  # characters
 ALONE = 2  # passages before other processes are started
 
 Item = TypeVar("Item")
