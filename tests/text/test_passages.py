@@ -90,7 +90,7 @@ def test_a_mistake_in_the_bytes_comes_after_the_sentences_before_it(bad, source,
     check(data, "tokens", size)
 
 
-@given(sources(ROWS), st.integers(1, 30), st.integers(8, 20))
+@given(sources(ROWS).filter(lambda text: not text.startswith(("%", "P"))), st.integers(1, 30), st.integers(8, 20))
 def test_the_cuts_do_not_depend_on_how_the_source_arrives(text, size, piece):
     def passages():
         with read(io.BytesIO(text.encode()), "conll") as reading:

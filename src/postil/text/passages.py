@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 from typing import final
 
 from postil.errors import DataError
@@ -28,52 +28,42 @@ class Passage(NumberedLines):
     opening: "Passage | None" = None
     whole: bool = False
     """Whether the source has no other lines."""
+    mistake: DataError | None = None
+    """What the source fails with behind the lines."""
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         yield self.first, lines_of(self.text)
+        if self.mistake is not None:
+            raise self.mistake
 
 
 def cut(lines: Lines, format: str, border: Border, size: int) -> Iterator[Passage]:
-    """Passages of the first border after ``size`` characters each: the same however the source arrives.
-
-    A mistake in the source is raised after the last sentence before it.
-    """
-    first, opening = 1, None
-    for text, is_last in _pieces(lines, border, size):
-        whole = is_last and first == 1
-        yield Passage(name=lines.name, format=format, first=first, text=text, opening=opening, whole=whole)
-        if opening is None:
-            opening = Passage(name=lines.name, format=format, first=1, text=text[: border(text, 0)])
-        first += text.count("\n")
-
-
-def _pieces(lines: Lines, border: Border, size: int) -> Iterator[tuple[str, bool]]:
-    """Texts, and whether their source ends there."""
+    """Passages up to the first border after ``size`` characters each: the same however the source arrives."""
+    make = partial(Passage, name=lines.name, format=format)
+    first, opening, mistake = 1, None, None
     held, enough = "", size
-    begun = False
+    for text, failure in _texts(lines):
+        held, mistake = held + text, failure
+        enough = enough if text else size
+        while len(held) > enough:
+            end = border(held, size)
+            if not end:
+                enough = 5 * len(held) // 4  # so that a long search is not done again for every little piece
+                break
+            yield make(first=first, text=held[:end], opening=opening)
+            opening = opening or make(first=1, text=held[: border(held, 0)])
+            first += held.count("\n", 0, end)
+            held, enough = held[end:], size
+    if held or first == 1 or mistake is not None:
+        yield make(first=first, text=held, opening=opening, whole=first == 1, mistake=mistake)
+
+
+def _texts(lines: Lines) -> Iterator[tuple[str, DataError | None]]:
+    """The texts of a source, then an empty one and the mistake with which the source ends, if it does."""
     try:
-        for text in chain(lines.texts(), [""]):
-            held += text
-            enough = enough if text else size
-            while len(held) > enough:
-                end = border(held, size)
-                if not end:
-                    enough = 5 * len(held) // 4  # so that a long search is not done again for every little piece
-                    break
-                yield held[:end], False
-                held, enough, begun = held[end:], size, True
-    except DataError:
-        good = _last(border, held)
-        if good:
-            yield held[:good], False
-        raise
-    if held or not begun:
-        yield held, True
-
-
-def _last(border: Border, text: str) -> int:
-    """The last border of a text."""
-    last = 0
-    while found := border(text, last):
-        last = found
-    return last
+        for text in lines.texts():
+            yield text, None
+    except DataError as error:
+        yield "", error
+    else:
+        yield "", None

@@ -10,7 +10,7 @@ from postil.text.report import Report
 from postil.text.sentences import split_sentences
 from postil.text.tokenise import tokenise
 
-_WORD = re.compile(r"[^ \t\n]")
+_WORD = re.compile(r"\S")
 
 
 def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
