@@ -7,7 +7,7 @@ import pytest
 import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from postil import Constraints
-from postil.commands import tag
+from postil.commands import labeller
 from postil.commands.main import main
 
 TEXT = "Anna left Paris. Boris slept in Lima."
@@ -109,7 +109,7 @@ def test_constraints_in_json_lines(model, capsys, tmp_path):
 
 
 def test_sentences_of_one_text_keep_their_order_over_blocks_and_threads(model, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(tag, "BLOCK_TOKENS", 3)
+    monkeypatch.setattr(labeller, "BLOCK_TOKENS", 3)
     (tmp_path / "t.txt").write_text(f"{TEXT} {TEXT} {TEXT}\n" * 5)
     (expected,) = tagged(capsys, model, "--text", f"{TEXT} {TEXT} {TEXT}", "--nbest", "1", "--all-above", "0.1")
     rows = tagged(capsys, model, str(tmp_path / "t.txt"), "--nbest", "1", "--all-above", "0.1", "--threads", "3")

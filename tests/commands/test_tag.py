@@ -11,7 +11,7 @@ import pytest
 
 import postil
 from oracles.corpora import as_conll, named_entities
-from postil.commands import tag
+from postil.commands import labeller
 from postil.commands.main import main
 
 X, Y = named_entities(40, seed=1)
@@ -38,7 +38,7 @@ def tagged(capsys, *arguments):
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_the_order_is_kept_over_files_blocks_and_threads(model, corpus, capsys, monkeypatch, threads):
-    monkeypatch.setattr(tag, "BLOCK_TOKENS", 10)
+    monkeypatch.setattr(labeller, "BLOCK_TOKENS", 10)
     expected = as_conll(X, postil.load(model).predict(X))
     assert tagged(capsys, model, corpus, corpus, "--threads", threads) == expected * 2
 

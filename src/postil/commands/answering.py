@@ -77,6 +77,8 @@ class Answering:
 
     def constraints(self, block: list[Sentence]) -> list[Constraints | None] | None:
         """Of every sentence, counted in its tokens; None where there are none at all."""
+        if not (self.of_text or self.gazetteers or any(map(_is_constrained, block))):
+            return None
         found = [self._of_sentence(sentence) for sentence in block]
         return found if any(found) else None
 
@@ -87,13 +89,18 @@ class Answering:
     def _of_record(self, sentence: Sentence) -> Constraints:
         """Characters of the text, or where the record brings its tokens, those."""
         record, where = sentence.rest, self._where(sentence)
-        if not isinstance(record, Record) or record.fields.get(FIELD) is None:
+        if not isinstance(record, Record) or not _is_constrained(sentence):
             return Constraints(where=where)
         given = Constraints.from_json(record.fields[FIELD], where)
         return given if record.tokens is not None else given.in_tokens(sentence)
 
     def _where(self, sentence: Sentence) -> str:
         return f"{self.source}, line {sentence.line}" if self.source else f"line {sentence.line}"
+
+
+def _is_constrained(sentence: Sentence) -> bool:
+    """Whether the sentence's JSON object has constraints."""
+    return isinstance(sentence.rest, Record) and sentence.rest.fields.get(FIELD) is not None
 
 
 def spans_above(tagger: Tagger, block: list[Sentence], answering: Answering) -> list[list[dict[str, Any]]]:

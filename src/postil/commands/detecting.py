@@ -17,6 +17,7 @@ from postil.errors import ConfigurationError
 from postil.metrics import DetectionScores
 from postil.models.detector import Detector
 from postil.text import Sentence
+from postil.text.output import Target
 
 
 @final
@@ -92,9 +93,5 @@ def _marked(block: list[Sentence], detector: Detector, arguments: argparse.Names
     return block
 
 
-def gives_labels_alone(arguments: argparse.Namespace) -> bool:
-    return False  # it also makes spans of neighbouring tokens
-
-
-def write(marked: Iterable[Sentence], detector: Detector, arguments: argparse.Namespace) -> None:
-    write_spans(marked, detector.fitted_parts().labelling.span_scheme, arguments)
+def write(marked: Iterable[Sentence], detector: Detector, arguments: argparse.Namespace, target: Target) -> None:
+    write_spans(marked, target, detector.fitted_parts().labelling.span_scheme, arguments)

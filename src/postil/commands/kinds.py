@@ -9,6 +9,7 @@ from postil.errors import ConfigurationError
 from postil.models.config import configured
 from postil.models.learner import Learner
 from postil.text import Sentence
+from postil.text.output import Target
 
 Mark: TypeAlias = Callable[[list[Sentence]], list[Sentence]]
 """Puts labels and all that the options ask for on sentences, in place."""
@@ -53,11 +54,8 @@ class Kind(Protocol):
     def marker(self, model: Any, arguments: argparse.Namespace) -> Mark:
         """For ``postil tag``; options that the kind of model cannot meet are refused."""
 
-    def gives_labels_alone(self, arguments: argparse.Namespace) -> bool:
-        """Whether ``marker`` adds nothing but what ``predict`` gives: then other processes may do it."""
-
-    def write(self, marked: Iterable[Sentence], model: Any, arguments: argparse.Namespace) -> None:
-        """Sentences that ``marker`` has marked, to standard output."""
+    def write(self, marked: Iterable[Sentence], model: Any, arguments: argparse.Namespace, target: Target) -> None:
+        """Sentences that ``marker`` has marked."""
 
 
 # Kind of model -> module; imported when a model of the kind is used.

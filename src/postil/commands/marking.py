@@ -7,6 +7,7 @@ from typing import Any
 from postil.errors import ConfigurationError
 from postil.text import Entity, Sentence, write
 from postil.text.alignment import CharacterSpan
+from postil.text.output import Target
 from postil.text.records import Record
 
 
@@ -41,11 +42,11 @@ def add_column(sentence: Sentence, figures: Iterable[float]) -> None:
     sentence.columns = [(*cells, f"{figure:.4f}") for cells, figure in zip(columns, figures, strict=True)]
 
 
-def write_spans(sentences: Iterable[Sentence], scheme: str, arguments: argparse.Namespace) -> None:
-    """Labelled tokens to standard output; ``scheme`` is that of the labels."""
+def write_spans(sentences: Iterable[Sentence], target: Target, scheme: str, arguments: argparse.Namespace) -> None:
+    """Labelled tokens; ``scheme`` is that of the labels."""
     if arguments.output == "trees":
         raise ConfigurationError("--output trees", expected="a model that labels trees, or --output conll or jsonl")
-    write(sentences, "-", arguments.output or "conll", scheme=scheme)
+    write(sentences, target, arguments.output or "conll", scheme=scheme)
 
 
 def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:
@@ -55,8 +56,3 @@ def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:
         end += 1 + len(token)
         ends.append(end)
     return [end - len(token) for end, token in zip(ends, sentence.tokens, strict=True)], ends
-
-
-def is_constrained(sentence: Sentence) -> bool:
-    """Whether the sentence's JSON object has constraints."""
-    return isinstance(sentence.rest, Record) and sentence.rest.fields.get("constraints") is not None

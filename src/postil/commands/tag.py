@@ -2,23 +2,21 @@
 
 import argparse
 import io
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain, islice
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import groupby
 
+from postil.commands import bulk
 from postil.commands.answering import add_answer_arguments
-from postil.commands.kinds import Mark, kind_of
 from postil.commands.labelled import tell
-from postil.commands.models import check_columns, open_model, tell_long_sentences
+from postil.commands.labeller import Labelled, Labeller
+from postil.commands.models import tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.tag_display import shown
-from postil.commands.tag_workers import Workers
 from postil.errors import ConfigurationError, DataError
-from postil.network.sentence import LONGEST_VIEW
 from postil.text import Sentence
 from postil.text.formats import FORMATS, Reading, read
-from postil.text.records import Record
 from postil.text.tree import SHAPES
 
 DESCRIPTION = """\
@@ -46,9 +44,6 @@ A classifier of trees puts a label on every phrase; a sentence without a tree ge
 have one object a sentence, with its label and probabilities, and with --probabilities also those of all its phrases.
 """
 
-BLOCK_TOKENS = 20_000  # what is read, tagged and written at once
-BLOCKS_ALONE = 10  # before other processes are started
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file")
@@ -67,18 +62,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
-    model = open_model(arguments.model)
-    kind = kind_of(model)
-    mark = kind.marker(model, arguments)
-    check_columns(model, arguments.feature_columns)
-    sentences = (sentence for reading in _inputs(arguments) for sentence in _telling_what_is_dropped(reading))
+    labeller = Labeller(arguments)
     long: list[int] = []
-    by_processes = arguments.model if kind.gives_labels_alone(arguments) else None
-    blocks = _blocks(_noting_long(_unlabelled(sentences), long), whole_records=arguments.output == "jsonl")
-    tagged = _tagged(mark, blocks, arguments.threads, by_processes)
-    kind.write(shown(tagged), model, arguments)
-    tell_long_sentences(model, long)
+    for has_passages, readings in groupby(_inputs(arguments), lambda reading: reading.has_passages):
+        (_label_passages if has_passages else _label_sentences)(readings, labeller, long)
+    tell_long_sentences(labeller.model, long)
     return 0
+
+
+def _label_passages(readings: Iterator[Reading], labeller: Labeller, long: list[int]) -> None:
+    passages = (passage for reading in readings for passage in reading.passages(bulk.PASSAGE))
+    answers = bulk.labelled(passages, labeller, labeller.arguments.threads)
+    with closing(answers):
+        for answer in shown(answers, _tokens):
+            sys.stdout.buffer.write(answer.content)
+            long += answer.long
+            if answer.mistake is not None:
+                raise answer.mistake
+
+
+def _tokens(answer: Labelled) -> int:
+    return answer.tokens
+
+
+def _label_sentences(readings: Iterator[Reading], labeller: Labeller, long: list[int]) -> None:
+    """Inputs that can only be read from beginning to end; their blocks are labelled by threads."""
+    blocks = labeller.blocks((sentence for reading in readings for sentence in _telling_what_is_dropped(reading)), long)
+    threads = labeller.arguments.threads
+    marked = bulk.in_order(labeller.mark, blocks, threads) if threads > 1 else map(labeller.mark, blocks)
+    sentences: Iterator[Sentence] = (sentence for block in marked for sentence in block)
+    labeller.write(shown(sentences, len), "-")
 
 
 def _telling_what_is_dropped(reading: Reading) -> Iterator[Sentence]:
@@ -87,14 +100,6 @@ def _telling_what_is_dropped(reading: Reading) -> Iterator[Sentence]:
     for what, count in reading.report.dropped.items():
         if count and what.startswith("records"):
             tell(f"{reading.name}: {count:,} {what}: they have no line in the output")
-
-
-def _noting_long(sentences: Iterable[Sentence], long: list[int]) -> Iterator[Sentence]:
-    """The sentences themselves; the lengths of very long ones are added to ``long``."""
-    for sentence in sentences:
-        if len(sentence) > LONGEST_VIEW:
-            long.append(len(sentence))
-        yield sentence
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -117,60 +122,3 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[Reading]:
     for file in arguments.files or ["-"]:
         with read(file, arguments.input, **options) as reading:
             yield reading
-
-
-def _unlabelled(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """Labels that the input may have are no part of the answer; sentences of one raw text belong together."""
-    record, text = Record({}), None
-    for sentence in sentences:
-        sentence.labels = None
-        if sentence.text is not None and not isinstance(sentence.rest, Record):
-            if sentence.text is not text:
-                record, text = Record({}), sentence.text
-            sentence.rest = record
-        yield sentence
-
-
-def _tagged(mark: Mark, blocks: Iterator[list[Sentence]], threads: int, model: str | None = None) -> Iterator[Sentence]:
-    """Blocks are tagged on several cores and come back in order.
-
-    With ``model``, the path of its file, by processes: they take a moment to start, so the first blocks go without.
-    """
-    for block in blocks if threads == 1 else islice(blocks, BLOCKS_ALONE if model else 0):
-        yield from mark(block)
-    following = next(blocks, None)
-    if following is None:
-        return
-    blocks = chain([following], blocks)
-    if model is None:
-        yield from _in_order(mark, blocks, threads)
-        return
-    with Workers(model, threads, mark) as workers:
-        yield from _in_order(workers.mark, blocks, threads)
-
-
-def _in_order(mark: Mark, blocks: Iterable[list[Sentence]], threads: int) -> Iterator[Sentence]:
-    """Only a few blocks are on their way at a time."""
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[list[Sentence]]] = deque()
-        for block in blocks:
-            waiting.append(pool.submit(mark, block))
-            if len(waiting) > 2 * threads:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
-
-
-def _blocks(sentences: Iterable[Sentence], whole_records: bool) -> Iterator[list[Sentence]]:
-    """With ``whole_records`` the sentences of one JSON object, which collect their answers in it, stay together."""
-    block: list[Sentence] = []
-    tokens = 0
-    for sentence in sentences:
-        goes_on = whole_records and block and sentence.rest is not None and sentence.rest is block[-1].rest
-        if tokens >= BLOCK_TOKENS and not goes_on:
-            yield block
-            block, tokens = [], 0
-        block.append(sentence)
-        tokens += len(sentence)
-    if block:
-        yield block

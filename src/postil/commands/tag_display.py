@@ -2,22 +2,23 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
-from postil.text import Sentence
+Item = TypeVar("Item")
 
 EVERY = 0.2
 """Seconds between two looks at the line."""
 
 
-def shown(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The sentences themselves; tokens and tokens per second are shown on a terminal that is free for it."""
+def shown(items: Iterator[Item], size: Callable[[Item], int]) -> Iterator[Item]:
+    """The items themselves; tokens (``size`` of an item) and tokens/s are shown on a terminal that is free for it."""
     if not sys.stderr.isatty() or sys.stdout.isatty():
-        return iter(sentences)
-    return _counted(sentences)
+        return items
+    return _counted(items, size)
 
 
-def _counted(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+def _counted(items: Iterator[Item], size: Callable[[Item], int]) -> Iterator[Item]:
     from rich.console import Console  # slow to import, and seldom needed
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -26,9 +27,9 @@ def _counted(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         task = progress.add_task("")
         tokens, began = 0, time.perf_counter()
         shown_at = began
-        for sentence in sentences:
-            tokens += len(sentence)
-            yield sentence
+        for item in items:
+            tokens += size(item)
+            yield item
             now = time.perf_counter()
             if now >= shown_at + EVERY:
                 progress.update(task, description=line(tokens, now - began))

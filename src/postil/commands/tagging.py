@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from postil.commands.answering import OPTIONS, Answering, spans_above
+from postil.commands.answering import Answering, spans_above
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import LabelledFile
 from postil.commands.labelled import load as load
@@ -22,6 +22,7 @@ from postil.models.constraints import Constraints
 from postil.models.reliability import reliability
 from postil.models.tagger import Answer, Tagger, tokens_of
 from postil.text import Sentence
+from postil.text.output import Target
 
 RESAMPLES = 1000  # of the bootstrap
 
@@ -95,12 +96,8 @@ def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:
     return partial(_marked, tagger=tagger, arguments=arguments, asked=Answering.of(tagger, arguments))
 
 
-def gives_labels_alone(arguments: argparse.Namespace) -> bool:
-    return not any(getattr(arguments, name) for name in ("probabilities", "nbest", *OPTIONS))
-
-
-def write(marked: Iterable[Sentence], tagger: Tagger, arguments: argparse.Namespace) -> None:
-    write_spans(marked, tagger.labelling.scheme, arguments)
+def write(marked: Iterable[Sentence], tagger: Tagger, arguments: argparse.Namespace, target: Target) -> None:
+    write_spans(marked, target, tagger.labelling.scheme, arguments)
 
 
 def _marked(block: list[Sentence], tagger: Tagger, arguments: argparse.Namespace, asked: Answering) -> list[Sentence]:

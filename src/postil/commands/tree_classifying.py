@@ -23,7 +23,7 @@ from postil.text.bracketing import decoded
 from postil.text.document import Rest
 from postil.text.formats import FORMATS
 from postil.text.lines import shortened
-from postil.text.output import write_text
+from postil.text.output import Target, write_text
 from postil.text.tree import shaped
 from postil.text.treebank import Bracketing, tree_of
 
@@ -229,10 +229,6 @@ def marker(classifier: TreeClassifier, arguments: argparse.Namespace) -> Mark:
     return partial(_marked, classifier=classifier, shape=arguments.tree or classifier.config.tree)
 
 
-def gives_labels_alone(arguments: argparse.Namespace) -> bool:
-    return False  # it labels phrases
-
-
 def _marked(block: list[Sentence], classifier: TreeClassifier, shape: Any) -> list[Sentence]:
     trees = [own_tree(sentence, shape) for sentence in block]
     pairs = [tree.binarised_with_places(classifier.config.binarise) for tree in trees]
@@ -251,9 +247,11 @@ def own_tree(sentence: Sentence, shape: Any) -> Tree:
     return shaped([decoded(token) for token in sentence.tokens], shape)
 
 
-def write(marked: Iterable[Sentence], classifier: TreeClassifier, arguments: argparse.Namespace) -> None:
+def write(
+    marked: Iterable[Sentence], classifier: TreeClassifier, arguments: argparse.Namespace, target: Target
+) -> None:
     lines = _objects(marked, arguments.probabilities) if arguments.output == "jsonl" else _trees(marked)
-    write_text("-", (f"{line}\n" for line in lines))
+    write_text(target, (f"{line}\n" for line in lines))
 
 
 def _trees(marked: Iterable[Sentence]) -> Iterator[str]:

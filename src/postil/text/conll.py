@@ -4,6 +4,7 @@ The fast path takes a whole sentence at once; only a sentence that does not pass
 to accept comments and document marks, or to say exactly what is wrong with it.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -18,9 +19,11 @@ from postil.text.line_kinds import (
     looks_like_label,
     looks_like_tree,
 )
-from postil.text.lines import Lines, shortened, split_spaces
+from postil.text.lines import NumberedLines, shortened, split_spaces
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
+
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 SENTENCE_LIMIT = 10_000_000
 """Most lines without a blank line between them. Beyond it, memory would not stay flat."""
@@ -36,7 +39,7 @@ class Mark(Rest):
         return {}  # every format keeps the mark itself
 
 
-def read_conll(lines: Lines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+def read_conll(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of a CoNLL file."""
     reader = _ConllReader(lines, options, report)
     for first, block in blocks(lines):
@@ -46,11 +49,12 @@ def read_conll(lines: Lines, options: ReadOptions, report: Report) -> Iterator[S
     reader.finish()
 
 
-def blocks(lines: Lines) -> Iterator[tuple[int, list[str]]]:
+def blocks(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
     """Runs of lines without an empty line, each with the number of its first line."""
     block: list[str] = []
     first = 1
     for number, batch in lines:
+        first = first if block else number
         begin = 0
         for _ in range(batch.count("")):
             end = batch.index("", begin)
@@ -65,11 +69,25 @@ def blocks(lines: Lines) -> Iterator[tuple[int, list[str]]]:
             raise DataError(
                 "no end of the sentence",
                 expected=f"a blank line within {SENTENCE_LIMIT:,} lines",
-                got=f"{len(block):,} lines without one",
+                got="more without one",
                 where=lines.where(first),
             )
     if block:
         yield first, block
+
+
+def conll_border(text: str, start: int) -> int:
+    """The first place from ``start`` on where a file can be cut in two that are read apart; 0: none.
+
+    After a blank line; but comments and marks are not cut off from the sentence that comes next. What the reader will
+    refuse for its endless sentence is not waited for.
+    """
+    blank = None
+    for blank in _BLANK_LINE.finditer(text, start):
+        line = text[text.rfind("\n", 0, blank.start()) + 1 : blank.start()]
+        if line.strip(" \t") and not (could_be_comment(line) or is_header(line) or is_mark(line)):
+            return blank.end()
+    return len(text) if blank is None and text.count("\n", start) > SENTENCE_LIMIT else 0
 
 
 class _Labels(dict[str, str]):
@@ -87,7 +105,7 @@ class _Labels(dict[str, str]):
 class _ConllReader:
     """Blocks of lines to sentences; the first row of the file fixes delimiter and number of columns."""
 
-    def __init__(self, lines: Lines, options: ReadOptions, report: Report) -> None:
+    def __init__(self, lines: NumberedLines, options: ReadOptions, report: Report) -> None:
         self.lines, self.options, self.report = lines, options, report
         self.labels = _Labels()
         self.delimiter = "\t"
@@ -95,6 +113,9 @@ class _ConllReader:
         self.width_line = 0
         self.comments: list[str] = []
         self.mark: Mark | None = None
+        for first, block in blocks(lines.opening) if lines.opening is not None else ():
+            if not self.width:
+                self._learn_layout(block, first)
 
     def sentence(self, block: list[str], first: int) -> Sentence | None:
         """The sentence of a block, or None for a block of comments or marks alone."""

@@ -11,7 +11,7 @@ from typing import NamedTuple, final
 from postil.errors import ConfigurationError, DataError
 from postil.text.conll import blocks
 from postil.text.document import Rest, Sentence
-from postil.text.lines import Lines, shortened
+from postil.text.lines import NumberedLines, shortened
 from postil.text.options import Column, ReadOptions, WriteOptions
 from postil.text.report import Report
 
@@ -59,7 +59,7 @@ def recognises(fields: list[str]) -> bool:
     return len(fields) == len(COLUMNS) and _ID.match(fields[0]) is not None
 
 
-def read_conllu(lines: Lines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+def read_conllu(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of a CoNLL-U file."""
     reader = _ConlluReader(lines, options, report)
     for first, block in blocks(lines):
@@ -71,7 +71,7 @@ def read_conllu(lines: Lines, options: ReadOptions, report: Report) -> Iterator[
 
 @final
 class _ConlluReader:
-    def __init__(self, lines: Lines, options: ReadOptions, report: Report) -> None:
+    def __init__(self, lines: NumberedLines, options: ReadOptions, report: Report) -> None:
         self.lines, self.options, self.report = lines, options, report
         wanted = "upos" if options.label == "auto" else options.label
         self.label = None if wanted is None else find_place(wanted)

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.text.conll import Mark, read_conll, write_conll
+from postil.text.conll import Mark, conll_border, read_conll, write_conll
 from postil.text.conllu import Dependencies, read_conllu, write_conllu
 from postil.text.document import Rest, Sentence
-from postil.text.lines import Lines, Source
+from postil.text.lines import Lines, NumberedLines, Source
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
-from postil.text.plain import read_text, read_tokens
+from postil.text.passages import Border, Passage, cut
+from postil.text.plain import line_border, read_text, read_tokens
 from postil.text.recognition import recognise_format
 from postil.text.records import Record
 from postil.text.relabelling import peek_scheme
@@ -20,7 +21,7 @@ from postil.text.report import Report
 from postil.text.spans import read_jsonl, write_jsonl
 from postil.text.treebank import Bracketing, read_treebank, write_treebank
 
-Reader = Callable[[Lines, ReadOptions, Report], Iterator[Sentence]]
+Reader = Callable[[NumberedLines, ReadOptions, Report], Iterator[Sentence]]
 Writer = Callable[[Iterable[Sentence], WriteOptions, Report], Iterator[str]]
 
 
@@ -36,15 +37,19 @@ class Format(NamedTuple):
     """Whether the writer writes the raw text."""
     endings: tuple[str, ...] = ()
     """Endings of file names for which it is written."""
+    border: Border | None = None
+    """Where a source can be cut into passages; None: it is read from its beginning to its end."""
 
 
 FORMATS: dict[str, Format] = {
-    "conll": Format("CoNLL columns", read_conll, write_conll, Mark, False, (".conll", ".tsv", ".txt", ".bio", ".iob")),
+    "conll": Format(
+        "CoNLL columns", read_conll, write_conll, Mark, False, (".conll", ".tsv", ".txt", ".bio", ".iob"), conll_border
+    ),
     "conllu": Format("CoNLL-U", read_conllu, write_conllu, Dependencies, True, (".conllu",)),
     "jsonl": Format("JSON Lines", read_jsonl, write_jsonl, Record, True, (".jsonl", ".ndjson", ".json")),
     "trees": Format("bracketed trees", read_treebank, write_treebank, Bracketing, False, (".ptb", ".mrg", ".trees")),
-    "text": Format("plain text", read_text),
-    "tokens": Format("pre-tokenised lines", read_tokens),
+    "text": Format("plain text", read_text, border=line_border),
+    "tokens": Format("pre-tokenised lines", read_tokens, border=line_border),
 }
 
 
@@ -79,10 +84,22 @@ class Reading:
     def __next__(self) -> Sentence:
         return next(self._sentences)
 
+    @property
+    def has_passages(self) -> bool:
+        """Whether parts of the source can be read apart."""
+        return FORMATS[self.format].border is not None
+
+    def passages(self, size: int) -> Iterator[Passage]:
+        """Instead of its sentences: the source in parts of about ``size`` characters, each for `read_passage`."""
+        border = FORMATS[self.format].border
+        assert border is not None
+        with self._lines as lines:
+            yield from cut(lines, self.format, border, size)
+
     def _recognise(self, options: ReadOptions) -> str:
         head = self._lines.head()
         if not head:
-            raise self._empty()
+            raise _empty(self.name)
         prefix = options.comment
         if prefix is not None and prefix != "auto":
             head = [line for line in head if not line.startswith(prefix)]
@@ -93,15 +110,7 @@ class Reading:
         with self._lines as lines:
             yield from FORMATS[self.format].read(lines, options, self.report)
             if not self.report.sentences:
-                raise self._empty() if lines.empty else self._no_sentence()
-
-    def _empty(self) -> DataError:
-        return DataError("the file is empty", expected="sentences", got="0 characters", where=self.name)
-
-    def _no_sentence(self) -> DataError:
-        others = [what for counts in (self.report.notes, self.report.dropped) for what, n in counts.items() if n]
-        got = f"only {', '.join(others)}" if others else "nothing but blank lines"
-        return DataError("no sentence", expected=f"sentences as {FORMATS[self.format].title}", got=got, where=self.name)
+                raise _empty(self.name) if lines.empty else _no_sentence(self.name, self.report)
 
 
 def read(source: Source, format: str | None = None, **options: Any) -> Reading:
@@ -113,6 +122,23 @@ def read(source: Source, format: str | None = None, **options: Any) -> Reading:
             print(sentence.tokens, sentence.labels)
     """
     return Reading(source, format, ReadOptions(**options))
+
+
+def read_passage(passage: Passage, report: Report, **options: Any) -> Iterator[Sentence]:
+    """The sentences of a passage, as if they had been read with the whole source and the same ``options``."""
+    yield from FORMATS[passage.format].read(passage, ReadOptions(**options), report)
+    if passage.whole and not report.sentences:
+        raise _no_sentence(passage.name, report) if passage.text else _empty(passage.name)
+
+
+def _empty(name: str) -> DataError:
+    return DataError("the file is empty", expected="sentences", got="0 characters", where=name)
+
+
+def _no_sentence(name: str, report: Report) -> DataError:
+    others = [what for counts in (report.notes, report.dropped) for what, n in counts.items() if n]
+    got = f"only {', '.join(others)}" if others else "nothing but blank lines"
+    return DataError("no sentence", expected=f"sentences as {FORMATS[report.format].title}", got=got, where=name)
 
 
 def format_of(source: Source, encoding: str | None = None) -> str:

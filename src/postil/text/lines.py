@@ -10,6 +10,7 @@ import io
 import os
 import sys
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import BinaryIO, cast, final
 
@@ -42,8 +43,24 @@ _BYTE_ORDER_MARKS = {
 }
 
 
+class NumberedLines(ABC):
+    """What readers read: lines with their numbers in the source ``name``."""
+
+    name: str
+    opening: "NumberedLines | None" = None
+    """Where the lines do not begin with those of their source: its first ones, which say how to read the others."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        """Pairs of the number of the first line and a batch of lines without their ends; a blank one is empty."""
+
+    def where(self, line: int) -> str:
+        """The place for an error message."""
+        return f"{self.name}, line {line}"
+
+
 @final
-class Lines:
+class Lines(NumberedLines):
     """The lines of a source, in batches; a context manager that closes what it has opened.
 
     ``encoding`` None means UTF-8, or what a byte order mark says. "\\n", "\\r\\n" and "\\r" end a line.
@@ -61,7 +78,8 @@ class Lines:
         self._ended = False
         self._next_line = 1
         self._pending = ""  # the beginning of a line whose end has not been read
-        self._ahead: list[list[str]] = []  # batches that head() has read already
+        self._ahead: list[str] = []  # texts that head() has read already
+        self._failure: DataError | None = None  # what the next reading meets
 
     def __enter__(self) -> "Lines":
         return self
@@ -77,10 +95,6 @@ class Lines:
             self._opened.detach()
             self._wrapped = False
 
-    def where(self, line: int) -> str:
-        """The place for an error message."""
-        return f"{self.name}, line {line}"
-
     @property
     def empty(self) -> bool:
         """Whether the source has ended without a single character."""
@@ -88,31 +102,33 @@ class Lines:
 
     def head(self, size: int = HEAD) -> list[str]:
         """At least ``size`` characters of lines from the beginning, if there are so many, without consuming them."""
-        while not self._ended and sum(map(_total_length, self._ahead)) < size:
-            self._ahead.append(self._read_batch())
-        return [line for batch in self._ahead for line in batch]
+        while not self._ended and sum(map(len, self._ahead)) < size:
+            self._ahead.append(self._read_text())
+        return [line for text in self._ahead for line in lines_of(text)]
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        """Pairs of the number of the first line (from 1) and a batch of lines without their ends."""
         number = 1
-        while self._ahead or not self._ended:
-            batch = self._ahead.pop(0) if self._ahead else self._read_batch()
-            if batch:
-                yield number, batch
-            number += len(batch)
+        for text in self.texts():
+            lines = lines_of(text)
+            yield number, lines
+            number += len(lines)
 
-    def _read_batch(self) -> list[str]:
+    def texts(self) -> Iterator[str]:
+        """The same lines joined by "\\n", in pieces of whole lines; only the last line of all may lack its end."""
+        while self._ahead or not self._ended:
+            text = self._ahead.pop(0) if self._ahead else self._read_text()
+            if text:
+                yield text
+
+    def _read_text(self) -> str:
+        if self._failure is not None:
+            raise self._failure
         text = self._pending + self._decode(self._read_bytes())
-        lines = text.split("\n")
-        self._pending = lines.pop()
-        if self._ended and self._pending:
-            lines.append(self._pending)
-            self._pending = ""
-        self._refuse_long_lines(lines)
-        if "\n " in text or "\n\t" in text or text[:1] in (" ", "\t"):
-            lines = [line if line.strip(" \t") else "" for line in lines]
-        self._next_line += len(lines)
-        return lines
+        end = len(text) if self._ended else text.rfind("\n") + 1
+        text, self._pending = text[:end], text[end:]
+        self._refuse_long_lines(text)
+        self._next_line += text.count("\n") + (text[-1:] not in ("", "\n"))
+        return text
 
     def _read_bytes(self) -> bytes:
         """The next piece, b"" at the end. A pipe gives what it has instead of waiting for a full piece."""
@@ -126,35 +142,43 @@ class Lines:
         return piece
 
     def _decode(self, piece: bytes) -> str:
+        """The text of a piece, or what stands before a mistake in it: those lines are good whatever follows."""
         before = self._decoder.getstate()
         try:
             text = self._decoder.decode(piece, final=self._ended)
         except UnicodeDecodeError as error:
-            raise self._undecodable(error, piece, before) from None
+            text = self._before_mistake(error, piece, before)
         self._consumed += len(piece)
         if "\0" in text:
-            line = self._next_line + text[: text.index("\0")].count("\n")
-            raise DataError("NUL byte", expected="text", got="binary data or another encoding", where=self.where(line))
+            text = text[: text.index("\0")]
+            self._fails("NUL byte", "text", "binary data or another encoding", text)
         return text
 
-    def _undecodable(self, error: UnicodeDecodeError, piece: bytes, before: tuple[bytes, int]) -> DataError:
+    def _before_mistake(self, error: UnicodeDecodeError, piece: bytes, before: tuple[bytes, int]) -> str:
         held_back = len(error.object) - len(piece)  # bytes of a character that the piece before had begun
         self._decoder.setstate(before)
         good = self._decoder.decode(piece[: max(0, error.start - held_back)])
-        line = self._next_line + good.count("\n")
         byte = self._consumed - held_back + error.start
         encoding = error.encoding.upper()
-        return DataError(
+        self._fails(
             f"invalid {encoding} at byte {byte}",
-            expected=f"{encoding}, or the right encoding (--encoding latin-1 or cp1252 for older Western text)",
-            got=f"byte 0x{error.object[error.start]:02x}",
-            where=self.where(line),
+            f"{encoding}, or the right encoding (--encoding latin-1 or cp1252 for older Western text)",
+            f"byte 0x{error.object[error.start]:02x}",
+            good,
         )
+        return good
 
-    def _refuse_long_lines(self, lines: list[str]) -> None:
+    def _fails(self, what: str, expected: str, got: str, good: str) -> None:
+        """The next reading raises this, at the line in which ``good`` ends."""
+        where = self.where(self._next_line + good.count("\n"))
+        self._failure = DataError(what, expected=expected, got=got, where=where)
+        self._ended = False
+
+    def _refuse_long_lines(self, text: str) -> None:
         """Only the first line and the unfinished one can be longer than a piece."""
-        first = (self._next_line, lines[0] if lines else "")
-        unfinished = (self._next_line + len(lines), self._pending)
+        end = text.find("\n")
+        first = (self._next_line, text[:end] if end > LINE_LIMIT else text if end < 0 else "")
+        unfinished = (self._next_line + text.count("\n"), self._pending)
         for number, line in (first, unfinished):
             if len(line) > LINE_LIMIT:
                 raise DataError(
@@ -218,8 +242,14 @@ def _name(source: Source) -> str:
     return name if isinstance(name, str) else "stream"
 
 
-def _total_length(lines: list[str]) -> int:
-    return sum(map(len, lines))
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without their ends; those of nothing but spaces and tabs are empty."""
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if "\n " in text or "\n\t" in text or text[:1] in (" ", "\t"):
+        return [line if line.strip(" \t") else "" for line in lines]
+    return lines
 
 
 def split_spaces(line: str) -> list[str]:

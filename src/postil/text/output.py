@@ -60,10 +60,12 @@ def _created(beside: Path, path: Path) -> BinaryIO:
 def _write(stream: BinaryIO, pieces: Iterable[str]) -> None:
     held: list[str] = []
     size = 0
-    for piece in pieces:
-        held.append(piece)
-        size += len(piece)
-        if size >= PIECE:
-            stream.write("".join(held).encode())
-            held, size = [], 0
-    stream.write("".join(held).encode())
+    try:
+        for piece in pieces:
+            held.append(piece)
+            size += len(piece)
+            if size >= PIECE:
+                stream.write("".join(held).encode())
+                held, size = [], 0
+    finally:  # a mistake further on takes nothing away from what stands before it
+        stream.write("".join(held).encode())

@@ -18,7 +18,7 @@ from typing import Any, final
 from postil.errors import DataError
 from postil.text.alignment import REFUSED, CharacterSpan, TokenisedText, align
 from postil.text.document import Sentence
-from postil.text.lines import Lines
+from postil.text.lines import NumberedLines
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.partial_label import SEPARATOR, UNKNOWN, PartialLabel, looks_like_mark
 from postil.text.records import Content, Record, parse, take_apart
@@ -31,7 +31,7 @@ _OTHER_LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """Legal in JSON, but some programs cut lines at them: they are written as escapes."""
 
 
-def read_jsonl(lines: Lines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+def read_jsonl(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of a JSON Lines file. Spans that must not be taken are all listed before the error is raised."""
     reader = _JsonReader(lines, options, report)
     for first, batch in lines:
@@ -47,7 +47,7 @@ def read_jsonl(lines: Lines, options: ReadOptions, report: Report) -> Iterator[S
 class _JsonReader:
     """Lines to sentences; the first record decides whether all have labels."""
 
-    def __init__(self, lines: Lines, options: ReadOptions, report: Report) -> None:
+    def __init__(self, lines: NumberedLines, options: ReadOptions, report: Report) -> None:
         self.lines, self.options, self.report = lines, options, report
         self.labelled: bool | None = None
         self.labelled_line = 0

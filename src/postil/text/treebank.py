@@ -20,7 +20,7 @@ from typing import final
 from postil.errors import DataError
 from postil.text.bracketing import bracketed, decoded
 from postil.text.document import Rest, Sentence
-from postil.text.lines import Lines, Source, shortened
+from postil.text.lines import Lines, NumberedLines, Source, shortened
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
 from postil.text.report import Report
@@ -76,7 +76,7 @@ def tree_of(sentence: Sentence) -> Tree:
 # Reading
 
 
-def read_treebank(lines: Lines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+def read_treebank(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """A sentence for each tree: its words, the labels of its words if all have one, and the tree itself."""
     for tree, line, comments in _trees(lines, "#" if options.comment == "auto" else options.comment, report):
         leaves = [label for label, word in zip(tree.labels, tree.words, strict=True) if word is not None]
@@ -85,7 +85,7 @@ def read_treebank(lines: Lines, options: ReadOptions, report: Report) -> Iterato
         yield Sentence(tree.tokens, every, line=line, comments=comments, rest=Bracketing(tree))
 
 
-def _trees(lines: Lines, prefix: str | None, report: Report) -> Iterator[tuple[Tree, int, list[str]]]:
+def _trees(lines: NumberedLines, prefix: str | None, report: Report) -> Iterator[tuple[Tree, int, list[str]]]:
     """Each tree with the line on which it begins and the comments before it, which begin with ``prefix``."""
     reader = _Reader(lines)
     known = _Pieces()
@@ -178,7 +178,7 @@ _BRACKET_OR_ATOM = re.compile(r"[()]|[^ \t()]+")
 class _Reader:
     """Brackets to trees, bracket by bracket, over any number of lines."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: NumberedLines) -> None:
         self.lines = lines
         self.begin()
 
