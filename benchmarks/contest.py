@@ -107,6 +107,7 @@ def _install_postil() -> None:
     """Postil as it stands now, whatever the environment has from an earlier run."""
     python = environment("postil", POSTIL)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, *POSTIL], check=True)  # what it needs, too: that may have changed
     subprocess.run([*pip, "--force-reinstall", "--no-deps", *POSTIL], check=True)
 
 
