@@ -9,8 +9,8 @@ import numpy as np
 
 from postil.arrays import Array
 
-MOST_BYTES = 96 << 20
-"""Of one table: 39,000 words of a window of 5 and 128 hidden units. Memory is taken as words come."""
+MOST_BYTES = 256 << 20
+"""Of one table: 105,000 words of a window of 5 and 128 hidden units. Memory is taken as words come."""
 _LONGEST_KEPT = 100  # characters; longer ones are rarely words and seldom come again
 
 
