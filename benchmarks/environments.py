@@ -16,7 +16,7 @@ RESULTS = Path(__file__).parent / "results"
 ROOT = Path(__file__).parent.parent
 
 # This exact version of PyTorch: others bring gigabytes of libraries for graphics cards. Postil itself goes beside it.
-TORCH = ["torch==2.13.0", "pytorch-crf==0.7.2", f"--editable={ROOT}"]
+TORCH = ["torch==2.13.0", "pytorch-crf==0.7.2", "cffi>=1.16", f"--editable={ROOT}"]
 
 
 def environment(name: str, packages: Sequence[str]) -> Path:
