@@ -12,9 +12,6 @@ from postil.kernels.checking import contiguous
 ACTIVATIONS = ("identity", "relu", "hardtanh")
 """Those that a kernel applies on its way; their places here are their numbers in C."""
 
-ROWS_AT_ONCE = 32
-"""BLAS adds up in an order that depends on the shape of a product: one shape, one order."""
-
 
 def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
     """out_t = f(Σ_k rows[ids_t+k, k]) over ``size`` positions k around each token t; row 0 stands beyond the sentence.
@@ -58,11 +55,8 @@ def spread_windows(dY: Array, ids: Array, offsets: Array, size: int, out: Array)
 def multiply_rows(X: Array, W: Array, bias: Array, out: Array) -> Array:
     """out = X W + bias, where the bits of a row do not depend on the other rows.  X (U, D), W (D, M), bias (M,)."""
     X, W, bias = checked_product(X, W, bias, out)
-    filled = np.zeros((ROWS_AT_ONCE, X.shape[1]), np.float32)
-    for first in range(0, len(X), ROWS_AT_ONCE):
-        some = X[first : first + ROWS_AT_ONCE]
-        filled[: len(some)] = some
-        out[first : first + len(some)] = (filled @ W)[: len(some)]
+    for x, row in zip(X, out, strict=True):  # one by one: in a matrix some BLAS sum rows in different orders
+        np.matmul(x, W, out=row)
     out += bias
     return out
 
