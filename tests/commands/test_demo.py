@@ -5,7 +5,7 @@ import pytest
 
 import postil
 from oracles.pages import read_page
-from postil.commands import demo, demo_trees
+from postil.commands import demo, demo_trees, display
 from postil.commands.main import main
 
 
@@ -78,7 +78,7 @@ def test_commands_are_shown_as_this_shell_finds_them(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", [str(tmp_path / "my env" / "bin" / "postil"), "demo"])
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert demo.command() == "'my env/bin/postil'"
+    assert display.command() == "'my env/bin/postil'"
     (tmp_path / "postil").write_text("#!/bin/sh")
     (tmp_path / "postil").chmod(0o755)
-    assert demo.command() == "postil"
+    assert display.command() == "postil"

@@ -224,3 +224,24 @@ def test_unknown_choices():
         right_branching([])
     with pytest.raises(DataError, match="not a list of tokens"):
         balanced("text")
+
+
+@pytest.mark.parametrize(
+    "children",
+    [
+        [(), (), (1, 0)],  # the wrong way round
+        [(), (), (), (0, 2), (1, 3)],  # each a child once, but no post-order
+        [(), (), (0, 0)],
+        [(), ()],  # two roots
+        [(), (5,)],
+    ],
+)
+def test_nodes_in_another_order_are_refused(children):
+    words = [None if own else "w" for own in children]
+    with pytest.raises(DataError, match="of a tree"):
+        Tree([None] * len(children), words, children)
+
+
+def test_every_node_has_a_label_and_a_word_or_none():
+    with pytest.raises(DataError, match="nodes of a tree"):
+        Tree(["a"], ["w", "v"], [()])

@@ -1,10 +1,7 @@
 """``postil demo``: from labelled sentences to a model, its answers and a report, in well under a minute."""
 
 import argparse
-import os
 import shlex
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +11,7 @@ from rich.text import Text
 
 from postil.commands import demo_trees, tagging, train
 from postil.commands.corpora import LabelledSentence, made_up_sentences
-from postil.commands.display import make_console
+from postil.commands.display import command, make_console, quote
 from postil.commands.explanation_display import AGAINST, BAR, FOR
 from postil.commands.labelled import load
 from postil.models.storage import load as load_model
@@ -164,18 +161,6 @@ def _show_what_next(console: Console, folder: Path) -> None:
     _say(console, f'{command()} explain {opinions} "this film is hardly a good one"')
     _say(console, "With sentences of your own: a word and its label a line, an empty line between sentences, as in")
     _say(console, f"{folder / 'train.txt'}; then: {command()} train mine.txt -o mine.postil")
-
-
-def command() -> str:
-    """How this shell finds the command: ``make demo`` leaves it in an environment that is not on the path."""
-    called = Path(sys.argv[0])
-    is_elsewhere = called.name == "postil" and shutil.which("postil") is None
-    return quote(os.path.relpath(called)) if is_elsewhere else "postil"
-
-
-def quote(path: Path | str) -> str:
-    """A path as the shell takes it."""
-    return shlex.quote(str(path))
 
 
 # ------------------------------------------------------------------------------------------------ coloured sentences

@@ -13,6 +13,7 @@ from rich.tree import Tree as Branches
 
 from postil.commands import train, tree_classifying
 from postil.commands.corpora import BAD, GOOD, made_up_trees
+from postil.commands.display import command, quote
 from postil.models.storage import load as load_model
 from postil.models.tree_classifier import NodeLabel, TreeClassifier
 from postil.objectives import softmax
@@ -64,7 +65,7 @@ def _turned_around(trees: Sequence[Tree]) -> Tree:
 def _learn(console: Console, folder: Path, seed: int) -> int:
     files = [str(_path(folder, "train")), "--dev", str(_path(folder, "dev"))]
     words = [*files, "-o", str(folder / "opinions.postil")]
-    _say(console, Text(f"$ postil train {' '.join(words)}", style="bold"))
+    _say(console, Text(f"$ {command()} train {' '.join(map(quote, words))}", style="bold"))
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     return train.run(parser.parse_args([*words, "--seed", str(seed)]))

@@ -1,5 +1,10 @@
-"""Tables of scores on the terminal."""
+"""What commands show: tables of scores, and commands as this shell takes them."""
 
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
 from typing import final
 
 from rich.console import Console
@@ -41,3 +46,15 @@ def show_table(console: Console, table: Table) -> None:
     console.print(drawn)
     if table.note:
         console.print(Text(table.note, style="dim"))
+
+
+def command() -> str:
+    """How this shell finds the command: ``make demo`` leaves it in an environment that is not on the path."""
+    called = Path(sys.argv[0])
+    is_elsewhere = called.name == "postil" and shutil.which("postil") is None
+    return quote(os.path.relpath(called)) if is_elsewhere else "postil"
+
+
+def quote(path: Path | str) -> str:
+    """A path as the shell takes it."""
+    return shlex.quote(str(path))

@@ -35,6 +35,20 @@ class Tree:
     children: list[tuple[int, ...]]
     """Numbers of the children, all smaller than the node's own; () at leaves."""
 
+    def __post_init__(self) -> None:
+        """Networks take the shape from the numbers of children alone: another order would be misread in silence."""
+        first = list(range(len(self.children)))  # of each node's own nodes
+        for node, children in enumerate(self.children):
+            expected = node - 1
+            for child in reversed(children):
+                if child != expected:
+                    what = f"children of node {node} of a tree"
+                    raise DataError(what, expected="nodes in post-order, each a child once", got=children)
+                expected = first[child] - 1
+            first[node] = expected + 1
+        if len({len(self.labels), len(self.words), len(self.children)}) > 1 or (first and first[-1] != 0):
+            raise DataError("nodes of a tree", expected="one root, and a label and a word or None for each node")
+
     def __len__(self) -> int:
         return len(self.labels)
 
