@@ -19,7 +19,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, checked_indices
 from postil.errors import ConfigurationError, DataError, ShapeError
-from postil.kernels.forward_backward import LOGARITHMIC, SCALED, Algebra, chain_messages
+from postil.kernels.forward_backward import LOGARITHMIC, SCALED, Algebra, ChainMessages, chain_messages
 from postil.objectives.lattice import Lattice
 
 # ------------------------------------------------------------------------------------------------ score of a path
@@ -55,28 +55,16 @@ def _checked_path(lattice: Lattice, labels: Any) -> Array:
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Messages:
-    """What forward-backward leaves behind, in one algebra; one row per token, in reading order.
-
-    α_t(j) sums over all beginnings of paths that reach label j at token t, ψ_t(j) included; β_t(j) over all ways to go
-    on from there. Each is known up to a factor per token, which ``weight`` and ``scale`` account for.
-    """
+    """What forward-backward ``found`` on a lattice, and in which algebra its numbers are."""
 
     algebra: Algebra
     lattice: Lattice
-    factors: Array  # (N, L) ψ_t(j): the unary scores, each token's largest taken off
-    transitions: Array  # (L, L) E_ij: the transition scores, the largest taken off
-    prefix: Array  # (N, L) α_t
-    scale: Array  # (N, 1) what α_t was divided by at this token
-    following: Array  # (N, L) β_t
-    arriving: Array  # (N, L) ψ_t β_t, in the units of following_t-1 = E arriving_t; zero at first tokens
-    weight: Array  # (N, 1) Σ_j prefix_t(j) following_t(j): Z in the units of token t
-    log_partition: Array  # (B,) log Z
-    is_exact: Array  # (B,) False where something may have been lost to underflow, or no path is possible
+    found: ChainMessages
 
     @cached_property
     def share(self) -> Array:
         """(N, L) α_t / Z, in the units of following_t."""
-        share: Array = self.algebra.over(self.prefix, self.weight)
+        share: Array = self.algebra.over(self.found.prefix, self.found.weight)
         return share
 
 
@@ -84,7 +72,7 @@ def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
     """Both recursions over all sentences."""
     arguments = _arguments(lattice)
     found = kernels.chain_messages(*arguments) if algebra is SCALED else chain_messages(algebra, *arguments)
-    return Messages(algebra=algebra, lattice=lattice, **found._asdict())
+    return Messages(algebra=algebra, lattice=lattice, found=found)
 
 
 def _arguments(lattice: Lattice) -> tuple[Array, Array, Array, Array, Array]:
@@ -116,7 +104,7 @@ class Posterior:
     def of(cls, lattice: Lattice) -> "Posterior":
         """Solve a lattice: scaled, and in logarithms the sentences that may have lost something to underflow."""
         scaled = forward_backward(lattice, SCALED)
-        exact = scaled.is_exact
+        exact = scaled.found.is_exact
         if exact.all():
             return cls(lattice, (Part(np.arange(len(exact)), np.arange(len(lattice.unary)), scaled),))
         posterior = cls(lattice, (*_solved(lattice, exact, SCALED), *_solved(lattice, ~exact, LOGARITHMIC)))
@@ -126,7 +114,7 @@ class Posterior:
     @property
     def log_partition(self) -> Array:
         """(B,) log Z."""
-        return self._gathered((len(self.lattice.lengths),), lambda part: (part.sentences, part.messages.log_partition))
+        return self._gathered((len(self.lattice.lengths),), lambda part: (part.sentences, part.messages.found.log_partition))
 
     def marginals(self) -> Array:
         """(N, L) p(y_t = j) = α_t(j) β_t(j) / Z (C4)."""
@@ -176,19 +164,19 @@ def no_possible_path(sentence: int) -> ConfigurationError:
 
 
 def _marginals(m: Messages) -> Array:
-    return m.algebra.probability(m.algebra.times(m.share, m.following))
+    return m.algebra.probability(m.algebra.times(m.share, m.found.following))
 
 
 def _pairwise_marginals(m: Messages) -> Array:
-    N, L = m.prefix.shape
+    N, L = m.found.prefix.shape
     joint = np.zeros((N, L, L))
-    edges = m.algebra.times(m.share[:-1, :, None], m.transitions)
-    joint[1:] = m.algebra.probability(m.algebra.times(edges, m.arriving[1:, None, :]))
+    edges = m.algebra.times(m.share[:-1, :, None], m.found.transitions)
+    joint[1:] = m.algebra.probability(m.algebra.times(edges, m.found.arriving[1:, None, :]))
     return joint
 
 
 def _transition_counts(m: Messages) -> Array:
-    return m.algebra.pair_sum(m.share[:-1], m.transitions, m.arriving[1:])
+    return m.algebra.pair_sum(m.share[:-1], m.found.transitions, m.found.arriving[1:])
 
 
 # ------------------------------------------------------------------------------------------------ loss and gradient

@@ -163,14 +163,14 @@ def _window_sums(m: Messages, windows: Windows) -> Array:
         places = packing.forward[first:end]
         tokens = windows.tokens[places]  # (n,)
         if first == 0:
-            v = m.prefix[tokens]
+            v = m.found.prefix[tokens]
         else:
             stepped = np.empty((1, n, v.shape[1]))
-            algebra.step(v[None, :n], m.transitions[None], stepped)
-            v = algebra.over(algebra.times(stepped[0], m.factors[tokens]), m.scale[tokens])
+            algebra.step(v[None, :n], m.found.transitions[None], stepped)
+            v = algebra.over(algebra.times(stepped[0], m.found.factors[tokens]), m.found.scale[tokens])
         v = np.where(windows.allowed[places], v, algebra.zero)
         last = tokens[survivors:]
-        ended = algebra.over(algebra.total(algebra.times(v[survivors:], m.following[last])), m.weight[last])
+        ended = algebra.over(algebra.total(algebra.times(v[survivors:], m.found.following[last])), m.found.weight[last])
         sums[packing.order[survivors:n]] = algebra.probability(ended)[:, 0]
     return sums
 
