@@ -114,7 +114,8 @@ class Posterior:
     @property
     def log_partition(self) -> Array:
         """(B,) log Z."""
-        return self._gathered((len(self.lattice.lengths),), lambda part: (part.sentences, part.messages.found.log_partition))
+        shape = (len(self.lattice.lengths),)
+        return self._gathered(shape, lambda part: (part.sentences, part.messages.found.log_partition))
 
     def marginals(self) -> Array:
         """(N, L) p(y_t = j) = α_t(j) β_t(j) / Z (C4)."""
