@@ -111,6 +111,18 @@ def test_only_the_sentences_that_need_it_are_done_again():
     assert close(posterior.transition_counts(), sum(p.transition_counts() for p in alone))
 
 
+def test_the_loss_of_a_batch_with_such_a_sentence_is_that_of_its_sentences():
+    rng = np.random.default_rng(1)
+    chain = ChainScores.under_mask(3, transitions=rng.normal(size=(3, 3)))
+    unary, gold = rng.normal(size=(9, 3)), rng.integers(3, size=9)
+    unary[4, 1] = 5000.0
+    losses, gradient = loss_and_gradient(Lattice.over(unary, [0, 3, 6, 9], chain), gold)
+    alone = [loss_and_gradient(Lattice.over(unary[i : i + 3], [0, 3], chain), gold[i : i + 3]) for i in (0, 3, 6)]
+    assert close(losses, np.concatenate([loss for loss, _ in alone]))
+    assert close(gradient.unary, np.concatenate([g.unary for _, g in alone]))
+    assert close(gradient.transitions, sum(g.transitions for _, g in alone))
+
+
 @given(seeds, st.sampled_from(KINDS))
 def test_marginals_are_distributions(seed, kind):
     lattice = random_lattice(seed, *kind)

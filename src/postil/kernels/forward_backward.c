@@ -16,8 +16,9 @@
 
 /* The same as in forward_backward.py, where they are explained. */
 #define RESCALED_EVERY 4
-#define WIDEST 100.0
+#define WIDEST 200.0
 #define SMALLEST 1e-120
+#define NEGLIGIBLE 1e-25
 
 typedef struct {
     int64_t L, P;
@@ -28,7 +29,7 @@ typedef struct {
     double *pairs;                                       /* (L, P) Σ_t α_t(i) / Z_t γ_t+1(j), over all sentences */
     double constant;                                     /* what was taken off the scores of start, end and one step */
     double step_peak;
-    int wide;
+    double spread;                                       /* how far the scores of start, end or steps are apart */
 } Chain;
 
 /* exp(x) of numbers <= 0, -inf included; below -708 it is 0. 2^n times a polynomial of the rest |r| <= log(2) / 2 (its
@@ -99,13 +100,14 @@ INLINED void add_pairs(const double *share, const double *gamma, int64_t steps, 
 
 /* ------------------------------------------------------------------------------------------------ one chain */
 
-INLINED double exp_table(const double *scores, int64_t rows, int64_t L, int64_t P, double *restrict out, int *wide) {
+INLINED double exp_table(const double *scores, int64_t rows, int64_t L, int64_t P, double *restrict out,
+                         double *spread) {
     double top = -INFINITY, lowest = INFINITY;
     for (int64_t i = 0; i < rows * L; i++) {
         if (scores[i] > top) top = scores[i];
         if (scores[i] > -INFINITY && scores[i] < lowest) lowest = scores[i];
     }
-    *wide |= top - lowest > WIDEST;
+    if (top - lowest > *spread) *spread = top - lowest;
     const double peak = top > -INFINITY ? top : 0.0;
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < P; j++) out[i * P + j] = j < L ? scores[i * L + j] - peak : -INFINITY;
@@ -128,10 +130,10 @@ INLINED int lay_out(Chain *c, int64_t L, int64_t longest, void **memory) {
 }
 
 INLINED void enter_chain(Chain *c, const double *transitions, const double *start, const double *end) {
-    c->wide = 0;
-    c->step_peak = exp_table(transitions, c->L, c->L, c->P, c->E, &c->wide);
-    c->constant = exp_table(start, 1, c->L, c->P, c->start, &c->wide);
-    c->constant += exp_table(end, 1, c->L, c->P, c->end, &c->wide);
+    c->spread = 0.0;
+    c->step_peak = exp_table(transitions, c->L, c->L, c->P, c->E, &c->spread);
+    c->constant = exp_table(start, 1, c->L, c->P, c->start, &c->spread);
+    c->constant += exp_table(end, 1, c->L, c->P, c->end, &c->spread);
     for (int64_t j = 0; j < c->L; j++)
         for (int64_t i = 0; i < c->P; i++) c->transposed[j * c->P + i] = i < c->L ? c->E[i * c->P + j] : 0.0;
     for (int64_t i = 0; i < c->L * c->P; i++) c->pairs[i] = 0.0;
@@ -139,8 +141,8 @@ INLINED void enter_chain(Chain *c, const double *transitions, const double *star
 
 /* ------------------------------------------------------------------------------------------------ one sentence */
 
-/* ψ and the peaks; gives whether the scores of some token are too far apart. */
-INLINED int enter_sentence(Chain *c, const void *unary, int single, int64_t first, int64_t T) {
+/* ψ and the peaks; gives how far the scores of some token are apart. */
+INLINED double enter_sentence(Chain *c, const void *unary, int single, int64_t first, int64_t T) {
     const int64_t P = c->P, count = c->P / LANES;
     vec lowest = every(0.0);
     for (int64_t t = 0; t < T; t++) {
@@ -155,7 +157,7 @@ INLINED int enter_sentence(Chain *c, const void *unary, int single, int64_t firs
             vectors(row)[v] = exponential(x);
         }
     }
-    return smallest_lane(lowest) < -WIDEST;
+    return -smallest_lane(lowest);
 }
 
 /* One message: what arrives times ψ, now and then divided by its total; gives what it was divided by. */
@@ -196,7 +198,7 @@ INLINED int has_lost(const Chain *c, int64_t T) {
         low = choose((alpha[v] < low) & (alpha[v] > zero), alpha[v], low); /* 0: no message at all */
         low = choose((gamma[v] < low) & (gamma[v] > zero), gamma[v], low);
     }
-    for (int64_t t = 0; t < T; t++) lost |= !(c->weight[t] > 0.0);
+    for (int64_t t = 0; t < T; t++) lost |= !(c->weight[t] >= SMALLEST * SMALLEST);
     return lost | (smallest_lane(low) < SMALLEST);
 }
 
@@ -211,11 +213,11 @@ INLINED double log_partition_of(const Chain *c, int64_t T) {
 
 /* Solve one sentence of T > 0 tokens; gives whether nothing can have been lost. */
 INLINED int solve(Chain *c, const void *unary, int single, int64_t first, int64_t T, double *log_partition) {
-    const int far_apart = enter_sentence(c, unary, single, first, T);
+    const int wide = enter_sentence(c, unary, single, first, T) + c->spread > WIDEST;
     sweep(c, T);
     for (int64_t t = 0; t < T; t++) c->weight[t] = row_product(c->alpha + t * c->P, c->beta + t * c->P, c->P);
     *log_partition = log_partition_of(c, T);
-    return !(c->wide | far_apart | has_lost(c, T));
+    return !(wide | has_lost(c, T));
 }
 
 /* ------------------------------------------------------------------------------------------------ the kernels */
@@ -238,11 +240,12 @@ CLONED int chain_moments(const void *unary, int single, const int64_t *offsets, 
             double *alpha = c.alpha + t * P, *beta = c.beta + t * P;
             for (int64_t v = 0; v < P / LANES; v++) {
                 vectors(alpha)[v] *= share;
-                vectors(beta)[v] *= vectors(alpha)[v];
+                const vec p = vectors(beta)[v] * vectors(alpha)[v];
+                vectors(beta)[v] = where(p >= every(NEGLIGIBLE), p);
             }
             memcpy(marginals + (first + t) * L, beta, (size_t)L * sizeof(double));
         }
-        add_pairs(c.alpha, c.gamma, T - 1, L, P, c.pairs);
+        if (exact[b]) add_pairs(c.alpha, c.gamma, T - 1, L, P, c.pairs);
     }
     for (int64_t i = 0; i < L; i++)
         for (int64_t j = 0; j < L; j++) counts[i * L + j] = c.pairs[i * c.P + j] * c.E[i * c.P + j];

@@ -170,14 +170,18 @@ def _sweep(
     return outgoing.take(left, 0), scale.take(left, 0), incoming.take(right, 0), outgoing.take(right, 0)
 
 
-# When is SCALED exact? Suppose that within each token's scores, within the transitions, within start and within end,
-# the possible ones differ by at most WIDEST. Then a step shrinks a message by at most exp(-2 WIDEST) / L, some 1e-90
-# for a thousand labels: one above SMALLEST cannot vanish (fall below 1e-308) in a single step. So before a possible
-# path is lost, a message between 0 and SMALLEST is seen. A sentence without such a message has lost nothing.
-# Dividing by totals only keeps messages away from SMALLEST: a few steps without it do no harm, and save time.
-WIDEST = 100.0
-SMALLEST = 1e-120  # the product of two such messages, which ``weight`` is made of, is far from 1e-308 as well
+# When is SCALED exact? Suppose that the possible scores of a token differ by at most a, those within the transitions,
+# within start and within end by at most b, and that a + b is at most WIDEST. Then a step shrinks a message by at most
+# exp(-WIDEST) / L, some 1e-90 for a thousand labels: one above SMALLEST cannot vanish (fall below 1e-308) in a single
+# step. So before a possible path is lost, a message between 0 and SMALLEST is seen. A sentence without such a message
+# has lost nothing, if every ``weight`` is as large as a product of two messages ought to be. Dividing by totals only
+# keeps messages away from SMALLEST: a few steps without it do no harm, and save time.
+WIDEST = 200.0
+SMALLEST = 1e-120
 RESCALED_EVERY = 4
+# Probabilities below this count as 0 where they become gradients: in float32 they would soon be denormal numbers, with
+# which processors compute many times slower, and a confident model has lots of them.
+NEGLIGIBLE = 1e-25
 
 
 def _is_exact(
@@ -187,19 +191,21 @@ def _is_exact(
 
     messages: α and γ, (N, L) each; tables: ψ (N, L), E (L, L), start and end (2, L); scores: what the tables came from.
     """
-    narrow = np.exp(-WIDEST)
-    if min(t.min(initial=1) for t in tables) >= narrow and min(m.min(initial=1) for m in messages) >= SMALLEST:
+    lowest, *chain_lowest = (t.min(initial=1) for t in tables)
+    if lowest * min(chain_lowest) >= np.exp(-WIDEST) and min(m.min(initial=1) for m in messages) >= SMALLEST:
         return np.ones(len(sentences.lengths), bool)  # nothing small at all: the usual case without masks
     unary, *chain = scores
-    if any(_is_wide(table) for table in chain):
+    left = WIDEST - max(_spread(table) for table in chain)
+    if left < 0:
         return np.equal(sentences.lengths, 0)
-    lost = ~(weight[:, 0] > 0)  # (N,) True also for NaN
-    small = [(tables[0] < narrow) & (unary > -np.inf), *((m < SMALLEST) & (m > 0) for m in messages)]
+    lost = ~(weight[:, 0] >= SMALLEST**2)  # (N,) True also for NaN
+    small = [(tables[0] < np.exp(-left)) & (unary > -np.inf), *((m < SMALLEST) & (m > 0) for m in messages)]
     for entries in small:  # (N, L)
         if entries.any():
             lost |= entries.any(axis=1)
     return np.equal(sentences.sums(lost.astype(float)), 0)
 
 
-def _is_wide(table: Array) -> bool:
-    return bool(table.max() - table.min(where=table > -np.inf, initial=np.inf) > WIDEST)
+def _spread(table: Array) -> float:
+    """How far the possible scores are apart; -inf where none is possible."""
+    return float(table.max() - table.min(where=table > -np.inf, initial=np.inf))

@@ -9,7 +9,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.kernels import forward_backward
 from postil.kernels.checking import checked_chain
-from postil.kernels.forward_backward import SCALED, ChainMessages
+from postil.kernels.forward_backward import NEGLIGIBLE, SCALED, ChainMessages
 from postil.kernels.packing import Packing, Scratch, sentence_groups
 
 _SCRATCH = Scratch()
@@ -167,10 +167,15 @@ def chain_moments(
 ) -> tuple[Array, Array, Array, Array]:
     """log Z (B,), p(y_t = j) (N, L), how often each transition is expected (L, L), and is_exact (B,).
 
-    Arguments as for ``viterbi``. The numbers of a sentence that is not exact mean nothing, nor do the transitions then.
+    Arguments as for ``viterbi``. A sentence that is not exact adds no transitions, and its other numbers mean nothing.
+    These are for gradients: probabilities below NEGLIGIBLE are given as 0.
     """
     m = chain_messages(unary, offsets, transitions, start, end)
     with np.errstate(all="ignore"):  # sentences that are not exact
         share = m.prefix / m.weight
-        counts = share[:-1].T @ m.arriving[1:] * m.transitions
-        return m.log_partition, share * m.following, counts, m.is_exact
+        marginals = share * m.following
+        marginals[marginals < NEGLIGIBLE] = 0
+        if not m.is_exact.all():
+            lost = np.repeat(~m.is_exact, np.diff(offsets))
+            share[lost] = m.arriving[lost] = 0
+        return m.log_partition, marginals, share[:-1].T @ m.arriving[1:] * m.transitions, m.is_exact

@@ -219,11 +219,14 @@ def loss_and_gradient(lattice: Lattice, gold: Any, costs: Array | None = None) -
 
 
 def _moments(lattice: Lattice) -> Moments:
-    *moments, exact = kernels.chain_moments(*_arguments(lattice))
-    if exact.all():
-        return Moments(*moments)
-    posterior = Posterior.of(lattice)
-    return Moments(posterior.log_partition, posterior.marginals(), posterior.transition_counts())
+    log_weight, marginals, counts, exact = kernels.chain_moments(*_arguments(lattice))
+    if not exact.all():
+        for part in _solved(lattice, ~exact, LOGARITHMIC):
+            log_weight[part.sentences] = part.messages.found.log_partition
+            marginals[part.tokens] = _marginals(part.messages)
+            counts += _transition_counts(part.messages)
+        check_possible(log_weight)
+    return Moments(log_weight, marginals, counts)
 
 
 def _subtract_sets(expected: Moments, lattice: Lattice, allowed: Array) -> Moments:
