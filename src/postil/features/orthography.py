@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from unicodedata import category
 
 # The meaning of each value of `caps_class`; the value is the place in this list.
@@ -76,7 +77,15 @@ def shape(word: str) -> str:
     X capital, x small letter, l letter without case, d digit, n other number, m mark (accent of its own), s symbol that
     is not ASCII, z anything else; punctuation and ASCII symbols stand for themselves.
     """
-    return _LONG_RUN.sub(lambda run: run.group(1) * _LONGEST_RUN, word.translate(_SHAPE_OF))
+    classed = word.translate(_SHAPE_OF)
+    return _known_cut_runs(classed) if len(classed) < 30 else _cut_runs(classed)
+
+
+def _cut_runs(classed: str) -> str:
+    return _LONG_RUN.sub(lambda run: run.group(1) * _LONGEST_RUN, classed)
+
+
+_known_cut_runs = lru_cache(20_000)(_cut_runs)  # the classed characters of different words are often the same
 
 
 def prefixes(word: str, lengths: Sequence[int]) -> list[str]:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from itertools import chain
-from struct import Struct
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, cast, final
 
 import numpy as np
 
@@ -70,17 +69,17 @@ class _StringFeature(NamedTuple):
 
     D: int
     min_count: int
-    value: Callable[[str, str], str]  # of the form and of its normalised form
+    values: Callable[[Sequence[str], Sequence[str]], Iterable[str]]  # of forms and of their normalised forms
 
 
 def _string_features(config: WordFeatureConfig) -> dict[str, _StringFeature]:
     features = {
-        "word": _StringFeature(config.word_dim, config.min_count, lambda form, normal: normal),
-        "shape": _StringFeature(config.shape_dim, config.min_affix_count, lambda form, normal: shape(form)),
+        "word": _StringFeature(config.word_dim, config.min_count, lambda forms, normal: normal),
+        "shape": _StringFeature(config.shape_dim, config.min_affix_count, lambda forms, normal: map(shape, forms)),
     }
     for name, cut in _cuts(config).items():
         D = config.prefix_dim if cut.start is None else config.suffix_dim
-        features[name] = _StringFeature(D, config.min_affix_count, partial(_affix, cut=cut))
+        features[name] = _StringFeature(D, config.min_affix_count, partial(_affixes, cut=cut))
     return {name: feature for name, feature in features.items() if feature.D}
 
 
@@ -90,8 +89,8 @@ def _cuts(config: WordFeatureConfig) -> dict[str, slice]:
     return first | {f"suffix {n}": slice(-n, None) for n in config.suffix_lengths}
 
 
-def _affix(form: str, normal: str, cut: slice) -> str:
-    return normal[cut]
+def _affixes(forms: Sequence[str], normal: Sequence[str], cut: slice) -> list[str]:
+    return [word[cut] for word in normal]
 
 
 @final
@@ -112,12 +111,7 @@ class WordFeatures:
             self.columns.append(Column("caps", len(CAPS_CLASSES), config.caps_dim))
         if config.vector_dim:
             self.columns.append(Column("vector", len(vocabularies["vector"]), config.vector_dim))
-        cuts = _cuts(config)
-        self._finders = [
-            (_finder(name, vocabularies[name]), feature.value) for name, feature in strings.items() if name not in cuts
-        ]
-        self._affix_finders = [(_finder(name, vocabularies[name]), cuts[name]) for name in strings if name in cuts]
-        self._packed = Struct(f"={len(self.columns)}i")
+        self._finders = [(_finder(name, vocabularies[name]), feature.values) for name, feature in strings.items()]
         self._remembered: dict[str, bytes] = {}
 
     @classmethod
@@ -129,16 +123,16 @@ class WordFeatures:
             raise ConfigurationError("vector_dim without vectors", expected="0, or vectors", got=config.vector_dim)
         if vectors is not None:
             config = replace(config, vector_dim=_agreed_dimension(config, vectors))
-        forms = Counter(chain.from_iterable(sentences))
-        normal = {form: normalise(form) for form in forms}
+        occurrences = Counter(chain.from_iterable(sentences))
+        forms, normal = list(occurrences), list(map(normalise, occurrences))
         vocabularies, counts = {}, np.zeros(0, np.int64)
         for name, feature in _string_features(config).items():
-            values: Counter[str] = Counter()
-            for form, count in forms.items():
-                values[feature.value(form, normal[form])] += count
-            vocabularies[name] = frequent_values(values, feature.min_count)
+            totals: dict[str, int] = {}
+            for value, count in zip(feature.values(forms, normal), occurrences.values(), strict=True):
+                totals[value] = totals.get(value, 0) + count
+            vocabularies[name] = frequent_values(totals, feature.min_count)
             if name == "word":
-                counts = _counts_by_id(vocabularies[name], values)
+                counts = _counts_by_id(vocabularies[name], totals)
         if vectors is not None:
             vocabularies["vector"] = vectors.words
         return cls(config, vocabularies, counts)
@@ -148,21 +142,30 @@ class WordFeatures:
         if len(self._remembered) >= _MOST_REMEMBERED:
             self._remembered = {}
         remembered = self._remembered  # held, because another thread may begin a new one meanwhile
-        packed = bytearray().join([remembered.get(form) or self._worked_out(form, remembered) for form in forms])
+        found = [remembered.get(form) for form in forms]
+        new = [place for place, ids in enumerate(found) if ids is None]
+        if new:
+            worked_out = self._worked_out([forms[place] for place in new])
+            for place, ids in zip(new, worked_out, strict=True):
+                found[place] = ids
+                if len(forms[place]) <= _LONGEST_REMEMBERED and len(remembered) < _MOST_REMEMBERED:
+                    remembered[forms[place]] = ids
+        packed = bytearray().join(cast("list[bytes]", found))
         return np.frombuffer(packed, np.int32).reshape(len(forms), len(self.columns))
 
-    def _worked_out(self, form: str, remembered: dict[str, bytes]) -> bytes:
-        normal = normalise(form)
-        ids = [find(value(form, normal)) for find, value in self._finders]
-        ids += [find(normal[cut]) for find, cut in self._affix_finders]
+    def _worked_out(self, forms: Sequence[str]) -> list[bytes]:
+        """The ids of each form, packed. Feature by feature, because that is faster than form by form."""
+        normal = list(map(normalise, forms))
+        columns: list[Iterable[int]] = [map(find, values(forms, normal)) for find, values in self._finders]
         if self.config.caps_dim:
-            ids.append(caps_class(form))
+            columns.append(map(caps_class, forms))
         if self._vector_ids:
-            ids.append(self._vector_ids(form))
-        packed = self._packed.pack(*ids)
-        if len(form) <= _LONGEST_REMEMBERED and len(remembered) < _MOST_REMEMBERED:
-            remembered[form] = packed
-        return packed
+            columns.append(map(self._vector_ids, forms))
+        ids = np.empty((len(forms), len(self.columns)), np.int32)
+        for place, column in enumerate(columns):
+            ids[:, place] = list(column)
+        packed, size = ids.tobytes(), ids.itemsize * ids.shape[1]
+        return [packed[place * size : (place + 1) * size] for place in range(len(forms))]
 
     def rare_ids(self, at_most: int) -> Array:
         """The ids of the words seen at most so often in training, without the unknown word."""
