@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench sanitise clean
+.PHONY: help demo test check bench sanitise portable clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -43,6 +43,15 @@ sanitise: .venv/installed-dev  ## the compiled kernels under AddressSanitizer an
 	PYTHONPATH=build/sanitised/lib POSTIL_KERNELS=compiled ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
 	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider --capture=no
+
+# What an installed library picks depends on the processor; here every version is built alone, and so really run.
+portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, baseline and AVX2
+	for compiler in gcc clang; do for machine in x86-64 x86-64-v3; do \
+	folder=build/portable/$$compiler-$$machine; echo "$$compiler -march=$$machine"; \
+	CC=$$compiler LDSHARED="$$compiler -shared" CFLAGS="-Wall -Wextra -Werror -DPOSTIL_NO_CLONES -march=$$machine" \
+	$(BIN)/python setup.py --quiet build --build-base $$folder --build-lib $$folder/lib --force && \
+	PYTHONPATH=$$folder/lib POSTIL_KERNELS=compiled \
+	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider || exit 1; done; done
 
 clean:  ## remove everything that make has made
 	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -76,7 +76,8 @@ def test_the_safetensors_package_reads_it(tmp_path):
     with safe_open(tmp_path / "m", "numpy") as file:
         for name, array in ARRAYS.items():
             np.testing.assert_array_equal(file.get_tensor(name), array)
-        assert json.loads(file.metadata()["postil"]) == {"version": archive.VERSION, "metadata": METADATA}
+        found = json.loads(file.metadata()["postil"])
+        assert (found["version"], found["metadata"]) == (archive.VERSION, METADATA)
 
 
 def test_same_content_same_bytes():
@@ -114,6 +115,10 @@ def file_with(header, data=b"", padding=b""):
     return len(text).to_bytes(8, "little") + text + padding + data
 
 
+def with_text(text):
+    return file_with({"__metadata__": {"postil": text}})
+
+
 def header(**entries):
     return {"__metadata__": {"postil": '{"version": 1, "metadata": {}}'}, **entries}
 
@@ -140,6 +145,9 @@ def entry(dtype="F32", shape=(2,), bounds=(0, 8)):
         (file_with({"__metadata__": {"postil": "[]"}}), "damaged in its metadata; expected a JSON object"),
         (file_with({"__metadata__": {"postil": "[" * 99_999}}), "damaged in its metadata; expected JSON"),
         (file_with({"__metadata__": {"postil": "{"}}), "damaged in its metadata; expected JSON"),
+        (with_text('{"version": 1, "metadata": {}, "checksum": 5}'), "in its metadata; expected checksum 5, got"),
+        (with_text('{"version": 1, "metadata": {"x": NaN}, "checksum": 5}'), "damaged in its metadata; expected JSON"),
+        (with_text('{"version": 1, "metadata": {}, "checksum": 303345612}'), "expected a checksum for each array"),
         (file_with(b"{]"), "damaged in its header; expected JSON"),
         (file_with(b"{\xff"), "damaged in its header; expected JSON"),
         (file_with(b'{"a": 1, "a": 2}'), "a name that stands twice"),
@@ -186,6 +194,65 @@ def test_a_changed_header_is_refused_or_harmless(changes, cut):
     else:
         assert isinstance(metadata, dict)
         assert sum(array.nbytes for array in arrays.values()) == len(CONTENT) - HEADER_END
+
+
+@given(st.integers(0, len(CONTENT) - 1), st.integers(0, 255))
+def test_any_changed_byte_is_found_or_harmless(place, byte):
+    content = bytearray(CONTENT)
+    content[place] = byte
+    try:
+        arrays, metadata = archive.from_bytes(bytes(content))
+    except ModelFileError as error:
+        assert "\n" not in str(error)
+    else:
+        assert same(arrays, ARRAYS) and metadata == METADATA
+
+
+def test_every_flipped_bit_of_an_array_is_found():
+    for place in range(HEADER_END, len(CONTENT)):
+        content = bytearray(CONTENT)
+        content[place] ^= 1 << place % 8
+        with pytest.raises(
+            ModelFileError, match=r"model file: the model file is damaged in array '.*'; expected checksum"
+        ):
+            archive.from_bytes(bytes(content))
+
+
+def test_arrays_that_change_places_are_found():
+    content = archive.to_bytes({"a": np.array([1, 2]), "b": np.array([3, 4])}, {})
+    start = 8 + int.from_bytes(content[:8], "little")
+    swapped = content[:start] + content[start + 16 :] + content[start : start + 16]
+    with pytest.raises(ModelFileError, match="damaged in array 'a'"):
+        archive.from_bytes(swapped)
+
+
+def test_large_arrays_are_checked_when_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "CHECKED_ON_LOADING", 100)
+    path = tmp_path / "m"
+    archive.save(path, {"small": np.zeros(4), "large": np.zeros(40)}, {})
+    archive.check(path)
+    content = bytearray(path.read_bytes())
+    for place, name in ((-350, "large"), (-1, "small")):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        path.write_bytes(changed)
+        with pytest.raises(ModelFileError, match=f"damaged in array '{name}'"):
+            archive.check(path)
+        if name == "large":
+            assert archive.load(path)[0]["large"].any()
+        else:
+            with pytest.raises(ModelFileError, match="damaged in array 'small'"):
+                archive.load(path)
+
+
+def test_files_without_checksums_are_read():
+    arrays, metadata = archive.from_bytes(file_with(header(a=entry()), bytes(8)))
+    assert not arrays["a"].any() and metadata == {}
+
+
+def test_keys_that_are_numbers_become_texts():
+    metadata = {"counts": {10: 1, 9: 2}}
+    assert archive.from_bytes(archive.to_bytes({}, metadata))[1] == {"counts": {"10": 1, "9": 2}}
 
 
 def test_every_cut_is_found():

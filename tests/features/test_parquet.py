@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.features.parquet import read_strings
+from postil.features.parquet import _chunk, read_strings
 
 WORDS = [f"made-up-{i * 37 % 101}-Ä" for i in range(60)] + ["made-up-0-Ä"] * 3
 
@@ -159,14 +159,53 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("parquet")
 
 
-SNAPPY = base64.b85decode(RIGHT["compression='snappy'"])
+FILES = {name: base64.b85decode(text) for name, text in RIGHT.items()}
 
 
-@given(st.integers(0, len(SNAPPY) - 1), st.integers(0, 255))
-def test_a_changed_byte_gives_no_other_error(folder, place, byte):
-    content = bytearray(SNAPPY)
-    content[place] = byte
+@given(st.data(), st.sampled_from(sorted(FILES)))
+def test_changed_and_lost_bytes_give_no_other_error(folder, data, name):
+    content = bytearray(FILES[name])
+    places = st.integers(0, len(content) - 1)
+    for place, byte in data.draw(st.lists(st.tuples(places, st.integers(0, 255)), max_size=4)):
+        content[place] = byte
+    first = data.draw(places)
+    del content[first : first + data.draw(st.integers(0, 9))]
     try:
         read_strings(written(folder, bytes(content)))
     except DataError as error:
         assert "cannot read the Parquet file" in str(error)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_cut_is_found(folder, name):
+    for length in range(0, len(FILES[name]), 7):
+        with pytest.raises(DataError, match="cannot read the Parquet file"):
+            read_strings(written(folder, FILES[name][:length]))
+
+
+def test_pages_that_say_they_are_endless_are_refused(folder):
+    """Sizes below zero would never end, numbers of values beyond all measure would fill the memory."""
+    for header, message in (
+        ({1: 0, 3: -4, 5: {1: 3, 2: 0}}, "a page that ends before it begins"),
+        ({1: 0, 3: 0, 5: {1: 2**40, 2: 8}}, "more values than the file has"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            list(_chunk(thrift(header), total=3, codec=0, optional=False))
+
+
+def thrift(fields):
+    """A struct of whole numbers and structs in the compact protocol."""
+    content, last = bytearray(), 0
+    for number, value in fields.items():
+        content.append((number - last) << 4 | (12 if isinstance(value, dict) else 5))
+        content += thrift(value) if isinstance(value, dict) else varint(value << 1 if value >= 0 else (-value << 1) - 1)
+        last = number
+    return bytes(content) + b"\0"
+
+
+def varint(value):
+    head = bytearray()
+    while value > 127:
+        head.append(value & 127 | 128)
+        value >>= 7
+    return bytes(head) + bytes([value])

@@ -7,6 +7,7 @@ import pytest
 from postil.errors import DataError
 from postil.metrics import significance
 from postil.metrics.evaluation import evaluate, prepare
+from postil.text import with_marks
 from postil.text.schemes import Span, labels_from_spans
 
 GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "O"]]
@@ -79,3 +80,22 @@ def test_a_given_scheme_is_used() -> None:
 def test_predictions_of_another_kind() -> None:
     with pytest.raises(DataError, match=r"predicted labels have no labelling scheme; expected .*\(BIO\)"):
         evaluate(GOLD, [["DET", "NOUN", "VERB", "NOUN"], ["X", "X"]])
+
+
+@pytest.mark.parametrize("scheme", ["iob1", "bio", "iobes", "bilou", "bmewo"])
+def test_other_spans_are_decided_as_predicted_ones_are(scheme: str) -> None:
+    """Predicted spans are decided by `prepare`; asked again, beside others, they get the same answer."""
+    spans = [Span("PER", 0, 2), Span("LOC", 3, 4), Span("LOC", 6, 8)]
+    gold = labels_from_spans(spans, 8, scheme)
+    first, second = gold[0].replace("PER", "ORG"), gold[6].replace("LOC", "ORG")
+    marks = [f"{gold[0]}|{first}", *gold[1:3], "?", *gold[4:6], f"{gold[6]}|{second}", gold[7]]
+    (labels,) = with_marks([marks], partial=True)
+    asked = [Span("PER", 0, 2), Span("LOC", 2, 3), Span("LOC", 3, 4), Span("PER", 5, 6), Span("LOC", 6, 8)]
+    compared = prepare([labels], [labels_from_spans(asked, 8, scheme)], scheme, scheme)
+    assert Span("LOC", 3, 4) not in compared.predicted_spans[0] and Span("PER", 5, 6) in compared.predicted_spans[0]
+    assert list(compared.decided([asked])[0]) == list(compared.predicted_spans[0])
+
+
+def test_without_unknown_labels_all_spans_are_decided() -> None:
+    asked = [[Span("PER", 0, 4)], []]
+    assert prepare(GOLD, PREDICTED).decided(asked) is asked

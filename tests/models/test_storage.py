@@ -57,3 +57,20 @@ def test_parts_that_are_missing_or_wrong_are_named(model):
 def test_the_arrays_stay_in_the_file(model):
     values = [parameter.value for parameter in postil.load(model).parts.network.parameters().values()]
     assert not any(value.flags.writeable or value.flags.owndata for value in values)
+
+
+def test_a_damaged_byte_gives_one_clear_line_or_the_same_model(model):
+    """All over the file; by hand it was tried at every byte."""
+    content, sentence = model.read_bytes(), ["Anna", "left", "Oslo"]
+    expected = postil.load(model).marginals(sentence)
+    rng = np.random.default_rng(0)
+    for place in rng.integers(len(content), size=200).tolist():
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        model.write_bytes(damaged)
+        try:
+            found = postil.load(model).marginals(sentence)
+        except ModelFileError as error:
+            assert str(error).startswith(f"{model}: ") and "\n" not in str(error)
+        else:
+            assert found == expected

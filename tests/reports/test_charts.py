@@ -74,7 +74,7 @@ def test_reliability_before_and_after():
 
 def test_curves_carry_their_names():
     root = parsed(
-        curve_chart("PR", [Curve("<all>", [(0.1, 1), (0.9, 0.2)], "red")], x_name="recall", y_name="precision")
+        curve_chart("PR", [Curve("<all>", [(0.1, 1), (0.9, 0.2)], "red", (0.5, 0.5))], x_name="R", y_name="P")
     )
     assert [g.attrib["data-curve"] for g in root.iter("g")] == ["<all>"]
 

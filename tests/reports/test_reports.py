@@ -13,7 +13,8 @@ from postil.metrics import bootstrap_interval, calibrate, known_from, spans_by_n
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.reports import Answers, Heading, detector_page, tagger_page
 from postil.reports.answers import Place
-from postil.text import Sentence, spans_from_labels
+from postil.reports.spans import likely_spans
+from postil.text import Sentence, Span, spans_from_labels, with_marks
 
 SPAN_SECTIONS = ["learning", "labels", "confusion", "reliability", "curve", "lengths", "mistakes", "hardest"]
 TOKEN_SECTIONS = ["learning", "labels", "confusion", "reliability", "mistakes", "hardest"]
@@ -32,7 +33,7 @@ HOSTILE = [
 HEADING = Heading(model="m.postil", data="d.txt", date="2020-01-02", parameters=1234, about={})
 
 
-def answers_on(tokens, gold, predicted, sure=None):
+def answers_on(tokens, gold, predicted, sure=None, likely=None):
     """Answers without a model. Without ``sure`` every span or token has a probability by its place."""
     compared = prepare(gold, predicted)
     counted = compared.predicted_spans if compared.scheme != "none" else predicted
@@ -42,6 +43,9 @@ def answers_on(tokens, gold, predicted, sure=None):
         compared=compared,
         evaluation=evaluate_compared(compared),
         sure=given,
+        likely=[]
+        if compared.scheme == "none"
+        else likely or [list(zip(spans, own, strict=True)) for spans, own in zip(counted, given, strict=True)],
         place=lambda sentence, token: f"line {100 * sentence + token}",
         probabilities=lambda places: [0.25] * len(places),
     )
@@ -117,15 +121,43 @@ def test_reliability_counts_every_predicted_span(page):
 def test_before_and_after_calibration_stand_side_by_side():
     before = calibrate([0.99], [False])
     found = sections(read_page(tagger_page(HEADING, answers_on(TOKENS, GOLD, PREDICTED), before=before)))["reliability"]
-    assert [h.text for h in found.all("h3")] == ["before calibration", "after calibration"]
+    assert [h.text for h in found.all("h3")] == ["after calibration"]
+    assert table_rows(found.one("details").one("table"))[1] == ["90-100", "1", "99.00", "0.00"]
     assert "before calibration: 99.00 %" in found.text
+    legend = found.one("ul", class_="legend")
+    styles = [sample.attributes["class"] for sample in legend.all("line")]
+    assert [li.text for li in legend.all("li")] == ["before calibration", "after calibration", "honest"]
+    assert styles == ["line other", "line", "ideal"]
 
 
-def test_the_curve_ends_where_everything_predicted_is_kept(page):
+def test_the_curve_goes_on_behind_what_was_predicted(page):
+    """Spans that are probable, but not on the best path, are found too."""
     section = sections(page)["curve"]
-    last = table_rows(section.one("table"))[-1]
-    assert last == ["0.150", "25.00", "25.00"]
-    assert [o.attributes["value"] for o in section.one("select").all("option")] == ["", "all labels", "ORG", "PER"]
+    assert table_rows(section.one("table"))[-1] == ["0.150", "25.00", "25.00"]
+    likely = [
+        [(Span("PER", 0, 2), 0.9), (Span("ORG", 3, 4), 0.6), (Span("LOC", 3, 4), 0.3), (Span("ORG", 5, 7), 0.02)],
+        [(Span("LOC", 0, 1), 0.2), (Span("PER", 0, 1), 0.2)],
+        [],
+    ]
+    answers = answers_on(TOKENS, GOLD, PREDICTED, likely=likely)
+    section = sections(read_page(tagger_page(HEADING, answers)))["curve"]
+    assert table_rows(section.one("table"))[1:] == [
+        ["0.900", "100.00", "25.00"],
+        ["0.300", "66.67", "50.00"],
+        ["0.200", "60.00", "75.00"],
+        ["0.020", "66.67", "100.00"],
+    ]
+    names = [o.attributes["value"] for o in section.one("select").all("option")]
+    assert names == ["", "all labels", "LOC", "ORG", "PER"]
+    told = [ring.one("title").text for ring in section.all("circle", class_="ring")]
+    assert told[0] == "all labels: recall 0.250, precision 0.250"  # what the model answers
+
+
+def test_the_curve_of_likely_spans_leaves_out_what_unknown_labels_leave_open():
+    gold = with_marks([["B-PER", "I-PER", "O", "?", "O", "B-ORG", "I-ORG", "O"], ["B-LOC", "O"], ["O"]], TOKENS)
+    likely = [[(Span("PER", 0, 2), 0.9), (Span("LOC", 3, 4), 0.8), (Span("LOC", 4, 5), 0.7)], [], []]
+    answers = answers_on(TOKENS, gold, PREDICTED, likely=likely)
+    assert likely_spans(answers) == [("PER", 0.9, True), ("LOC", 0.7, False)]
 
 
 def test_the_learning_curve_comes_from_the_model_file():
@@ -182,7 +214,7 @@ def test_labels_without_a_scheme():
 
 def test_nothing_predicted_and_nothing_wrong():
     nothing = read_page(tagger_page(HEADING, answers_on(TOKENS, GOLD, [["O"] * len(t) for t in TOKENS])))
-    assert "Nothing was predicted" in sections(nothing)["curve"].text
+    assert "No span is probable enough" in sections(nothing)["curve"].text
     perfect = read_page(tagger_page(HEADING, answers_on(TOKENS, GOLD, GOLD)))
     assert "no mistakes" in sections(perfect)["mistakes"].text and "right" in sections(perfect)["hardest"].text
 
@@ -251,6 +283,13 @@ def test_probabilities_are_those_of_the_tagger(tagger, scheme):
     assert [sentence.labels for sentence in sentences] == y  # they keep their gold labels
     places = list(answers.sureness())
     assert answers.probabilities(places) == pytest.approx(list(answers.sureness().values()), abs=1e-6)
+    for tokens, spans in zip(X, answers.likely, strict=True):
+        found = [
+            (Span(entity.label, entity.start, entity.end), entity.probability)
+            for entity in tagger.spans_above(tokens, 0.01)
+        ]
+        assert [span for span, _ in spans] == [span for span, _ in found]
+        assert [p for _, p in spans] == pytest.approx([p for _, p in found], abs=1e-6)
     strange = places[0].span._replace(label="NEW")
     assert answers.probabilities([Place(0, strange)]) == [None]
     page = read_page(tagger_page(Heading.of(tagger, model_name="m", data_name="d"), answers))

@@ -45,25 +45,33 @@ def _column(data: bytes) -> Iterator[bytes]:
         if chunk[1] != _BYTE_ARRAY:
             raise ValueError("a column of numbers")
         optional = footer[2][1].get(3, 0) == 1
-        yield from _chunk(data, start=chunk.get(11, chunk[9]), size=chunk[7], codec=chunk[4], optional=optional)
+        pages = data[chunk.get(11, chunk[9]) :][: chunk[7]]
+        yield from _chunk(pages, total=chunk[5], codec=chunk[4], optional=optional)
 
 
-def _chunk(data: bytes, start: int, size: int, codec: int, optional: bool) -> Iterator[bytes]:
-    """The values of the pages of one column chunk."""
+def _chunk(data: bytes, total: int, codec: int, optional: bool) -> Iterator[bytes]:
+    """The ``total`` values of the pages of one column chunk."""
     words: list[bytes] = []
-    end = start + size
-    while start < end:
+    start = 0
+    while start < len(data):
         header, start = _thrift_struct(data, start)
         if header[1] not in (_DATA_PAGE, _DICTIONARY_PAGE):
             raise ValueError(f"a page of kind {header[1]}")
+        if header[3] < 0:
+            raise ValueError("a page that ends before it begins")
         page = _decompressed(data[start : start + header[3]], codec)
         start += header[3]
         if header[1] == _DICTIONARY_PAGE:
             words = _plain(page, header[7][1])
         else:
             count, encoding = header[5][1], header[5][2]
+            total -= count
+            if total < 0:  # before so many of them are made
+                raise ValueError("more values than the file has")
             values = _without_levels(page, count) if optional else page
             yield from _page_values(values, count, encoding, words)
+    if total:
+        raise ValueError("fewer values than the file has")
 
 
 def _page_values(values: bytes, count: int, encoding: int, words: list[bytes]) -> list[bytes]:
@@ -107,7 +115,7 @@ def _hybrid(data: bytes, width: int, count: int) -> Array:
             part = bits.reshape(-1, width).astype(np.int64) @ (1 << np.arange(width))
         else:
             size = (width + 7) // 8
-            part = np.full(head >> 1, int.from_bytes(data[place : place + size], "little"))
+            part = np.full(min(head >> 1, count - found), int.from_bytes(data[place : place + size], "little"))
         place += size
         parts.append(part)
         found += len(part)
@@ -173,6 +181,8 @@ def _thrift_value(data: bytes, place: int, kind: int) -> tuple[Any, int]:
     if kind in (4, 5, 6):
         return _zigzag(data, place)
     if kind == 7:
+        if place + 8 > len(data):
+            raise ValueError("a number that is cut")
         return None, place + 8  # a double: none that is needed here
     if kind == 8:
         length, place = _varint(data, place)

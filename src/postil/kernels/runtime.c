@@ -13,6 +13,12 @@ const char *instruction_set(void) {
         __builtin_cpu_supports("avx512bw"))
         return "AVX-512";
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "AVX2";
+#elif defined(__AVX512VL__) && defined(__AVX512DQ__) && defined(__AVX512BW__)
+    return "AVX-512";
+#elif defined(__AVX2__)
+    return "AVX2";
+#elif defined(__ARM_NEON)
+    return "NEON";
 #endif
     return "baseline";
 }

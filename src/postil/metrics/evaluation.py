@@ -12,7 +12,7 @@ from postil.metrics import significance
 from postil.metrics.counts import check_same_shape
 from postil.metrics.spans import Labels, Spans, SpanScores, compare_spans, sentence_counts
 from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
-from postil.text import PartialLabel, PossibleSpans, Span, schemes
+from postil.text import PartialLabel, PossibleSpans, schemes
 from postil.text.partial import classes_of, count_marks, is_partial
 
 
@@ -73,6 +73,13 @@ class Compared(NamedTuple):
             return sentence_token_counts(self.gold, self.predicted), significance.accuracy
         return sentence_counts(self.gold_spans, self.predicted_spans), significance.f1
 
+    def decided(self, spans: Spans) -> Spans:
+        """Of any spans of the sentences, those that are certainly right or certainly wrong."""
+        if not self.left_out.tokens:
+            return spans
+        scheme = self.scheme if self.scheme in ("bio", "iob1") else "iobes"  # as `prepare` respells them
+        return _decided_spans(self.gold, scheme, self.gold_spans, spans)[1]
+
 
 def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme: str = "") -> Compared:
     """Recognise the schemes (unless given) and read the spans of both sides.
@@ -86,8 +93,8 @@ def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme:
     if scheme == "none":
         return Compared(scheme, "none", gold, predicted, (), (), LeftOut(unknown))
     predicted_scheme = predicted_scheme or _recognise_beside(scheme, predicted)
-    gold_spans = _spans(gold, scheme)
-    predicted_spans = _spans(predicted, predicted_scheme)
+    gold_spans: Spans = _spans(gold, scheme)
+    predicted_spans: Spans = _spans(predicted, predicted_scheme)
     if predicted_scheme != scheme:
         predicted = [
             schemes.labels_from_spans(spans, len(labels), scheme)
@@ -102,8 +109,8 @@ def prepare(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme:
 
 
 def _decided_spans(
-    gold: Labels, scheme: str, gold_spans: list[list[Span]], predicted_spans: list[list[Span]]
-) -> tuple[list[list[Span]], list[list[Span]], LeftOut]:
+    gold: Labels, scheme: str, gold_spans: Spans, predicted_spans: Spans
+) -> tuple[Spans, Spans, LeftOut]:
     """Gold spans that every possible labelling has; predicted spans that are among them or that none of them has."""
     classes = classes_of(gold) | {span.label for spans in predicted_spans for span in spans}
     read = PossibleSpans.reader(sorted(classes), scheme)

@@ -11,7 +11,7 @@ from postil.arrays import Array
 from postil.models.decoding import favouring
 from postil.models.labelling import Labelling
 from postil.objectives import long_chains
-from postil.objectives.crf import Posterior
+from postil.objectives.crf import Posterior, path_scores
 from postil.objectives.crf_decoding import k_best, viterbi
 from postil.objectives.crf_forbidden import entities_of
 from postil.objectives.crf_spans import EntityLabels, Windows, span_probabilities, window_probabilities
@@ -98,10 +98,12 @@ class Distribution:
 
     def probabilities_of(self, numbers: Array) -> Array:
         """(B,) the probability of each sentence's whole labelling, of (N,); 1 for a sentence without tokens."""
+        if self.meaning is None:
+            return np.asarray(np.exp(path_scores(self.lattice, numbers) - self._log_partition))
         filled = np.flatnonzero(self.lattice.lengths)
         answers = np.ones(len(self.lattice.lengths))
         if len(filled):
-            wanted = numbers[:, None] == self._meanings  # (N, S)
+            wanted = numbers[:, None] == self.meaning  # (N, S)
             offsets = np.concatenate([[0], self.lattice.offsets[1:][filled]])
             windows = Windows(np.arange(len(wanted)), offsets, wanted)
             answers[filled] = window_probabilities(self.posterior, windows)
@@ -148,6 +150,11 @@ class Distribution:
     def _is_long(self) -> bool:
         """Too long a sentence to keep all its messages."""
         return bool((self.lattice.lengths > long_chains.LONG).any())
+
+    @property
+    def _log_partition(self) -> Array:
+        """(B,) log Z."""
+        return long_chains.log_partition(self.lattice) if self._is_long else self.posterior.log_partition
 
     @cached_property
     def posterior(self) -> Posterior:

@@ -174,9 +174,16 @@ def sentences_of(text: str) -> list[Sentence]:
 
 def tokens_of(sentence: Sentence) -> list[Token]:
     """A sentence's tokens as an estimator takes them: with the extra columns where the source had any."""
+    _check_sentence(sentence)
     if sentence.columns is None:
         return list(sentence.tokens)
     return [(form, *columns) for form, columns in zip(sentence.tokens, sentence.columns, strict=True)]
+
+
+def _check_sentence(sentence: object) -> None:
+    if not isinstance(sentence, Sentence):
+        expected = "a postil.text.Sentence (predict takes lists of tokens)"
+        raise DataError("a sentence to annotate", expected=expected, got=f"a {type(sentence).__name__}")
 
 
 def check_sentences(X: Sequence[Sequence[Token]]) -> None:

@@ -6,29 +6,27 @@ part's forward message arrive as scores of its own at token c, and the right par
     u'_c(j) = u_c(j) + log Σ_i α_c-1(i) E_ij          u'_c-1(i) = u_c-1(i) + log Σ_j E_ij ψ_c(j) β_c(j)
 
 Then the parts are sentences for themselves, with the same marginals as in the whole, and are solved side by side.
-Only these border messages are computed one token after the other.
+The border messages come from one sweep in each direction, piece after piece: a piece begins with what the one before it
+hands over.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels.forward_backward import SMALLEST
-from postil.objectives.crf import Posterior
+from postil.kernels.forward_backward import LOGARITHMIC, SCALED
+from postil.objectives.crf import Messages, Posterior, forward_backward, no_possible_path
 from postil.objectives.crf_spans import EntityLabels, span_probabilities
-from postil.objectives.lattice import Lattice
+from postil.objectives.lattice import ChainScores, Lattice
 
 LONG = 8192  # tokens; shorter sentences are solved whole
 BLOCK = 1024  # tokens between two cuts
 GROUP = 2**15  # tokens of blocks that are solved at once
-# Between two looks at a message it takes two steps. With scores no further apart than this, each of them shrinks it by
-# exp(-160) / L at most: what was above SMALLEST does not vanish unseen.
-_WIDEST = 80.0
-_LOOKED_AT_EVERY = 2
-_ROWS = 4096
+PIECE = 4096  # tokens that a sweep for border messages takes at once
 
 
 def marginals(lattice: Lattice) -> Array:
@@ -39,6 +37,15 @@ def marginals(lattice: Lattice) -> Array:
     found = np.empty(lattice.unary.shape)
     for part, tokens, _ in _groups(blocks):
         found[tokens] = Posterior.of(part).marginals()
+    return found
+
+
+def log_partition(lattice: Lattice) -> Array:
+    """(B,) log Z of sentences of any length; -inf where nothing is possible."""
+    found = np.zeros(len(lattice.lengths))
+    for b, (first, end) in enumerate(pairwise(lattice.offsets.tolist())):
+        pieces = _sweep(lattice.unary[first:end], lattice.chain)
+        found[b] = sum(float(piece.found.log_partition[0]) for _, piece in pieces)
     return found
 
 
@@ -63,28 +70,28 @@ def entity_probabilities(lattice: Lattice, spans: Array, kinds: Array, entities:
 def cut(lattice: Lattice, uncuttable: Array | None = None) -> Lattice:
     """The same tokens with long sentences in blocks: the marginals are those of the whole.
 
-    ``uncuttable`` (N,) forbids a cut before some tokens. Gives the lattice itself where there is nothing long, or
-    where scores are so far apart that messages could underflow: then the whole is solved, with all care.
+    ``uncuttable`` (N,) forbids a cut before some tokens. Gives the lattice itself where there is nothing long.
     """
-    if not (lattice.lengths > LONG).any() or _is_wide(lattice):
+    if not (lattice.lengths > LONG).any():
         return lattice
     unary = lattice.unary.copy()
     unary[lattice.first_tokens] += lattice.chain.start
     unary[lattice.last_tokens] += lattice.chain.end
+    nothing, transitions = np.zeros(lattice.chain.labels), lattice.chain.transitions
+    onwards = ChainScores(transitions=transitions, start=nothing, end=nothing)
+    backwards = replace(onwards, transitions=np.ascontiguousarray(transitions.T))
     borders = [lattice.offsets]
     for sentence in np.flatnonzero(lattice.lengths > LONG):
         first, end = lattice.offsets[sentence : sentence + 2].tolist()
-        cuts = _cuts(first, end, uncuttable)
-        arriving = _messages(unary[first:end], lattice.chain.transitions, cuts - first)
-        returning = _messages(unary[first:end][::-1], lattice.chain.transitions.T, (end - cuts)[::-1])
+        cuts, rows = _cuts(first, end, uncuttable), unary[first:end]
+        arriving = _messages(rows, onwards, cuts - first)
+        returning = _messages(rows[::-1], backwards, (end - cuts)[::-1])
         if arriving is None or returning is None:
-            return lattice
+            raise no_possible_path(int(sentence))
         unary[cuts] += arriving
         unary[cuts - 1] += returning[::-1]
         borders.append(cuts)
-    nothing = np.zeros(lattice.chain.labels)
-    chain = replace(lattice.chain, start=nothing, end=nothing)
-    return replace(lattice, unary=unary, offsets=np.sort(np.concatenate(borders)), chain=chain)
+    return replace(lattice, unary=unary, offsets=np.sort(np.concatenate(borders)), chain=onwards)
 
 
 def _inside_windows(start: Array, end: Array, N: int) -> Array:
@@ -105,38 +112,50 @@ def _cuts(first: int, end: int, uncuttable: Array | None) -> Array:
     return np.unique(free[places[places < len(free)]])
 
 
-def _messages(unary: Array, transitions: Array, cuts: Array) -> Array | None:
-    """(C, L) log Σ_i α_c-1(i) E_ij at every cut, up to a constant each; None if something may have underflowed."""
-    E, found, k = np.exp(transitions - transitions.max()), np.empty((len(cuts), len(transitions))), 0
-    at, alpha, t = [*cuts.tolist(), -1], np.zeros(len(transitions)), 0
-    for rows in (unary[i : i + _ROWS] for i in range(0, len(unary), _ROWS)):
-        for factors in np.exp(rows - rows.max(axis=1, keepdims=True)):
-            message = alpha @ E if t else np.ones(len(E))
-            if t == at[k]:
-                found[k], k = message, k + 1
-            alpha = message * factors
-            if t % _LOOKED_AT_EVERY == 0:
-                total = alpha.sum()
-                if not total > 0 or (alpha[alpha > 0] < SMALLEST * total).any():
-                    return None
-                alpha /= total
-            t += 1
+def _messages(unary: Array, chain: ChainScores, cuts: Array) -> Array | None:
+    """(C, L) log Σ_i α_c-1(i) E_ij at every cut (rising), up to a constant each; None where nothing is possible."""
+    found = np.empty((len(cuts), chain.labels))
+    for first, piece in _sweep(unary, chain):
+        if not np.isfinite(piece.found.log_partition[0]):
+            return None
+        own = slice(*np.searchsorted(cuts, [first, first + len(piece.found.prefix)], side="right"))
+        found[own] = _handed_over(piece, cuts[own] - 1 - first)
+    return found
+
+
+def _sweep(unary: Array, chain: ChainScores) -> Iterator[tuple[int, Messages]]:
+    """A sentence (T, L) in pieces, each with its first token; ends after one in which nothing is possible.
+
+    A piece starts from the probabilities of the labels before it, given all tokens before it: so log Z of the sentence
+    is the sum of that of its pieces.
+    """
+    for first in range(0, len(unary), PIECE):
+        rows = np.ascontiguousarray(unary[first : first + PIECE])
+        own = chain if first + PIECE >= len(unary) else replace(chain, end=np.zeros(chain.labels))
+        piece = _solved(Lattice(unary=rows, offsets=np.array([0, len(rows)]), chain=own))
+        yield first, piece
+        if not np.isfinite(piece.found.log_partition[0]):
+            return
+        chain = replace(chain, start=_handed_over(piece, np.array([len(rows) - 1]))[0])
+
+
+def _solved(lattice: Lattice) -> Messages:
+    """Scaled where that loses nothing, else in logarithms."""
+    scaled = forward_backward(lattice, SCALED)
+    return scaled if scaled.found.is_exact.all() else forward_backward(lattice, LOGARITHMIC)
+
+
+def _handed_over(piece: Messages, tokens: Array) -> Array:
+    """(n, L) log Σ_i p_t(i) E_ij of some tokens t (n,), p_t being α_t with sum 1."""
+    algebra, alpha = piece.algebra, piece.found.prefix[tokens]  # (n, L)
+    shares = algebra.over(alpha, algebra.total(alpha))[
+        None
+    ]  # (1, n, L): an algebra steps in several directions at once
+    message = np.empty_like(shares)
+    algebra.step(shares, piece.found.transitions[None], message)
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant: impossible
-        return np.asarray(np.log(found))
-
-
-def _is_wide(lattice: Lattice) -> bool:
-    """Whether possible scores of one token, of all transitions, of starts or of ends are too far apart."""
-    chain, unary = lattice.chain, lattice.unary
-    tables = [table.reshape(1, -1) for table in (chain.transitions, chain.start, chain.end)]
-    rows = (unary[i : i + _ROWS] for i in range(0, len(unary), _ROWS))
-    return any(_width(table) > _WIDEST for table in (*tables, *rows))
-
-
-def _width(table: Array) -> float:
-    """The largest difference between possible scores of one row; infinite where a row has none."""
-    lowest = table.min(axis=1, where=table > -np.inf, initial=np.inf)
-    return float(np.abs(table.max(axis=1) - lowest).max(initial=0))
+        logs = algebra.log(message[0])
+    return np.asarray(logs + piece.lattice.chain.transitions.max())  # which forward-backward takes off
 
 
 def _groups(blocks: Lattice) -> Iterator[tuple[Lattice, slice, slice]]:

@@ -15,6 +15,9 @@ from postil.models.tagger import Tagger
 from postil.objectives import Posterior, span_probabilities
 from postil.text import Sentence, Span
 
+LOWEST = 0.01
+"""Spans that are less probable are looked at only where they are predicted: almost all spans are, and wrong."""
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,7 @@ class Answers:
     """A tagger's answers on labelled sentences.
 
     ``sure`` holds the probability of every predicted span (labels with a scheme) or of every token's label (without).
+    ``likely`` holds every span with at least the probability LOWEST, predicted or not, of each sentence.
     ``place`` says where a token (sentence, token) stands in the file; ``probabilities`` gives that of any spans.
     """
 
@@ -69,6 +73,7 @@ class Answers:
     compared: Compared
     evaluation: Evaluation
     sure: Sequence[Sequence[float]]
+    likely: Sequence[Sequence[tuple[Span, float]]]
     place: Callable[[int, int], str]
     probabilities: Callable[[Sequence[Place]], list[float | None]]
 
@@ -89,6 +94,7 @@ class Answers:
             sure=_sure_of_tokens(tagger, X)
             if compared.scheme == "none"
             else _sure_of_spans(tagger, sentences, compared),
+            likely=[] if compared.scheme == "none" else _likely(tagger, X),
             place=place or line_of(sentences),
             probabilities=lambda places: probabilities_of(tagger, X, places),
         )
@@ -117,6 +123,14 @@ def _sure_of_spans(tagger: Tagger, sentences: Sequence[Sentence], compared: Comp
     for spans, entities in zip(compared.predicted_spans, tagger.annotate(copies), strict=True):
         known = {Span(entity.label, entity.start, entity.end): entity.probability or 0.0 for entity in entities}
         found.append([known[span] for span in spans])
+    return found
+
+
+def _likely(tagger: Tagger, X: Sequence[Any]) -> list[list[tuple[Span, float]]]:
+    found: list[list[tuple[Span, float]]] = [[] for _ in X]
+    for believed in tagger.distributions(X):
+        for row, span, probability in believed.spans_above(LOWEST):
+            found[believed.which[row]].append((span, probability))
     return found
 
 

@@ -24,11 +24,12 @@ LONGEST_NAME = 14
 
 
 class Curve(NamedTuple):
-    """A line with its name and colour; the name is that of its entry in the legend."""
+    """A line with its name and colour; the name is that of its entry in the legend. ``mark``: a point beside it."""
 
     name: str
     points: Sequence[Point]
     colour: str
+    mark: Point
 
 
 def line_chart(
@@ -61,14 +62,15 @@ def _marked_point(plot: Plot, point: Point, mark: str) -> Markup:
 
 def curve_chart(name: str, curves: Sequence[Curve], *, x_name: str, y_name: str) -> Markup:
     """Several curves between 0 and 1, or their upper part; each is named, so that the page can show some of them."""
-    lowest = min((y for curve in curves for _, y in curve.points), default=0.0)
+    lowest = min((y for curve in curves for _, y in [*curve.points, curve.mark]), default=0.0)
     plot = Plot(width=460, height=380, ys=(max(low for low in (0.0, 0.5, 0.8, 0.9) if low <= lowest), 1.0))
     parts = [plot.axes(x_name, y_name, SHARES, round_numbers(*plot.ys))]
     for curve in curves:
         told = title(curve.name)
         drawn = polyline(map(plot.point, curve.points), class_="curve", style=f"stroke:{curve.colour}")
-        end = circle(plot.point(curve.points[-1]), 4, told, style=f"fill:{curve.colour}") if curve.points else None
-        parts.append(element("g", told, drawn, end, data_curve=curve.name))
+        place = title(f"{curve.name}: {x_name} {curve.mark[0]:.3f}, {y_name} {curve.mark[1]:.3f}")
+        ring = circle(plot.point(curve.mark), 5, place, class_="ring", style=f"stroke:{curve.colour}")
+        parts.append(element("g", told, drawn, ring, data_curve=curve.name))
     return drawing(plot.width, plot.height, name, *parts)
 
 
@@ -79,10 +81,26 @@ def reliability_chart(name: str, tables: Mapping[str, Calibration]) -> Markup:
         plot.axes("probability", "share that is right", SHARES, SHARES),
         line(plot.point((0, 0)), plot.point((1, 1)), class_="ideal"),
     ]
-    for number, (series, table) in enumerate(tables.items()):
-        parts.append(_reliability_line(plot, series, table, "line" if number == len(tables) - 1 else "line other"))
+    for (series, table), style in zip(tables.items(), _styles(len(tables)), strict=True):
+        parts.append(_reliability_line(plot, series, table, style))
     parts.append(_histogram(plot, list(tables.values())[-1]))
     return drawing(plot.width, plot.height, name, *parts)
+
+
+def reliability_legend(names: Sequence[str]) -> Markup:
+    """How the lines of a reliability chart are drawn."""
+    styles = {**dict(zip(names, _styles(len(names)), strict=True)), "honest": "ideal"}
+    entries = [element("li", _sample(style), name) for name, style in styles.items()]
+    return element("ul", *entries, class_="legend")
+
+
+def _styles(count: int) -> list[str]:
+    """The last of the lines is the one that counts."""
+    return ["line other"] * (count - 1) + ["line"] * bool(count)
+
+
+def _sample(style: str) -> Markup:
+    return element("svg", line((0, 5), (28, 5), class_=style), viewBox="0 0 28 10", class_="sample", aria_hidden="true")
 
 
 def _reliability_line(plot: Plot, series: str, table: Calibration, class_: str) -> Markup:

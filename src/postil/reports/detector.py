@@ -76,8 +76,8 @@ def _decisions(found: DetectionScores) -> Section:
 
 
 def _curve(curve: PrecisionRecall, found: DetectionScores) -> Section:
-    told = "What other thresholds would give: the area below the curve is the average precision."
-    return sections.precision_and_recall({found.label: curve}, {}, told)
+    told = "What other thresholds would give than the model’s, the ring: the area below is the average precision."
+    return sections.precision_and_recall({found.label: curve}, {}, told, {found.label: found.counts})
 
 
 def _mistakes(

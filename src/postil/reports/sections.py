@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from postil.metrics import Calibration, Counts, PrecisionRecall, Table
 from postil.metrics.significance import Interval
 from postil.metrics.tables import calibration_table, label_table
@@ -112,23 +114,32 @@ def reliability(calibration: Calibration, before: Calibration | None, *, answers
         "honest, points below it promise too much. The bars count the answers. Expected calibration error, the mean "
         f"distance from that line: {'; '.join(errors) if before else errors[0].split(': ')[1]}."
     )
-    drawn = figure("Promised and kept", charts.reliability_chart("Reliability diagram", tables))
-    numbers = [
-        element("div", element("h3", name) if before else None, table(calibration_table(found)))
-        for name, found in tables.items()
-    ]
-    return Section("reliability", "Reliability", joined([meaning, beside(drawn, *numbers)]))
+    chart = charts.reliability_chart("Reliability diagram", tables)
+    drawn = figure("Promised and kept", joined([chart, charts.reliability_legend(list(tables))]))
+    numbers = [table(calibration_table(calibration))]
+    if before:
+        numbers = [
+            element("h3", "after calibration"),
+            *numbers,
+            folded("before calibration", table(calibration_table(before))),
+        ]
+    return Section("reliability", "Reliability", joined([meaning, beside(drawn, element("div", *numbers))]))
 
 
-def precision_and_recall(curves: Mapping[str, PrecisionRecall], colours: Mapping[str, str], told: str) -> Section:
-    """The curve of everything and of the most frequent labels, one of them chosen by the reader."""
+def precision_and_recall(
+    curves: Mapping[str, PrecisionRecall], colours: Mapping[str, str], told: str, marks: Mapping[str, Counts]
+) -> Section:
+    """The curve of everything and of the most frequent labels, one of them chosen by the reader.
+
+    ``marks`` are the answers that were given, a point beside each curve.
+    """
     drawn = [
-        charts.Curve(name, _thinned(curve), colours.get(name, "var(--strong)"))
+        charts.Curve(name, _thinned(curve), colours.get(name, "var(--strong)"), _point(marks[name]))
         for name, curve in curves.items()
         if len(curve.scores)
     ]
     if not drawn:
-        return Section("curve", "Precision against recall", note("Nothing was predicted."))
+        return Section("curve", "Precision against recall", note("No span is probable enough."))
     chart = charts.curve_chart("Precision against recall", drawn, x_name="recall", y_name="precision")
     aside = element(
         "div",
@@ -155,18 +166,24 @@ def _legend(curve: charts.Curve) -> Markup:
     return element("li", swatch, element("bdi", curve.name), data_curve=curve.name)
 
 
+def _point(counts: Counts) -> tuple[float, float]:
+    return float(counts.recall), float(counts.precision)
+
+
 def _thinned(curve: PrecisionRecall) -> list[tuple[float, float]]:
-    """At most so many points, evenly spread, always with the first and the last."""
-    count = len(curve.scores)
-    step = max(1, -(-count // MOST_POINTS))
-    kept = sorted({*range(0, count, step), count - 1}) if count else []
+    """At most so many points, evenly spread along the curve, always with the first and the last."""
+    way = np.abs(np.diff(curve.recall, prepend=0)) + np.abs(np.diff(curve.precision, prepend=1))
+    walked = np.cumsum(way)
+    kept = range(len(way))
+    if len(way) > MOST_POINTS:
+        kept = np.unique(np.searchsorted(walked, np.linspace(walked[0], walked[-1], MOST_POINTS))).tolist()
     return [(float(curve.recall[i]), float(curve.precision[i])) for i in kept]
 
 
 def _at_thresholds(curve: PrecisionRecall) -> Markup:
-    """Some points of the curve in numbers: about every tenth of its length."""
-    count = len(curve.scores)
-    places = sorted({round(i * (count - 1) / 9) for i in range(10)}) if count else []
+    """Some points of the curve in numbers: from one tenth of its recall to the next."""
+    wanted = np.linspace(0, 1, 11) * max(curve.recall, default=0.0)
+    places = sorted({int(place) for place in np.searchsorted(curve.recall, wanted[1:])}) if len(curve.recall) else []
     rows = [(f"{curve.scores[i]:.3f}", 100 * float(curve.precision[i]), 100 * float(curve.recall[i])) for i in places]
     return table(Table("", ("at least", "precision", "recall"), rows))
 

@@ -10,7 +10,7 @@ from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS, Pair
 from postil.metrics.tables import confusion_table, errors_table, label_table, show_class, span_novelty_table
 from postil.reports import charts, examples, sections
-from postil.reports.answers import Answers, Heading, Place
+from postil.reports.answers import LOWEST, Answers, Heading, Place
 from postil.reports.highlight import Mark, colours_of, excerpt, whole
 from postil.reports.markup import Markup, element, joined
 from postil.reports.page import Section, folded, note, table
@@ -27,7 +27,7 @@ MOST_MARKS = 60
 
 @final
 class Judged(NamedTuple):
-    """A predicted span: its label, its probability, and whether it is right."""
+    """A span: its label, its probability, and whether it is right."""
 
     label: str
     probability: float
@@ -70,7 +70,7 @@ def span_sections(
         sections.label_scores(counts, scores.overall, column="label"),
         confusion(scores),
         sections.reliability(reliability_of(judged), before, answers="spans"),
-        curves(scores, judged, colours),
+        curves(scores, likely_spans(answers), colours),
         lengths(answers, novelty),
         mistakes(answers, wrong, colours),
         hardest(answers, wrong, colours),
@@ -90,6 +90,18 @@ def judged_spans(answers: Answers) -> list[Judged]:
         for gold, predicted, sure in sides
         for right in [set(gold)]
         for span, probability in zip(predicted, sure, strict=True)
+    ]
+
+
+def likely_spans(answers: Answers) -> list[Judged]:
+    """Every span that is probable enough to be looked at, predicted or not; those of which it is known."""
+    decided = answers.compared.decided([[span for span, _ in spans] for spans in answers.likely])
+    return [
+        Judged(span.label, probability, span in right)
+        for gold, spans, kept in zip(answers.compared.gold_spans, answers.likely, decided, strict=True)
+        for right, known in [(set(gold), set(kept))]
+        for span, probability in spans
+        if span in known
     ]
 
 
@@ -129,19 +141,21 @@ def _link(gold: str | None, predicted: str | None) -> str:
 
 
 def curves(scores: SpanScores, judged: Sequence[Judged], colours: Mapping[str, str]) -> Section:
-    """What a threshold on the probabilities would give, of all labels and of the most frequent ones."""
+    """What all spans above a probability would give, of all labels and of the most frequent ones."""
     counts = scores.by_label()
     frequent = sections.by_frequency(counts)[: sections.MOST_CURVES]
     found = {ALL: _curve(judged, scores.overall.gold)}
     if len(counts) > 1:
         by_label = {label: [one for one in judged if one.label == label] for label in frequent}
         found |= {show_class(label): _curve(by_label[label], counts[label].gold) for label in frequent}
+    marks = {ALL: scores.overall} | {show_class(label): counts[label] for label in frequent}
     told = (
-        "What is left if spans below a probability are dropped. A curve ends where all predicted spans are kept; the "
-        "table is of all labels."
+        "A ring is what the model answers. A curve is what all spans with at least some probability would give, on the "
+        f"best labelling or not (as tag --all-above does; they may overlap); it ends at a probability of {LOWEST:g}. "
+        "The table is of all labels."
     )
     named = {show_class(label): colour for label, colour in colours.items()}
-    return sections.precision_and_recall(found, named | {ALL: "var(--ink)"}, told)
+    return sections.precision_and_recall(found, named | {ALL: "var(--ink)"}, told, marks)
 
 
 def _curve(judged: Sequence[Judged], gold: int) -> PrecisionRecall:
