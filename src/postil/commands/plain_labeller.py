@@ -1,4 +1,4 @@
-"""The short way through ``postil tag``: plain CoNLL columns to labelled bytes, without an object per token.
+"""The short way through ``postil tag``: plain columns or lines of tokens to labelled bytes, no object per token.
 
 It is taken where labels of words are all that is asked for, and gives up on passages that are not plain. Whatever it
 does not take goes sentence by sentence, with the same result: ``Labeller`` decides.
@@ -20,7 +20,7 @@ from postil.text.plain_rows import are_writable, in_groups, read_plain, write_pl
 
 @final
 class PlainLabeller:
-    """A tagger that labels columns; made by ``of``."""
+    """A tagger that labels plain rows; made by ``of``."""
 
     def __init__(self, tagger: Tagger, options: ReadOptions) -> None:
         self._tagger, self._options = tagger, options
@@ -41,7 +41,7 @@ class PlainLabeller:
 
         ``block`` tokens are labelled at once.
         """
-        rows = read_plain(passage, self._options) if passage.format == "conll" else None
+        rows = read_plain(passage, self._options)
         if rows is None:
             return None
         answers = [self._tagger.predict_cells(g.text, g.cells, g.offsets) for g in in_groups(rows, block)]

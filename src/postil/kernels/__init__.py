@@ -38,6 +38,7 @@ __all__ = [
     "Columns",
     "Words",
     "token_cells",
+    "line_cells",
     "number_words",
     "write_rows",
 ]
@@ -65,5 +66,6 @@ cells_up = _chosen(plain_trees.cells_up)
 cells_down = _chosen(plain_trees.cells_down)
 leaf_cells_down = _chosen(plain_trees.leaf_cells_down)
 token_cells = _chosen(plain_columns.token_cells)
+line_cells = _chosen(plain_columns.line_cells)
 number_words = _chosen(plain_columns.number_words)
 write_rows = _chosen(plain_columns.write_rows)

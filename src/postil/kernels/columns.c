@@ -77,10 +77,13 @@ INLINED int between_blanks(line at, layout as, int64_t *cell) {
     }
 }
 
+INLINED int holds_mark(const uint8_t *text, const int64_t *cell) {
+    return cell[1] - cell[0] == MARK_SIZE && memcmp(text + cell[0], MARK, MARK_SIZE) == 0;
+}
+
 INLINED int plain_row(line at, layout as, int64_t *cell) {
     if (is_mark(at)) return 0;
-    if (!(as.tabs ? between_tabs(at, as, cell) : between_blanks(at, as, cell))) return 0;
-    return cell[1] - cell[0] != MARK_SIZE || memcmp(at.text + cell[0], MARK, MARK_SIZE) != 0;
+    return (as.tabs ? between_tabs(at, as, cell) : between_blanks(at, as, cell)) && !holds_mark(at.text, cell);
 }
 
 /* found: tokens, sentences, heads. Of all three arrays there are as many rows as the text has lines, or more. */
@@ -114,6 +117,31 @@ CLONED int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t widt
     if (head >= 0) return NOT_PLAIN;
     if (inside) offsets[++B] = N;
     found[0] = N, found[1] = B, found[2] = H;
+    return DONE;
+}
+
+/* Lines of tokens between blanks, each line a sentence. `room`: rows of cells, and one less than rows of offsets. */
+CLONED int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets,
+                      int64_t *found) {
+    int64_t N = 0, B = 0, i = 0;
+    offsets[0] = 0;
+    while (i < size) {
+        if (text[i] == '\n') {
+            if (N > offsets[B]) offsets[++B] = N;
+            i++;
+        } else if (is_blank(text[i])) {
+            i++;
+        } else {
+            if (N == room) return WRONG_INDEX;
+            cells[2 * N] = i;
+            while (i < size && text[i] != '\n' && !is_blank(text[i])) i++;
+            cells[2 * N + 1] = i;
+            if (holds_mark(text, cells + 2 * N)) return NOT_PLAIN;
+            N++;
+        }
+    }
+    if (N > offsets[B]) offsets[++B] = N;
+    found[0] = N, found[1] = B;
     return DONE;
 }
 

@@ -74,6 +74,7 @@ int leaf_cells_down(const void *A, int single, const void *tanh_c, const int64_t
 /* columns.c */
 int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label, int64_t lines,
                 int64_t *cells, int64_t *offsets, int64_t *heads, int64_t *found);
+int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets, int64_t *found);
 int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, uint64_t *slots,
                  int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends, int64_t most, int64_t *known,
                  int64_t *numbers);

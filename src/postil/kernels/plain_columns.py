@@ -69,8 +69,8 @@ def checked_columns(columns: Columns) -> Columns:
 def checked_cells(text: bytes, cells: Array) -> Array:
     """Cells (N, 2) as C expects them; each lies in the text."""
     ready = contiguous(cells, np.int64, (len(cells), 2), where="cells")
-    edges = np.column_stack([np.zeros(len(ready), np.int64), ready, np.full(len(ready), len(text))])
-    if len(ready) and (np.diff(edges) < 0).any():
+    first, end = ready[:, 0], ready[:, 1]
+    if len(ready) and (first.min() < 0 or end.max() > len(text) or (end < first).any()):
         raise IndexRangeError("an index points outside its table", where="cells")
     return ready
 
@@ -107,6 +107,21 @@ def token_cells(text: bytes, columns: Columns) -> Cells | None:
     offsets += [len(cells)] * (len(cells) > offsets[-1])
     shaped = np.array(cells, np.int64).reshape(-1, 2), np.array(offsets), np.array(heads, np.int64).reshape(-1, 3)
     return Cells(*shaped)
+
+
+def line_cells(text: bytes) -> Cells | None:
+    """The tokens of lines in UTF-8, each a sentence, spaces and tabs between its tokens; None if one is a mark."""
+    cells: list[tuple[int, int]] = []
+    offsets = [0]
+    first = 0
+    for line in text.split(b"\n"):
+        edges = [(first + begin, first + end) for begin, end in _edges(line, tabs=False)]
+        cells += edges
+        offsets += [len(cells)] * bool(edges)
+        first += len(line) + 1
+    if any(text[begin:end] == _MARK for begin, end in cells):
+        return None
+    return Cells(np.array(cells, np.int64).reshape(-1, 2), np.array(offsets), np.zeros((0, 3), np.int64))
 
 
 def _edges(line: bytes, tabs: bool) -> list[tuple[int, int]]:

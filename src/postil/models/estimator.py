@@ -160,7 +160,6 @@ class Estimator(Learner[Labels, Network]):
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, *prepared.scores([X[i] for i in which])
 
-
     def scored_cells(self, text: bytes, cells: Array, offsets: Array) -> Iterator[tuple[Array, Array, Array]]:
         """``scored`` of sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8, in the same blocks:
         which of the N tokens a block has, their scores, the offsets of its sentences.

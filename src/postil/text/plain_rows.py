@@ -1,7 +1,7 @@
-"""CoNLL columns in which every row is as it should be, without an object per token: read and written as bytes.
+"""Columns and lines of tokens in which all is as it should be, without an object per token: read and written as bytes.
 
-What is read here is what ``read_conll`` reads, and what is written is what ``write_conll`` writes. Whatever is not
-plain, mistakes above all, is left to them.
+What is read here is what ``read_conll`` and ``read_tokens`` read, and what is written is what ``write_conll`` writes.
+Whatever is not plain, mistakes above all, is left to them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,13 +13,14 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import PostilError
+from postil.kernels import Cells
 from postil.text.conll import columns_of, read_conll, write_conll
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.passages import Passage
 from postil.text.report import Report
 
 LONGEST = 1 << 24
-"""Bytes. What is longer has very long sentences, or no sentence ends at all."""
+"""Characters. What is longer has very long sentences, or no sentence ends at all."""
 
 
 @final
@@ -40,17 +41,33 @@ class PlainRows:
 
 
 def read_plain(passage: Passage, options: ReadOptions) -> PlainRows | None:
-    """The sentences of a passage; None where there is none, or ``read_conll`` has to look at them."""
-    if passage.mistake is not None or options.features != () or options.strict or options.comment != "auto":
+    """The sentences of a passage of columns or of tokens; None where there is none, or the readers of sentences have
+    to look at them."""
+    if passage.mistake is not None or len(passage.text) > LONGEST:
         return None
     try:
-        columns, text = columns_of(passage, options), passage.text.encode()
-        found = kernels.token_cells(text, columns) if columns is not None and len(text) <= LONGEST else None
+        text = passage.text.encode()
+        found = _FOUND[passage.format](passage, text, options) if passage.format in _FOUND else None
         if found is None or not len(found.tokens):
             return None
         return PlainRows(text, found.tokens, found.offsets, list(_heads(passage, text, found.heads, options)))
     except (PostilError, UnicodeEncodeError, _NotPlain):
         return None
+
+
+def _columns(passage: Passage, text: bytes, options: ReadOptions) -> Cells | None:
+    if options.features != () or options.strict or options.comment != "auto":
+        return None
+    columns = columns_of(passage, options)
+    return kernels.token_cells(text, columns) if columns is not None else None
+
+
+def _lines(passage: Passage, text: bytes, options: ReadOptions) -> Cells | None:
+    return kernels.line_cells(text)
+
+
+# Format -> where the tokens stand.
+_FOUND = {"conll": _columns, "tokens": _lines}
 
 
 class _NotPlain(Exception):
@@ -59,10 +76,12 @@ class _NotPlain(Exception):
 
 def _heads(passage: Passage, text: bytes, heads: Array, options: ReadOptions) -> Iterator[tuple[int, bytes]]:
     """Of each head its sentence and what is written: by reader and writer, which get the sentence's first row only."""
+    if not len(heads):
+        return
     ends = [text.find(b"\n", row) for _, _, row in heads.tolist()]
     lines = [text[head : end if end >= 0 else None] for (_, head, _), end in zip(heads.tolist(), ends, strict=True)]
     short = replace(passage, text=b"\n\n".join(lines).decode(), opening=passage.opening or passage)
-    sentences = list(read_conll(short, options, Report())) if lines else []
+    sentences = list(read_conll(short, options, Report()))
     if len(sentences) != len(lines) or any(len(sentence) != 1 for sentence in sentences):
         raise _NotPlain
     for sentence in sentences:
