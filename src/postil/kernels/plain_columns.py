@@ -81,7 +81,7 @@ def token_cells(text: bytes, columns: Columns) -> Cells | None:
     Plain are blank lines, and rows with all their cells; a label is not empty, a token is not a document mark. Lines
     before a sentence that may be comments, and document marks, are left to the reader of heads.
     """
-    tabs, width, token, label = checked_columns(columns)
+    columns = checked_columns(columns)
     cells: list[tuple[int, int]] = []
     offsets, heads = [0], []
     first, head = 0, -1
@@ -89,18 +89,16 @@ def token_cells(text: bytes, columns: Columns) -> Cells | None:
         inside = len(cells) > offsets[-1]
         if not line.strip(b" \t"):
             offsets += [len(cells)] * inside
-        elif not inside and (_MARK_LINE.match(line) or _COMMENT[tabs].match(line)):
+        elif not inside and (_MARK_LINE.match(line) or _COMMENT[columns.tabs].match(line)):
             head = first if head < 0 else head
         else:
-            edges = _edges(line, tabs)
-            begin, end = edges[token] if len(edges) == width else (0, 0)
-            is_labelled = label < 0 or len(edges) != width or line[slice(*edges[label])].strip(b" ")
-            if len(edges) != width or not is_labelled or _MARK_LINE.match(line) or line[begin:end] == _MARK:
+            cell = None if _MARK_LINE.match(line) else _cell(line, columns)
+            if cell is None:
                 return None
             if head >= 0:
                 heads.append((len(offsets) - 1, head, first))
                 head = -1
-            cells.append((first + begin, first + end))
+            cells.append((first + cell[0], first + cell[1]))
         first += len(line) + 1
     if head >= 0:
         return None
@@ -109,27 +107,31 @@ def token_cells(text: bytes, columns: Columns) -> Cells | None:
     return Cells(*shaped)
 
 
+def _cell(line: bytes, columns: Columns) -> tuple[int, int] | None:
+    """Where the token stands in a row; None if the row is not as it should be."""
+    tabs, width, token, label = columns
+    parts = line.split(b"\t") if tabs else _CELL.findall(line)
+    if len(parts) != width or parts[token] == _MARK or (label >= 0 and not parts[label].strip(b" ")):
+        return None
+    if tabs:
+        begin = sum(map(len, parts[:token])) + token
+        return begin, begin + len(parts[token])
+    return [found.span() for found in _CELL.finditer(line)][token]
+
+
 def line_cells(text: bytes) -> Cells | None:
     """The tokens of lines in UTF-8, each a sentence, spaces and tabs between its tokens; None if one is a mark."""
     cells: list[tuple[int, int]] = []
     offsets = [0]
     first = 0
     for line in text.split(b"\n"):
-        edges = [(first + begin, first + end) for begin, end in _edges(line, tabs=False)]
+        edges = [(first + found.start(), first + found.end()) for found in _CELL.finditer(line)]
         cells += edges
         offsets += [len(cells)] * bool(edges)
         first += len(line) + 1
     if any(text[begin:end] == _MARK for begin, end in cells):
         return None
     return Cells(np.array(cells, np.int64).reshape(-1, 2), np.array(offsets), np.zeros((0, 3), np.int64))
-
-
-def _edges(line: bytes, tabs: bool) -> list[tuple[int, int]]:
-    """First byte of each cell of a row, and the one behind its last."""
-    if not tabs:
-        return [found.span() for found in _CELL.finditer(line)]
-    stops = [-1, *(i for i, byte in enumerate(line) if byte == 0x09), len(line)]
-    return [(before + 1, stop) for before, stop in pairwise(stops)]
 
 
 def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[Array, int]:
