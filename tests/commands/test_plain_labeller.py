@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
-from postil.commands import labeller, tag
+from postil.commands import labeller, plain_labeller, tag
 from postil.commands.labeller import Labeller
 from postil.commands.plain_labeller import PlainLabeller
 from postil.errors import PostilError
 from postil.text import lines, read
+from postil.text.options import ReadOptions
 
 X, Y = named_entities(30)
 
@@ -31,12 +32,15 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def both(model):
-    return Labeller(parsed(model))
+    made = Labeller(parsed(model))
+    made._plain = PlainLabeller(made.model, ReadOptions(features=()))
+    return made
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(labeller, "BLOCK_TOKENS", 20)
+    monkeypatch.setattr(plain_labeller, "PAYS", True)  # the same results without a compiler
 
 
 def parsed(model, *words):

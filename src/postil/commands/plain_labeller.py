@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.commands.answering import OPTIONS
 from postil.commands.reading import reading_options
@@ -16,6 +17,9 @@ from postil.models.tagger import Tagger
 from postil.text.options import ReadOptions
 from postil.text.passages import Passage
 from postil.text.plain_rows import are_writable, in_groups, read_plain, write_plain
+
+PAYS = not kernels.IN_USE.startswith("plain")
+"""The kernels' twins in Python take longer than sentences of strings do."""
 
 
 @final
@@ -30,7 +34,7 @@ class PlainLabeller:
     def of(cls, model: Any, arguments: argparse.Namespace) -> "PlainLabeller | None":
         """None where the options ask for more than labels, or the model does for more than words."""
         asked = (*OPTIONS, "probabilities", "nbest", "scores", "feature_columns")
-        if arguments.output not in (None, "conll") or any(getattr(arguments, name) for name in asked):
+        if not PAYS or arguments.output not in (None, "conll") or any(getattr(arguments, name) for name in asked):
             return None
         if not isinstance(model, Tagger) or not model.takes_cells or not are_writable(model.labelling.spellings):
             return None
