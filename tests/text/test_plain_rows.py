@@ -146,5 +146,5 @@ def test_groups_end_with_the_sentence_that_fills_them(lengths, size):
 
 def test_labels_that_cannot_stand_in_a_column():
     assert are_writable(["O", "B-X", "a b", "é"])
-    for name in ("", " ", "a ", " a", "a\tb", "a\nb", "a\rb", "a\0"):
+    for name in ("", " ", "a ", " a", "a\tb", "a\nb", "a\rb", "a\0", "a\ud800"):
         assert not are_writable(["O", name])

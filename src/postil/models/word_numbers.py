@@ -8,7 +8,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.kernels import Words
 
-_ROOM = 1 << 12  # words of a new table
+_ROOM = 1 << 8  # words of a new table
 
 
 @final

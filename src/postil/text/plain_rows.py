@@ -4,6 +4,7 @@ What is read here is what ``read_conll`` and ``read_tokens`` read, and what is w
 Whatever is not plain, mistakes above all, is left to them.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -19,6 +20,7 @@ from postil.text.options import ReadOptions, WriteOptions
 from postil.text.passages import Passage
 from postil.text.report import Report
 
+_UNWRITABLE = re.compile("[\t\n\r\0\ud800-\udfff]")
 LONGEST = 1 << 24
 """Characters. What is longer has very long sentences, or no sentence ends at all."""
 
@@ -103,10 +105,8 @@ def write_plain(rows: PlainRows, labels: Array, names: list[bytes]) -> bytes:
 
 
 def are_writable(names: list[str]) -> bool:
-    """Whether labels can stand in a column."""
-    return all(
-        name == name.strip(" ") != "" and not any(character in name for character in "\t\n\r\0") for name in names
-    )
+    """Whether labels can stand in a column, in UTF-8."""
+    return all(name == name.strip(" ") != "" and _UNWRITABLE.search(name) is None for name in names)
 
 
 def in_groups(rows: PlainRows, tokens: int) -> Iterator[PlainRows]:
