@@ -16,11 +16,15 @@ import numpy as np
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil.arrays import Array, offsets_from_lengths
 from postil.kernels import (
+    Columns,
+    Words,
     compiled,
+    compiled_columns,
     compiled_layers,
     compiled_trees,
     compiled_windows,
     plain,
+    plain_columns,
     plain_layers,
     plain_trees,
     plain_windows,
@@ -35,6 +39,7 @@ MOST_RANKED_LABELS = 64  # beyond, NumPy takes seconds
 LAYERS = plain_layers, compiled_layers
 WINDOWS = plain_windows, compiled_windows
 TREES = plain_trees, compiled_trees
+COLUMNS = plain_columns, compiled_columns
 
 
 class Case(NamedTuple):
@@ -65,6 +70,7 @@ def cases(labels: list[int], tokens: int) -> Iterator[Case]:
     yield from layer_cases(rng, tokens // 4)
     yield from window_cases(rng, tokens)
     yield from tree_cases(rng)
+    yield from column_cases(rng, tokens)
     for L in labels:
         yield from chain_cases(rng, L, max(300, min(tokens, 10**7 // L**2)))
 
@@ -130,6 +136,28 @@ def tree_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case("cells_down", size, lambda m: m.cells_down(*down), N, TREES)
     yield Case("leaf_cells_down", size, lambda m: m.leaf_cells_down(*of_words), N, TREES)
     yield Case("binary_shape", "trees of 79 nodes", lambda m: m.binary_shape(widths, offsets), len(widths), TREES)
+
+
+def column_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
+    """A file to be tagged: words of 5 letters, a label behind each, all of them known after the first call."""
+    words = ["".join(letters) for letters in rng.choice(list("abcdefgh"), (VOCABULARY, 5))]
+    drawn = [words[i] for i in np.minimum(rng.zipf(1.3, tokens), VOCABULARY - 1)]
+    sentences = [drawn[first : first + SENTENCE] for first in range(0, tokens, SENTENCE)]
+    rows = "\n".join("".join(f"{word}\tO\n" for word in sentence) for sentence in sentences).encode()
+    lines, columns = "\n".join(map(" ".join, sentences)).encode(), Columns(True, 2, 0, 1)
+    found = compiled_columns.token_cells(rows, columns)
+    assert found is not None
+    yield Case("token_cells", "rows of 8 bytes", lambda m: m.token_cells(rows, columns), tokens, COLUMNS)
+    yield Case("line_cells", "tokens of 5 bytes", lambda m: m.line_cells(lines), tokens, COLUMNS)
+    known = {}
+    for module in COLUMNS:
+        table = Words.room_for(2 * tokens, 10 * tokens)
+        known[module] = table, module.number_words(rows, found.tokens, table, 0)[1]
+    number = lambda m: m.number_words(rows, found.tokens, *known[m])  # noqa: E731
+    yield Case("number_words", f"{VOCABULARY} words", number, tokens, COLUMNS)
+    labels, names = rng.integers(0, 9, tokens), [f"B-X{label}".encode() for label in range(9)]
+    written = rows, found.tokens, found.offsets, labels, names
+    yield Case("write_rows", "9 labels", lambda m: m.write_rows(*written), tokens, COLUMNS)
 
 
 def chain_cases(rng: np.random.Generator, L: int, tokens: int) -> Iterator[Case]:

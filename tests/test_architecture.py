@@ -130,6 +130,7 @@ PUBLIC = {
         *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
         *["sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
         *["binary_shape", "cells_up", "cells_down", "leaf_cells_down"],
+        *["Cells", "Columns", "Words", "token_cells", "line_cells", "number_words", "write_rows"],
     ],
     "postil.models": [
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],

@@ -76,7 +76,7 @@ def test_more_words_at_once_than_the_table_holds():
 def test_endless_words_are_not_kept():
     rows, _ = table(10)
     check(rows, ["x" * 5000, "a"])
-    assert all(len(form) <= 100 for form in rows._page.numbers)
+    assert all(len(form) <= 1000 for form in rows._page.numbers)
 
 
 def test_threads_get_what_one_gets():
@@ -91,3 +91,49 @@ def test_threads_get_what_one_gets():
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(8)))
+
+
+# ------------------------------------------------------------------------------------------------ words as bytes
+
+
+def check_cells(rows, forms):
+    encoded = [form.encode() for form in forms]
+    ends = np.cumsum([0, *map(len, encoded)])
+    found, numbers = rows.look_up_cells(b"".join(encoded), np.column_stack([ends[:-1], ends[1:]]))
+    assert np.array_equal(found[numbers], np.array([row(form) for form in forms], np.float32).reshape(-1, 2))
+    assert np.array_equal(found[0], PADDING)
+    assert (numbers > 0).all()
+
+
+def test_words_as_bytes_share_the_rows_of_strings():
+    rows, make = table(10)
+    check(rows, ["a", "bb"])
+    check_cells(rows, ["bb", "é", "é", "", "a"])
+    check_cells(rows, [])
+    check(rows, ["é", ""])
+    assert make.asked == ["a", "bb", "é", ""]
+
+
+def test_words_as_bytes_in_a_full_table():
+    rows, make = table(8)
+    for i in range(40):
+        check_cells(rows, ["first", "second", f"word {i}"])
+        check(rows, ["first", f"other {i}"])
+    assert make.asked.count("first") == make.asked.count("second") == 1
+    check_cells(rows, [f"word {i}" for i in range(30)] * 2)  # more than it holds
+    assert len(rows._page.numbers) <= 8
+    check_cells(rows, ["word 0", "x" * 5000])
+    assert all(len(form) <= 1000 for form in rows._page.numbers)
+
+
+def test_many_threads_look_up_bytes_and_strings():
+    rows, _ = table(50)
+
+    def work(seed):
+        rng = random.Random(seed)
+        for turn in range(60):
+            forms = [f"w{rng.randrange(200)}" for _ in range(20)]
+            (check_cells if turn % 2 else check)(rows, forms)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(8)))

@@ -8,6 +8,7 @@ from typing import final
 
 from postil.commands.kinds import kind_of
 from postil.commands.models import check_columns, open_model
+from postil.commands.plain_labeller import PlainLabeller
 from postil.commands.reading import reading_options
 from postil.errors import PostilError
 from postil.network.sentence import LONGEST_VIEW
@@ -43,6 +44,7 @@ class Labeller:
         self._kind = kind_of(self.model)
         self.mark = self._kind.marker(self.model, arguments)
         check_columns(self.model, arguments.feature_columns)
+        self._plain = PlainLabeller.of(self.model, arguments)
 
     def blocks(self, sentences: Iterable[Sentence], long: list[int]) -> Iterator[list[Sentence]]:
         """Sentences for ``mark``; the lengths of very long ones are added to ``long``."""
@@ -54,6 +56,15 @@ class Labeller:
         self._kind.write(marked, self.model, self.arguments, target)
 
     def label(self, passage: Passage) -> Labelled:
+        """Plain columns without an object per token, everything else sentence by sentence: the same bytes."""
+        plain = self._plain.label(passage, BLOCK_TOKENS) if self._plain is not None else None
+        if plain is None:
+            return self._label_sentences(passage)
+        content, lengths = plain
+        long = lengths[lengths > LONGEST_VIEW].tolist()
+        return Labelled(content=content, tokens=int(lengths.sum()), long=long, mistake=None)
+
+    def _label_sentences(self, passage: Passage) -> Labelled:
         report, long, target = Report(passage.format), list[int](), io.BytesIO()
         sentences = read_passage(passage, report, **reading_options(self.arguments))
         mistake = None

@@ -5,9 +5,10 @@ The environment variable POSTIL_KERNELS chooses: ``auto`` (the default) takes th
 plain_x.py, its wrapper in compiled_x.py, and a line here.
 """
 
-from postil.kernels import plain, plain_layers, plain_trees, plain_windows
+from postil.kernels import plain, plain_columns, plain_layers, plain_trees, plain_windows
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
+from postil.kernels.plain_columns import Cells, Columns, Words
 
 __all__ = [
     "ACTIVATIONS",
@@ -33,6 +34,13 @@ __all__ = [
     "cells_down",
     "leaf_cells_down",
     "settle_rows",
+    "Cells",
+    "Columns",
+    "Words",
+    "token_cells",
+    "line_cells",
+    "number_words",
+    "write_rows",
 ]
 
 ACTIVATIONS = plain_windows.ACTIVATIONS
@@ -57,3 +65,7 @@ binary_shape = _chosen(plain_trees.binary_shape)
 cells_up = _chosen(plain_trees.cells_up)
 cells_down = _chosen(plain_trees.cells_down)
 leaf_cells_down = _chosen(plain_trees.leaf_cells_down)
+token_cells = _chosen(plain_columns.token_cells)
+line_cells = _chosen(plain_columns.line_cells)
+number_words = _chosen(plain_columns.number_words)
+write_rows = _chosen(plain_columns.write_rows)

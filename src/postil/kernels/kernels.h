@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { DONE, NO_MEMORY, WRONG_OFFSETS, WRONG_INDEX, NOT_FINITE };
+enum { DONE, NO_MEMORY, WRONG_OFFSETS, WRONG_INDEX, NOT_FINITE, NOT_PLAIN };
 
 /* runtime.c: which prototypes were compiled, and which of the cloned versions this processor gets */
 int64_t interface(void);
@@ -70,5 +70,16 @@ int cells_down(const void *A, int single, const void *tanh_c, const void *memory
                int64_t H, const void *sent_h, void *sent_c, void *dZ);
 int leaf_cells_down(const void *A, int single, const void *tanh_c, const int64_t *parents, const void *dH, int64_t N,
                     int64_t sent, int64_t H, const void *sent_h, const void *sent_c, void *dZ);
+
+/* columns.c */
+int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label, int64_t lines,
+                int64_t *cells, int64_t *offsets, int64_t *heads, int64_t *found);
+int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets, int64_t *found);
+int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, uint64_t *slots,
+                 int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends, int64_t most, int64_t *known,
+                 int64_t *numbers);
+int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
+               int64_t sentences, const int64_t *labels, const uint8_t *names, int64_t names_size,
+               const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room, int64_t *places);
 
 #endif

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from postil.arrays import Array
+from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Inputs, Token
 from postil.models.config import TaggerConfig
@@ -159,6 +159,21 @@ class Estimator(Learner[Labels, Network]):
         with one_blas_thread():
             for which in _blocks([len(tokens) for tokens in X]):
                 yield which, *prepared.scores([X[i] for i in which])
+
+    def scored_cells(self, text: bytes, cells: Array, offsets: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """``scored`` of sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8, in the same blocks:
+        which of the N tokens a block has, their scores, the offsets of its sentences.
+
+        Only for models whose ``prepared`` takes cells.
+        """
+        prepared = self.fitted_parts().prepared()
+        rows, ids = prepared.look_up_cells(text, cells)
+        lengths = np.diff(offsets)
+        with one_blas_thread():
+            for which in _blocks(lengths.tolist()):
+                own = offsets_from_lengths(lengths[which])
+                tokens = np.repeat(offsets[which] - own[:-1], lengths[which]) + np.arange(own[-1])
+                yield tokens, prepared.scores_of_words(rows, ids[tokens], own), own
 
 
 def sentences_of(text: str) -> list[Sentence]:

@@ -122,18 +122,22 @@ class Labelling:
         return inner if not self.has_spans else convert(inner, self.inner, self.scheme)
 
     def texts_of_sentences(self, numbers: Array, offsets: Array) -> list[list[str]]:
-        """``texts`` of all sentences of a batch: numbers (N,), offsets (B + 1,).
-
-        In a valid sequence a label has one spelling wherever it stands, but for the first one of an entity in IOB1: it
-        is a B only right behind an entity of the same class.
-        """
+        """``texts`` of all sentences of a batch: numbers (N,), offsets (B + 1,)."""
         edges = list(pairwise(offsets.tolist()))
         if not self._is_valid(numbers, offsets):
             return [self.texts(numbers[first:end]) for first, end in edges]
-        if self.scheme == "iob1":
-            numbers = numbers + len(self.labels) * self._is_bare(numbers, offsets)
-        texts = list(map(self._all_spellings.__getitem__, numbers.tolist()))
+        texts = list(map(self.spellings.__getitem__, self.places_of(numbers, offsets).tolist()))
         return [texts[first:end] for first, end in edges]
+
+    def places_of(self, numbers: Array, offsets: Array) -> Array:
+        """(N,) places in ``spellings`` of the label numbers (N,) of valid sequences.
+
+        There a label has one spelling wherever it stands, but for the first one of an entity in IOB1: it is a B only
+        right behind an entity of the same class.
+        """
+        if self.scheme != "iob1":
+            return numbers
+        return np.asarray(numbers + len(self.labels) * self._is_bare(numbers, offsets))
 
     def _is_valid(self, numbers: Array, offsets: Array) -> bool:
         """Whether every sentence keeps to the scheme of the network's labels."""
@@ -163,7 +167,7 @@ class Labelling:
         return np.array([tag.role in ("B", "S") for tag in parsed]), classes
 
     @cached_property
-    def _all_spellings(self) -> list[str]:
+    def spellings(self) -> list[str]:
         """Spellings of the network's labels; behind them, for IOB1, those of first tokens without the mark."""
         if self.scheme != "iob1":
             return self._spellings

@@ -114,7 +114,23 @@ class Prepared:
         parts = [self._look_up(sentences)]
         if self.network.extra_tables:
             parts.append(self._extra_rows(sentences, int(offsets[-1])))
-        return in_pieces(offsets, self.network.config, lambda piece: self._scores_of_piece(parts, piece)), offsets
+        return self._scores_of_rows(parts, offsets), offsets
+
+    @property
+    def takes_cells(self) -> bool:
+        """Whether the scores depend on nothing but the words, and those have rows: then they need not be strings."""
+        return self._split is not None and not self.network.extra_tables and not self.features.columns
+
+    def look_up_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]:
+        """Rows of words that stand in cells (N, 2) of a text in UTF-8, and which of them belongs to each cell, (N,)."""
+        return self._rows.look_up_cells(text, cells)
+
+    def scores_of_words(self, rows: Array, ids: Array, offsets: Array) -> Array:
+        """(N, L) of sentences whose words have been looked up."""
+        return self._scores_of_rows([(rows, ids)], offsets)
+
+    def _scores_of_rows(self, parts: Sequence[tuple[Array, Array]], offsets: Array) -> Array:
+        return in_pieces(offsets, self.network.config, lambda piece: self._scores_of_piece(parts, piece))
 
     def _scores_of_piece(self, parts: Sequence[tuple[Array, Array]], piece: Piece) -> Array:
         """(n, L) from rows of words, and of other features, and which of them stands at each token."""

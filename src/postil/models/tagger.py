@@ -93,6 +93,24 @@ class Tagger(SequenceEstimator):
                 answers[i] = own
         return answers
 
+    def predict_cells(self, text: bytes, cells: Array, offsets: Array) -> Array:
+        """``predict`` of sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8: (N,) places in the
+        labelling's ``spellings``. Only where ``takes_cells``."""
+        labelling, decoding = self.labelling, self.decoding
+        chain = self.fitted_parts().prepared().chain
+        assert chain is not None
+        answers = np.empty(len(cells), np.int64)
+        for tokens, scores, own in self.scored_cells(text, cells, offsets):
+            lattice = decoding.distribution(Lattice.over(scores, own, chain), labelling)
+            believed = Distribution(which=[], lattice=lattice, labelling=labelling)
+            answers[tokens] = labelling.places_of(self._numbers(believed, None), own)
+        return answers
+
+    @property
+    def takes_cells(self) -> bool:
+        """Whether words need not be strings: answers depend on nothing else and are always valid labellings."""
+        return self.fitted_parts().prepared().takes_cells and self.config.constrained
+
     def predict_with_probabilities(
         self,
         X: Sequence[Sequence[Token]],

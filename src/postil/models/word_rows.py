@@ -8,10 +8,11 @@ from typing import final
 import numpy as np
 
 from postil.arrays import Array
+from postil.models.word_numbers import WordNumbers
 
 MOST_BYTES = 256 << 20
 """Of one table: 105,000 words of a window of 5 and 128 hidden units. Memory is taken as words come."""
-_LONGEST_KEPT = 100  # characters; longer ones are rarely words and seldom come again
+_LONGEST_KEPT = 1000  # characters; longer ones are no words, seldom come again, and would need more memory than a row
 
 
 @final
@@ -23,6 +24,7 @@ class _Page:
         self.rows: Array = np.empty((capacity + 1, len(padding)), padding.dtype)
         self.rows[0] = padding
         self.numbers: dict[str, int] = {}
+        self.cells = WordNumbers()  # the same words as bytes, with their row numbers as values: those that came so
 
     @property
     def room(self) -> int:
@@ -59,7 +61,7 @@ class WordRows:
         self._make, self._padding = make, padding
         self._capacity = max(2, most_bytes // padding.nbytes)
         self._page = _Page(self._capacity, padding)
-        self._lock = Lock()
+        self._lock, self._cells_lock = Lock(), Lock()
 
     def look_up(self, forms: Sequence[str]) -> tuple[Array, Array]:
         """A table (V, W) and the number of each token's row in it, (N,)."""
@@ -78,6 +80,28 @@ class WordRows:
             page.add(fresh, made)
         numbers[missing] = page.look_up([forms[i] for i in missing], len(missing))
         return page.rows, numbers
+
+    def look_up_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]:
+        """The same for words that stand in cells (N, 2) of a text in UTF-8. Only new ones become strings."""
+        if int((cells[:, 1] - cells[:, 0]).max(initial=0)) <= _LONGEST_KEPT:
+            with self._cells_lock:
+                page = self._page
+                numbers = page.cells.numbers(text, cells)
+                if self._complete(page):
+                    return page.rows, page.cells.values[numbers]
+        return self.look_up([text[first:end].decode() for first, end in cells.tolist()])
+
+    def _complete(self, page: _Page) -> bool:
+        """Give every word that came as bytes its row number; False if the page has no room for all of them."""
+        fresh = np.flatnonzero(page.cells.values[: len(page.cells)] < 0)
+        if not len(fresh):
+            return True
+        rows, found = self.look_up([page.cells.word(number) for number in fresh.tolist()])
+        if rows is not page.rows:
+            page.cells = WordNumbers()
+            return False
+        page.cells.values[fresh] = found
+        return True
 
     def _turned(self, forms: Sequence[str]) -> tuple[Array, Array]:
         """The same on a new page; the old one goes when the last thread that reads it is done. Called with the lock."""

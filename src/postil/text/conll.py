@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import final
 
 from postil.errors import ConfigurationError, DataError
+from postil.kernels import Columns
 from postil.text.document import Rest, Sentence
 from postil.text.line_kinds import (
     DOCUMENT_MARK,
@@ -47,6 +48,19 @@ def read_conll(lines: NumberedLines, options: ReadOptions, report: Report) -> It
         if sentence is not None:
             yield sentence
     reader.finish()
+
+
+def columns_of(lines: NumberedLines, options: ReadOptions) -> Columns | None:
+    """How the rows are laid out, by the first one of the source; None where there is none."""
+    reader = _ConllReader(lines, options, Report())
+    for first, block in () if reader.width else blocks(lines):
+        reader.learn_layout(block, first)
+        if reader.width:
+            break
+    if not reader.width:
+        return None
+    label = -1 if reader.label is None else reader.label
+    return Columns(tabs=reader.delimiter == "\t", width=reader.width, token=reader.token, label=label)
 
 
 def blocks(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
@@ -115,7 +129,7 @@ class _ConllReader:
         self.mark: Mark | None = None
         for first, block in blocks(lines.opening) if lines.opening is not None else ():
             if not self.width:
-                self._learn_layout(block, first)
+                self.learn_layout(block, first)
 
     def sentence(self, block: list[str], first: int) -> Sentence | None:
         """The sentence of a block, or None for a block of comments or marks alone."""
@@ -192,7 +206,7 @@ class _ConllReader:
     def _rows(self, block: list[str], first: int) -> list[tuple[int, str]]:
         """The numbered rows of a block; its comments and marks are kept for the sentence that comes next."""
         if not self.width:
-            self._learn_layout(block, first)
+            self.learn_layout(block, first)
         rows: list[tuple[int, str]] = []
         for number, line in enumerate(block, first):
             if self._is_comment(line, number, head=not rows):
@@ -236,7 +250,7 @@ class _ConllReader:
         self.report.dropped["documents without a sentence"] += self.mark is not None
         self.mark = Mark(tuple(line.split("\t") if "\t" in line else split_spaces(line)))
 
-    def _learn_layout(self, block: list[str], first: int) -> None:
+    def learn_layout(self, block: list[str], first: int) -> None:
         """Delimiter, number of columns and the places of token, label and features, from the first row of all."""
         prefix = self.options.comment
         for number, line in enumerate(block, first):

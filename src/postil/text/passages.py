@@ -6,7 +6,7 @@ from functools import partial
 from typing import final
 
 from postil.errors import DataError
-from postil.text.lines import Lines, NumberedLines, lines_of
+from postil.text.lines import Lines, NumberedLines, line_ends, lines_of
 
 Border = Callable[[str, int], int]
 """Of a text of whole lines and a place in it: the first place from there on where it can be cut, 0 if there is none.
@@ -50,9 +50,10 @@ def cut(lines: Lines, format: str, border: Border, size: int) -> Iterator[Passag
             if not end:
                 enough = 5 * len(held) // 4  # so that a long search is not done again for every little piece
                 break
-            yield make(first=first, text=held[:end], opening=opening)
+            passage = make(first=first, text=held[:end], opening=opening)
+            yield passage
             opening = opening or make(first=1, text=held[: border(held, 0)])
-            first += held.count("\n", 0, end)
+            first += line_ends(passage.text)
             held, enough = held[end:], size
     if held or first == 1 or mistake is not None:
         yield make(first=first, text=held, opening=opening, whole=first == 1, mistake=mistake)

@@ -8,22 +8,62 @@ from postil.text.lines import NumberedLines, split_spaces
 from postil.text.options import ReadOptions
 from postil.text.report import Report
 from postil.text.sentences import split_sentences
-from postil.text.tokenise import tokenise
+from postil.text.tokenise import Tokens, tokenise
 
 _WORD = re.compile(r"\S")
+_SPACE = re.compile(r"\s")
+PIECE = 1 << 18
+"""Characters of a long line that are cut into tokens at once."""
 
 
 def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of plain text. A line end ends a sentence."""
     for number, line in _numbered(lines):
-        tokens = tokenise(line)
-        whole = [(0, len(tokens.tokens))] if tokens.tokens else []
-        for first, last in split_sentences(tokens) if options.split else whole:
-            words = tokens.tokens[first:last]
-            starts, ends = tokens.starts[first:last], tokens.ends[first:last]
+        tokens = _one_sentence(line) if not options.split else sentences_of_line(line)
+        for words, starts, ends in tokens:
             report.sentences += 1
             report.tokens += len(words)
             yield Sentence(words, text=line, starts=starts, ends=ends, line=number)
+
+
+Words = tuple[list[str], list[int], list[int]]
+"""The tokens of a sentence, and where they begin and end in its line."""
+
+
+def _one_sentence(line: str) -> Iterator[Words]:
+    tokens = tokenise(line)
+    if tokens.tokens:
+        yield tokens.tokens, tokens.starts, tokens.ends
+
+
+def sentences_of_line(line: str) -> Iterator[Words]:
+    """A line may be a whole book, whose tokens need many times its memory: they are made piece by piece.
+
+    Where a sentence ends depends on what comes after it, up to the next sentence; on nothing before it. So the last two
+    sentences of a piece are cut again, with the next one.
+    """
+    begin, size = 0, PIECE
+    while begin < len(line):
+        space = _SPACE.search(line, begin + size)
+        end = space.start() if space is not None else len(line)
+        tokens = tokenise(line[begin:end])
+        found = list(split_sentences(tokens))
+        sure = len(found) if end == len(line) else _sure(tokens, found)
+        for first, last in found[:sure]:
+            starts, ends = ([begin + place for place in places[first:last]] for places in (tokens.starts, tokens.ends))
+            yield tokens.tokens[first:last], starts, ends
+        if end == len(line):
+            return
+        size = PIECE if sure else 2 * size
+        begin += tokens.starts[found[sure][0]] if sure else 0
+
+
+def _sure(tokens: Tokens, found: list[tuple[int, int]]) -> int:
+    """How many sentences of a piece are cut as in the whole line. A new piece begins behind a space."""
+    for sure in range(len(found) - 2, 0, -1):
+        if tokens.text[tokens.starts[found[sure][0]] - 1].isspace():
+            return sure
+    return 0
 
 
 def read_tokens(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:

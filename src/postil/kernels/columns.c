@@ -1,0 +1,231 @@
+/* Columns of tokens as bytes: which cells hold the tokens, which words those are, and rows of tokens with labels.
+
+   One pass over the bytes each. Nothing becomes an object of Python but words that are met for the first time. */
+
+#include <string.h>
+
+#include "kernels.h"
+#include "portable.h"
+
+static const uint8_t MARK[] = "-DOCSTART-";
+#define MARK_SIZE ((int64_t)sizeof MARK - 1)
+
+/* Whether a cell, its first byte and the one behind its last, lies in a text of this size. */
+INLINED int is_cell(const int64_t *cell, int64_t size) { return 0 <= cell[0] && cell[0] <= cell[1] && cell[1] <= size; }
+
+INLINED int is_blank(uint8_t c) { return c == ' ' || c == '\t'; }
+
+/* ------------------------------------------------------------------------------------------------ reading */
+
+/* A line first:end of the text, and how rows are laid out. */
+typedef struct {
+    const uint8_t *text;
+    int64_t first, end;
+} line;
+
+typedef struct {
+    int tabs; /* one tab between two cells, else any number of spaces and tabs */
+    int64_t width, token, label;
+} layout;
+
+INLINED int is_empty(line at) {
+    while (at.first < at.end && is_blank(at.text[at.first])) at.first++;
+    return at.first == at.end;
+}
+
+INLINED int has_tab(line at) { return memchr(at.text + at.first, '\t', (size_t)(at.end - at.first)) != NULL; }
+
+INLINED int is_mark(line at) {
+    const int64_t size = at.end - at.first;
+    return size >= MARK_SIZE && memcmp(at.text + at.first, MARK, MARK_SIZE) == 0 &&
+           (size == MARK_SIZE || is_blank(at.text[at.first + MARK_SIZE]));
+}
+
+/* Whether the reader of lines may take it for a comment: "# …", "#begin …", "#end …", "#annotates …", but never one
+   with a tab. Where this is too careful, the reader of lines finds out. */
+INLINED int may_be_comment(line at, int tabs) {
+    if (at.text[at.first] != '#' || has_tab(at)) return 0;
+    const uint8_t next = at.first + 1 < at.end ? at.text[at.first + 1] : ' ';
+    const int other = (next >= 'A' && next <= 'Z') || (next >= 'a' && next <= 'z') || (next >= '0' && next <= '9');
+    return tabs || !other || next == 'a' || next == 'b' || next == 'e';
+}
+
+/* The token's cell of a row; 0 if the row is not as it should be. */
+INLINED int between_tabs(line at, layout as, int64_t *cell) {
+    int64_t column = 0, begin = at.first;
+    for (int64_t i = at.first; i <= at.end; i++) {
+        if (i < at.end && at.text[i] != '\t') continue;
+        if (column == as.token) cell[0] = begin, cell[1] = i;
+        if (column == as.label) {
+            while (begin < i && at.text[begin] == ' ') begin++;
+            if (begin == i) return 0;
+        }
+        column++;
+        begin = i + 1;
+    }
+    return column == as.width;
+}
+
+INLINED int between_blanks(line at, layout as, int64_t *cell) {
+    int64_t column = 0, i = at.first;
+    for (;; column++) {
+        while (i < at.end && is_blank(at.text[i])) i++;
+        if (i == at.end) return column == as.width;
+        const int64_t begin = i;
+        while (i < at.end && !is_blank(at.text[i])) i++;
+        if (column == as.token) cell[0] = begin, cell[1] = i;
+    }
+}
+
+INLINED int holds_mark(const uint8_t *text, const int64_t *cell) {
+    return cell[1] - cell[0] == MARK_SIZE && memcmp(text + cell[0], MARK, MARK_SIZE) == 0;
+}
+
+INLINED int plain_row(line at, layout as, int64_t *cell) {
+    if (is_mark(at)) return 0;
+    return (as.tabs ? between_tabs(at, as, cell) : between_blanks(at, as, cell)) && !holds_mark(at.text, cell);
+}
+
+/* found: tokens, sentences, heads. Of all three arrays there are as many rows as the text has lines, or more. */
+CLONED int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label,
+                       int64_t lines, int64_t *cells, int64_t *offsets, int64_t *heads, int64_t *found) {
+    const layout as = {tabs, width, token, label};
+    int64_t N = 0, B = 0, H = 0, seen = 0, head = -1;
+    int inside = 0; /* of a sentence */
+    line at = {text, 0, 0};
+    offsets[0] = 0;
+    for (; at.first < size; at.first = at.end + 1) {
+        const uint8_t *stop = memchr(text + at.first, '\n', (size_t)(size - at.first));
+        at.end = stop == NULL ? size : stop - text;
+        if (++seen > lines) return WRONG_INDEX;
+        if (is_empty(at)) {
+            if (inside) offsets[++B] = N;
+            inside = 0;
+        } else if (!inside && (is_mark(at) || may_be_comment(at, tabs))) {
+            head = head < 0 ? at.first : head;
+        } else {
+            if (!plain_row(at, as, cells + 2 * N)) return NOT_PLAIN;
+            if (head >= 0) {
+                heads[3 * H] = B, heads[3 * H + 1] = head, heads[3 * H + 2] = at.first;
+                H++;
+                head = -1;
+            }
+            N++;
+            inside = 1;
+        }
+    }
+    if (head >= 0) return NOT_PLAIN;
+    if (inside) offsets[++B] = N;
+    found[0] = N, found[1] = B, found[2] = H;
+    return DONE;
+}
+
+/* Lines of tokens between blanks, each line a sentence. `room`: rows of cells, and one less than rows of offsets. */
+CLONED int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets,
+                      int64_t *found) {
+    int64_t N = 0, B = 0, i = 0;
+    offsets[0] = 0;
+    while (i < size) {
+        if (text[i] == '\n') {
+            if (N > offsets[B]) offsets[++B] = N;
+            i++;
+        } else if (is_blank(text[i])) {
+            i++;
+        } else {
+            if (N == room) return WRONG_INDEX;
+            cells[2 * N] = i;
+            while (i < size && text[i] != '\n' && !is_blank(text[i])) i++;
+            cells[2 * N + 1] = i;
+            if (holds_mark(text, cells + 2 * N)) return NOT_PLAIN;
+            N++;
+        }
+    }
+    if (N > offsets[B]) offsets[++B] = N;
+    found[0] = N, found[1] = B;
+    return DONE;
+}
+
+/* ------------------------------------------------------------------------------------------------ words */
+
+INLINED uint64_t hash(const uint8_t *word, int64_t size) {
+    uint64_t h = 14695981039346656037u; /* FNV-1a */
+    for (int64_t i = 0; i < size; i++) h = (h ^ word[i]) * 1099511628211u;
+    return h ^ h >> 32;
+}
+
+/* A slot holds the upper half of a word's hash and, below it, the word's number + 1; 0: it is free. */
+#define HASH_PART 0xffffffff00000000u
+
+INLINED int64_t number_of(uint64_t slot) { return (int64_t)(slot & ~HASH_PART) - 1; }
+
+/* `ends` are those of the word in the slot. */
+INLINED int is_word(uint64_t slot, uint64_t h, const uint8_t *word, int64_t length, const uint8_t *pool,
+                    const int64_t *ends) {
+    return ((slot ^ h) & HASH_PART) == 0 && ends[1] - ends[0] == length &&
+           memcmp(pool + ends[0], word, (size_t)length) == 0;
+}
+
+/* Numbers in the order in which words first came. Slots, pool and ends are only ever written here. Word i is pool[ends[i]:ends[i + 1]]; `known` of them are
+   there already, at most `most` may be. */
+CLONED int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, uint64_t *slots,
+                        int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends, int64_t most,
+                        int64_t *known, int64_t *numbers) {
+    const uint64_t mask = (uint64_t)slot_count - 1;
+    int64_t count = *known;
+    if (slot_count < 1 || (slot_count & (slot_count - 1)) || count < 0 || count > most || most >= slot_count ||
+        most >= INT32_MAX)
+        return WRONG_INDEX;
+    for (int64_t t = 0; t < N; t++) {
+        if (!is_cell(cells + 2 * t, size)) return WRONG_INDEX;
+        const uint8_t *word = text + cells[2 * t];
+        const int64_t length = cells[2 * t + 1] - cells[2 * t];
+        const uint64_t h = hash(word, length);
+        uint64_t slot = h & mask;
+        int64_t number;
+        while ((number = number_of(slots[slot])) >= 0 && !is_word(slots[slot], h, word, length, pool, ends + number))
+            slot = (slot + 1) & mask;
+        if (number < 0) {
+            if (count == most || length > pool_size - ends[count]) return WRONG_INDEX;
+            memcpy(pool + ends[count], word, (size_t)length);
+            ends[count + 1] = ends[count] + length;
+            number = count++;
+            slots[slot] = (h & HASH_PART) | (uint64_t)count;
+        }
+        numbers[t] = number;
+    }
+    *known = count;
+    return DONE;
+}
+
+/* ------------------------------------------------------------------------------------------------ writing */
+
+/* Label i is names[ends[i]:ends[i + 1]]. places (B + 1,): where the sentences begin in `out`, and the end. */
+CLONED int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
+                      int64_t sentences, const int64_t *labels, const uint8_t *names, int64_t names_size,
+                      const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room, int64_t *places) {
+    int64_t at = 0;
+    if (longest_sentence(offsets, sentences, N) < 0) return WRONG_OFFSETS;
+    if (ends[0] != 0 || ends[label_count] != names_size) return WRONG_INDEX;
+    for (int64_t i = 0; i < label_count; i++)
+        if (ends[i + 1] < ends[i]) return WRONG_INDEX;
+    for (int64_t b = 0; b < sentences; b++) {
+        places[b] = at;
+        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++) {
+            const int64_t label = labels[t];
+            if (!is_cell(cells + 2 * t, size) || label < 0 || label >= label_count) return WRONG_INDEX;
+            const int64_t first = cells[2 * t], length = cells[2 * t + 1] - first;
+            const int64_t name = ends[label], name_length = ends[label + 1] - name;
+            if (length + name_length + 3 > room - at) return WRONG_INDEX;
+            memcpy(out + at, text + first, (size_t)length);
+            at += length;
+            out[at++] = '\t';
+            memcpy(out + at, names + name, (size_t)name_length);
+            at += name_length;
+            out[at++] = '\n';
+        }
+        if (at >= room) return WRONG_INDEX;
+        out[at++] = '\n';
+    }
+    places[sentences] = at;
+    return DONE;
+}

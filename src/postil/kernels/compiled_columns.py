@@ -1,0 +1,78 @@
+"""The kernels of columns.c under the names and arguments of ``plain_columns.py``."""
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.kernels._compiled import ffi, lib
+from postil.kernels.checking import contiguous
+from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer, ready_offsets
+from postil.kernels.plain_columns import Cells, Columns, Words, checked_cells, checked_columns
+
+_SLOTS = ffi.typeof("uint64_t[]")
+
+
+def token_cells(text: bytes, columns: Columns) -> Cells | None:
+    """See ``plain_columns.token_cells``."""
+    lines = int(np.count_nonzero(_characters(text) == ord("\n"))) + 1  # much faster than bytes.count
+    tokens, offsets = np.empty((lines, 2), np.int64), np.empty(lines + 1, np.int64)
+    heads, found = np.empty((lines, 3), np.int64), np.zeros(3, np.int64)
+    outputs = [pointer(array, INTEGERS) for array in (tokens, offsets, heads, found)]
+    code = lib.token_cells(ffi.from_buffer(BYTES, text), len(text), *checked_columns(columns), lines, *outputs)
+    if code == lib.NOT_PLAIN:
+        return None
+    finish(code, "lines")
+    N, B, H = found.tolist()
+    return Cells(tokens[:N], offsets[: B + 1], heads[:H])
+
+
+def line_cells(text: bytes) -> Cells | None:
+    """See ``plain_columns.line_cells``."""
+    room = int(np.count_nonzero(_characters(text) <= ord(" "))) + 1  # no two tokens without a blank or a line end
+    tokens, offsets, found = np.empty((room, 2), np.int64), np.empty(room + 1, np.int64), np.zeros(2, np.int64)
+    outputs = [pointer(array, INTEGERS) for array in (tokens, offsets, found)]
+    code = lib.line_cells(ffi.from_buffer(BYTES, text), len(text), room, *outputs)
+    if code == lib.NOT_PLAIN:
+        return None
+    finish(code, "lines")
+    N, B = found.tolist()
+    return Cells(tokens[:N], offsets[: B + 1], np.zeros((0, 3), np.int64))
+
+
+def _characters(text: bytes) -> Array:
+    return np.frombuffer(text, np.uint8)
+
+
+def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[Array, int]:
+    """See ``plain_columns.number_words``."""
+    cells = contiguous(cells, np.int64, (len(cells), 2), where="cells")
+    numbers, count = np.empty(len(cells), np.int64), np.array([known], np.int64)
+    code = lib.number_words(
+        *(ffi.from_buffer(BYTES, text), len(text)),
+        *(pointer(cells, INTEGERS), len(cells)),
+        *(pointer(words.slots, _SLOTS), len(words.slots)),
+        *(pointer(words.pool, BYTES), len(words.pool)),
+        *(pointer(words.ends, INTEGERS), len(words.ends) - 1),
+        *(pointer(count, INTEGERS), pointer(numbers, INTEGERS)),
+    )
+    finish(code, "words")
+    return numbers, int(count[0])
+
+
+def write_rows(text: bytes, cells: Array, offsets: Array, labels: Array, names: list[bytes]) -> tuple[bytes, Array]:
+    """See ``plain_columns.write_rows``."""
+    cells = checked_cells(text, cells)
+    labels = contiguous(labels, np.int64, (len(cells),), where="labels")
+    offsets = ready_offsets(offsets, len(cells))
+    B, ends, joined = len(offsets) - 1, np.cumsum([0, *map(len, names)]), b"".join(names)
+    row = max(map(len, names), default=0) + 3
+    out = np.empty(int((cells[:, 1] - cells[:, 0]).sum()) + len(cells) * row + B, np.uint8)
+    places = np.empty(B + 1, np.int64)
+    code = lib.write_rows(
+        *(ffi.from_buffer(BYTES, text), len(text)),
+        *(pointer(cells, INTEGERS), len(cells)),
+        *(pointer(offsets, INTEGERS), B, pointer(labels, INTEGERS)),
+        *(ffi.from_buffer(BYTES, joined), len(joined), pointer(ends, INTEGERS), len(names)),
+        *(pointer(out, BYTES), len(out), pointer(places, INTEGERS)),
+    )
+    finish(code, "cells", offsets, len(cells))
+    return out[: places[-1]].tobytes(), places

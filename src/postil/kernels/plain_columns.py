@@ -1,0 +1,167 @@
+"""Columns of tokens as bytes, in Python: the twins of columns.c.
+
+A cell is the place of a token among the bytes of a text: its first byte and the one behind its last, a row of (N, 2).
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array, checked_offsets
+from postil.errors import IndexRangeError
+from postil.kernels.checking import contiguous
+
+_MARK = b"-DOCSTART-"
+_MARK_LINE = re.compile(rb"-DOCSTART-(?:[ \t]|$)")
+_CELL = re.compile(rb"[^ \t]+")
+_COMMENT = {True: re.compile(rb"#[^\t]*$"), False: re.compile(rb"#(?![A-Zcdf-z0-9])[^\t]*$")}
+
+
+class Columns(NamedTuple):
+    """How the rows of a file are laid out."""
+
+    tabs: bool
+    """One tab between two cells; else any number of spaces and tabs."""
+    width: int
+    token: int
+    label: int
+    """The column that must not be empty; -1: none."""
+
+
+class Cells(NamedTuple):
+    """The tokens of plain sentences, as places in their text."""
+
+    tokens: Array  # (N, 2)
+    offsets: Array  # (B + 1,)
+    heads: Array
+    """(H, 3) of sentences with comments or marks before them: the sentence, the first byte of those lines and that of
+    the sentence's first row."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Room for a growing list of different words. Only ``number_words`` writes into it."""
+
+    slots: Array  # uint64 (S,), S a power of two above the most words: the compiled kernel's table
+    pool: Array  # uint8, the words one after the other
+    ends: Array  # (most + 1,), word i is pool[ends[i]:ends[i + 1]]
+
+    @classmethod
+    def room_for(cls, most: int, size: int) -> "Words":
+        """No words yet; at most so many, with so many bytes together."""
+        slots = np.zeros(1 << (2 * most).bit_length(), np.uint64)
+        return cls(slots, np.empty(size, np.uint8), np.zeros(most + 1, np.int64))
+
+    def word(self, number: int) -> bytes:
+        return self.pool[self.ends[number] : self.ends[number + 1]].tobytes()
+
+
+def checked_columns(columns: Columns) -> Columns:
+    if not (0 <= columns.token < columns.width and -1 <= columns.label < columns.width):
+        raise IndexRangeError("no such column", expected=f"0 to {columns.width - 1}", got=tuple(columns))
+    return columns
+
+
+def checked_cells(text: bytes, cells: Array) -> Array:
+    """Cells (N, 2) as C expects them; each lies in the text."""
+    ready = contiguous(cells, np.int64, (len(cells), 2), where="cells")
+    first, end = ready[:, 0], ready[:, 1]
+    if len(ready) and (first.min() < 0 or end.max() > len(text) or (end < first).any()):
+        raise IndexRangeError("an index points outside its table", where="cells")
+    return ready
+
+
+def token_cells(text: bytes, columns: Columns) -> Cells | None:
+    """The tokens of CoNLL columns in UTF-8 whose lines end in "\\n"; None where a reader must look at lines.
+
+    Plain are blank lines, and rows with all their cells; a label is not empty, a token is not a document mark. Lines
+    before a sentence that may be comments, and document marks, are left to the reader of heads.
+    """
+    columns = checked_columns(columns)
+    cells: list[tuple[int, int]] = []
+    offsets, heads = [0], []
+    first, head = 0, -1
+    for line in text.split(b"\n"):
+        inside = len(cells) > offsets[-1]
+        if not line.strip(b" \t"):
+            offsets += [len(cells)] * inside
+        elif not inside and (_MARK_LINE.match(line) or _COMMENT[columns.tabs].match(line)):
+            head = first if head < 0 else head
+        else:
+            cell = None if _MARK_LINE.match(line) else _cell(line, columns)
+            if cell is None:
+                return None
+            if head >= 0:
+                heads.append((len(offsets) - 1, head, first))
+                head = -1
+            cells.append((first + cell[0], first + cell[1]))
+        first += len(line) + 1
+    if head >= 0:
+        return None
+    offsets += [len(cells)] * (len(cells) > offsets[-1])
+    shaped = np.array(cells, np.int64).reshape(-1, 2), np.array(offsets), np.array(heads, np.int64).reshape(-1, 3)
+    return Cells(*shaped)
+
+
+def _cell(line: bytes, columns: Columns) -> tuple[int, int] | None:
+    """Where the token stands in a row; None if the row is not as it should be."""
+    tabs, width, token, label = columns
+    parts = line.split(b"\t") if tabs else _CELL.findall(line)
+    if len(parts) != width or parts[token] == _MARK or (label >= 0 and not parts[label].strip(b" ")):
+        return None
+    if tabs:
+        begin = sum(map(len, parts[:token])) + token
+        return begin, begin + len(parts[token])
+    return [found.span() for found in _CELL.finditer(line)][token]
+
+
+def line_cells(text: bytes) -> Cells | None:
+    """The tokens of lines in UTF-8, each a sentence, spaces and tabs between its tokens; None if one is a mark."""
+    cells: list[tuple[int, int]] = []
+    offsets = [0]
+    first = 0
+    for line in text.split(b"\n"):
+        edges = [(first + found.start(), first + found.end()) for found in _CELL.finditer(line)]
+        cells += edges
+        offsets += [len(cells)] * bool(edges)
+        first += len(line) + 1
+    if any(text[begin:end] == _MARK for begin, end in cells):
+        return None
+    return Cells(np.array(cells, np.int64).reshape(-1, 2), np.array(offsets), np.zeros((0, 3), np.int64))
+
+
+def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[Array, int]:
+    """The number of each cell's word, (N,); and how many words are known now.
+
+    Words that are met for the first time are added to ``words``, of which there were ``known`` before, and numbered in
+    the order in which they came.
+    """
+    cells = checked_cells(text, cells)
+    numbers = {words.word(i): i for i in range(known)}
+    found = [numbers.setdefault(text[first:end], len(numbers)) for first, end in cells.tolist()]
+    fresh = list(numbers)[known:]
+    ends = words.ends[known] + np.cumsum([0, *map(len, fresh)])
+    if len(numbers) >= len(words.ends) or ends[-1] > len(words.pool):
+        raise IndexRangeError("an index points outside its table", where="words")
+    words.ends[known : len(numbers) + 1] = ends
+    words.pool[ends[0] : ends[-1]] = np.frombuffer(b"".join(fresh), np.uint8)
+    return np.array(found, np.int64), len(numbers)
+
+
+def write_rows(text: bytes, cells: Array, offsets: Array, labels: Array, names: list[bytes]) -> tuple[bytes, Array]:
+    """Sentences as rows of token, tab and label, a blank line after each; and where they begin, (B + 1,) with the end.
+
+    labels (N,) are places in ``names``.
+    """
+    cells, offsets = checked_cells(text, cells), checked_offsets(offsets, rows=len(cells))
+    labels = contiguous(labels, np.int64, (len(cells),), where="labels")
+    if len(labels) and not 0 <= labels.min() <= labels.max() < len(names):
+        raise IndexRangeError("an index points outside its table", where="labels")
+    pairs = zip(cells.tolist(), labels.tolist(), strict=True)
+    rows = [b"%b\t%b\n" % (text[first:end], names[label]) for (first, end), label in pairs]
+    sentences = [b"".join(rows[first:end]) + b"\n" for first, end in pairwise(offsets.tolist())]
+    return b"".join(sentences), np.cumsum([0, *map(len, sentences)])

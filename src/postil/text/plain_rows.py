@@ -1,0 +1,118 @@
+"""Columns and lines of tokens in which all is as it should be, without an object per token: read and written as bytes.
+
+What is read here is what ``read_conll`` and ``read_tokens`` read, and what is written is what ``write_conll`` writes.
+Whatever is not plain, mistakes above all, is left to them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from postil import kernels
+from postil.arrays import Array
+from postil.errors import PostilError
+from postil.kernels import Cells
+from postil.text.conll import columns_of, read_conll, write_conll
+from postil.text.options import ReadOptions, WriteOptions
+from postil.text.passages import Passage
+from postil.text.report import Report
+
+_UNWRITABLE = re.compile("[\t\n\r\0\ud800-\udfff]")
+LONGEST = 1 << 24
+"""Characters. What is longer has very long sentences, or no sentence ends at all."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainRows:
+    """B sentences with N tokens."""
+
+    text: bytes  # UTF-8
+    cells: Array  # (N, 2) the first byte of each token and the one behind its last
+    offsets: Array  # (B + 1,)
+    heads: Sequence[tuple[int, bytes]] = ()
+    """Sentences with comments or document marks, in their order, and what is written of those."""
+
+    def part(self, first: int, end: int) -> "PlainRows":
+        """Some of the sentences, without their heads."""
+        edges = self.offsets[first : end + 1]
+        return PlainRows(self.text, self.cells[edges[0] : edges[-1]], edges - edges[0])
+
+
+def read_plain(passage: Passage, options: ReadOptions) -> PlainRows | None:
+    """The sentences of a passage of columns or of tokens; None where there is none, or the readers of sentences have
+    to look at them."""
+    if passage.mistake is not None or len(passage.text) > LONGEST:
+        return None
+    try:
+        text = passage.text.encode()
+        found = _FOUND[passage.format](passage, text, options) if passage.format in _FOUND else None
+        if found is None or not len(found.tokens):
+            return None
+        return PlainRows(text, found.tokens, found.offsets, list(_heads(passage, text, found.heads, options)))
+    except (PostilError, UnicodeEncodeError, _NotPlain):
+        return None
+
+
+def _columns(passage: Passage, text: bytes, options: ReadOptions) -> Cells | None:
+    if options.features != () or options.strict or options.comment != "auto":
+        return None
+    columns = columns_of(passage, options)
+    return kernels.token_cells(text, columns) if columns is not None else None
+
+
+def _lines(passage: Passage, text: bytes, options: ReadOptions) -> Cells | None:
+    return kernels.line_cells(text)
+
+
+# Format -> where the tokens stand.
+_FOUND = {"conll": _columns, "tokens": _lines}
+
+
+class _NotPlain(Exception):
+    """What stands before a sentence is more than comments and marks."""
+
+
+def _heads(passage: Passage, text: bytes, heads: Array, options: ReadOptions) -> Iterator[tuple[int, bytes]]:
+    """Of each head its sentence and what is written: by reader and writer, which get the sentence's first row only."""
+    if not len(heads):
+        return
+    ends = [text.find(b"\n", row) for _, _, row in heads.tolist()]
+    lines = [text[head : end if end >= 0 else None] for (_, head, _), end in zip(heads.tolist(), ends, strict=True)]
+    short = replace(passage, text=b"\n\n".join(lines).decode(), opening=passage.opening or passage)
+    sentences = list(read_conll(short, options, Report()))
+    if len(sentences) != len(lines) or any(len(sentence) != 1 for sentence in sentences):
+        raise _NotPlain
+    for sentence in sentences:
+        sentence.labels = ["O"]
+    written = write_conll(sentences, WriteOptions(), Report())
+    for (place, _, _), sentence, content in zip(heads.tolist(), sentences, written, strict=True):
+        yield place, content.removesuffix(f"{sentence.tokens[0]}\tO\n\n").encode()
+
+
+def write_plain(rows: PlainRows, labels: Array, names: list[bytes]) -> bytes:
+    """The sentences with labels (N,), which are places in ``names``."""
+    content, places = kernels.write_rows(rows.text, rows.cells, rows.offsets, labels, names)
+    if not rows.heads:
+        return content
+    edges = [0, *(int(places[sentence]) for sentence, _ in rows.heads), len(content)]
+    heads = [b"", *(head for _, head in rows.heads)]
+    pieces = zip(heads, edges[:-1], edges[1:], strict=True)
+    return b"".join(piece for head, first, end in pieces for piece in (head, content[first:end]))
+
+
+def are_writable(names: list[str]) -> bool:
+    """Whether labels can stand in a column, in UTF-8."""
+    return all(name == name.strip(" ") != "" and _UNWRITABLE.search(name) is None for name in names)
+
+
+def in_groups(rows: PlainRows, tokens: int) -> Iterator[PlainRows]:
+    """The sentences in groups of so many tokens; the sentence that makes it so many is its group's last."""
+    first, sentences = 0, len(rows.offsets) - 1
+    while first < sentences:
+        end = min(sentences, int(np.searchsorted(rows.offsets, rows.offsets[first] + tokens)))
+        yield rows.part(first, end)
+        first = end
