@@ -6,6 +6,7 @@ plain_x.py, its wrapper in compiled_x.py, and a line here.
 """
 
 from postil.kernels import plain, plain_layers, plain_trees, plain_windows
+from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 
@@ -25,6 +26,8 @@ __all__ = [
     "windows_back",
     "normalise_rows",
     "normalise_rows_back",
+    "activate",
+    "sum_of_squares",
     "sums_of_occurrences",
     "adam_step",
     "adagrad_step",
@@ -35,7 +38,6 @@ __all__ = [
     "settle_rows",
 ]
 
-ACTIVATIONS = plain_windows.ACTIVATIONS
 viterbi = _chosen(plain.viterbi)
 ranked_paths = _chosen(plain.ranked_paths)
 chain_messages = _chosen(plain.chain_messages)
@@ -49,6 +51,8 @@ windows = _chosen(plain_layers.windows)
 windows_back = _chosen(plain_layers.windows_back)
 normalise_rows = _chosen(plain_layers.normalise_rows)
 normalise_rows_back = _chosen(plain_layers.normalise_rows_back)
+activate = _chosen(plain_layers.activate)
+sum_of_squares = _chosen(plain_layers.sum_of_squares)
 sums_of_occurrences = _chosen(plain_layers.sums_of_occurrences)
 adam_step = _chosen(plain_layers.adam_step)
 adagrad_step = _chosen(plain_layers.adagrad_step)

@@ -5,7 +5,23 @@ from typing import Any
 import numpy as np
 
 from postil.arrays import FLOATS, Array, checked_offsets, describe
-from postil.errors import DtypeError, ShapeError
+from postil.errors import ConfigurationError, DtypeError, ShapeError
+
+ACTIVATIONS = ("identity", "relu", "hardtanh")
+"""Those that a kernel applies on its way; their places here are their numbers in C."""
+
+
+def check_activation(activation: str) -> None:
+    if activation not in ACTIVATIONS:
+        raise ConfigurationError("activation of a kernel", expected=" or ".join(ACTIVATIONS), got=repr(activation))
+
+
+def check_noise(noise: Array | None, dropped: int, shape: tuple[int, ...]) -> None:
+    """16 random bits for every element of a shape, and how many of their 65536 values drop it."""
+    if not 0 <= dropped < 65536:
+        raise ConfigurationError("values that drop an element", expected="0 to 65535", got=dropped)
+    if noise is not None and (noise.dtype != np.uint16 or noise.shape != shape):
+        raise ShapeError("random bits", expected=f"uint16 {shape}", got=describe(noise))
 
 
 def contiguous(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Array:

@@ -8,11 +8,12 @@ from postil.arrays import FLOATS, Array
 from postil.errors import ShapeError
 from postil.kernels import plain_layers
 from postil.kernels._compiled import ffi, lib
-from postil.kernels.checking import contiguous, floats
+from postil.kernels.checking import ACTIVATIONS, check_activation, check_noise, contiguous, floats
 from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
 from postil.kernels.plain_layers import Part
 
 DOUBLE = np.dtype(np.float64)
+_BITS = ffi.typeof("uint16_t[]")
 
 
 def _reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Any:
@@ -69,6 +70,29 @@ def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> t
     outputs = (pointer(array, BYTES) for array in (dX, dgain, dbias))
     finish(lib.normalise_rows_back(pointer(dY, BYTES), dY.itemsize == 4, *kept, N, D, *outputs), "layer norm")
     return dX, dgain, dbias
+
+
+def activate(Z: Array, bias: Array | None, activation: str, noise: Array | None, dropped: int, out: Array) -> Array:
+    """See ``plain_layers.activate``."""
+    check_activation(activation)
+    check_noise(noise, dropped, Z.shape)
+    Z = floats(Z, 2, where="activation")
+    if not _in_place(Z.dtype, Z.shape, out):
+        return plain_layers.activate(Z, bias, activation, noise, dropped, out)
+    slopes = np.empty_like(Z)
+    added = ffi.NULL if bias is None else _reals(bias, Z.dtype, Z.shape[1:], "bias")
+    bits = ffi.NULL if noise is None else pointer(np.ascontiguousarray(noise), _BITS)
+    how = added, ACTIVATIONS.index(activation), bits, dropped
+    outputs = pointer(out, BYTES), pointer(slopes, BYTES)
+    finish(lib.activate(pointer(Z, BYTES), Z.itemsize == 4, *how, *Z.shape, *outputs), "activation")
+    return slopes
+
+
+def sum_of_squares(array: Array) -> float:
+    """See ``plain_layers.sum_of_squares``."""
+    if array.dtype not in FLOATS or not array.flags.c_contiguous:
+        return plain_layers.sum_of_squares(array)
+    return float(lib.sum_of_squares(pointer(array, BYTES), array.itemsize == 4, array.size))
 
 
 def sums_of_occurrences(ids: Array, values: Array) -> tuple[Array, Array]:

@@ -63,6 +63,20 @@ CLONED int normalise_rows_back(const void *dY, int single, const void *Z, const 
     return done();
 }
 
+CLONED int activate(const void *Z, int single, const void *bias, int activation, const uint16_t *noise, int64_t dropped,
+                    int64_t rows, int64_t columns, void *out, void *slopes) {
+    clear_flags();
+    if (single)
+        activate_single(Z, bias, noise, dropped, rows, columns, activation, out, slopes);
+    else
+        activate_double(Z, bias, noise, dropped, rows, columns, activation, out, slopes);
+    return done();
+}
+
+CLONED double sum_of_squares(const void *x, int single, int64_t n) {
+    return single ? squares_single(x, n) : squares_double(x, n);
+}
+
 /* Positions of `ids` in rising order of the id, equal ids in the order of their positions: digits of 11 bits, the lowest
    first. `order` and `spare` have room for n. Gives the array that holds the answer. */
 INLINED int64_t *sorted_positions(const int64_t *ids, int64_t n, int64_t largest, int64_t *order, int64_t *spare) {

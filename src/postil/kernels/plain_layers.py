@@ -8,7 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from postil import arrays
 from postil.arrays import Array
+from postil.kernels.checking import check_activation, check_noise
 
 Part: TypeAlias = EllipsisType | Array
 
@@ -81,6 +83,38 @@ def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> t
     return (dZ - dZ.mean(axis=1, keepdims=True) - Z * along_Z) / deviation, dgain, dbias
 
 
+# ------------------------------------------------------------------------------------------------ activations, noise
+
+
+def activate(Z: Array, bias: Array | None, activation: str, noise: Array | None, dropped: int, out: Array) -> Array:
+    """f(Z + bias) goes to ``out``, which may be Z itself; gives the slopes f'(Z + bias), by which dY becomes dZ.
+
+    Z, out (N, H), bias (H,) or none. With noise (N, H) of 16 random bits, what is below ``dropped`` is dropped: there
+    both are 0, elsewhere 65536 / (65536 - dropped) times as large, so that means stay.
+    """
+    check_activation(activation)
+    check_noise(noise, dropped, Z.shape)
+    if bias is not None or out is not Z:
+        np.add(Z, 0 if bias is None else bias, out=out)
+    slopes = np.ones_like(out)
+    if activation == "relu":
+        slopes[:] = out > 0
+        np.maximum(out, 0, out=out)
+    elif activation == "hardtanh":
+        slopes[:] = (out >= -1) & (out <= 1)
+        np.clip(out, -1, 1, out=out)
+    if noise is not None:
+        kept = np.where(noise < dropped, 0, 65536 / (65536 - dropped)).astype(out.dtype)
+        out *= kept
+        slopes *= kept
+    return slopes
+
+
+def sum_of_squares(array: Array) -> float:
+    """Σ x², to six digits also in float32."""
+    return arrays.sum_of_squares(array)
+
+
 # ------------------------------------------------------------------------------------------------ sparse rows
 
 
@@ -129,10 +163,11 @@ def adam_step(
     touches[part] += 1
     mean[part] = beta1 * mean[part] + (1 - beta1) * g
     square[part] = beta2 * square[part] + (1 - beta2) * (g * g)
+    # rate · (mean / c1) / (sqrt(square / c2) + epsilon), with the corrections c1 and c2 taken out of the entries
     t = touches[part]
-    m = mean[part] / (1 - beta1**t).astype(g.dtype)
-    v = square[part] / (1 - beta2**t).astype(g.dtype)
-    value[part] -= value.dtype.type(rate) * (m / (np.sqrt(v) + g.dtype.type(epsilon)))
+    root = np.sqrt(1 - beta2**t)
+    pace, tiny = rate * root / (1 - beta1**t), epsilon * root
+    value[part] -= pace.astype(g.dtype) * (mean[part] / (np.sqrt(square[part]) + tiny.astype(g.dtype)))
 
 
 def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float, epsilon: float) -> None:

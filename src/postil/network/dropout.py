@@ -6,25 +6,34 @@ from typing import final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array, checked_floats
 from postil.errors import ConfigurationError
 from postil.network.layer import Layer, LayerPullback, Run
 
 
-def dropout(X: Array, rate: float, rows: bool, rng: np.random.Generator) -> tuple[Array, Callable[[Array], Array]]:
-    """Set a share ``rate`` of the elements (or rows) to 0 and scale the others, so that the mean stays.  X (N, D).
-
-    16 random bits an element: a quarter of the cost of a random float. The share is rounded to 1/65536, and the scale
-    is that of the rounded one.
-    """
-    shape = (len(X), *[1] * (X.ndim - 1)) if rows else X.shape
-    dropped = min(round(rate * 65536), 65535)
+def random_bits(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """16 random bits an element: a quarter of the cost of a random float."""
     size = math.prod(shape)
     four = rng.integers(0, 2**64 - 1, -(-size // 4), np.uint64, endpoint=True)
-    keep = four.view(np.uint16)[:size].reshape(shape) >= dropped
-    scale: Array = keep.view(np.uint8).astype(X.dtype)
-    scale *= X.dtype.type(65536 / (65536 - dropped))
-    return X * scale, lambda dY: dY * scale
+    return four.view(np.uint16)[:size].reshape(shape)
+
+
+def dropped_values(rate: float) -> int:
+    """How many of the 65536 values of 16 bits drop an element: the share is rounded to that."""
+    return min(round(rate * 65536), 65535)
+
+
+def dropout(X: Array, rate: float, rows: bool, rng: np.random.Generator) -> tuple[Array, Callable[[Array], Array]]:
+    """Set a share ``rate`` of the elements (or rows) to 0 and scale the others, so that the mean stays.  X (N, D)."""
+    bits, dropped = random_bits((len(X), *[1] * (X.ndim - 1)) if rows else X.shape, rng), dropped_values(rate)
+    if rows:
+        scale = np.where(bits < dropped, 0, 65536 / (65536 - dropped)).astype(X.dtype)
+        return X * scale, lambda dY: dY * scale
+    Y = np.empty_like(X, order="C")
+    flat = (1, X.size)
+    scale = kernels.activate(X.reshape(flat), None, "identity", bits.reshape(flat), dropped, out=Y.reshape(flat))
+    return Y, lambda dY: dY * scale.reshape(X.shape)
 
 
 @final

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from postil.arrays import sum_of_squares
+from postil import kernels
 from postil.errors import ConfigurationError, NumericalError
 from postil.graph import Gradient, Gradients, Node, RowGradient
 from postil.training.optimisers import part_and_values
@@ -12,7 +12,7 @@ from postil.training.optimisers import part_and_values
 
 def gradient_norm(gradients: Gradients) -> float:
     """The Euclidean norm of all gradients taken as one long vector."""
-    return math.sqrt(sum(sum_of_squares(part_and_values(gradient)[1]) for gradient in gradients.values()))
+    return math.sqrt(sum(kernels.sum_of_squares(part_and_values(gradient)[1]) for gradient in gradients.values()))
 
 
 def clipped(gradients: Gradients, limit: float) -> tuple[dict[Node, Gradient], float]:
