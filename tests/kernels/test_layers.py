@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from postil.arrays import offsets_from_lengths
 from postil.errors import DtypeError, IndexRangeError, ShapeError
+from postil.kernels import AdamSettings, Totals
 from postil.kernels import plain_layers as plain
 
 compiled = pytest.importorskip("postil.kernels.compiled_layers", reason="the kernels were not compiled here")
@@ -130,28 +131,48 @@ def table(seed, kind, shape):
     return [value, mean, square, touches], g, rng
 
 
-@given(seeds, kinds, st.sampled_from([(), (1,), (7,), (1, 1), (6, 9), (20, 50), (3, 4, 5), (0, 4)]), st.booleans())
-def test_steps_of_optimisers_are_the_same(seed, kind, shape, sparse):
+shapes = st.sampled_from([(), (1,), (7,), (1, 1), (6, 9), (20, 50), (3, 4, 5), (0, 4)])
+
+
+def some_rows(rng, shape, sparse):
+    return np.flatnonzero(rng.random(shape[0]) < 0.5) if sparse and shape else ...
+
+
+def assert_same_steps(ours, theirs):
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.dtype == other.dtype
+        assert np.allclose(one, other, rtol=1e-6, atol=1e-7)
+
+
+@given(seeds, kinds, shapes, st.booleans(), st.booleans(), st.sampled_from([1.0, 0.3]))
+def test_steps_of_adam_are_the_same(seed, kind, shape, sparse, averaged, scale):
     arrays, g, rng = table(seed, kind, shape)
-    part = ...
-    if sparse and shape:
-        part = np.flatnonzero(rng.random(shape[0]) < 0.5)
-        g = g[part]
-    for step, settings in (("adam_step", (0.01, 0.9, 0.999, 1e-8)), ("adagrad_step", (0.01, 1e-8))):
-        memory = [arrays if step == "adam_step" else [arrays[0], arrays[2]] for _ in range(2)]
-        ours, theirs = ([np.array(array) for array in copies] for copies in memory)
-        for _ in range(2):
-            getattr(compiled, step)(*ours, part, g, *settings)
-            getattr(plain, step)(*theirs, part, g, *settings)
-        for one, other in zip(ours, theirs, strict=True):
-            assert one.dtype == other.dtype
-            assert np.allclose(one, other, rtol=1e-6, atol=1e-7)
+    part = some_rows(rng, shape, sparse)
+    settings = AdamSettings(0.01, scale=scale)
+    arrays += [rng.normal(size=shape), np.asarray(rng.integers(0, 5, shape[:1]))]
+    ours, theirs = ([np.array(array) for array in arrays] for _ in range(2))
+    for copies, module in ((ours, compiled), (theirs, plain)):
+        for steps in (7, 8):
+            totals = Totals(*copies[4:], steps) if averaged else None
+            module.adam_step(tuple(copies[:4]), part, g[part], settings, totals)
+    assert_same_steps(ours, theirs)
+
+
+@given(seeds, kinds, shapes, st.booleans())
+def test_steps_of_adagrad_are_the_same(seed, kind, shape, sparse):
+    (value, _, square, _), g, rng = table(seed, kind, shape)
+    part = some_rows(rng, shape, sparse)
+    ours, theirs = ([np.array(value), np.array(square)] for _ in range(2))
+    for _ in range(2):
+        compiled.adagrad_step(*ours, part, g[part], 0.01, 1e-8)
+        plain.adagrad_step(*theirs, part, g[part], 0.01, 1e-8)
+    assert_same_steps(ours, theirs)
 
 
 @given(seeds, kinds, st.sampled_from([(), (1,), (7,), (6, 9), (20, 50), (3, 4, 5), (0, 4)]), st.booleans())
 def test_totals_are_settled_alike(seed, kind, shape, sparse):
     (value, *_), _, rng = table(seed, kind, shape)
-    part = np.flatnonzero(rng.random(shape[0]) < 0.5) if sparse and shape else ...
+    part = some_rows(rng, shape, sparse)
     total, settled = rng.normal(size=shape), np.asarray(rng.integers(0, 5, shape[:1]))
     ours, theirs = ([np.array(array) for array in (total, settled)] for _ in range(2))
     compiled.settle_rows(*ours, value, part, 7)
@@ -166,26 +187,29 @@ def test_rows_to_settle_lie_inside_their_table():
 
 @BOTH
 def test_a_step_in_an_array_that_c_cannot_change_goes_to_the_twin(module):
-    (value, mean, square, touches), g, _ = table(0, np.float32, (6, 8))
+    (value, *memory), g, _ = table(0, np.float32, (6, 8))
     expected = value.copy()
-    plain.adam_step(expected, mean.copy(), square.copy(), touches.copy(), ..., g, 0.1, 0.9, 0.999, 1e-8)
+    plain.adam_step((expected, *(array.copy() for array in memory)), ..., g, AdamSettings(0.1))
     columns = np.asfortranarray(value)
-    module.adam_step(columns, mean, square, touches, ..., g, 0.1, 0.9, 0.999, 1e-8)
+    module.adam_step((columns, *memory), ..., g, AdamSettings(0.1))
     assert_close(np.ascontiguousarray(columns), expected)
 
 
 def test_rows_outside_the_table_are_refused():
-    (value, mean, square, touches), g, _ = table(0, np.float32, (6, 8))
-    before = value.copy()
+    memory, g, _ = table(0, np.float32, (6, 8))
+    value, _, square, touches = memory
+    before, settings = value.copy(), AdamSettings(0.1)
     for wrong in ([0, 6], [-1, 2]):
         with pytest.raises(IndexRangeError, match="rows of a gradient"):
-            compiled.adam_step(value, mean, square, touches, np.array(wrong), g[:2], 0.1, 0.9, 0.999, 1e-8)
+            compiled.adam_step(memory, np.array(wrong), g[:2], settings)
         with pytest.raises(IndexRangeError, match="rows of a gradient"):
             compiled.adagrad_step(value, square, np.array(wrong), g[:2], 0.1, 1e-8)
     with pytest.raises(ShapeError, match="gradient"):
         compiled.adagrad_step(value, square, np.array([1, 2]), g[:1], 0.1, 1e-8)
     with pytest.raises(ShapeError, match="touches"):
-        compiled.adam_step(value, mean, square, touches[:3], ..., g, 0.1, 0.9, 0.999, 1e-8)
+        compiled.adam_step((*memory[:3], touches[:3]), ..., g, settings)
+    with pytest.raises(ShapeError, match="totals of averages"):
+        compiled.adam_step(memory, ..., g, settings, Totals(np.zeros((6, 7)), np.zeros(6, np.int64), 1))
     assert np.array_equal(value, before)
 
 

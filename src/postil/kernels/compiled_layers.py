@@ -10,7 +10,7 @@ from postil.kernels import plain_layers
 from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import ACTIVATIONS, check_activation, check_noise, contiguous, floats
 from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
-from postil.kernels.plain_layers import Part
+from postil.kernels.plain_layers import AdamSettings, Part, Totals
 
 DOUBLE = np.dtype(np.float64)
 _BITS = ffi.typeof("uint16_t[]")
@@ -125,29 +125,34 @@ def _gradient(value: Array, part: Any, g: Array) -> list[Any]:
 
 
 def adam_step(
-    value: Array,
-    mean: Array,
-    square: Array,
-    touches: Array,
-    part: Part,
-    g: Array,
-    rate: float,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
+    memory: tuple[Array, Array, Array, Array], part: Part, g: Array, settings: AdamSettings, totals: Totals | None = None
 ) -> None:
     """See ``plain_layers.adam_step``."""
-    settings = rate, beta1, beta2, epsilon
+    value, mean, square, touches = memory
     counts = value.shape[:1] + (1,) * (value.ndim - 1)
     if not _in_place(value.dtype, value.shape, value, mean, square) or not is_ready(touches, INT64):
-        plain_layers.adam_step(value, mean, square, touches, part, g, *settings)
+        plain_layers.adam_step(memory, part, g, settings, totals)
         return
     if touches.shape != counts:
         raise ShapeError("touches of rows", expected=counts, got=touches.shape)
-    memory = pointer(mean, BYTES), pointer(square, BYTES), pointer(touches, INTEGERS)
     gradient = _gradient(value, part, g)
-    code = lib.adam_step(pointer(value, BYTES), value.itemsize == 4, *memory, *gradient, *settings)
+    code = lib.adam_step(
+        *(pointer(value, BYTES), value.itemsize == 4, pointer(mean, BYTES), pointer(square, BYTES)),
+        *(pointer(touches, INTEGERS), *gradient, *settings, *_totals(value, totals)),
+    )
     finish(code, "rows of a gradient")
+
+
+def _totals(value: Array, totals: Totals | None) -> tuple[Any, Any, int]:
+    if totals is None:
+        return ffi.NULL, ffi.NULL, 0
+    if not _can_settle(totals.total, totals.settled, value):
+        raise ShapeError("totals of averages", expected=value.shape, got=totals.total.shape)
+    return pointer(totals.total, DOUBLES), pointer(totals.settled, INTEGERS), totals.steps
+
+
+def _can_settle(total: Array, settled: Array, value: Array) -> bool:
+    return _in_place(DOUBLE, value.shape, total) and is_ready(settled, INT64) and settled.shape == value.shape[:1]
 
 
 def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float, epsilon: float) -> None:
@@ -162,8 +167,7 @@ def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float,
 
 def settle_rows(total: Array, settled: Array, value: Array, part: Part, steps: int) -> None:
     """See ``plain_layers.settle_rows``."""
-    whole = _in_place(DOUBLE, value.shape, total) and is_ready(settled, INT64) and settled.shape == value.shape[:1]
-    if not whole or not is_ready(value, value.dtype) or value.dtype not in FLOATS:
+    if not _can_settle(total, settled, value) or not is_ready(value, value.dtype) or value.dtype not in FLOATS:
         plain_layers.settle_rows(total, settled, value, part, steps)
         return
     V = len(value) if value.ndim else 1

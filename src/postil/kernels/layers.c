@@ -130,13 +130,17 @@ INLINED int are_inside(const int64_t *rows, int64_t count, int64_t table) {
 
 CLONED int adam_step(void *value, int single, void *mean, void *square, int64_t *touches, const int64_t *rows,
                      const void *g, int64_t count, int64_t table, int64_t columns, double rate, double beta1,
-                     double beta2, double epsilon) {
+                     double beta2, double epsilon, double scale, double *total, int64_t *settled, int64_t steps) {
     if (!are_inside(rows, count, table)) return WRONG_INDEX;
     clear_flags();
+#define STEP(kind) \
+    adam_##kind(value, mean, square, touches, rows, g, count, columns, rate, beta1, beta2, epsilon, scale, total, \
+                settled, steps)
     if (single)
-        adam_single(value, mean, square, touches, rows, g, count, columns, rate, beta1, beta2, epsilon);
+        STEP(single);
     else
-        adam_double(value, mean, square, touches, rows, g, count, columns, rate, beta1, beta2, epsilon);
+        STEP(double);
+#undef STEP
     return done();
 }
 

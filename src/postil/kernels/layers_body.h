@@ -177,11 +177,29 @@ INLINED void OF(sum_rows)(const REAL *values, const int64_t *order, const int64_
     }
 }
 
+/* What a row has stood at since it was settled last goes into its total. */
+INLINED void OF(settle_row)(double *restrict total, int64_t *settled, const REAL *restrict w, int64_t D, int64_t steps) {
+    const double still = (double)(steps - *settled);
+    for (int64_t d = 0; d < D; d++) total[d] += still * (double)w[d];
+    *settled = steps;
+}
+
+INLINED void OF(settle)(double *total, int64_t *settled, const REAL *value, const int64_t *rows, int64_t R, int64_t D,
+                        int64_t steps) {
+    for (int64_t r = 0; r < R; r++) {
+        const int64_t row = rows == NULL ? r : rows[r];
+        OF(settle_row)(total + row * D, settled + row, value + row * D, D, steps);
+    }
+}
+
 /* One step of Adam on some rows: as the twin does it, operation by operation, without arrays in between. The corrections
-   of both moments are numbers of the row: they go into its pace, and an entry costs one root and one division. */
+   of both moments are numbers of the row: they go into its pace, and an entry costs one root and one division. Where
+   there are totals, a row is settled just before it changes: it is in the cache then. */
 INLINED void OF(adam)(REAL *value, REAL *mean, REAL *square, int64_t *touches, const int64_t *rows, const REAL *g,
-                      int64_t R, int64_t D, double rate, double beta1, double beta2, double epsilon) {
+                      int64_t R, int64_t D, double rate, double beta1, double beta2, double epsilon, double scale,
+                      double *total, int64_t *settled, int64_t steps) {
     const REAL b1 = (REAL)beta1, rest1 = (REAL)(1 - beta1), b2 = (REAL)beta2, rest2 = (REAL)(1 - beta2);
+    const REAL factor = (REAL)scale;
     int64_t known = -1;
     REAL pace = 0, tiny = 0;
     for (int64_t r = 0; r < R; r++) {
@@ -193,9 +211,11 @@ INLINED void OF(adam)(REAL *value, REAL *mean, REAL *square, int64_t *touches, c
         }
         const REAL *restrict gradient = g + r * D;
         REAL *restrict m = mean + row * D, *restrict s = square + row * D, *restrict w = value + row * D;
+        if (total != NULL) OF(settle_row)(total + row * D, settled + row, w, D, steps);
         for (int64_t d = 0; d < D; d++) {
-            m[d] = b1 * m[d] + rest1 * gradient[d];
-            s[d] = b2 * s[d] + rest2 * (gradient[d] * gradient[d]);
+            const REAL x = factor * gradient[d];
+            m[d] = b1 * m[d] + rest1 * x;
+            s[d] = b2 * s[d] + rest2 * (x * x);
             w[d] -= pace * (m[d] / (OF(root)(s[d]) + tiny));
         }
     }
@@ -212,19 +232,6 @@ INLINED void OF(adagrad)(REAL *value, REAL *square, const int64_t *rows, const R
             s[d] += gradient[d] * gradient[d];
             w[d] -= pace * (gradient[d] / OF(root)(s[d] + tiny));
         }
-    }
-}
-
-/* What rows have stood at since they were settled last goes into their totals. */
-INLINED void OF(settle)(double *total, int64_t *settled, const REAL *value, const int64_t *rows, int64_t R, int64_t D,
-                        int64_t steps) {
-    for (int64_t r = 0; r < R; r++) {
-        const int64_t row = rows == NULL ? r : rows[r];
-        const double still = (double)(steps - settled[row]);
-        const REAL *restrict w = value + row * D;
-        double *restrict sum = total + row * D;
-        for (int64_t d = 0; d < D; d++) sum[d] += still * (double)w[d];
-        settled[row] = steps;
     }
 }
 

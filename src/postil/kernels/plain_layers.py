@@ -4,7 +4,7 @@ What is called ``value``, ``mean``, ``square`` or ``touches`` is changed in plac
 """
 
 from types import EllipsisType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -147,19 +147,36 @@ def sums_of_runs(values: Array, starts: Array, few: int = 16) -> Array:
     return sums
 
 
+class AdamSettings(NamedTuple):
+    """How far a step goes; ``scale`` is a factor of the gradient."""
+
+    rate: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    scale: float = 1.0
+
+
+class Totals(NamedTuple):
+    """What averaged parameters add up: see ``settle_rows``."""
+
+    total: Array
+    settled: Array
+    steps: int
+
+
 def adam_step(
-    value: Array,
-    mean: Array,
-    square: Array,
-    touches: Array,
-    part: Part,
-    g: Array,
-    rate: float,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
+    memory: tuple[Array, Array, Array, Array], part: Part, g: Array, settings: AdamSettings, totals: Totals | None = None
 ) -> None:
-    """One step of Adam on the rows ``part`` of a table, or on all of it (...). Each row counts its own touches."""
+    """One step of Adam on the rows ``part`` of a table, or on all of it (...). Each row counts its own touches.
+
+    ``memory`` is value, mean, square and touches. With ``totals`` the rows are settled before they change.
+    """
+    value, mean, square, touches = memory
+    rate, beta1, beta2, epsilon, scale = settings
+    if totals is not None:
+        settle_rows(totals.total, totals.settled, value, part, totals.steps)
+    g = g * g.dtype.type(scale)
     touches[part] += 1
     mean[part] = beta1 * mean[part] + (1 - beta1) * g
     square[part] = beta2 * square[part] + (1 - beta2) * (g * g)

@@ -26,27 +26,33 @@ INLINED float activated(float z, int activation) {
 
 /* ------------------------------------------------------------------------------------------------ sums of rows */
 
-/* One token: `terms` points to the row of each position. */
+/* One token at `width` columns, a constant of the caller: `terms` points to the row of each position. */
+INLINED void add_tile(const float *const *terms, int64_t size, int64_t h, int width, int activation, int add,
+                      float *restrict out) {
+    float sum[TILE];
+    const float *restrict first = terms[0] + h;
+    for (int i = 0; i < width; i++) sum[i] = add ? out[h + i] + first[i] : first[i];
+    for (int64_t k = 1; k < size; k++) {
+        const float *restrict term = terms[k] + h;
+        for (int i = 0; i < width; i++) sum[i] += term[i];
+    }
+    for (int i = 0; i < width; i++) out[h + i] = activated(sum[i], activation);
+}
+
+/* The columns of a row in tiles of constant width: STEP(first column, width). */
+#define IN_TILES(H, STEP)                              \
+    do {                                               \
+        int64_t h = 0;                                 \
+        for (; h + TILE <= (H); h += TILE) STEP(h, TILE); \
+        for (; h + 16 <= (H); h += 16) STEP(h, 16);    \
+        for (; h + 4 <= (H); h += 4) STEP(h, 4);       \
+        for (; h < (H); h++) STEP(h, 1);               \
+    } while (0)
+
 INLINED void add_up(const float *const *terms, int64_t size, int64_t H, int activation, int add, float *restrict out) {
-    int64_t h = 0;
-    for (; h + TILE <= H; h += TILE) {
-        float sum[TILE];
-        const float *restrict first = terms[0] + h;
-        if (add)
-            for (int i = 0; i < TILE; i++) sum[i] = out[h + i] + first[i];
-        else
-            for (int i = 0; i < TILE; i++) sum[i] = first[i];
-        for (int64_t k = 1; k < size; k++) {
-            const float *restrict term = terms[k] + h;
-            for (int i = 0; i < TILE; i++) sum[i] += term[i];
-        }
-        for (int i = 0; i < TILE; i++) out[h + i] = activated(sum[i], activation);
-    }
-    for (; h < H; h++) {
-        float sum = add ? out[h] + terms[0][h] : terms[0][h];
-        for (int64_t k = 1; k < size; k++) sum += terms[k][h];
-        out[h] = activated(sum, activation);
-    }
+#define ADD(h, width) add_tile(terms, size, h, width, activation, add, out)
+    IN_TILES(H, ADD);
+#undef ADD
 }
 
 /* The activation is a constant of each call below, so that no loop asks for it. */
@@ -87,50 +93,7 @@ CLONED int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H
     return DONE;
 }
 
-/* The tokens of every row but the first, in rising order: those of row r are order[starts[r] … starts[r + 1] - 1]. */
-INLINED void tokens_of_rows(const int64_t *ids, int64_t tokens, int64_t count, int64_t *starts, int64_t *order) {
-    memset(starts, 0, (size_t)(count + 2) * sizeof *starts);
-    for (int64_t t = 0; t < tokens; t++) starts[ids[t] + 2]++;
-    for (int64_t r = 2; r <= count + 1; r++) starts[r] += starts[r - 1];
-    for (int64_t t = 0; t < tokens; t++) order[starts[ids[t] + 1]++] = t;
-}
-
-/* The sum of some rows of dY, from the first to the last. */
-INLINED void add_windows(const float *dY, int64_t H, const int64_t *windows, int64_t n, float *restrict out) {
-    int64_t h = 0;
-    for (; h + TILE <= H; h += TILE) {
-        float sum[TILE] = {0.0f};
-        for (int64_t i = 0; i < n; i++) {
-            const float *restrict given = dY + windows[i] * H + h;
-            for (int j = 0; j < TILE; j++) sum[j] += given[j];
-        }
-        for (int j = 0; j < TILE; j++) out[h + j] = sum[j];
-    }
-    for (; h < H; h++) {
-        float sum = 0.0f;
-        for (int64_t i = 0; i < n; i++) sum += dY[windows[i] * H + h];
-        out[h] = sum;
-    }
-}
-
-/* What row 0 gets: from windows that reach beyond their sentence, and from tokens that have it. */
-INLINED void spread_outside(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
-                            int64_t sentences, float *out) {
-    const int64_t half = size / 2;
-    memset(out, 0, (size_t)(size * H) * sizeof *out);
-    for (int64_t b = 0; b < sentences; b++)
-        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++)
-            for (int64_t k = 0; k < size; k++) {
-                const int64_t place = t + k - half;
-                if (place >= offsets[b] && place < offsets[b + 1] && ids[place] != 0) continue;
-                const float *restrict given = dY + t * H;
-                float *restrict row = out + k * H;
-                for (int64_t h = 0; h < H; h++) row[h] += given[h];
-            }
-}
-
-/* The gradient of sum_windows without its activation: every window gives its dY to each of its rows. Row by row, so
-   that each number is written once. */
+/* The gradient of sum_windows without its activation: every window gives its dY to each of its rows. */
 CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
                           int64_t tokens, int64_t sentences, int64_t count, float *out) {
     const int64_t half = size / 2, width = size * H;
@@ -138,24 +101,18 @@ CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_
     if (size < 1 || count < 1) return WRONG_INDEX;
     for (int64_t t = 0; t < tokens; t++)
         if (ids[t] < 0 || ids[t] >= count) return WRONG_INDEX;
-    int64_t *memory = malloc((size_t)(4 * tokens + count + 2) * sizeof *memory);
-    if (memory == NULL) return NO_MEMORY;
-    int64_t *order = memory, *first = memory + tokens, *end = memory + 2 * tokens, *windows = memory + 3 * tokens;
-    int64_t *starts = memory + 4 * tokens;
-    tokens_of_rows(ids, tokens, count, starts, order);
-    for (int64_t b = 0; b < sentences; b++)
-        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++) first[t] = offsets[b], end[t] = offsets[b + 1];
-    spread_outside(dY, size, H, ids, offsets, sentences, out);
-    for (int64_t r = 1; r < count; r++)
-        for (int64_t k = 0; k < size; k++) {
-            int64_t n = 0;
-            for (int64_t i = starts[r]; i < starts[r + 1]; i++) {
-                const int64_t window = order[i] - (k - half); /* that has this token at k */
-                if (window >= first[order[i]] && window < end[order[i]]) windows[n++] = window;
+    memset(out, 0, (size_t)(count * width) * sizeof *out);
+    for (int64_t b = 0; b < sentences; b++) {
+        const int64_t first = offsets[b], end = offsets[b + 1];
+        for (int64_t t = first; t < end; t++) {
+            const float *restrict given = dY + t * H;
+            for (int64_t k = 0; k < size; k++) {
+                const int64_t place = t + k - half;
+                float *restrict row = out + (place >= first && place < end ? ids[place] : 0) * width + k * H;
+                for (int64_t h = 0; h < H; h++) row[h] += given[h];
             }
-            add_windows(dY, H, windows, n, out + r * width + k * H);
         }
-    free(memory);
+    }
     return DONE;
 }
 

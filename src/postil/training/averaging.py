@@ -6,10 +6,10 @@ from typing import final
 
 import numpy as np
 
-from postil import kernels
 from postil.arrays import Array
-from postil.graph import Gradients, Node
-from postil.training.optimisers import Optimiser, Part, State, checked_state, part_and_values
+from postil.graph import Gradients
+from postil.kernels import Totals
+from postil.training.optimisers import Optimiser, State, checked_state
 
 
 @final
@@ -23,7 +23,6 @@ class Averaged:
     def __init__(self, optimiser: Optimiser) -> None:
         self.optimiser = optimiser
         self.steps = 0
-        self._names: dict[Node, str] = {parameter: name for name, parameter in optimiser.parameters.items()}
         self._total = {name: np.zeros(p.shape, np.float64) for name, p in optimiser.parameters.items()}
         # Up to which step the total of a row is settled; a parameter without rows is one row.
         self._settled = {name: np.zeros(p.shape[:1], np.int64) for name, p in optimiser.parameters.items()}
@@ -35,11 +34,8 @@ class Averaged:
             self._total[name] = np.zeros(parameter.shape, np.float64)
             self._settled[name] = np.zeros(parameter.shape[:1], np.int64)
 
-    def step(self, gradients: Gradients, rate: float) -> None:
-        for node, gradient in gradients.items():
-            if node in self._names:
-                self._settle(self._names[node], node, part_and_values(gradient)[0])
-        self.optimiser.step(gradients, rate)
+    def step(self, gradients: Gradients, rate: float, *, scale: float = 1.0) -> None:
+        self.optimiser.step(gradients, rate, scale=scale, averages=self._totals_of)
         self.steps += 1
 
     def mean(self, name: str) -> Array:
@@ -81,6 +77,6 @@ class Averaged:
         settled = {f"settled/{name}": array for name, array in self._settled.items()}
         return {"steps": np.array(self.steps), **totals, **settled}
 
-    def _settle(self, name: str, parameter: Node, part: Part) -> None:
-        """Bring the total of a part up to the present step."""
-        kernels.settle_rows(self._total[name], self._settled[name], parameter.value, part, self.steps)
+    def _totals_of(self, name: str) -> Totals:
+        """What a step brings up to the present before it changes the parameter."""
+        return Totals(self._total[name], self._settled[name], self.steps)
