@@ -9,12 +9,13 @@ from postil.kernels import plain, plain_layers, plain_trees, plain_windows
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
-from postil.kernels.plain_layers import AdamSettings, Totals
+from postil.kernels.plain_layers import AdamSettings, Noise, Totals
 
 __all__ = [
     "ACTIVATIONS",
     "IN_USE",
     "AdamSettings",
+    "Noise",
     "Totals",
     "chain_messages",
     "chain_moments",

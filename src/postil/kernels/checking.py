@@ -16,14 +16,6 @@ def check_activation(activation: str) -> None:
         raise ConfigurationError("activation of a kernel", expected=" or ".join(ACTIVATIONS), got=repr(activation))
 
 
-def check_noise(noise: Array | None, dropped: int, shape: tuple[int, ...]) -> None:
-    """16 random bits for every element of a shape, and how many of their 65536 values drop it."""
-    if not 0 <= dropped < 65536:
-        raise ConfigurationError("values that drop an element", expected="0 to 65535", got=dropped)
-    if noise is not None and (noise.dtype != np.uint16 or noise.shape != shape):
-        raise ShapeError("random bits", expected=f"uint16 {shape}", got=describe(noise))
-
-
 def contiguous(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Array:
     """``array`` itself where it is laid out as C expects it, else a copy that is."""
     ready = np.ascontiguousarray(array, dtype)

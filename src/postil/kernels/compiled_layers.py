@@ -8,12 +8,11 @@ from postil.arrays import FLOATS, Array
 from postil.errors import ShapeError
 from postil.kernels import plain_layers
 from postil.kernels._compiled import ffi, lib
-from postil.kernels.checking import ACTIVATIONS, check_activation, check_noise, contiguous, floats
+from postil.kernels.checking import ACTIVATIONS, check_activation, contiguous, floats
 from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
-from postil.kernels.plain_layers import AdamSettings, Part, Totals
+from postil.kernels.plain_layers import AdamSettings, Noise, Part, Totals
 
 DOUBLE = np.dtype(np.float64)
-_BITS = ffi.typeof("uint16_t[]")
 
 
 def _reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Any:
@@ -72,18 +71,16 @@ def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> t
     return dX, dgain, dbias
 
 
-def activate(Z: Array, bias: Array | None, activation: str, noise: Array | None, dropped: int, out: Array) -> Array:
+def activate(Z: Array, bias: Array | None, activation: str, noise: Noise, out: Array) -> Array:
     """See ``plain_layers.activate``."""
     check_activation(activation)
-    check_noise(noise, dropped, Z.shape)
     Z = floats(Z, 2, where="activation")
     if not _in_place(Z.dtype, Z.shape, out):
-        return plain_layers.activate(Z, bias, activation, noise, dropped, out)
+        return plain_layers.activate(Z, bias, activation, noise, out)
     slopes = np.empty_like(Z)
     added = ffi.NULL if bias is None else _reals(bias, Z.dtype, Z.shape[1:], "bias")
-    bits = ffi.NULL if noise is None else pointer(np.ascontiguousarray(noise), _BITS)
-    how = added, ACTIVATIONS.index(activation), bits, dropped
     outputs = pointer(out, BYTES), pointer(slopes, BYTES)
+    how = added, ACTIVATIONS.index(activation), *noise
     finish(lib.activate(pointer(Z, BYTES), Z.itemsize == 4, *how, *Z.shape, *outputs), "activation")
     return slopes
 

@@ -51,8 +51,8 @@ int normalise_rows(const void *X, int single, const void *gain, const void *bias
                    int64_t columns, void *Y, void *Z, void *deviation);
 int normalise_rows_back(const void *dY, int single, const void *Z, const void *deviation, const void *gain,
                         int64_t rows, int64_t columns, void *dX, void *dgain, void *dbias);
-int activate(const void *Z, int single, const void *bias, int activation, const uint16_t *noise, int64_t dropped,
-             int64_t rows, int64_t columns, void *out, void *slopes);
+int activate(const void *Z, int single, const void *bias, int activation, uint64_t key, uint32_t dropped, int64_t rows,
+             int64_t columns, void *out, void *slopes);
 double sum_of_squares(const void *x, int single, int64_t n);
 int sums_of_occurrences(const int64_t *ids, int64_t occurrences, const void *values, int single, int64_t columns,
                         int64_t *rows, void *sums, int64_t *found);

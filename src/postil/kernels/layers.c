@@ -7,6 +7,17 @@
 #include "kernels.h"
 #include "portable.h"
 
+/* 32 random bits for element i, which depend on i and the key alone: vectors of them are made at once. A product, two
+   rounds of shifting and multiplying, the second half of the key in between. */
+INLINED uint32_t random_bits(uint64_t key, uint32_t i) {
+    uint32_t x = i * UINT32_C(0x9E3779B9) + (uint32_t)key;
+    x = (x ^ x >> 16) * UINT32_C(0x7FEB352D);
+    x = (x ^ x >> 15) + (uint32_t)(key >> 32);
+    x = (x ^ x >> 16) * UINT32_C(0x846CA68B);
+    x = (x ^ x >> 15) * UINT32_C(0x2C1B3C6D);
+    return x ^ x >> 16;
+}
+
 INLINED float root_single(float x) { return sqrtf(x); }
 INLINED double root_double(double x) { return sqrt(x); }
 
@@ -63,13 +74,13 @@ CLONED int normalise_rows_back(const void *dY, int single, const void *Z, const 
     return done();
 }
 
-CLONED int activate(const void *Z, int single, const void *bias, int activation, const uint16_t *noise, int64_t dropped,
+CLONED int activate(const void *Z, int single, const void *bias, int activation, uint64_t key, uint32_t dropped,
                     int64_t rows, int64_t columns, void *out, void *slopes) {
     clear_flags();
     if (single)
-        activate_single(Z, bias, noise, dropped, rows, columns, activation, out, slopes);
+        activate_single(Z, bias, key, dropped, rows, columns, activation, out, slopes);
     else
-        activate_double(Z, bias, noise, dropped, rows, columns, activation, out, slopes);
+        activate_double(Z, bias, key, dropped, rows, columns, activation, out, slopes);
     return done();
 }
 

@@ -110,18 +110,17 @@ INLINED void OF(normalise_back)(const REAL *restrict dY, const REAL *restrict Z,
 
 /* f(Z + bias) and its slopes; with noise, both 0 where an element is dropped and `scale` times as large elsewhere.
    Activation, bias and noise are constants of each call below, so that no loop asks for them. */
-INLINED void OF(activate_rows)(const REAL *Z, const REAL *bias, const uint16_t *noise, int64_t dropped, int64_t N,
-                               int64_t H, int activation, int biased, int noisy, REAL *out, REAL *restrict slopes) {
-    const REAL scale = (REAL)(65536.0 / (double)(65536 - dropped));
-    const uint32_t limit = (uint32_t)dropped;
+INLINED void OF(activate_rows)(const REAL *Z, const REAL *bias, uint64_t key, uint32_t dropped, int64_t N, int64_t H,
+                               int activation, int biased, int noisy, REAL *out, REAL *restrict slopes) {
+    const REAL scale = (REAL)(4294967296.0 / (4294967296.0 - (double)dropped));
     for (int64_t n = 0; n < N; n++) {
         const REAL *z_row = Z + n * H;
-        const uint16_t *restrict noise_row = noisy ? noise + n * H : NULL;
         REAL *y_row = out + n * H, *restrict slope_row = slopes + n * H;
+        const uint32_t first = (uint32_t)(n * H);
         IGNORE_ALIASES /* out is Z itself or another array */
         for (int64_t h = 0; h < H; h++) {
             const REAL z = biased ? z_row[h] + bias[h] : z_row[h];
-            const REAL kept = !noisy ? (REAL)1 : noise_row[h] < limit ? (REAL)0 : scale;
+            const REAL kept = !noisy ? (REAL)1 : random_bits(key, first + (uint32_t)h) < dropped ? (REAL)0 : scale;
             REAL y = z;
             int rises = 1;
             if (activation == RELU) {
@@ -137,13 +136,14 @@ INLINED void OF(activate_rows)(const REAL *Z, const REAL *bias, const uint16_t *
     }
 }
 
-INLINED void OF(activate)(const REAL *Z, const REAL *bias, const uint16_t *noise, int64_t dropped, int64_t N, int64_t H,
+INLINED void OF(activate)(const REAL *Z, const REAL *bias, uint64_t key, uint32_t dropped, int64_t N, int64_t H,
                           int activation, REAL *out, REAL *slopes) {
-#define ACTIVATE(f) \
-    if (bias != NULL && noise != NULL) OF(activate_rows)(Z, bias, noise, dropped, N, H, f, 1, 1, out, slopes); \
-    else if (bias != NULL) OF(activate_rows)(Z, bias, noise, dropped, N, H, f, 1, 0, out, slopes); \
-    else if (noise != NULL) OF(activate_rows)(Z, bias, noise, dropped, N, H, f, 0, 1, out, slopes); \
-    else OF(activate_rows)(Z, bias, noise, dropped, N, H, f, 0, 0, out, slopes);
+#define ROWS(f, biased, noisy) OF(activate_rows)(Z, bias, key, dropped, N, H, f, biased, noisy, out, slopes)
+#define ACTIVATE(f)                                       \
+    if (bias != NULL)                                     \
+        dropped ? ROWS(f, 1, 1) : ROWS(f, 1, 0);          \
+    else                                                  \
+        dropped ? ROWS(f, 0, 1) : ROWS(f, 0, 0);
     if (activation == RELU) {
         ACTIVATE(RELU)
     } else if (activation == HARDTANH) {
@@ -152,6 +152,7 @@ INLINED void OF(activate)(const REAL *Z, const REAL *bias, const uint16_t *noise
         ACTIVATE(IDENTITY)
     }
 #undef ACTIVATE
+#undef ROWS
 }
 
 /* Added up in double: a million small squares would lose four digits in float. */

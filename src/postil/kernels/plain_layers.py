@@ -3,14 +3,15 @@
 What is called ``value``, ``mean``, ``square`` or ``touches`` is changed in place; everything else is left as it is.
 """
 
+import math
 from types import EllipsisType
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from postil import arrays
 from postil.arrays import Array
-from postil.kernels.checking import check_activation, check_noise
+from postil.kernels.checking import check_activation
 
 Part: TypeAlias = EllipsisType | Array
 
@@ -86,14 +87,46 @@ def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> t
 # ------------------------------------------------------------------------------------------------ activations, noise
 
 
-def activate(Z: Array, bias: Array | None, activation: str, noise: Array | None, dropped: int, out: Array) -> Array:
+class Noise(NamedTuple):
+    """Which elements are dropped: those whose 32 random bits, made from the key, are below ``dropped``."""
+
+    key: int
+    """64 random bits."""
+    dropped: int
+    """Of 2³² values; 0 drops nothing."""
+
+    @property
+    def scale(self) -> float:
+        """What the others are multiplied by, so that means stay."""
+        return float(2**32 / (2**32 - self.dropped))
+
+
+def random_bits(key: int, size: int) -> Array:
+    """(size,) of 32 random bits, which depend on the key and the place alone."""
+    x = np.arange(size, dtype=np.uint32)
+    x *= np.uint32(0x9E3779B9)
+    x += np.uint32(key & 0xFFFFFFFF)
+    x = (x ^ x >> 16) * np.uint32(0x7FEB352D)
+    x = (x ^ x >> 15) + np.uint32(key >> 32)
+    x = (x ^ x >> 16) * np.uint32(0x846CA68B)
+    x = (x ^ x >> 15) * np.uint32(0x2C1B3C6D)
+    bits: Array = x ^ x >> 16
+    return bits
+
+
+def kept_elements(noise: Noise, shape: tuple[int, ...], dtype: Any) -> Array:
+    """0 where an element is dropped, else ``noise.scale``."""
+    is_kept = random_bits(noise.key, math.prod(shape)) >= noise.dropped
+    scaled: Array = is_kept.astype(dtype) * np.dtype(dtype).type(noise.scale)
+    return scaled.reshape(shape)
+
+
+def activate(Z: Array, bias: Array | None, activation: str, noise: Noise, out: Array) -> Array:
     """f(Z + bias) goes to ``out``, which may be Z itself; gives the slopes f'(Z + bias), by which dY becomes dZ.
 
-    Z, out (N, H), bias (H,) or none. With noise (N, H) of 16 random bits, what is below ``dropped`` is dropped: there
-    both are 0, elsewhere 65536 / (65536 - dropped) times as large, so that means stay.
+    Z, out (N, H), bias (H,) or none. Where the noise drops an element both are 0.
     """
     check_activation(activation)
-    check_noise(noise, dropped, Z.shape)
     if bias is not None or out is not Z:
         np.add(Z, 0 if bias is None else bias, out=out)
     slopes = np.ones_like(out)
@@ -103,8 +136,8 @@ def activate(Z: Array, bias: Array | None, activation: str, noise: Array | None,
     elif activation == "hardtanh":
         slopes[:] = (out >= -1) & (out <= 1)
         np.clip(out, -1, 1, out=out)
-    if noise is not None:
-        kept = np.where(noise < dropped, 0, 65536 / (65536 - dropped)).astype(out.dtype)
+    if noise.dropped:
+        kept = kept_elements(noise, out.shape, out.dtype)
         out *= kept
         slopes *= kept
     return slopes

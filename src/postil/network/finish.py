@@ -10,7 +10,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.graph.kinks import listening, note_branches
 from postil.network.activations import Activation
-from postil.network.dropout import Dropout, dropped_values, random_bits
+from postil.network.dropout import Dropout, noise_of
 from postil.network.layer import Layer, Run
 
 
@@ -40,9 +40,7 @@ def finished(Z: Array, b: Array, finish: Finish | None) -> tuple[Array, Callable
     if finish is None:
         Z += b
         return Z, lambda dY: (dY, dY.sum(axis=0))
-    dropped = dropped_values(finish.rate)
-    bits = random_bits(Z.shape, finish.rng) if dropped else None
-    slopes = kernels.activate(Z, b, finish.activation, bits, dropped, out=Z)  # 1
+    slopes = kernels.activate(Z, b, finish.activation, noise_of(finish.rate, finish.rng), out=Z)  # 1
     if listening():
         note_branches(slopes != 0)  # a dropped element does not mind on which side of a kink it is
 
