@@ -47,7 +47,7 @@ class Inputs:
 
 
 def distinct_numbers(numbers: Array, size: int) -> tuple[Array, Array]:
-    """The distinct ones (U,) among numbers (N,) below ``size``, rising, and where each number stands among them (N,)."""
+    """The distinct ones (U,) among numbers (N,) below ``size``, rising; and where each number stands among them."""
     if size > 64 * len(numbers):
         return np.unique(numbers, return_inverse=True)
     is_used = np.zeros(size, bool)  # several times as fast as sorting

@@ -122,7 +122,11 @@ def _gradient(value: Array, part: Any, g: Array) -> list[Any]:
 
 
 def adam_step(
-    memory: tuple[Array, Array, Array, Array], part: Part, g: Array, settings: AdamSettings, totals: Totals | None = None
+    memory: tuple[Array, Array, Array, Array],
+    part: Part,
+    g: Array,
+    settings: AdamSettings,
+    totals: Totals | None = None,
 ) -> None:
     """See ``plain_layers.adam_step``."""
     value, mean, square, touches = memory

@@ -103,15 +103,15 @@ class Noise(NamedTuple):
 
 def random_bits(key: int, size: int) -> Array:
     """(size,) of 32 random bits, which depend on the key and the place alone."""
-    x = np.arange(size, dtype=np.uint32)
+    x: Array = np.arange(size, dtype=np.uint32)
     x *= np.uint32(0x9E3779B9)
     x += np.uint32(key & 0xFFFFFFFF)
     x = (x ^ x >> 16) * np.uint32(0x7FEB352D)
     x = (x ^ x >> 15) + np.uint32(key >> 32)
     x = (x ^ x >> 16) * np.uint32(0x846CA68B)
     x = (x ^ x >> 15) * np.uint32(0x2C1B3C6D)
-    bits: Array = x ^ x >> 16
-    return bits
+    x ^= x >> 16
+    return x
 
 
 def kept_elements(noise: Noise, shape: tuple[int, ...], dtype: Any) -> Array:
@@ -199,7 +199,11 @@ class Totals(NamedTuple):
 
 
 def adam_step(
-    memory: tuple[Array, Array, Array, Array], part: Part, g: Array, settings: AdamSettings, totals: Totals | None = None
+    memory: tuple[Array, Array, Array, Array],
+    part: Part,
+    g: Array,
+    settings: AdamSettings,
+    totals: Totals | None = None,
 ) -> None:
     """One step of Adam on the rows ``part`` of a table, or on all of it (...). Each row counts its own touches.
 

@@ -19,7 +19,6 @@ from postil.network.layer import checked_rows
 from postil.network.linear import Linear
 from postil.network.window import Window
 
-
 _SCRATCH = Scratch()
 
 
@@ -63,7 +62,7 @@ def _rows(count: int, width: int, dtype: Any) -> Array:
 
 
 def _wide(D: int) -> int:
-    """Columns to compute with: on odd widths BLAS takes up to a third longer for the gradients. The others are zeros."""
+    """Columns to compute with, those beyond D zeros: on odd widths BLAS takes a fifth longer for the gradients."""
     return D if D % 8 == 0 or D < 16 else -(-D // 16) * 16
 
 
