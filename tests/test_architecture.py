@@ -129,7 +129,7 @@ PUBLIC = {
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
         *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
         *["activate", "sum_of_squares", "sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
-        *["AdamSettings", "Noise", "Totals"],
+        *["AdamMemory", "AdamSettings", "Noise", "Totals"],
         *["binary_shape", "cells_up", "cells_down", "leaf_cells_down"],
     ],
     "postil.models": [

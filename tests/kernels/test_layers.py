@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from postil import kernels
 from postil.arrays import offsets_from_lengths
 from postil.errors import ConfigurationError, DtypeError, IndexRangeError, ShapeError
-from postil.kernels import AdamSettings, Noise, Totals
+from postil.kernels import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels import plain_layers as plain
 
 compiled = pytest.importorskip("postil.kernels.compiled_layers", reason="the kernels were not compiled here")
@@ -220,9 +220,10 @@ def test_steps_of_adam_are_the_same(seed, kind, shape, sparse, averaged, scale):
     arrays += [rng.normal(size=shape), np.asarray(rng.integers(0, 5, shape[:1]))]
     ours, theirs = ([np.array(array) for array in arrays] for _ in range(2))
     for copies, module in ((ours, compiled), (theirs, plain)):
+        memory, totals = AdamMemory(*copies[:4]), Totals(*copies[4:], 7)
         for steps in (7, 8):
-            totals = Totals(*copies[4:], steps) if averaged else None
-            module.adam_step(tuple(copies[:4]), part, g[part], settings, totals)
+            totals.steps = steps
+            module.adam_step(memory, part, g[part], settings, totals if averaged else None)
     assert_same_steps(ours, theirs)
 
 
@@ -257,15 +258,24 @@ def test_rows_to_settle_lie_inside_their_table():
 def test_a_step_in_an_array_that_c_cannot_change_goes_to_the_twin(module):
     (value, *memory), g, _ = table(0, np.float32, (6, 8))
     expected = value.copy()
-    plain.adam_step((expected, *(array.copy() for array in memory)), ..., g, AdamSettings(0.1))
+    plain.adam_step(AdamMemory(expected, *(array.copy() for array in memory)), ..., g, AdamSettings(0.1))
     columns = np.asfortranarray(value)
-    module.adam_step((columns, *memory), ..., g, AdamSettings(0.1))
+    module.adam_step(AdamMemory(columns, *memory), ..., g, AdamSettings(0.1))
     assert_close(np.ascontiguousarray(columns), expected)
 
 
+def test_a_frozen_parameter_is_not_changed():
+    arrays, g, _ = table(0, np.float32, (6, 8))
+    memory = AdamMemory(*arrays)
+    compiled.adam_step(memory, ..., g, AdamSettings(0.1))
+    arrays[0].flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        compiled.adam_step(memory, ..., g, AdamSettings(0.1))
+
+
 def test_rows_outside_the_table_are_refused():
-    memory, g, _ = table(0, np.float32, (6, 8))
-    value, _, square, touches = memory
+    arrays, g, _ = table(0, np.float32, (6, 8))
+    memory, (value, _, square, touches) = AdamMemory(*arrays), arrays
     before, settings = value.copy(), AdamSettings(0.1)
     for wrong in ([0, 6], [-1, 2]):
         with pytest.raises(IndexRangeError, match="rows of a gradient"):
@@ -275,7 +285,7 @@ def test_rows_outside_the_table_are_refused():
     with pytest.raises(ShapeError, match="gradient"):
         compiled.adagrad_step(value, square, np.array([1, 2]), g[:1], 0.1, 1e-8)
     with pytest.raises(ShapeError, match="touches"):
-        compiled.adam_step((*memory[:3], touches[:3]), ..., g, settings)
+        compiled.adam_step(AdamMemory(*arrays[:3], touches[:3]), ..., g, settings)
     with pytest.raises(ShapeError, match="totals of averages"):
         compiled.adam_step(memory, ..., g, settings, Totals(np.zeros((6, 7)), np.zeros(6, np.int64), 1))
     assert np.array_equal(value, before)

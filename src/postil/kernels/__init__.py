@@ -9,11 +9,12 @@ from postil.kernels import plain, plain_layers, plain_trees, plain_windows
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
-from postil.kernels.plain_layers import AdamSettings, Noise, Totals
+from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 
 __all__ = [
     "ACTIVATIONS",
     "IN_USE",
+    "AdamMemory",
     "AdamSettings",
     "Noise",
     "Totals",

@@ -10,7 +10,7 @@ from postil.kernels import plain_layers
 from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import ACTIVATIONS, check_activation, contiguous, floats
 from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
-from postil.kernels.plain_layers import AdamSettings, Noise, Part, Totals
+from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Part, Totals
 
 DOUBLE = np.dtype(np.float64)
 
@@ -121,35 +121,38 @@ def _gradient(value: Array, part: Any, g: Array) -> list[Any]:
     return [pointer(rows, INTEGERS), values, len(rows), V, D]
 
 
-def adam_step(
-    memory: tuple[Array, Array, Array, Array],
-    part: Part,
-    g: Array,
-    settings: AdamSettings,
-    totals: Totals | None = None,
-) -> None:
-    """See ``plain_layers.adam_step``."""
-    value, mean, square, touches = memory
-    counts = value.shape[:1] + (1,) * (value.ndim - 1)
-    if not _in_place(value.dtype, value.shape, value, mean, square) or not is_ready(touches, INT64):
+def adam_step(memory: AdamMemory, part: Part, g: Array, settings: AdamSettings, totals: Totals | None = None) -> None:
+    """See ``plain_layers.adam_step``. What it finds out about the arrays it keeps: they stay the same."""
+    value = memory.value
+    memory.prepared = memory.prepared or _prepared(memory)
+    if memory.prepared is None or not value.flags.writeable:
         plain_layers.adam_step(memory, part, g, settings, totals)
         return
+    gradient = _gradient(value, part, g)
+    code = lib.adam_step(*memory.prepared, *gradient, *settings, *_totals(value, totals))
+    finish(code, "rows of a gradient")
+
+
+def _prepared(memory: AdamMemory) -> tuple[Any, ...] | None:
+    """Pointers to all of a parameter's arrays, if C can change them where they stand."""
+    value, mean, square, touches = memory.arrays()
+    counts = value.shape[:1] + (1,) * (value.ndim - 1)
+    if not _in_place(value.dtype, value.shape, value, mean, square) or not is_ready(touches, INT64):
+        return None
     if touches.shape != counts:
         raise ShapeError("touches of rows", expected=counts, got=touches.shape)
-    gradient = _gradient(value, part, g)
-    code = lib.adam_step(
-        *(pointer(value, BYTES), value.itemsize == 4, pointer(mean, BYTES), pointer(square, BYTES)),
-        *(pointer(touches, INTEGERS), *gradient, *settings, *_totals(value, totals)),
-    )
-    finish(code, "rows of a gradient")
+    start = pointer(value, BYTES), value.itemsize == 4, pointer(mean, BYTES), pointer(square, BYTES)
+    return *start, pointer(touches, INTEGERS)
 
 
 def _totals(value: Array, totals: Totals | None) -> tuple[Any, Any, int]:
     if totals is None:
         return ffi.NULL, ffi.NULL, 0
-    if not _can_settle(totals.total, totals.settled, value):
-        raise ShapeError("totals of averages", expected=value.shape, got=totals.total.shape)
-    return pointer(totals.total, DOUBLES), pointer(totals.settled, INTEGERS), totals.steps
+    if totals.prepared is None:
+        if not _can_settle(totals.total, totals.settled, value):
+            raise ShapeError("totals of averages", expected=value.shape, got=totals.total.shape)
+        totals.prepared = pointer(totals.total, DOUBLES), pointer(totals.settled, INTEGERS)
+    return *totals.prepared, totals.steps
 
 
 def _can_settle(total: Array, settled: Array, value: Array) -> bool:

@@ -4,8 +4,9 @@ What is called ``value``, ``mean``, ``square`` or ``touches`` is changed in plac
 """
 
 import math
+from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -190,26 +191,41 @@ class AdamSettings(NamedTuple):
     scale: float = 1.0
 
 
-class Totals(NamedTuple):
-    """What averaged parameters add up: see ``settle_rows``."""
+@final
+@dataclass(slots=True, eq=False)
+class Totals:
+    """What the averages of one parameter add up: see ``settle_rows``. It is changed in place."""
 
     total: Array
     settled: Array
     steps: int
+    """How often the parameter has stood for a step so far."""
+    prepared: Any = None
+    """What the compiled kernel keeps of it from step to step."""
 
 
-def adam_step(
-    memory: tuple[Array, Array, Array, Array],
-    part: Part,
-    g: Array,
-    settings: AdamSettings,
-    totals: Totals | None = None,
-) -> None:
+@final
+@dataclass(slots=True, eq=False)
+class AdamMemory:
+    """One parameter with all that Adam remembers of it; it is changed in place."""
+
+    value: Array
+    mean: Array
+    square: Array
+    touches: Array
+    prepared: Any = None
+    """What the compiled kernel keeps of it from step to step."""
+
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        return self.value, self.mean, self.square, self.touches
+
+
+def adam_step(memory: AdamMemory, part: Part, g: Array, settings: AdamSettings, totals: Totals | None = None) -> None:
     """One step of Adam on the rows ``part`` of a table, or on all of it (...). Each row counts its own touches.
 
-    ``memory`` is value, mean, square and touches. With ``totals`` the rows are settled before they change.
+    With ``totals`` the rows are settled before they change.
     """
-    value, mean, square, touches = memory
+    value, mean, square, touches = memory.arrays()
     rate, beta1, beta2, epsilon, scale = settings
     if totals is not None:
         settle_rows(totals.total, totals.settled, value, part, totals.steps)

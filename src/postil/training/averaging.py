@@ -22,17 +22,16 @@ class Averaged:
 
     def __init__(self, optimiser: Optimiser) -> None:
         self.optimiser = optimiser
-        self.steps = 0
-        self._total = {name: np.zeros(p.shape, np.float64) for name, p in optimiser.parameters.items()}
-        # Up to which step the total of a row is settled; a parameter without rows is one row.
-        self._settled = {name: np.zeros(p.shape[:1], np.int64) for name, p in optimiser.parameters.items()}
+        self.restart()
 
     def restart(self) -> None:
         """Forget what came before: the mean is over the steps from now on."""
         self.steps = 0
-        for name, parameter in self.optimiser.parameters.items():
-            self._total[name] = np.zeros(parameter.shape, np.float64)
-            self._settled[name] = np.zeros(parameter.shape[:1], np.int64)
+        # A row of a total is settled up to some step; a parameter without rows is one row.
+        self._totals = {
+            name: Totals(np.zeros(p.shape, np.float64), np.zeros(p.shape[:1], np.int64), 0)
+            for name, p in self.optimiser.parameters.items()
+        }
 
     def step(self, gradients: Gradients, rate: float, *, scale: float = 1.0) -> None:
         self.optimiser.step(gradients, rate, scale=scale, averages=self._totals_of)
@@ -43,9 +42,10 @@ class Averaged:
         parameter = self.optimiser.parameters[name]
         if self.steps == 0:
             return parameter.value.copy()
-        still: Array = self.steps - self._settled[name]
+        totals = self._totals[name]
+        still: Array = self.steps - totals.settled
         still = still.reshape(still.shape + (1,) * (parameter.ndim - still.ndim))
-        total = self._total[name] + still * parameter.value
+        total = totals.total + still * parameter.value
         return np.asarray(total / self.steps).astype(parameter.dtype)
 
     @contextmanager
@@ -69,14 +69,15 @@ class Averaged:
         own = checked_state({k: v for k, v in state.items() if not k.startswith("optimiser/")}, like=self._memory())
         self.optimiser.restore(inner)
         self.steps = int(own["steps"])
-        self._total = {name: own[f"total/{name}"] for name in self._total}
-        self._settled = {name: own[f"settled/{name}"] for name in self._settled}
+        self._totals = {name: Totals(own[f"total/{name}"], own[f"settled/{name}"], 0) for name in self._totals}
 
     def _memory(self) -> State:
-        totals = {f"total/{name}": array for name, array in self._total.items()}
-        settled = {f"settled/{name}": array for name, array in self._settled.items()}
-        return {"steps": np.array(self.steps), **totals, **settled}
+        sums = {f"total/{name}": totals.total for name, totals in self._totals.items()}
+        settled = {f"settled/{name}": totals.settled for name, totals in self._totals.items()}
+        return {"steps": np.array(self.steps), **sums, **settled}
 
     def _totals_of(self, name: str) -> Totals:
         """What a step brings up to the present before it changes the parameter."""
-        return Totals(self._total[name], self._settled[name], self.steps)
+        totals = self._totals[name]
+        totals.steps = self.steps
+        return totals

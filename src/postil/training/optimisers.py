@@ -55,16 +55,16 @@ def checked_state(state: Mapping[str, Array], like: Mapping[str, Array]) -> Stat
     if expected != got:
         raise ConfigurationError("state of an optimiser", expected=", ".join(expected), got=", ".join(got) or "nothing")
     for key in expected:
-        _check_fits(f"state {key} of an optimiser", state[key], like[key])
+        _check_fits("state {} of an optimiser", key, state[key], like[key])
     return {key: np.array(state[key]) for key in expected}
 
 
-def _check_fits(what: str, given: Gradient, like: Parameter | Array) -> None:
+def _check_fits(what: str, name: str, given: Gradient, like: Parameter | Array) -> None:
     """An array of another shape would be stretched silently, one of another type converted."""
     if given.shape != like.shape:
-        raise ShapeError(what, expected=like.shape, got=given.shape)
+        raise ShapeError(what.format(name), expected=like.shape, got=given.shape)
     if given.dtype != like.dtype:
-        raise DtypeError(what, expected=like.dtype, got=given.dtype)
+        raise DtypeError(what.format(name), expected=like.dtype, got=given.dtype)
 
 
 class Optimiser(ABC):
@@ -92,7 +92,7 @@ class Optimiser(ABC):
             if name is None:
                 continue  # an input, or a parameter that is kept fixed
             parameter = self.parameters[name]
-            _check_fits(f"gradient of {name}", gradient, parameter)
+            _check_fits("gradient of {}", name, gradient, parameter)
             totals = averages(name) if averages is not None else None
             self._update(name, parameter, Change(*part_and_values(gradient), rate, scale, totals))
 
@@ -163,13 +163,20 @@ class Adam(Optimiser):
             if not 0 <= beta < 1:
                 raise ConfigurationError(name, expected="at least 0 and below 1", got=beta)
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
+        self._of_parameter: dict[str, kernels.AdamMemory] = {}
         self._remember("mean", lambda p: p.shape)
         self._remember("square", lambda p: p.shape)
         self._remember("touches", lambda p: p.shape[:1] + (1,) * (len(p.shape) - 1), np.int64)
 
+    def restore(self, state: Mapping[str, Array]) -> None:
+        super().restore(state)
+        self._of_parameter.clear()
+
     def _update(self, name: str, parameter: Parameter, change: Change) -> None:
-        mean, square, touches = (self._memory[f"{kind}/{name}"] for kind in ("mean", "square", "touches"))
-        memory = parameter.value, mean, square, touches
+        memory = self._of_parameter.get(name)
+        if memory is None or memory.value is not parameter.value:  # the value may be another array than it was
+            kept = (self._memory[f"{kind}/{name}"] for kind in ("mean", "square", "touches"))
+            memory = self._of_parameter[name] = kernels.AdamMemory(parameter.value, *kept)
         settings = kernels.AdamSettings(change.rate, self.beta1, self.beta2, self.epsilon, change.scale)
         kernels.adam_step(memory, change.part, change.g, settings, change.totals)
 
