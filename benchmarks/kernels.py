@@ -16,6 +16,8 @@ import numpy as np
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil.arrays import Array, offsets_from_lengths
 from postil.kernels import (
+    AdamMemory,
+    AdamSettings,
     Columns,
     Words,
     compiled,
@@ -93,7 +95,7 @@ def layer_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     touches = np.zeros((VOCABULARY, 1), np.int64)
     total, settled = np.zeros(value.shape), np.zeros(VOCABULARY, np.int64)
     for part, g, size in ((rows, sums, f"{len(rows)} rows of 100"), (..., value + 1, f"a whole table of {VOCABULARY}")):
-        adam = (value, mean, square, touches, part, g, 0.001, 0.9, 0.999, 1e-8)
+        adam = AdamMemory(value, mean, square, touches), part, g, AdamSettings(0.001)
         yield Case("adam_step", size, lambda m, adam=adam: m.adam_step(*adam), len(g), LAYERS)
         adagrad = (value, square, part, g, 0.001, 1e-8)
         yield Case("adagrad_step", size, lambda m, adagrad=adagrad: m.adagrad_step(*adagrad), len(g), LAYERS)

@@ -29,7 +29,7 @@ from postil.models.tree_fitting import TreeFitting
 from postil.network import activations, dropout, linear, lookup, normalisation, shared_windows, tree_lstm, window
 from postil.objectives import crf_objective
 from postil.text import read_trees
-from postil.training import Averaged, loop
+from postil.training import loop
 from postil.training.loop import Epoch
 
 # Row of the table -> the functions whose time it is. Those that give a pullback have its time in the second row.
@@ -45,8 +45,7 @@ SIMPLE: dict[str, list[tuple[Any, str]]] = {
     "sums of windows": [(kernels, "sum_windows"), (kernels, "spread_windows")],
     "CRF": [(crf_objective, "loss_and_gradient")],
     "sparse sums": [(RowGradient, "from_occurrences")],
-    "clipping": [(loop, "clipped")],
-    "averages": [(Averaged, "_settle")],
+    "clipping": [(loop, "clipping_factor")],
     "batches": [(Inputs, "selected")],
 }
 

@@ -128,7 +128,8 @@ PUBLIC = {
         *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
         *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
-        *["sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
+        *["activate", "sum_of_squares", "sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
+        *["AdamMemory", "AdamSettings", "Noise", "Totals"],
         *["binary_shape", "cells_up", "cells_down", "leaf_cells_down"],
         *["Cells", "Columns", "Words", "token_cells", "line_cells", "number_words", "write_rows"],
     ],
@@ -142,7 +143,7 @@ PUBLIC = {
     ],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
-        *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "gradient_norm"],
+        *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "clipping_factor", "gradient_norm"],
         *["generator_state", "restored_generator"],
     ],
 }

@@ -1,7 +1,8 @@
 """A window network with a CRF in PyTorch and pytorch-crf, as home-made taggers have it.
 
 The network of Postil's preset ``window-sll``: five words of 50 dimensions with caps classes of 5, 300 hidden units,
-hardtanh, dropout, a CRF over the labels. Batches are padded; the windows of a batch are one matrix.
+hardtanh, dropout, a CRF over the labels; and its batches: as many sentences, of similar length. Batches are padded; the
+windows of a batch are one matrix.
 
     pytorch_window.py [EPOCHS]
 """
@@ -17,8 +18,13 @@ from protocol import Contestant, Stopwatch, serve
 from torch import nn
 from torchcrf import CRF
 
-WINDOW, WORD, CAPS, HIDDEN, BATCH = 5, 50, 5, 300, 32
+WINDOW, WORD, CAPS, HIDDEN = 5, 50, 5, 300
 PADDING, UNKNOWN = 0, 1
+
+
+def batch_size(sentences: int) -> int:
+    """As Postil's presets choose it: a small corpus needs more steps than a large one. Larger batches are faster."""
+    return max(8, min(32, sentences // 90))
 
 
 def caps(word: str) -> int:
@@ -68,7 +74,8 @@ class PyTorchWindow(Contestant):
         """Batches of similar length in random order; one word in twenty-five becomes the unknown word."""
         self.network.train()
         order = sorted(range(len(sentences)), key=lambda i: (len(sentences[i][1]), rng.random()))
-        batches = [order[i : i + BATCH] for i in range(0, len(order), BATCH)]
+        size = batch_size(len(sentences))
+        batches = [order[i : i + size] for i in range(0, len(order), size)]
         rng.shuffle(batches)
         for batch in batches:
             words, classes, mask = _padded([sentences[i][0] for i in batch])

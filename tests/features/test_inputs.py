@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from postil.errors import DataError
-from postil.features.inputs import InputFeatures, forms_of
+from postil.features.inputs import InputFeatures, distinct_numbers, forms_of
 from postil.features.words import WordFeatureConfig
 
 SENTENCES = [[("Anna", "N"), ("left", "V")], [("left", "V")], [("Oslo", "N"), ("Anna", "N"), ("Anna", "X")]]
@@ -49,3 +49,11 @@ def test_arrays_give_the_same_features_back(features):
     assert (one.forms == other.forms).all()
     assert (one.extra == other.extra).all()
     assert again.extra_sizes(3, 5) == features.extra_sizes(3, 5) == [(4, 3)]
+
+
+@pytest.mark.parametrize("size", [9, 10_000])
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_distinct_numbers_are_sorted_and_found_again(size, count):
+    numbers = np.random.default_rng(count).integers(0, 9, count)
+    used, places = distinct_numbers(numbers, size)
+    assert np.array_equal(used, np.unique(numbers)) and np.array_equal(used[places], numbers)

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postil import kernels
 from postil.arrays import offsets_from_lengths
-from postil.errors import DtypeError, IndexRangeError, ShapeError
+from postil.errors import ConfigurationError, DtypeError, IndexRangeError, ShapeError
+from postil.kernels import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels import plain_layers as plain
 
 compiled = pytest.importorskip("postil.kernels.compiled_layers", reason="the kernels were not compiled here")
@@ -99,6 +101,73 @@ def test_layer_norm_refuses_what_does_not_fit():
         compiled.normalise_rows_back(np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(2), np.zeros(3))
 
 
+# ------------------------------------------------------------------------------------------------ activations, noise
+
+shares = st.sampled_from([0, 1, 2**31, 2**32 - 1])
+
+
+@given(seeds, widths, kinds, st.sampled_from(kernels.ACTIVATIONS), shares, st.booleans(), st.booleans())
+def test_activations_are_the_same_to_the_last_bit(seed, H, kind, activation, dropped, biased, in_place):
+    Z, _, rng = batch(seed, H, kind)
+    bias = rng.normal(size=H).astype(kind) if biased else None
+    noise = Noise(int(rng.integers(0, 2**63)) * 2 + 1, dropped)
+    results = []
+    for module in (compiled, plain):
+        z = Z.copy()
+        out = z if in_place else np.empty_like(z)
+        slopes = module.activate(z, bias, activation, noise, out)
+        results.append((out, slopes))
+        assert in_place or np.array_equal(z, Z)
+    for ours, theirs in zip(*results, strict=True):
+        assert ours.dtype == theirs.dtype == kind and np.array_equal(ours, theirs)
+
+
+@BOTH
+@pytest.mark.parametrize("activation", kernels.ACTIVATIONS)
+def test_slopes_are_zero_where_the_activation_is_flat_or_the_element_dropped(module, activation):
+    Z = np.array([[-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0]])
+    out, all_kept = np.empty_like(Z), Noise(0, 0)
+    slopes = module.activate(Z, None, activation, all_kept, out)
+    rises = {"identity": np.ones(7), "relu": Z[0] > 0, "hardtanh": np.abs(Z[0]) <= 1}[activation]
+    assert np.array_equal(slopes[0], rises)
+    noise = Noise(123, 2**31)
+    expected, kept = out.copy(), plain.kept_elements(noise, Z.shape, Z.dtype)
+    assert np.array_equal(module.activate(Z, None, activation, noise, out), slopes * kept)
+    assert np.array_equal(out, expected * kept) and set(kept[0]) == {0.0, 2.0}
+
+
+def test_random_bits_are_even_and_independent():
+    """Shares, and correlations with the neighbour, with the row below and with the next key, in standard deviations."""
+    n, keys, p = 20_000, 60, 0.3
+    scores = []
+    for key in np.random.default_rng(0).integers(0, 2**63, keys):
+        here, next_key = ((plain.random_bits(int(k), n) < p * 2**32) - p for k in (key, key + 1))
+        products = (here[1:] * here[:-1], here[128:] * here[:-128], here * next_key)
+        scores.append(
+            [here.mean() / np.sqrt(p * (1 - p) / n), *(x.mean() * np.sqrt(n) / (p * (1 - p)) for x in products)]
+        )
+    assert (np.abs(np.mean(scores, axis=0)) * np.sqrt(keys) < 4).all()
+    assert (np.std(scores, axis=0) > 0.6).all() and (np.std(scores, axis=0) < 1.4).all()
+
+
+def test_activations_of_awkward_arrays():
+    Z = np.arange(12, dtype=np.float32).reshape(2, 6)[:, ::2].T - 5
+    out = np.empty((2, 3), np.float32).T  # columns first: goes to the twin
+    compiled.activate(Z, np.ones(2), "relu", Noise(0, 0), out)
+    assert np.array_equal(out, np.maximum(Z + 1, 0))
+    with pytest.raises(ShapeError, match="bias"):
+        compiled.activate(Z.copy(), np.ones(3), "relu", Noise(0, 0), np.empty((3, 2), np.float32))
+    with pytest.raises(ConfigurationError, match="activation of a kernel"):
+        compiled.activate(Z.copy(), None, "tanh", Noise(0, 0), np.empty((3, 2), np.float32))
+
+
+@given(seeds, kinds, st.sampled_from([(), (0,), (1,), (15,), (16,), (17,), (9, 60), (3, 4, 5)]))
+def test_sums_of_squares_are_the_same(seed, kind, shape):
+    x = np.asarray(np.random.default_rng(seed).normal(size=shape), kind)
+    assert compiled.sum_of_squares(x) == pytest.approx(plain.sum_of_squares(x), rel=1e-6, abs=1e-12)
+    assert compiled.sum_of_squares(x.T) == pytest.approx(float((x.astype(np.float64) ** 2).sum()), rel=1e-6)
+
+
 # ------------------------------------------------------------------------------------------------ sparse rows
 
 
@@ -130,28 +199,49 @@ def table(seed, kind, shape):
     return [value, mean, square, touches], g, rng
 
 
-@given(seeds, kinds, st.sampled_from([(), (1,), (7,), (1, 1), (6, 9), (20, 50), (3, 4, 5), (0, 4)]), st.booleans())
-def test_steps_of_optimisers_are_the_same(seed, kind, shape, sparse):
+shapes = st.sampled_from([(), (1,), (7,), (1, 1), (6, 9), (20, 50), (3, 4, 5), (0, 4)])
+
+
+def some_rows(rng, shape, sparse):
+    return np.flatnonzero(rng.random(shape[0]) < 0.5) if sparse and shape else ...
+
+
+def assert_same_steps(ours, theirs):
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.dtype == other.dtype
+        assert np.allclose(one, other, rtol=1e-6, atol=1e-7)
+
+
+@given(seeds, kinds, shapes, st.booleans(), st.booleans(), st.sampled_from([1.0, 0.3]))
+def test_steps_of_adam_are_the_same(seed, kind, shape, sparse, averaged, scale):
     arrays, g, rng = table(seed, kind, shape)
-    part = ...
-    if sparse and shape:
-        part = np.flatnonzero(rng.random(shape[0]) < 0.5)
-        g = g[part]
-    for step, settings in (("adam_step", (0.01, 0.9, 0.999, 1e-8)), ("adagrad_step", (0.01, 1e-8))):
-        memory = [arrays if step == "adam_step" else [arrays[0], arrays[2]] for _ in range(2)]
-        ours, theirs = ([np.array(array) for array in copies] for copies in memory)
-        for _ in range(2):
-            getattr(compiled, step)(*ours, part, g, *settings)
-            getattr(plain, step)(*theirs, part, g, *settings)
-        for one, other in zip(ours, theirs, strict=True):
-            assert one.dtype == other.dtype
-            assert np.allclose(one, other, rtol=1e-6, atol=1e-7)
+    part = some_rows(rng, shape, sparse)
+    settings = AdamSettings(0.01, scale=scale)
+    arrays += [rng.normal(size=shape), np.asarray(rng.integers(0, 5, shape[:1]))]
+    ours, theirs = ([np.array(array) for array in arrays] for _ in range(2))
+    for copies, module in ((ours, compiled), (theirs, plain)):
+        memory, totals = AdamMemory(*copies[:4]), Totals(*copies[4:], 7)
+        for steps in (7, 8):
+            totals.steps = steps
+            module.adam_step(memory, part, g[part], settings, totals if averaged else None)
+    assert_same_steps(ours, theirs)
+
+
+@given(seeds, kinds, shapes, st.booleans())
+def test_steps_of_adagrad_are_the_same(seed, kind, shape, sparse):
+    (value, _, square, _), g, rng = table(seed, kind, shape)
+    part = some_rows(rng, shape, sparse)
+    ours, theirs = ([np.array(value), np.array(square)] for _ in range(2))
+    for _ in range(2):
+        compiled.adagrad_step(*ours, part, g[part], 0.01, 1e-8)
+        plain.adagrad_step(*theirs, part, g[part], 0.01, 1e-8)
+    assert_same_steps(ours, theirs)
 
 
 @given(seeds, kinds, st.sampled_from([(), (1,), (7,), (6, 9), (20, 50), (3, 4, 5), (0, 4)]), st.booleans())
 def test_totals_are_settled_alike(seed, kind, shape, sparse):
     (value, *_), _, rng = table(seed, kind, shape)
-    part = np.flatnonzero(rng.random(shape[0]) < 0.5) if sparse and shape else ...
+    part = some_rows(rng, shape, sparse)
     total, settled = rng.normal(size=shape), np.asarray(rng.integers(0, 5, shape[:1]))
     ours, theirs = ([np.array(array) for array in (total, settled)] for _ in range(2))
     compiled.settle_rows(*ours, value, part, 7)
@@ -166,26 +256,38 @@ def test_rows_to_settle_lie_inside_their_table():
 
 @BOTH
 def test_a_step_in_an_array_that_c_cannot_change_goes_to_the_twin(module):
-    (value, mean, square, touches), g, _ = table(0, np.float32, (6, 8))
+    (value, *memory), g, _ = table(0, np.float32, (6, 8))
     expected = value.copy()
-    plain.adam_step(expected, mean.copy(), square.copy(), touches.copy(), ..., g, 0.1, 0.9, 0.999, 1e-8)
+    plain.adam_step(AdamMemory(expected, *(array.copy() for array in memory)), ..., g, AdamSettings(0.1))
     columns = np.asfortranarray(value)
-    module.adam_step(columns, mean, square, touches, ..., g, 0.1, 0.9, 0.999, 1e-8)
+    module.adam_step(AdamMemory(columns, *memory), ..., g, AdamSettings(0.1))
     assert_close(np.ascontiguousarray(columns), expected)
 
 
+def test_a_frozen_parameter_is_not_changed():
+    arrays, g, _ = table(0, np.float32, (6, 8))
+    memory = AdamMemory(*arrays)
+    compiled.adam_step(memory, ..., g, AdamSettings(0.1))
+    arrays[0].flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        compiled.adam_step(memory, ..., g, AdamSettings(0.1))
+
+
 def test_rows_outside_the_table_are_refused():
-    (value, mean, square, touches), g, _ = table(0, np.float32, (6, 8))
-    before = value.copy()
+    arrays, g, _ = table(0, np.float32, (6, 8))
+    memory, (value, _, square, touches) = AdamMemory(*arrays), arrays
+    before, settings = value.copy(), AdamSettings(0.1)
     for wrong in ([0, 6], [-1, 2]):
         with pytest.raises(IndexRangeError, match="rows of a gradient"):
-            compiled.adam_step(value, mean, square, touches, np.array(wrong), g[:2], 0.1, 0.9, 0.999, 1e-8)
+            compiled.adam_step(memory, np.array(wrong), g[:2], settings)
         with pytest.raises(IndexRangeError, match="rows of a gradient"):
             compiled.adagrad_step(value, square, np.array(wrong), g[:2], 0.1, 1e-8)
     with pytest.raises(ShapeError, match="gradient"):
         compiled.adagrad_step(value, square, np.array([1, 2]), g[:1], 0.1, 1e-8)
     with pytest.raises(ShapeError, match="touches"):
-        compiled.adam_step(value, mean, square, touches[:3], ..., g, 0.1, 0.9, 0.999, 1e-8)
+        compiled.adam_step(AdamMemory(*arrays[:3], touches[:3]), ..., g, settings)
+    with pytest.raises(ShapeError, match="totals of averages"):
+        compiled.adam_step(memory, ..., g, settings, Totals(np.zeros((6, 7)), np.zeros(6, np.int64), 1))
     assert np.array_equal(value, before)
 
 
@@ -209,6 +311,7 @@ def test_overflow_is_told_as_numpy_tells_it(module):
     calls = {
         "sums": lambda: module.sums_of_occurrences(np.zeros(3, np.int64), huge),
         "windows": lambda: module.windows_back(np.full((3, 6), 3e38, np.float32), np.array([0, 3]), 3),
+        "activation": lambda: module.activate(huge.copy(), huge[0], "relu", Noise(0, 0), huge.copy()),
         "layer norm": lambda: module.normalise_rows(huge, np.ones(2, np.float32), np.ones(2, np.float32), 1e-5),
     }
     for call in calls.values():

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postil import kernels
 from postil.arrays import offsets_from_lengths
 from postil.errors import ConfigurationError, IndexRangeError, ShapeError
 from postil.kernels import plain_windows as plain
@@ -18,7 +19,7 @@ BOTH = [plain, compiled]
 seeds = st.integers(0, 2**32 - 1)
 windows = st.sampled_from([1, 3, 5, 7])
 widths = st.sampled_from([1, 2, 15, 16, 17, 63, 64, 65, 128, 160])
-activations = st.sampled_from(plain.ACTIVATIONS)
+activations = st.sampled_from(kernels.ACTIVATIONS)
 
 
 def floats(rng, *shape):

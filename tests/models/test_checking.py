@@ -43,8 +43,8 @@ def test_labels_without_a_scheme_too():
 def test_a_wrong_gradient_is_found(monkeypatch):
     from postil.network import linear
 
-    def wrong(X, W, b, right=linear.linear):
-        Y, back = right(X, W, b)
+    def wrong(X, W, b, finish=None, right=linear.linear):
+        Y, back = right(X, W, b, finish)
         return Y, lambda dY: (back(dY)[0], back(dY)[1] * 1.001, back(dY)[2])
 
     tagger = postil.Tagger(**SMALL).fit(*named_entities(20))

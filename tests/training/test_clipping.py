@@ -3,7 +3,7 @@ import pytest
 
 from postil.errors import ConfigurationError, NumericalError
 from postil.graph import Parameter, RowGradient
-from postil.training import clipped, gradient_norm
+from postil.training import clipped, clipping_factor, gradient_norm
 
 W, TABLE = Parameter(np.zeros(2), "W"), Parameter(np.zeros((4, 1)), "table")
 
@@ -27,6 +27,15 @@ def test_long_gradients_are_shortened_together():
 def test_short_gradients_stay():
     same, _ = clipped(found(), 6.0)
     assert np.array_equal(same[W], [3.0, 0.0])
+
+
+@pytest.mark.parametrize(("limit", "factor"), [(1.0, 0.2), (5.0, 1.0), (6.0, 1.0)])
+def test_the_factor_brings_the_norm_to_the_limit(limit, factor):
+    assert clipping_factor(found(), limit) == (factor, 5.0)
+
+
+def test_gradients_of_zero_stay():
+    assert clipping_factor({W: np.zeros(2)}, 1.0) == (1.0, 0.0)
 
 
 def test_a_gradient_that_is_not_finite_is_named():

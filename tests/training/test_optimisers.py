@@ -151,3 +151,15 @@ def test_an_impossible_rate_changes_nothing(rate):
     with pytest.raises(ConfigurationError, match=f"learning rate; expected a finite number, 0 or more, got {rate}"):
         SGD({"W": W}).step({W: np.ones(2)}, rate)
     assert W.value.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_a_scale_is_a_factor_of_every_gradient(name):
+    rng = np.random.default_rng(0)
+    start, g = rng.normal(size=(V, D)), rng.normal(size=(V, D))
+    one, other = Parameter(start.copy(), "one"), Parameter(start.copy(), "other")
+    scaled, plain = OPTIMISERS[name]({"p": one}), OPTIMISERS[name]({"p": other})
+    for _ in range(3):
+        scaled.step({one: g}, 0.1, scale=0.25)
+        plain.step({other: g * 0.25}, 0.1)
+    assert np.allclose(one.value, other.value, rtol=1e-12, atol=0)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from postil import graph, network, objectives
+from postil import graph, kernels, network, objectives
 from postil.arrays import Ragged
 from postil.features.inputs import Inputs
 from postil.features.trees import Forest
@@ -20,6 +20,7 @@ from postil.models.detector_network import DetectorNetwork
 from postil.models.network import Example, TaggerNetwork
 from postil.models.tree_config import configured_tree
 from postil.models.tree_network import TreeBatch, TreeExample, TreeNetwork
+from postil.network.finish import Finish
 from postil.network.shared_windows import shared_windows
 from postil.objectives.margin import NORMALISATIONS
 from postil.text import Tree, balanced, right_branching, transition_mask
@@ -127,6 +128,11 @@ def _layers() -> Iterator[GradientCheck]:
     yield row("window", "A4 E3", network.Window, lambda rng: network.Window(5, 3, rng=rng))
     yield row("convolution", "A4", network.convolution, lambda rng: network.convolution(5, 4, 5, rng=rng))
     yield _row("windows over shared rows", "A4", shared_windows, _shared_windows)
+    for name in kernels.ACTIVATIONS[1:]:
+        yield _row(f"hidden layer in one pass, {name}", "A3 A6 B6", network.Chain, _hidden_layer(name))
+        yield _row(
+            f"shared rows and hidden layer in one pass, {name}", "A4 A6 B6", shared_windows, _finished_windows(name)
+        )
     yield row("window average", "E2", network.WindowAverage, lambda rng: network.WindowAverage(5))
     yield row("max over time", "A5", network.MaxOverTime, lambda rng: network.MaxOverTime())
     yield row("sentence approach", "A12", network.SentenceConvolution, _sentence_convolution)
@@ -141,17 +147,35 @@ def _layers() -> Iterator[GradientCheck]:
         )
 
 
-def _shared_windows(rng: Rng) -> Report:
+def _shared_windows(rng: Rng, finish: Callable[[], Finish] | None = None) -> Report:
     """Repeated rows, sentences shorter than the window, an empty one."""
     window, linear = (layer for layer in network.convolution(5, 4, 5, rng=rng, dtype=np.float64).layers)
     assert isinstance(window, network.Window) and isinstance(linear, network.Linear)
     window.padding.value = rng.normal(size=5)
     places, offsets = rng.integers(0, 6, 9), np.array([0, 1, 1, 3, 9])
     return examine(
-        lambda x: shared_windows(x, places, offsets, window, linear),
+        lambda x: shared_windows(x, places, offsets, window, linear, finish() if finish is not None else None),
         rng.normal(size=(6, 5)),
         parameters=window.parameters() | linear.parameters(),
     )
+
+
+def _finished_windows(activation: str) -> Callable[[Rng], Report]:
+    def finish() -> Finish:
+        return Finish(activation=activation, rate=0.4, rng=np.random.default_rng(3))
+
+    return lambda rng: _shared_windows(rng, finish)
+
+
+def _hidden_layer(activation: str) -> Callable[[Rng], Report]:
+    def check(rng: Rng) -> Report:
+        linear = network.Linear(5, 4, rng=rng, dtype=np.float64)
+        chain = network.Chain(linear, network.Activation(activation), network.Dropout(0.4))
+        return examine(
+            lambda x: chain(x, rng=np.random.default_rng(3)), _sentences(rng, 5), parameters=chain.parameters()
+        )
+
+    return check
 
 
 def _sentence_convolution(rng: Rng) -> network.Layer:

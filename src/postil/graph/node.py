@@ -203,7 +203,7 @@ def ancestors(output: Node) -> list[Node]:
             if parent not in seen:
                 seen[parent] = None
                 stack.append(parent)
-    return sorted(seen, key=lambda node: node.serial if isinstance(node, Result) else -1)
+    return sorted(seen, key=lambda node: node.serial if type(node) is Result else -1)
 
 
 class _Arrived:
@@ -279,7 +279,7 @@ def _results_in_reverse(output: Node, wanted: Iterable[Node] | None) -> list[Res
             if any(parent in leads for parent in node.parents):
                 leads.add(node)
         order = [node for node in order if node in leads]
-    return [node for node in reversed(order) if isinstance(node, Result)]
+    return [node for node in reversed(order) if type(node) is Result]
 
 
 @contextmanager

@@ -6,13 +6,19 @@ plain_x.py, its wrapper in compiled_x.py, and a line here.
 """
 
 from postil.kernels import plain, plain_columns, plain_layers, plain_trees, plain_windows
+from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 from postil.kernels.plain_columns import Cells, Columns, Words
+from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 
 __all__ = [
     "ACTIVATIONS",
     "IN_USE",
+    "AdamMemory",
+    "AdamSettings",
+    "Noise",
+    "Totals",
     "chain_messages",
     "chain_moments",
     "viterbi",
@@ -26,6 +32,8 @@ __all__ = [
     "windows_back",
     "normalise_rows",
     "normalise_rows_back",
+    "activate",
+    "sum_of_squares",
     "sums_of_occurrences",
     "adam_step",
     "adagrad_step",
@@ -43,7 +51,6 @@ __all__ = [
     "write_rows",
 ]
 
-ACTIVATIONS = plain_windows.ACTIVATIONS
 viterbi = _chosen(plain.viterbi)
 ranked_paths = _chosen(plain.ranked_paths)
 chain_messages = _chosen(plain.chain_messages)
@@ -57,6 +64,8 @@ windows = _chosen(plain_layers.windows)
 windows_back = _chosen(plain_layers.windows_back)
 normalise_rows = _chosen(plain_layers.normalise_rows)
 normalise_rows_back = _chosen(plain_layers.normalise_rows_back)
+activate = _chosen(plain_layers.activate)
+sum_of_squares = _chosen(plain_layers.sum_of_squares)
 sums_of_occurrences = _chosen(plain_layers.sums_of_occurrences)
 adam_step = _chosen(plain_layers.adam_step)
 adagrad_step = _chosen(plain_layers.adagrad_step)

@@ -5,7 +5,15 @@ from typing import Any
 import numpy as np
 
 from postil.arrays import FLOATS, Array, checked_offsets, describe
-from postil.errors import DtypeError, ShapeError
+from postil.errors import ConfigurationError, DtypeError, ShapeError
+
+ACTIVATIONS = ("identity", "relu", "hardtanh")
+"""Those that a kernel applies on its way; their places here are their numbers in C."""
+
+
+def check_activation(activation: str) -> None:
+    if activation not in ACTIVATIONS:
+        raise ConfigurationError("activation of a kernel", expected=" or ".join(ACTIVATIONS), got=repr(activation))
 
 
 def contiguous(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Array:

@@ -8,9 +8,9 @@ from postil.arrays import FLOATS, Array
 from postil.errors import ShapeError
 from postil.kernels import plain_layers
 from postil.kernels._compiled import ffi, lib
-from postil.kernels.checking import contiguous, floats
+from postil.kernels.checking import ACTIVATIONS, check_activation, contiguous, floats
 from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
-from postil.kernels.plain_layers import Part
+from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Part, Totals
 
 DOUBLE = np.dtype(np.float64)
 
@@ -71,6 +71,27 @@ def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> t
     return dX, dgain, dbias
 
 
+def activate(Z: Array, bias: Array | None, activation: str, noise: Noise, out: Array) -> Array:
+    """See ``plain_layers.activate``."""
+    check_activation(activation)
+    Z = floats(Z, 2, where="activation")
+    if not _in_place(Z.dtype, Z.shape, out):
+        return plain_layers.activate(Z, bias, activation, noise, out)
+    slopes = np.empty_like(Z)
+    added = ffi.NULL if bias is None else _reals(bias, Z.dtype, Z.shape[1:], "bias")
+    outputs = pointer(out, BYTES), pointer(slopes, BYTES)
+    how = added, ACTIVATIONS.index(activation), *noise
+    finish(lib.activate(pointer(Z, BYTES), Z.itemsize == 4, *how, *Z.shape, *outputs), "activation")
+    return slopes
+
+
+def sum_of_squares(array: Array) -> float:
+    """See ``plain_layers.sum_of_squares``."""
+    if array.dtype not in FLOATS or not array.flags.c_contiguous:
+        return plain_layers.sum_of_squares(array)
+    return float(lib.sum_of_squares(pointer(array, BYTES), array.itemsize == 4, array.size))
+
+
 def sums_of_occurrences(ids: Array, values: Array) -> tuple[Array, Array]:
     """See ``plain_layers.sums_of_occurrences``."""
     values = floats(values, 2, where="rows")
@@ -100,30 +121,42 @@ def _gradient(value: Array, part: Any, g: Array) -> list[Any]:
     return [pointer(rows, INTEGERS), values, len(rows), V, D]
 
 
-def adam_step(
-    value: Array,
-    mean: Array,
-    square: Array,
-    touches: Array,
-    part: Part,
-    g: Array,
-    rate: float,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-) -> None:
-    """See ``plain_layers.adam_step``."""
-    settings = rate, beta1, beta2, epsilon
+def adam_step(memory: AdamMemory, part: Part, g: Array, settings: AdamSettings, totals: Totals | None = None) -> None:
+    """See ``plain_layers.adam_step``. What it finds out about the arrays it keeps: they stay the same."""
+    value = memory.value
+    memory.prepared = memory.prepared or _prepared(memory)
+    if memory.prepared is None or not value.flags.writeable:
+        plain_layers.adam_step(memory, part, g, settings, totals)
+        return
+    gradient = _gradient(value, part, g)
+    code = lib.adam_step(*memory.prepared, *gradient, *settings, *_totals(value, totals))
+    finish(code, "rows of a gradient")
+
+
+def _prepared(memory: AdamMemory) -> tuple[Any, ...] | None:
+    """Pointers to all of a parameter's arrays, if C can change them where they stand."""
+    value, mean, square, touches = memory.arrays()
     counts = value.shape[:1] + (1,) * (value.ndim - 1)
     if not _in_place(value.dtype, value.shape, value, mean, square) or not is_ready(touches, INT64):
-        plain_layers.adam_step(value, mean, square, touches, part, g, *settings)
-        return
+        return None
     if touches.shape != counts:
         raise ShapeError("touches of rows", expected=counts, got=touches.shape)
-    memory = pointer(mean, BYTES), pointer(square, BYTES), pointer(touches, INTEGERS)
-    gradient = _gradient(value, part, g)
-    code = lib.adam_step(pointer(value, BYTES), value.itemsize == 4, *memory, *gradient, *settings)
-    finish(code, "rows of a gradient")
+    start = pointer(value, BYTES), value.itemsize == 4, pointer(mean, BYTES), pointer(square, BYTES)
+    return *start, pointer(touches, INTEGERS)
+
+
+def _totals(value: Array, totals: Totals | None) -> tuple[Any, Any, int]:
+    if totals is None:
+        return ffi.NULL, ffi.NULL, 0
+    if totals.prepared is None:
+        if not _can_settle(totals.total, totals.settled, value):
+            raise ShapeError("totals of averages", expected=value.shape, got=totals.total.shape)
+        totals.prepared = pointer(totals.total, DOUBLES), pointer(totals.settled, INTEGERS)
+    return *totals.prepared, totals.steps
+
+
+def _can_settle(total: Array, settled: Array, value: Array) -> bool:
+    return _in_place(DOUBLE, value.shape, total) and is_ready(settled, INT64) and settled.shape == value.shape[:1]
 
 
 def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float, epsilon: float) -> None:
@@ -138,8 +171,7 @@ def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float,
 
 def settle_rows(total: Array, settled: Array, value: Array, part: Part, steps: int) -> None:
     """See ``plain_layers.settle_rows``."""
-    whole = _in_place(DOUBLE, value.shape, total) and is_ready(settled, INT64) and settled.shape == value.shape[:1]
-    if not whole or not is_ready(value, value.dtype) or value.dtype not in FLOATS:
+    if not _can_settle(total, settled, value) or not is_ready(value, value.dtype) or value.dtype not in FLOATS:
         plain_layers.settle_rows(total, settled, value, part, steps)
         return
     V = len(value) if value.ndim else 1

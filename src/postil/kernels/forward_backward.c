@@ -222,19 +222,35 @@ INLINED int solve(Chain *c, const void *unary, int single, int64_t first, int64_
 
 /* ------------------------------------------------------------------------------------------------ the kernels */
 
+/* Check the batch, make room for its longest sentence, enter the chain; *memory is to be freed where all went well. */
+INLINED int begin(Chain *c, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
+                  const double *transitions, const double *start, const double *end, void **memory) {
+    const int64_t longest = longest_sentence(offsets, sentences, tokens);
+    if (longest < 0 || labels < 1) return WRONG_OFFSETS;
+    if (!lay_out(c, labels, longest, memory)) return NO_MEMORY;
+    enter_chain(c, transitions, start, end);
+    return DONE;
+}
+
+/* Sentence b, which may be empty: gives how many tokens it has. */
+INLINED int64_t solve_next(Chain *c, const void *unary, int single, const int64_t *offsets, int64_t b,
+                           double *log_partition, uint8_t *exact) {
+    const int64_t first = offsets[b], T = offsets[b + 1] - first;
+    log_partition[b] = 0.0;
+    exact[b] = T == 0 || solve(c, unary, single, first, T, &log_partition[b]);
+    return T;
+}
+
 CLONED int chain_moments(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                          int64_t labels, const double *transitions, const double *start, const double *end,
                          double *log_partition, double *marginals, double *counts, uint8_t *exact) {
-    const int64_t L = labels, longest = longest_sentence(offsets, sentences, tokens);
+    const int64_t L = labels;
     Chain c;
     void *memory;
-    if (longest < 0 || L < 1) return WRONG_OFFSETS;
-    if (!lay_out(&c, L, longest, &memory)) return NO_MEMORY;
-    enter_chain(&c, transitions, start, end);
+    const int code = begin(&c, offsets, tokens, sentences, L, transitions, start, end, &memory);
+    if (code != DONE) return code;
     for (int64_t b = 0; b < sentences; b++) {
-        const int64_t first = offsets[b], T = offsets[b + 1] - first, P = c.P;
-        log_partition[b] = 0.0;
-        exact[b] = T == 0 || solve(&c, unary, single, first, T, &log_partition[b]);
+        const int64_t first = offsets[b], P = c.P, T = solve_next(&c, unary, single, offsets, b, log_partition, exact);
         for (int64_t t = 0; t < T; t++) {
             const double share = 1.0 / c.weight[t];
             double *alpha = c.alpha + t * P, *beta = c.beta + t * P;
@@ -257,17 +273,14 @@ CLONED int chain_messages(const void *unary, int single, const int64_t *offsets,
                           int64_t labels, const double *transitions, const double *start, const double *end,
                           double *factors, double *steps, double *prefix, double *scale, double *following,
                           double *arriving, double *weight, double *log_partition, uint8_t *exact) {
-    const int64_t L = labels, longest = longest_sentence(offsets, sentences, tokens);
+    const int64_t L = labels;
     const size_t row = (size_t)L * sizeof(double);
     Chain c;
     void *memory;
-    if (longest < 0 || L < 1) return WRONG_OFFSETS;
-    if (!lay_out(&c, L, longest, &memory)) return NO_MEMORY;
-    enter_chain(&c, transitions, start, end);
+    const int code = begin(&c, offsets, tokens, sentences, L, transitions, start, end, &memory);
+    if (code != DONE) return code;
     for (int64_t b = 0; b < sentences; b++) {
-        const int64_t first = offsets[b], T = offsets[b + 1] - first, P = c.P;
-        log_partition[b] = 0.0;
-        exact[b] = T == 0 || solve(&c, unary, single, first, T, &log_partition[b]);
+        const int64_t first = offsets[b], P = c.P, T = solve_next(&c, unary, single, offsets, b, log_partition, exact);
         for (int64_t t = 0; t < T; t++) {
             memcpy(factors + (first + t) * L, c.psi + t * P, row);
             memcpy(prefix + (first + t) * L, c.alpha + t * P, row);

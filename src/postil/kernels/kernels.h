@@ -51,10 +51,14 @@ int normalise_rows(const void *X, int single, const void *gain, const void *bias
                    int64_t columns, void *Y, void *Z, void *deviation);
 int normalise_rows_back(const void *dY, int single, const void *Z, const void *deviation, const void *gain,
                         int64_t rows, int64_t columns, void *dX, void *dgain, void *dbias);
+int activate(const void *Z, int single, const void *bias, int activation, uint64_t key, uint32_t dropped, int64_t rows,
+             int64_t columns, void *out, void *slopes);
+double sum_of_squares(const void *x, int single, int64_t n);
 int sums_of_occurrences(const int64_t *ids, int64_t occurrences, const void *values, int single, int64_t columns,
                         int64_t *rows, void *sums, int64_t *found);
 int adam_step(void *value, int single, void *mean, void *square, int64_t *touches, const int64_t *rows, const void *g,
-              int64_t count, int64_t table, int64_t columns, double rate, double beta1, double beta2, double epsilon);
+              int64_t count, int64_t table, int64_t columns, double rate, double beta1, double beta2, double epsilon,
+              double scale, double *total, int64_t *settled, int64_t steps);
 int adagrad_step(void *value, int single, void *square, const int64_t *rows, const void *g, int64_t count,
                  int64_t table, int64_t columns, double rate, double epsilon);
 int settle_rows(double *total, int64_t *settled, const void *value, int single, const int64_t *rows, int64_t count,

@@ -7,6 +7,17 @@
 #include "kernels.h"
 #include "portable.h"
 
+/* 32 random bits for element i, which depend on i and the key alone: vectors of them are made at once. A product, two
+   rounds of shifting and multiplying, the second half of the key in between. */
+INLINED uint32_t random_bits(uint64_t key, uint32_t i) {
+    uint32_t x = i * UINT32_C(0x9E3779B9) + (uint32_t)key;
+    x = (x ^ x >> 16) * UINT32_C(0x7FEB352D);
+    x = (x ^ x >> 15) + (uint32_t)(key >> 32);
+    x = (x ^ x >> 16) * UINT32_C(0x846CA68B);
+    x = (x ^ x >> 15) * UINT32_C(0x2C1B3C6D);
+    return x ^ x >> 16;
+}
+
 INLINED float root_single(float x) { return sqrtf(x); }
 INLINED double root_double(double x) { return sqrt(x); }
 
@@ -63,6 +74,20 @@ CLONED int normalise_rows_back(const void *dY, int single, const void *Z, const 
     return done();
 }
 
+CLONED int activate(const void *Z, int single, const void *bias, int activation, uint64_t key, uint32_t dropped,
+                    int64_t rows, int64_t columns, void *out, void *slopes) {
+    clear_flags();
+    if (single)
+        activate_single(Z, bias, key, dropped, rows, columns, activation, out, slopes);
+    else
+        activate_double(Z, bias, key, dropped, rows, columns, activation, out, slopes);
+    return done();
+}
+
+CLONED double sum_of_squares(const void *x, int single, int64_t n) {
+    return single ? squares_single(x, n) : squares_double(x, n);
+}
+
 /* Positions of `ids` in rising order of the id, equal ids in the order of their positions: digits of 11 bits, the lowest
    first. `order` and `spare` have room for n. Gives the array that holds the answer. */
 INLINED int64_t *sorted_positions(const int64_t *ids, int64_t n, int64_t largest, int64_t *order, int64_t *spare) {
@@ -116,13 +141,17 @@ INLINED int are_inside(const int64_t *rows, int64_t count, int64_t table) {
 
 CLONED int adam_step(void *value, int single, void *mean, void *square, int64_t *touches, const int64_t *rows,
                      const void *g, int64_t count, int64_t table, int64_t columns, double rate, double beta1,
-                     double beta2, double epsilon) {
+                     double beta2, double epsilon, double scale, double *total, int64_t *settled, int64_t steps) {
     if (!are_inside(rows, count, table)) return WRONG_INDEX;
     clear_flags();
+#define STEP(kind) \
+    adam_##kind(value, mean, square, touches, rows, g, count, columns, rate, beta1, beta2, epsilon, scale, total, \
+                settled, steps)
     if (single)
-        adam_single(value, mean, square, touches, rows, g, count, columns, rate, beta1, beta2, epsilon);
+        STEP(single);
     else
-        adam_double(value, mean, square, touches, rows, g, count, columns, rate, beta1, beta2, epsilon);
+        STEP(double);
+#undef STEP
     return done();
 }
 

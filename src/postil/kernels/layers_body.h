@@ -106,6 +106,67 @@ INLINED void OF(normalise_back)(const REAL *restrict dY, const REAL *restrict Z,
     }
 }
 
+/* ------------------------------------------------------------------------------------------------ activations, noise */
+
+/* f(Z + bias) and its slopes; with noise, both 0 where an element is dropped and `scale` times as large elsewhere.
+   Activation, bias and noise are constants of each call below, so that no loop asks for them. */
+INLINED void OF(activate_rows)(const REAL *Z, const REAL *bias, uint64_t key, uint32_t dropped, int64_t N, int64_t H,
+                               int activation, int biased, int noisy, REAL *out, REAL *restrict slopes) {
+    const REAL scale = (REAL)(4294967296.0 / (4294967296.0 - (double)dropped));
+    for (int64_t n = 0; n < N; n++) {
+        const REAL *z_row = Z + n * H;
+        REAL *y_row = out + n * H, *restrict slope_row = slopes + n * H;
+        const uint32_t first = (uint32_t)(n * H);
+        IGNORE_ALIASES /* out is Z itself or another array */
+        for (int64_t h = 0; h < H; h++) {
+            const REAL z = biased ? z_row[h] + bias[h] : z_row[h];
+            const REAL kept = !noisy ? (REAL)1 : random_bits(key, first + (uint32_t)h) < dropped ? (REAL)0 : scale;
+            REAL y = z;
+            int rises = 1;
+            if (activation == RELU) {
+                rises = z > 0;
+                y = rises || z != z ? z : (REAL)0;
+            } else if (activation == HARDTANH) {
+                y = z < -1 ? (REAL)-1 : z > 1 ? (REAL)1 : z;
+                rises = y == z;
+            }
+            y_row[h] = noisy ? y * kept : y;
+            slope_row[h] = rises ? kept : (REAL)0;
+        }
+    }
+}
+
+INLINED void OF(activate)(const REAL *Z, const REAL *bias, uint64_t key, uint32_t dropped, int64_t N, int64_t H,
+                          int activation, REAL *out, REAL *slopes) {
+#define ROWS(f, biased, noisy) OF(activate_rows)(Z, bias, key, dropped, N, H, f, biased, noisy, out, slopes)
+#define ACTIVATE(f)                                       \
+    if (bias != NULL)                                     \
+        dropped ? ROWS(f, 1, 1) : ROWS(f, 1, 0);          \
+    else                                                  \
+        dropped ? ROWS(f, 0, 1) : ROWS(f, 0, 0);
+    if (activation == RELU) {
+        ACTIVATE(RELU)
+    } else if (activation == HARDTANH) {
+        ACTIVATE(HARDTANH)
+    } else {
+        ACTIVATE(IDENTITY)
+    }
+#undef ACTIVATE
+#undef ROWS
+}
+
+/* Added up in double: a million small squares would lose four digits in float. */
+INLINED double OF(squares)(const REAL *restrict x, int64_t n) {
+    double sums[16] = {0};
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        for (int k = 0; k < 16; k++) sums[k] += (double)x[i + k] * (double)x[i + k];
+    double total = 0;
+    for (; i < n; i++) total += (double)x[i] * (double)x[i];
+    for (int k = 0; k < 16; k++) total += sums[k];
+    return total;
+}
+
 /* ------------------------------------------------------------------------------------------------ sparse rows */
 
 INLINED void OF(sum_rows)(const REAL *values, const int64_t *order, const int64_t *starts, int64_t R, int64_t D,
@@ -117,25 +178,46 @@ INLINED void OF(sum_rows)(const REAL *values, const int64_t *order, const int64_
     }
 }
 
-/* One step of Adam on some rows: as the twin does it, operation by operation, without arrays in between. */
+/* What a row has stood at since it was settled last goes into its total. */
+INLINED void OF(settle_row)(double *restrict total, int64_t *settled, const REAL *restrict w, int64_t D, int64_t steps) {
+    const double still = (double)(steps - *settled);
+    for (int64_t d = 0; d < D; d++) total[d] += still * (double)w[d];
+    *settled = steps;
+}
+
+INLINED void OF(settle)(double *total, int64_t *settled, const REAL *value, const int64_t *rows, int64_t R, int64_t D,
+                        int64_t steps) {
+    for (int64_t r = 0; r < R; r++) {
+        const int64_t row = rows == NULL ? r : rows[r];
+        OF(settle_row)(total + row * D, settled + row, value + row * D, D, steps);
+    }
+}
+
+/* One step of Adam on some rows: as the twin does it, operation by operation, without arrays in between. The corrections
+   of both moments are numbers of the row: they go into its pace, and an entry costs one root and one division. Where
+   there are totals, a row is settled just before it changes: it is in the cache then. */
 INLINED void OF(adam)(REAL *value, REAL *mean, REAL *square, int64_t *touches, const int64_t *rows, const REAL *g,
-                      int64_t R, int64_t D, double rate, double beta1, double beta2, double epsilon) {
+                      int64_t R, int64_t D, double rate, double beta1, double beta2, double epsilon, double scale,
+                      double *total, int64_t *settled, int64_t steps) {
     const REAL b1 = (REAL)beta1, rest1 = (REAL)(1 - beta1), b2 = (REAL)beta2, rest2 = (REAL)(1 - beta2);
-    const REAL pace = (REAL)rate, tiny = (REAL)epsilon;
+    const REAL factor = (REAL)scale;
     int64_t known = -1;
-    REAL correct1 = 1, correct2 = 1;
+    REAL pace = 0, tiny = 0;
     for (int64_t r = 0; r < R; r++) {
         const int64_t row = rows == NULL ? r : rows[r], t = ++touches[row];
         if (t != known) {
-            correct1 = (REAL)(1 - pow(beta1, (double)t)), correct2 = (REAL)(1 - pow(beta2, (double)t));
+            const double root = sqrt(1 - pow(beta2, (double)t));
+            pace = (REAL)(rate * root / (1 - pow(beta1, (double)t))), tiny = (REAL)(epsilon * root);
             known = t;
         }
         const REAL *restrict gradient = g + r * D;
         REAL *restrict m = mean + row * D, *restrict s = square + row * D, *restrict w = value + row * D;
+        if (total != NULL) OF(settle_row)(total + row * D, settled + row, w, D, steps);
         for (int64_t d = 0; d < D; d++) {
-            m[d] = b1 * m[d] + rest1 * gradient[d];
-            s[d] = b2 * s[d] + rest2 * (gradient[d] * gradient[d]);
-            w[d] -= pace * ((m[d] / correct1) / (OF(root)(s[d] / correct2) + tiny));
+            const REAL x = factor * gradient[d];
+            m[d] = b1 * m[d] + rest1 * x;
+            s[d] = b2 * s[d] + rest2 * (x * x);
+            w[d] -= pace * (m[d] / (OF(root)(s[d]) + tiny));
         }
     }
 }
@@ -151,19 +233,6 @@ INLINED void OF(adagrad)(REAL *value, REAL *square, const int64_t *rows, const R
             s[d] += gradient[d] * gradient[d];
             w[d] -= pace * (gradient[d] / OF(root)(s[d] + tiny));
         }
-    }
-}
-
-/* What rows have stood at since they were settled last goes into their totals. */
-INLINED void OF(settle)(double *total, int64_t *settled, const REAL *value, const int64_t *rows, int64_t R, int64_t D,
-                        int64_t steps) {
-    for (int64_t r = 0; r < R; r++) {
-        const int64_t row = rows == NULL ? r : rows[r];
-        const double still = (double)(steps - settled[row]);
-        const REAL *restrict w = value + row * D;
-        double *restrict sum = total + row * D;
-        for (int64_t d = 0; d < D; d++) sum[d] += still * (double)w[d];
-        settled[row] = steps;
     }
 }
 

@@ -4,7 +4,7 @@ import math
 import threading
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -83,15 +83,15 @@ class Scratch(threading.local):
     """
 
     def __init__(self) -> None:
-        self._buffers: dict[str, Array] = {}
+        self._buffers: dict[tuple[str, Any], Array] = {}
 
-    def array(self, name: str, *shape: int) -> Array:
-        """A float64 array under a name: the next call with that name gives the same memory."""
-        size = math.prod(shape)
+    def array(self, name: str, *shape: int, dtype: Any = np.float64) -> Array:
+        """An array under a name: the next call with that name and type gives the same memory."""
+        size, key = math.prod(shape), (name, dtype)
         if size > SCRATCH_ENTRIES:
-            return np.empty(shape)
-        if name not in self._buffers or self._buffers[name].size < size:
-            memory = np.empty(size + 8)
-            aligned = -memory.ctypes.data % 64 // 8  # on a cache line: vector instructions are a third faster there
-            self._buffers[name] = memory[aligned : aligned + size]
-        return self._buffers[name][:size].reshape(shape)
+            return np.empty(shape, dtype)
+        if key not in self._buffers or self._buffers[key].size < size:
+            memory = np.empty(size + 16, dtype)
+            aligned = -memory.ctypes.data % 64 // memory.itemsize  # on a cache line: vectors are a third faster there
+            self._buffers[key] = memory[aligned : aligned + size]
+        return self._buffers[key][:size].reshape(shape)

@@ -3,12 +3,16 @@
 What is called ``value``, ``mean``, ``square`` or ``touches`` is changed in place; everything else is left as it is.
 """
 
+import math
+from dataclasses import dataclass
 from types import EllipsisType
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
+from postil import arrays
 from postil.arrays import Array
+from postil.kernels.checking import check_activation
 
 Part: TypeAlias = EllipsisType | Array
 
@@ -81,6 +85,70 @@ def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> t
     return (dZ - dZ.mean(axis=1, keepdims=True) - Z * along_Z) / deviation, dgain, dbias
 
 
+# ------------------------------------------------------------------------------------------------ activations, noise
+
+
+class Noise(NamedTuple):
+    """Which elements are dropped: those whose 32 random bits, made from the key, are below ``dropped``."""
+
+    key: int
+    """64 random bits."""
+    dropped: int
+    """Of 2³² values; 0 drops nothing."""
+
+    @property
+    def scale(self) -> float:
+        """What the others are multiplied by, so that means stay."""
+        return float(2**32 / (2**32 - self.dropped))
+
+
+def random_bits(key: int, size: int) -> Array:
+    """(size,) of 32 random bits, which depend on the key and the place alone."""
+    x: Array = np.arange(size, dtype=np.uint32)
+    x *= np.uint32(0x9E3779B9)
+    x += np.uint32(key & 0xFFFFFFFF)
+    x = (x ^ x >> 16) * np.uint32(0x7FEB352D)
+    x = (x ^ x >> 15) + np.uint32(key >> 32)
+    x = (x ^ x >> 16) * np.uint32(0x846CA68B)
+    x = (x ^ x >> 15) * np.uint32(0x2C1B3C6D)
+    x ^= x >> 16
+    return x
+
+
+def kept_elements(noise: Noise, shape: tuple[int, ...], dtype: Any) -> Array:
+    """0 where an element is dropped, else ``noise.scale``."""
+    is_kept = random_bits(noise.key, math.prod(shape)) >= noise.dropped
+    scaled: Array = is_kept.astype(dtype) * np.dtype(dtype).type(noise.scale)
+    return scaled.reshape(shape)
+
+
+def activate(Z: Array, bias: Array | None, activation: str, noise: Noise, out: Array) -> Array:
+    """f(Z + bias) goes to ``out``, which may be Z itself; gives the slopes f'(Z + bias), by which dY becomes dZ.
+
+    Z, out (N, H), bias (H,) or none. Where the noise drops an element both are 0.
+    """
+    check_activation(activation)
+    if bias is not None or out is not Z:
+        np.add(Z, 0 if bias is None else bias, out=out)
+    slopes = np.ones_like(out)
+    if activation == "relu":
+        slopes[:] = out > 0
+        np.maximum(out, 0, out=out)
+    elif activation == "hardtanh":
+        slopes[:] = (out >= -1) & (out <= 1)
+        np.clip(out, -1, 1, out=out)
+    if noise.dropped:
+        kept = kept_elements(noise, out.shape, out.dtype)
+        out *= kept
+        slopes *= kept
+    return slopes
+
+
+def sum_of_squares(array: Array) -> float:
+    """Σ x², to six digits also in float32."""
+    return arrays.sum_of_squares(array)
+
+
 # ------------------------------------------------------------------------------------------------ sparse rows
 
 
@@ -113,26 +181,63 @@ def sums_of_runs(values: Array, starts: Array, few: int = 16) -> Array:
     return sums
 
 
-def adam_step(
-    value: Array,
-    mean: Array,
-    square: Array,
-    touches: Array,
-    part: Part,
-    g: Array,
-    rate: float,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-) -> None:
-    """One step of Adam on the rows ``part`` of a table, or on all of it (...). Each row counts its own touches."""
+class AdamSettings(NamedTuple):
+    """How far a step goes; ``scale`` is a factor of the gradient."""
+
+    rate: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    scale: float = 1.0
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Totals:
+    """What the averages of one parameter add up: see ``settle_rows``. It is changed in place."""
+
+    total: Array
+    settled: Array
+    steps: int
+    """How often the parameter has stood for a step so far."""
+    prepared: Any = None
+    """What the compiled kernel keeps of it from step to step."""
+
+
+@final
+@dataclass(slots=True, eq=False)
+class AdamMemory:
+    """One parameter with all that Adam remembers of it; it is changed in place."""
+
+    value: Array
+    mean: Array
+    square: Array
+    touches: Array
+    prepared: Any = None
+    """What the compiled kernel keeps of it from step to step."""
+
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        return self.value, self.mean, self.square, self.touches
+
+
+def adam_step(memory: AdamMemory, part: Part, g: Array, settings: AdamSettings, totals: Totals | None = None) -> None:
+    """One step of Adam on the rows ``part`` of a table, or on all of it (...). Each row counts its own touches.
+
+    With ``totals`` the rows are settled before they change.
+    """
+    value, mean, square, touches = memory.arrays()
+    rate, beta1, beta2, epsilon, scale = settings
+    if totals is not None:
+        settle_rows(totals.total, totals.settled, value, part, totals.steps)
+    g = g * g.dtype.type(scale)
     touches[part] += 1
     mean[part] = beta1 * mean[part] + (1 - beta1) * g
     square[part] = beta2 * square[part] + (1 - beta2) * (g * g)
+    # rate · (mean / c1) / (sqrt(square / c2) + epsilon), with the corrections c1 and c2 taken out of the entries
     t = touches[part]
-    m = mean[part] / (1 - beta1**t).astype(g.dtype)
-    v = square[part] / (1 - beta2**t).astype(g.dtype)
-    value[part] -= value.dtype.type(rate) * (m / (np.sqrt(v) + g.dtype.type(epsilon)))
+    root = np.sqrt(1 - beta2**t)
+    pace, tiny = rate * root / (1 - beta1**t), epsilon * root
+    value[part] -= pace.astype(g.dtype) * (mean[part] / (np.sqrt(square[part]) + tiny.astype(g.dtype)))
 
 
 def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float, epsilon: float) -> None:

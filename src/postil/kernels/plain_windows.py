@@ -6,11 +6,8 @@ from typing import Any
 import numpy as np
 
 from postil.arrays import FLOATS, Array, checked_offsets
-from postil.errors import ConfigurationError, IndexRangeError, ShapeError
-from postil.kernels.checking import contiguous
-
-ACTIVATIONS = ("identity", "relu", "hardtanh")
-"""Those that a kernel applies on its way; their places here are their numbers in C."""
+from postil.errors import IndexRangeError, ShapeError
+from postil.kernels.checking import check_activation, contiguous
 
 
 def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
@@ -122,7 +119,7 @@ def checked_sums(
     rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array
 ) -> tuple[Array, Array, Array]:
     """Rows, ids and offsets of ``sum_windows`` as C expects them."""
-    _check_activation(activation)
+    check_activation(activation)
     N, H = _out_shape(out, FLOATS)
     table = contiguous(rows, out.dtype, (len(rows), size * H), where="rows of words")
     return table, contiguous(ids, np.int64, (N,), where="ids"), _offsets(offsets, N)
@@ -161,7 +158,7 @@ def checked_normalised(
 
 def checked_bias(Y: Array, bias: Array, activation: str, out: Array, add: bool) -> tuple[Array, Array]:
     """Arrays of ``add_bias`` as C expects them."""
-    _check_activation(activation)
+    check_activation(activation)
     shape = _out_shape(out)
     if add and Y is out:
         raise ShapeError("sums", expected="an array of its own", got="the array to add to", where="add_bias")
@@ -182,8 +179,3 @@ def _check_ids(ids: Array, count: int, where: str) -> None:
 
 def _offsets(offsets: Array, N: int) -> Array:
     return np.ascontiguousarray(checked_offsets(offsets, rows=N))
-
-
-def _check_activation(activation: str) -> None:
-    if activation not in ACTIVATIONS:
-        raise ConfigurationError("activation of a kernel", expected=" or ".join(ACTIVATIONS), got=repr(activation))

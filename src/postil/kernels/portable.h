@@ -24,6 +24,13 @@
 /* A body that becomes part of each clone that calls it, not a call to one common version. */
 #define INLINED static inline __attribute__((always_inline))
 
+/* Before a loop whose arrays are the same one or do not overlap: the compiler need not ask. */
+#if defined(__clang__)
+#define IGNORE_ALIASES _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define IGNORE_ALIASES _Pragma("GCC ivdep")
+#endif
+
 /* LANES doubles that are worked on at once. Four also under AVX-512: rows of labels are short, and eight would spend
    more on padding than they gain (17 labels: 24 instead of 20). */
 #if POSTIL_CLONES || defined(__AVX__)

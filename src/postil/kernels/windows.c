@@ -26,27 +26,33 @@ INLINED float activated(float z, int activation) {
 
 /* ------------------------------------------------------------------------------------------------ sums of rows */
 
-/* One token: `terms` points to the row of each position. */
+/* One token at `width` columns, a constant of the caller: `terms` points to the row of each position. */
+INLINED void add_tile(const float *const *terms, int64_t size, int64_t h, int width, int activation, int add,
+                      float *restrict out) {
+    float sum[TILE];
+    const float *restrict first = terms[0] + h;
+    for (int i = 0; i < width; i++) sum[i] = add ? out[h + i] + first[i] : first[i];
+    for (int64_t k = 1; k < size; k++) {
+        const float *restrict term = terms[k] + h;
+        for (int i = 0; i < width; i++) sum[i] += term[i];
+    }
+    for (int i = 0; i < width; i++) out[h + i] = activated(sum[i], activation);
+}
+
+/* The columns of a row in tiles of constant width: STEP(first column, width). */
+#define IN_TILES(H, STEP)                              \
+    do {                                               \
+        int64_t h = 0;                                 \
+        for (; h + TILE <= (H); h += TILE) STEP(h, TILE); \
+        for (; h + 16 <= (H); h += 16) STEP(h, 16);    \
+        for (; h + 4 <= (H); h += 4) STEP(h, 4);       \
+        for (; h < (H); h++) STEP(h, 1);               \
+    } while (0)
+
 INLINED void add_up(const float *const *terms, int64_t size, int64_t H, int activation, int add, float *restrict out) {
-    int64_t h = 0;
-    for (; h + TILE <= H; h += TILE) {
-        float sum[TILE];
-        const float *restrict first = terms[0] + h;
-        if (add)
-            for (int i = 0; i < TILE; i++) sum[i] = out[h + i] + first[i];
-        else
-            for (int i = 0; i < TILE; i++) sum[i] = first[i];
-        for (int64_t k = 1; k < size; k++) {
-            const float *restrict term = terms[k] + h;
-            for (int i = 0; i < TILE; i++) sum[i] += term[i];
-        }
-        for (int i = 0; i < TILE; i++) out[h + i] = activated(sum[i], activation);
-    }
-    for (; h < H; h++) {
-        float sum = add ? out[h] + terms[0][h] : terms[0][h];
-        for (int64_t k = 1; k < size; k++) sum += terms[k][h];
-        out[h] = activated(sum, activation);
-    }
+#define ADD(h, width) add_tile(terms, size, h, width, activation, add, out)
+    IN_TILES(H, ADD);
+#undef ADD
 }
 
 /* The activation is a constant of each call below, so that no loop asks for it. */

@@ -174,12 +174,14 @@ def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
 
 def adapted(config: TaggerConfig, sentences: int, tokens: int) -> TaggerConfig:
     """The config with its open fields settled for so much training data."""
+    batch = config.batch_sentences or max(8, min(32, sentences // 90))
     settled: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
         "hidden_dropout": 0.5 if tokens < 50_000 else 0.3,
-        "batch_sentences": max(8, min(32, sentences // 90)),
+        "batch_sentences": batch,
         "epochs": 10,
-        "shards": 2 if config.encoder in ("convolutions", "sentence") else 1,
+        # A second core pays for what it costs to cut a batch only where the batch and its network are large.
+        "shards": 2 if config.encoder in ("convolutions", "sentence") and batch >= 32 else 1,
         "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),
     }
     return replace(config, **{name: value for name, value in settled.items() if getattr(config, name) is None})

@@ -26,6 +26,7 @@ from postil.network import (
     Window,
     WindowAverage,
 )
+from postil.network.finish import finish_of
 from postil.network.initialisers import fan_in_variance
 from postil.network.layer import Run
 from postil.network.shared_windows import shared_windows
@@ -141,7 +142,9 @@ class ScoringNetwork(ABC):
         match layers:
             case [Window() as window, Linear() as linear, *above] if self.extra_tables is None:
                 forms = self.noise(self.distinct_forms(inputs), rng=rng)
-                return Chain(*above)(shared_windows(forms, inputs.places, inputs.offsets, window, linear), rng=rng)
+                together, finish = finish_of(above, Run(rng=rng))
+                first = shared_windows(forms, inputs.places, inputs.offsets, window, linear, finish)
+                return Chain(*above[together:])(first, rng=rng) if above[together:] else first
         return self.encoder(self.noise(self.token_vectors(inputs), rng=rng), rng=rng)
 
     def token_vectors(self, inputs: Inputs) -> Input | Result:

@@ -133,6 +133,15 @@ class SequenceEstimator(Estimator[Labelling, TaggerNetwork]):
             else:
                 yield from constrained(believed, constraints, valid_only=valid_only)
 
+    def distributions_of_cells(self, text: bytes, cells: Array, offsets: Array) -> Iterator[tuple[Array, Distribution]]:
+        """The same for sentences (B + 1,) whose words stand in cells (N, 2) of a text: which tokens, and beliefs."""
+        parts = self.fitted_parts()
+        chain = parts.prepared().chain
+        assert chain is not None
+        for tokens, scores, own in self.scored_cells(text, cells, offsets):
+            lattice = parts.decoding.distribution(Lattice.over(scores, own, chain), parts.labelling)
+            yield tokens, Distribution(which=[], lattice=lattice, labelling=parts.labelling)
+
     def lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """Blocks of sentences of similar length: their places in X, and all their label sequences."""
         parts = self.fitted_parts()

@@ -96,14 +96,10 @@ class Tagger(SequenceEstimator):
     def predict_cells(self, text: bytes, cells: Array, offsets: Array) -> Array:
         """``predict`` of sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8: (N,) places in the
         labelling's ``spellings``. Only where ``takes_cells``."""
-        labelling, decoding = self.labelling, self.decoding
-        chain = self.fitted_parts().prepared().chain
-        assert chain is not None
         answers = np.empty(len(cells), np.int64)
-        for tokens, scores, own in self.scored_cells(text, cells, offsets):
-            lattice = decoding.distribution(Lattice.over(scores, own, chain), labelling)
-            believed = Distribution(which=[], lattice=lattice, labelling=labelling)
-            answers[tokens] = labelling.places_of(self._numbers(believed, None), own)
+        for tokens, believed in self.distributions_of_cells(text, cells, offsets):
+            numbers = self._numbers(believed, None)
+            answers[tokens] = self.labelling.places_of(numbers, believed.lattice.offsets)
         return answers
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ShapeError
+from postil.network.finish import finish_of
 from postil.network.layer import (
     Layer,
     LayerPullback,
@@ -15,6 +16,7 @@ from postil.network.layer import (
     add_gradients,
     checked_layer,
 )
+from postil.network.linear import Linear
 
 
 @final
@@ -29,10 +31,17 @@ class Chain(Layer):
         return " → ".join(layer.name for layer in self.layers)
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        backs = []
-        for layer in self.layers:
-            X, back = layer.forward(X, run)
-            run = Run(offsets=layer.offsets_after(run.offsets), rng=run.rng)
+        backs: list[LayerPullback] = []
+        waiting = self.layers
+        while waiting:
+            layer, *waiting = waiting
+            if isinstance(layer, Linear):
+                together, finish = finish_of(waiting, run)
+                X, back = layer.forward(X, run, finish)
+                waiting = waiting[together:]
+            else:
+                X, back = layer.forward(X, run)
+                run = Run(offsets=layer.offsets_after(run.offsets), rng=run.rng)
             backs.append(back)
 
         def pullback(dY: Array) -> tuple[Array | None, ParameterGradients]:

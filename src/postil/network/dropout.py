@@ -1,30 +1,33 @@
 """Dropout of elements or of whole rows. It acts only when a forward pass carries an ``rng``, that is in training."""
 
-import math
 from collections.abc import Callable
 from typing import final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array, checked_floats
 from postil.errors import ConfigurationError
+from postil.kernels import Noise
+from postil.kernels.plain_layers import kept_elements
 from postil.network.layer import Layer, LayerPullback, Run
 
 
-def dropout(X: Array, rate: float, rows: bool, rng: np.random.Generator) -> tuple[Array, Callable[[Array], Array]]:
-    """Set a share ``rate`` of the elements (or rows) to 0 and scale the others, so that the mean stays.  X (N, D).
+def noise_of(rate: float, rng: np.random.Generator) -> Noise:
+    """Drop a share ``rate``, rounded to 2⁻³². One number is drawn; the bits of the elements are made from it."""
+    dropped = min(round(rate * 2**32), 2**32 - 1)
+    return Noise(int(rng.integers(0, 2**64 - 1, dtype=np.uint64, endpoint=True)) if dropped else 0, dropped)
 
-    16 random bits an element: a quarter of the cost of a random float. The share is rounded to 1/65536, and the scale
-    is that of the rounded one.
-    """
-    shape = (len(X), *[1] * (X.ndim - 1)) if rows else X.shape
-    dropped = min(round(rate * 65536), 65535)
-    size = math.prod(shape)
-    four = rng.integers(0, 2**64 - 1, -(-size // 4), np.uint64, endpoint=True)
-    keep = four.view(np.uint16)[:size].reshape(shape) >= dropped
-    scale: Array = keep.view(np.uint8).astype(X.dtype)
-    scale *= X.dtype.type(65536 / (65536 - dropped))
-    return X * scale, lambda dY: dY * scale
+
+def dropout(X: Array, rate: float, rows: bool, rng: np.random.Generator) -> tuple[Array, Callable[[Array], Array]]:
+    """Set a share ``rate`` of the elements (or rows) to 0 and scale the others, so that the mean stays.  X (N, D)."""
+    noise = noise_of(rate, rng)
+    if rows:
+        kept = kept_elements(noise, (len(X), *[1] * (X.ndim - 1)), X.dtype)
+        return X * kept, lambda dY: dY * kept
+    Y, flat = np.empty_like(X, order="C"), (1, X.size)
+    scale = kernels.activate(X.reshape(flat), None, "identity", noise, out=Y.reshape(flat)).reshape(X.shape)
+    return Y, lambda dY: dY * scale
 
 
 @final

@@ -113,7 +113,7 @@ _WITHOUT_PARAMETERS = frozenset([int, float, str, bool, type(None), np.ndarray])
 def _walk(thing: Any, path: str) -> Iterator[tuple[str, Parameter]]:
     if type(thing) in _WITHOUT_PARAMETERS:  # most attributes: asking an abstract class about each would be slow
         return
-    if isinstance(thing, Parameter):
+    if type(thing) is Parameter:
         yield path, thing
     elif isinstance(thing, Layer):
         for name, value in vars(thing).items():

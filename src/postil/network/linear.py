@@ -7,19 +7,22 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.graph import Parameter
+from postil.network.finish import Finish, finished
 from postil.network.initialisers import Initialiser, new_parameter, xavier, zeros
 from postil.network.layer import Layer, LayerPullback, Run, checked_rows
 
 
-def linear(X: Array, W: Array, b: Array) -> tuple[Array, Callable[[Array], tuple[Array, Array, Array]]]:
-    """Y = X Wᵀ + b, for every row.  X (N, D), W (H, D), b (H,) -> Y (N, H)."""
-    Y = X @ W.T  # 1
-    Y += b  # 2
+def linear(
+    X: Array, W: Array, b: Array, finish: Finish | None = None
+) -> tuple[Array, Callable[[Array], tuple[Array, Array, Array]]]:
+    """Y = X Wᵀ + b, for every row, and what ``finish`` does to it.  X (N, D), W (H, D), b (H,) -> Y (N, H)."""
+    Z = X @ W.T  # 1
+    Y, unfinished = finished(Z, b, finish)  # 2
 
     def pullback(dY: Array) -> tuple[Array, Array, Array]:
-        db = dY.sum(axis=0)  # undoes 2: (14)
-        dW = dY.T @ X  # undoes 1: (14)
-        dX = dY @ W  # undoes 1: (15)
+        dZ, db = unfinished(dY)  # undoes 2: (14)
+        dW = dZ.T @ X  # undoes 1: (14)
+        dX = dZ @ W  # undoes 1: (15)
         return dX, dW, db
 
     return Y, pullback
@@ -42,12 +45,16 @@ class Linear(Layer):
         self.W = new_parameter("W", (H, D), initialise, rng, dtype, fan_in=D)
         self.b = new_parameter("b", (H,), zeros, rng, dtype, fan_in=D, decays=False) if bias else None
 
-    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        b = self.b.value if self.b is not None else np.zeros(len(self.W.value), self.W.dtype)
-        Y, back = linear(checked_rows(X, self.name, self.W), self.W.value, b)
+    def forward(self, X: Array, run: Run, finish: Finish | None = None) -> tuple[Array, LayerPullback]:
+        """With ``finish`` the layers behind it are done in the same pass."""
+        Y, back = linear(checked_rows(X, self.name, self.W), self.W.value, self.bias(), finish)
 
         def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:
             dX, dW, db = back(dY)
             return dX, {self.W: dW} | ({self.b: db} if self.b is not None else {})
 
         return Y, pullback
+
+    def bias(self) -> Array:
+        """b, zeros where the layer has none."""
+        return self.b.value if self.b is not None else np.zeros(len(self.W.value), self.W.dtype)

@@ -6,10 +6,10 @@ from typing import final
 
 import numpy as np
 
-from postil import kernels
 from postil.arrays import Array
-from postil.graph import Gradients, Node
-from postil.training.optimisers import Optimiser, Part, State, checked_state, part_and_values
+from postil.graph import Gradients
+from postil.kernels import Totals
+from postil.training.optimisers import Optimiser, State, checked_state
 
 
 @final
@@ -22,24 +22,19 @@ class Averaged:
 
     def __init__(self, optimiser: Optimiser) -> None:
         self.optimiser = optimiser
-        self.steps = 0
-        self._names: dict[Node, str] = {parameter: name for name, parameter in optimiser.parameters.items()}
-        self._total = {name: np.zeros(p.shape, np.float64) for name, p in optimiser.parameters.items()}
-        # Up to which step the total of a row is settled; a parameter without rows is one row.
-        self._settled = {name: np.zeros(p.shape[:1], np.int64) for name, p in optimiser.parameters.items()}
+        self.restart()
 
     def restart(self) -> None:
         """Forget what came before: the mean is over the steps from now on."""
         self.steps = 0
-        for name, parameter in self.optimiser.parameters.items():
-            self._total[name] = np.zeros(parameter.shape, np.float64)
-            self._settled[name] = np.zeros(parameter.shape[:1], np.int64)
+        # A row of a total is settled up to some step; a parameter without rows is one row.
+        self._totals = {
+            name: Totals(np.zeros(p.shape, np.float64), np.zeros(p.shape[:1], np.int64), 0)
+            for name, p in self.optimiser.parameters.items()
+        }
 
-    def step(self, gradients: Gradients, rate: float) -> None:
-        for node, gradient in gradients.items():
-            if node in self._names:
-                self._settle(self._names[node], node, part_and_values(gradient)[0])
-        self.optimiser.step(gradients, rate)
+    def step(self, gradients: Gradients, rate: float, *, scale: float = 1.0) -> None:
+        self.optimiser.step(gradients, rate, scale=scale, averages=self._totals_of)
         self.steps += 1
 
     def mean(self, name: str) -> Array:
@@ -47,9 +42,10 @@ class Averaged:
         parameter = self.optimiser.parameters[name]
         if self.steps == 0:
             return parameter.value.copy()
-        still: Array = self.steps - self._settled[name]
+        totals = self._totals[name]
+        still: Array = self.steps - totals.settled
         still = still.reshape(still.shape + (1,) * (parameter.ndim - still.ndim))
-        total = self._total[name] + still * parameter.value
+        total = totals.total + still * parameter.value
         return np.asarray(total / self.steps).astype(parameter.dtype)
 
     @contextmanager
@@ -73,14 +69,15 @@ class Averaged:
         own = checked_state({k: v for k, v in state.items() if not k.startswith("optimiser/")}, like=self._memory())
         self.optimiser.restore(inner)
         self.steps = int(own["steps"])
-        self._total = {name: own[f"total/{name}"] for name in self._total}
-        self._settled = {name: own[f"settled/{name}"] for name in self._settled}
+        self._totals = {name: Totals(own[f"total/{name}"], own[f"settled/{name}"], 0) for name in self._totals}
 
     def _memory(self) -> State:
-        totals = {f"total/{name}": array for name, array in self._total.items()}
-        settled = {f"settled/{name}": array for name, array in self._settled.items()}
-        return {"steps": np.array(self.steps), **totals, **settled}
+        sums = {f"total/{name}": totals.total for name, totals in self._totals.items()}
+        settled = {f"settled/{name}": totals.settled for name, totals in self._totals.items()}
+        return {"steps": np.array(self.steps), **sums, **settled}
 
-    def _settle(self, name: str, parameter: Node, part: Part) -> None:
-        """Bring the total of a part up to the present step."""
-        kernels.settle_rows(self._total[name], self._settled[name], parameter.value, part, self.steps)
+    def _totals_of(self, name: str) -> Totals:
+        """What a step brings up to the present before it changes the parameter."""
+        totals = self._totals[name]
+        totals.steps = self.steps
+        return totals

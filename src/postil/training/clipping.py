@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from postil.arrays import sum_of_squares
+from postil import kernels
 from postil.errors import ConfigurationError, NumericalError
 from postil.graph import Gradient, Gradients, Node, RowGradient
 from postil.training.optimisers import part_and_values
@@ -12,11 +12,11 @@ from postil.training.optimisers import part_and_values
 
 def gradient_norm(gradients: Gradients) -> float:
     """The Euclidean norm of all gradients taken as one long vector."""
-    return math.sqrt(sum(sum_of_squares(part_and_values(gradient)[1]) for gradient in gradients.values()))
+    return math.sqrt(sum(kernels.sum_of_squares(part_and_values(gradient)[1]) for gradient in gradients.values()))
 
 
-def clipped(gradients: Gradients, limit: float) -> tuple[dict[Node, Gradient], float]:
-    """The gradients, scaled down together where their norm exceeds ``limit``; and the norm before."""
+def clipping_factor(gradients: Gradients, limit: float) -> tuple[float, float]:
+    """By what all gradients have to be multiplied so that their norm is at most ``limit``; and the norm."""
     if not limit > 0:
         raise ConfigurationError("limit of the gradient norm", expected="a positive number", got=limit)
     norm = gradient_norm(gradients)
@@ -25,9 +25,15 @@ def clipped(gradients: Gradients, limit: float) -> tuple[dict[Node, Gradient], f
         raise NumericalError(
             "a gradient is not finite", expected="finite numbers", got=norm, where=names or "their sum"
         )
-    if norm <= limit:
+    return min(1.0, limit / max(norm, limit)), norm
+
+
+def clipped(gradients: Gradients, limit: float) -> tuple[dict[Node, Gradient], float]:
+    """The gradients, scaled down together where their norm exceeds ``limit``; and the norm before."""
+    factor, norm = clipping_factor(gradients, limit)
+    if factor == 1:
         return dict(gradients), norm
-    return {node: _scaled(gradient, limit / norm) for node, gradient in gradients.items()}, norm
+    return {node: _scaled(gradient, factor) for node, gradient in gradients.items()}, norm
 
 
 def _scaled(gradient: Gradient, factor: float) -> Gradient:

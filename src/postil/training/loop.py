@@ -17,7 +17,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, NumericalError
 from postil.features.vocabulary import arrays_under
 from postil.graph import Gradient, Node, Parameter, gradients, sum_of_two
-from postil.training.clipping import clipped
+from postil.training.clipping import clipping_factor
 from postil.training.optimisers import State
 
 Shard_contra = TypeVar("Shard_contra", contravariant=True)
@@ -36,7 +36,7 @@ class Trainable(Protocol[Shard_contra]):
 class Steps(Protocol):
     """What the loop asks of an optimiser: Optimiser and Averaged both fit."""
 
-    def step(self, gradients: Mapping[Node, Gradient], rate: float) -> None: ...
+    def step(self, gradients: Mapping[Node, Gradient], rate: float, *, scale: float = 1.0) -> None: ...
     def state(self) -> State: ...
     def restore(self, state: Mapping[str, Array]) -> None: ...
 
@@ -191,7 +191,8 @@ class Training(Generic[Shard]):
                     total[node] = sum_of_two(total[node], gradient) if node in total else gradient
             if not np.isfinite(mean):
                 raise NumericalError("the loss is not finite", got=mean)
-            self.optimiser.step(clipped(total, self.plan.clip)[0], self.schedule(share))
+            factor, _ = clipping_factor(total, self.plan.clip)
+            self.optimiser.step(total, self.schedule(share), scale=factor)
         except NumericalError as error:
             where = f"epoch {now.epoch + 1}, batch {now.batch + 1}"
             raise NumericalError(f"the training has diverged ({error}): try a smaller rate", where=where) from None

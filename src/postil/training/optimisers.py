@@ -7,7 +7,7 @@ An optimiser is made with the named parameters it may change. ``step(gradients, 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from types import EllipsisType
-from typing import TypeAlias, final
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -15,10 +15,31 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Gradient, Gradients, Node, Parameter, RowGradient
+from postil.kernels import Totals
 
 State: TypeAlias = dict[str, Array]
 # What a gradient touches of an array: all of it (the index ...), or some rows.
 Part: TypeAlias = EllipsisType | Array
+
+
+Averages: TypeAlias = Callable[[str], Totals]
+
+
+class Change(NamedTuple):
+    """What a step does to one parameter."""
+
+    part: Part
+    g: Array
+    rate: float
+    scale: float
+    """A factor of g."""
+    totals: Totals | None
+
+    def begin(self, value: Array) -> Array:
+        """Settle the totals; the gradient."""
+        if self.totals is not None:
+            kernels.settle_rows(self.totals.total, self.totals.settled, value, self.part, self.totals.steps)
+        return self.g if self.scale == 1 else self.g * self.g.dtype.type(self.scale)
 
 
 def part_and_values(gradient: Array | RowGradient) -> tuple[Part, Array]:
@@ -34,16 +55,16 @@ def checked_state(state: Mapping[str, Array], like: Mapping[str, Array]) -> Stat
     if expected != got:
         raise ConfigurationError("state of an optimiser", expected=", ".join(expected), got=", ".join(got) or "nothing")
     for key in expected:
-        _check_fits(f"state {key} of an optimiser", state[key], like[key])
+        _check_fits("state {} of an optimiser", key, state[key], like[key])
     return {key: np.array(state[key]) for key in expected}
 
 
-def _check_fits(what: str, given: Gradient, like: Parameter | Array) -> None:
+def _check_fits(what: str, name: str, given: Gradient, like: Parameter | Array) -> None:
     """An array of another shape would be stretched silently, one of another type converted."""
     if given.shape != like.shape:
-        raise ShapeError(what, expected=like.shape, got=given.shape)
+        raise ShapeError(what.format(name), expected=like.shape, got=given.shape)
     if given.dtype != like.dtype:
-        raise DtypeError(what, expected=like.dtype, got=given.dtype)
+        raise DtypeError(what.format(name), expected=like.dtype, got=given.dtype)
 
 
 class Optimiser(ABC):
@@ -55,11 +76,15 @@ class Optimiser(ABC):
         self._memory: State = {}
 
     @abstractmethod
-    def _update(self, name: str, parameter: Parameter, part: Part, g: Array, rate: float) -> None:
-        """θ[part] -= rate · change, and the memory with it. ``g`` is not changed."""
+    def _update(self, name: str, parameter: Parameter, change: Change) -> None:
+        """θ[part] -= rate · change, and the memory with it. The gradient itself is not changed."""
 
-    def step(self, gradients: Gradients, rate: float) -> None:
-        """Change every parameter that has a gradient. Others stay as they are."""
+    def step(self, gradients: Gradients, rate: float, *, scale: float = 1.0, averages: Averages | None = None) -> None:
+        """Change every parameter that has a gradient. Others stay as they are.
+
+        ``scale`` is a factor of all gradients. ``averages`` gives the totals of a parameter by name: what it stood at
+        is added to them before it changes.
+        """
         if not 0 <= rate < np.inf:
             raise ConfigurationError("learning rate", expected="a finite number, 0 or more", got=rate)
         for node, gradient in gradients.items():
@@ -67,9 +92,9 @@ class Optimiser(ABC):
             if name is None:
                 continue  # an input, or a parameter that is kept fixed
             parameter = self.parameters[name]
-            _check_fits(f"gradient of {name}", gradient, parameter)
-            part, g = part_and_values(gradient)
-            self._update(name, parameter, part, g, rate)
+            _check_fits("gradient of {}", name, gradient, parameter)
+            totals = averages(name) if averages is not None else None
+            self._update(name, parameter, Change(*part_and_values(gradient), rate, scale, totals))
 
     def state(self) -> State:
         """Copies of all memory, by ``kind/parameter`` name."""
@@ -101,10 +126,10 @@ class SGD(Optimiser):
             raise ConfigurationError("divide_by", expected=" or ".join(self.DIVISORS), got=repr(divide_by))
         self._divisor = self.DIVISORS[divide_by]
 
-    def _update(self, name: str, parameter: Parameter, part: Part, g: Array, rate: float) -> None:
-        divisor = self._divisor(parameter.fan_in)
-        change = g if divisor == 1 else g / parameter.dtype.type(divisor)
-        parameter.value[part] -= parameter.dtype.type(rate) * change
+    def _update(self, name: str, parameter: Parameter, change: Change) -> None:
+        g, divisor = change.begin(parameter.value), self._divisor(parameter.fan_in)
+        divided = g if divisor == 1 else g / parameter.dtype.type(divisor)
+        parameter.value[change.part] -= parameter.dtype.type(change.rate) * divided
 
 
 @final
@@ -117,8 +142,9 @@ class AdaGrad(Optimiser):
         super().__init__(parameters)
         self._remember("squares", lambda p: p.shape)
 
-    def _update(self, name: str, parameter: Parameter, part: Part, g: Array, rate: float) -> None:
-        kernels.adagrad_step(parameter.value, self._memory[f"squares/{name}"], part, g, rate, self.EPSILON)
+    def _update(self, name: str, parameter: Parameter, change: Change) -> None:
+        g, squares = change.begin(parameter.value), self._memory[f"squares/{name}"]
+        kernels.adagrad_step(parameter.value, squares, change.part, g, change.rate, self.EPSILON)
 
 
 @final
@@ -137,14 +163,22 @@ class Adam(Optimiser):
             if not 0 <= beta < 1:
                 raise ConfigurationError(name, expected="at least 0 and below 1", got=beta)
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
+        self._of_parameter: dict[str, kernels.AdamMemory] = {}
         self._remember("mean", lambda p: p.shape)
         self._remember("square", lambda p: p.shape)
         self._remember("touches", lambda p: p.shape[:1] + (1,) * (len(p.shape) - 1), np.int64)
 
-    def _update(self, name: str, parameter: Parameter, part: Part, g: Array, rate: float) -> None:
-        mean, square, touches = (self._memory[f"{kind}/{name}"] for kind in ("mean", "square", "touches"))
-        settings = rate, self.beta1, self.beta2, self.epsilon
-        kernels.adam_step(parameter.value, mean, square, touches, part, g, *settings)
+    def restore(self, state: Mapping[str, Array]) -> None:
+        super().restore(state)
+        self._of_parameter.clear()
+
+    def _update(self, name: str, parameter: Parameter, change: Change) -> None:
+        memory = self._of_parameter.get(name)
+        if memory is None or memory.value is not parameter.value:  # the value may be another array than it was
+            kept = (self._memory[f"{kind}/{name}"] for kind in ("mean", "square", "touches"))
+            memory = self._of_parameter[name] = kernels.AdamMemory(parameter.value, *kept)
+        settings = kernels.AdamSettings(change.rate, self.beta1, self.beta2, self.epsilon, change.scale)
+        kernels.adam_step(memory, change.part, change.g, settings, change.totals)
 
 
 OPTIMISERS: dict[str, Callable[..., Optimiser]] = {"sgd": SGD, "adagrad": AdaGrad, "adam": Adam}
