@@ -131,7 +131,7 @@ PUBLIC = {
         *["activate", "sum_of_squares", "sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
         *["AdamMemory", "AdamSettings", "Noise", "Totals"],
         *["binary_shape", "cells_up", "cells_down", "leaf_cells_down"],
-        *["Cells", "Columns", "Words", "token_cells", "line_cells", "number_words", "write_rows"],
+        *["TokenCells", "Columns", "Words", "token_cells", "line_cells", "number_words", "write_rows"],
     ],
     "postil.models": [
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],

@@ -9,7 +9,7 @@ from postil.kernels import plain, plain_columns, plain_layers, plain_trees, plai
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
-from postil.kernels.plain_columns import Cells, Columns, Words
+from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
     "cells_down",
     "leaf_cells_down",
     "settle_rows",
-    "Cells",
+    "TokenCells",
     "Columns",
     "Words",
     "token_cells",

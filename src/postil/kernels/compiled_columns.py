@@ -6,12 +6,12 @@ from postil.arrays import Array
 from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer, ready_offsets
-from postil.kernels.plain_columns import Cells, Columns, Words, checked_cells, checked_columns
+from postil.kernels.plain_columns import Columns, TokenCells, Words, checked_cells, checked_columns
 
 _SLOTS = ffi.typeof("uint64_t[]")
 
 
-def token_cells(text: bytes, columns: Columns) -> Cells | None:
+def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
     """See ``plain_columns.token_cells``."""
     lines = int(np.count_nonzero(_characters(text) == ord("\n"))) + 1  # much faster than bytes.count
     tokens, offsets = np.empty((lines, 2), np.int64), np.empty(lines + 1, np.int64)
@@ -22,10 +22,10 @@ def token_cells(text: bytes, columns: Columns) -> Cells | None:
         return None
     finish(code, "lines")
     N, B, H = found.tolist()
-    return Cells(tokens[:N], offsets[: B + 1], heads[:H])
+    return TokenCells(tokens[:N], offsets[: B + 1], heads[:H])
 
 
-def line_cells(text: bytes) -> Cells | None:
+def line_cells(text: bytes) -> TokenCells | None:
     """See ``plain_columns.line_cells``."""
     room = int(np.count_nonzero(_characters(text) <= ord(" "))) + 1  # no two tokens without a blank or a line end
     tokens, offsets, found = np.empty((room, 2), np.int64), np.empty(room + 1, np.int64), np.zeros(2, np.int64)
@@ -35,7 +35,7 @@ def line_cells(text: bytes) -> Cells | None:
         return None
     finish(code, "lines")
     N, B = found.tolist()
-    return Cells(tokens[:N], offsets[: B + 1], np.zeros((0, 3), np.int64))
+    return TokenCells(tokens[:N], offsets[: B + 1], np.zeros((0, 3), np.int64))
 
 
 def _characters(text: bytes) -> Array:

@@ -31,7 +31,7 @@ class Columns(NamedTuple):
     """The column that must not be empty; -1: none."""
 
 
-class Cells(NamedTuple):
+class TokenCells(NamedTuple):
     """The tokens of plain sentences, as places in their text."""
 
     tokens: Array  # (N, 2)
@@ -75,7 +75,7 @@ def checked_cells(text: bytes, cells: Array) -> Array:
     return ready
 
 
-def token_cells(text: bytes, columns: Columns) -> Cells | None:
+def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
     """The tokens of CoNLL columns in UTF-8 whose lines end in "\\n"; None where a reader must look at lines.
 
     Plain are blank lines, and rows with all their cells; a label is not empty, a token is not a document mark. Lines
@@ -104,7 +104,7 @@ def token_cells(text: bytes, columns: Columns) -> Cells | None:
         return None
     offsets += [len(cells)] * (len(cells) > offsets[-1])
     shaped = np.array(cells, np.int64).reshape(-1, 2), np.array(offsets), np.array(heads, np.int64).reshape(-1, 3)
-    return Cells(*shaped)
+    return TokenCells(*shaped)
 
 
 def _cell(line: bytes, columns: Columns) -> tuple[int, int] | None:
@@ -119,7 +119,7 @@ def _cell(line: bytes, columns: Columns) -> tuple[int, int] | None:
     return [found.span() for found in _CELL.finditer(line)][token]
 
 
-def line_cells(text: bytes) -> Cells | None:
+def line_cells(text: bytes) -> TokenCells | None:
     """The tokens of lines in UTF-8, each a sentence, spaces and tabs between its tokens; None if one is a mark."""
     cells: list[tuple[int, int]] = []
     offsets = [0]
@@ -131,7 +131,7 @@ def line_cells(text: bytes) -> Cells | None:
         first += len(line) + 1
     if any(text[begin:end] == _MARK for begin, end in cells):
         return None
-    return Cells(np.array(cells, np.int64).reshape(-1, 2), np.array(offsets), np.zeros((0, 3), np.int64))
+    return TokenCells(np.array(cells, np.int64).reshape(-1, 2), np.array(offsets), np.zeros((0, 3), np.int64))
 
 
 def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[Array, int]:

@@ -14,7 +14,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import PostilError
-from postil.kernels import Cells
+from postil.kernels import TokenCells
 from postil.text.conll import columns_of, read_conll, write_conll
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.passages import Passage
@@ -57,14 +57,14 @@ def read_plain(passage: Passage, options: ReadOptions) -> PlainRows | None:
         return None
 
 
-def _columns(passage: Passage, text: bytes, options: ReadOptions) -> Cells | None:
+def _columns(passage: Passage, text: bytes, options: ReadOptions) -> TokenCells | None:
     if options.features != () or options.strict or options.comment != "auto":
         return None
     columns = columns_of(passage, options)
     return kernels.token_cells(text, columns) if columns is not None else None
 
 
-def _lines(passage: Passage, text: bytes, options: ReadOptions) -> Cells | None:
+def _lines(passage: Passage, text: bytes, options: ReadOptions) -> TokenCells | None:
     return kernels.line_cells(text)
 
 
