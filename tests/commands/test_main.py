@@ -34,6 +34,17 @@ def test_a_wrong_command_line_exits_with_two(capsys):
         assert "error:" in capsys.readouterr().err
 
 
+def test_a_wrong_command_line_is_told_in_one_line(capsys):
+    for words, line in (
+        (["trian", "x"], "postil: error: unknown command 'trian'; did you mean train?"),
+        (["check", "--jsn"], "postil check: error: unknown option --jsn; did you mean --json?"),
+        (["bench", "--threads", "x"], "postil bench: error: argument --threads: invalid int value: 'x'"),
+    ):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert capsys.readouterr().err == f"{line} ({line.split(':')[0]} --help lists what there is)\n"
+
+
 def test_the_version(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["--version"])

@@ -14,6 +14,7 @@ from postil.commands.corpora import LabelledSentence, made_up_sentences
 from postil.commands.display import command, make_console, quote
 from postil.commands.explanation_display import AGAINST, BAR, FOR
 from postil.commands.labelled import load
+from postil.errors import ConfigurationError
 from postil.models.storage import load as load_model
 from postil.models.tagger import Tagger
 from postil.text import Entity, Sentence, spans_from_labels, tokenise, write
@@ -44,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     console, folder = make_console(), arguments.output
+    if folder.exists() and not folder.is_dir():
+        raise ConfigurationError("the demo's output", expected="a folder, or a new name", got="a file", where=folder)
     folder.mkdir(parents=True, exist_ok=True)
     console.print(Text("Postil learns to put labels on words. Here it learns names from a file of examples.\n"))
     _heading(console, 1, "Sentences with labels")

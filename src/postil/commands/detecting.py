@@ -78,6 +78,7 @@ def page(detector: Detector, found: DetectionReport, name: str, file: LabelledFi
 
 
 def marker(detector: Detector, arguments: argparse.Namespace) -> Mark:
+    unwanted(arguments, "tree", "only classifiers of trees have it")
     unwanted(arguments, "probabilities", "a margin model has scores, not probabilities", instead="--scores")
     for option in ("nbest", *OPTIONS):
         unwanted(arguments, option, "a margin model decides about each token alone")

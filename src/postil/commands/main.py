@@ -8,8 +8,8 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, cast
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, NoReturn, Protocol, cast
 
 from postil.errors import LongSentenceWarning, PostilError
 
@@ -68,10 +68,11 @@ def _dispatch(words: list[str]) -> int:
         top.print_help()
         return 0
     if words[0] not in COMMANDS:
+        if not words[0].startswith("-"):
+            top.error(f"unknown command {words[0]!r}{_meant(words[0], COMMANDS)}")
         top.parse_args(words)  # handles --help and --version; anything else exits with 2
-        top.error(f"unknown command {words[0]!r}; expected one of: {', '.join(COMMANDS)}")
     command = cast(Command, importlib.import_module(COMMANDS[words[0]].module))
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"postil {words[0]}",
         description=command.DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -81,6 +82,23 @@ def _dispatch(words: list[str]) -> int:
         warnings.simplefilter("ignore", LongSentenceWarning)  # commands tell it with the number of sentences
         # Options may stand anywhere: `postil tag MODEL --probabilities FILE`, which parse_args takes for a mistake.
         return command.run(parser.parse_intermixed_args(words[1:]))
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains in one line: the whole usage, of up to twenty lines, would hide what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        wrong = message.removeprefix("unrecognized arguments: ")
+        if wrong != message:
+            message = f"unknown option {wrong}{_meant(wrong.split('=')[0], self._option_string_actions)}"
+        self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help lists what there is)\n")
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    import difflib  # only for mistakes
+
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 class _Version(argparse.Action):
@@ -97,7 +115,7 @@ class _Version(argparse.Action):
 def _top_parser() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS))
     listing = "\n".join(f"  {name:<{width}}  {entry.help}" for name, entry in COMMANDS.items())
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="postil",
         usage="postil COMMAND [OPTIONS]",
         description="Label words and phrases: train and run neural taggers on an ordinary CPU.",

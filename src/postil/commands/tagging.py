@@ -93,6 +93,7 @@ def _before_calibration(scored: Scored) -> Calibration | None:
 
 def marker(tagger: Tagger, arguments: argparse.Namespace) -> Mark:
     unwanted(arguments, "scores", "a tagger has probabilities", instead="--probabilities")
+    unwanted(arguments, "tree", "only classifiers of trees have it")
     return partial(_marked, tagger=tagger, arguments=arguments, asked=Answering.of(tagger, arguments))
 
 

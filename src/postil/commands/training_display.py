@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from postil.commands.display import make_console
+from postil.commands.display import counted, make_console
 from postil.models.learning import Learning
 from postil.training.loop import Epoch, Step
 
@@ -40,10 +40,13 @@ class Display:
         parts = self._fitting.parts
         size = sum(parameter.value.size for parameter in parts.network.parameters().values())
         labels, data = parts.labelling.labels, parts.about["data"]
-        learnt = f"{len(labels)} labels" if len(labels) > 1 else f"label {labels[0]}"
-        scheme = f" ({parts.labelling.scheme})" if hasattr(parts.labelling, "scheme") else ""
+        learnt = counted(len(labels), "label") if len(labels) > 1 else f"label {labels[0]}"
+        scheme = getattr(parts.labelling, "scheme", "")
+        if scheme:
+            learnt += " (of words, no spans)" if scheme == "none" else f" ({scheme})"
+        read = f"{counted(data['sentences'], 'sentence')}, {counted(data['tokens'], 'token')}"
         self._console.print(
-            f"{data['sentences']:,} sentences, {data['tokens']:,} tokens; {learnt}{scheme}; {size:,} parameters",
+            f"{read}; {learnt}; {size:,} parameters",
             style="dim",
             highlight=False,
         )

@@ -129,7 +129,7 @@ def _careful_rows(lines: list[bytes], D: int, path: Any, number: int) -> Rows:
         try:
             word, row = _text_row(line, D)
         except ValueError as error:
-            expected = f"a word and {D} numbers"
+            expected = f"a word and {D} number{'s' * (D != 1)}"
             raise DataError("no word vector", expected=expected, got=error, where=_at(path, at)) from None
         words.append(word)
         rows.append(row)
