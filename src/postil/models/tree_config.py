@@ -57,6 +57,8 @@ class TreeConfig:
     rate: float = 0.002
     warm_up: float = 0.05
     """Share of the training in which the rate rises."""
+    word_rate: float = 1.0
+    """Word vectors learn at so many times the rate: most words are rare and have few steps."""
     final_share: float = 0.05
     """What is left of the rate at the end."""
     epochs: int = 10
@@ -69,7 +71,7 @@ class TreeConfig:
 
     def __post_init__(self) -> None:
         check_fields(self, _CHOICES, _LIMITS)
-        check_positive(self, "rate", "clip", "vector_scale")
+        check_positive(self, "rate", "word_rate", "clip", "vector_scale")
         if self.class_weights not in (UNWEIGHTED, BALANCED):
             explicit_weights(self)
 
