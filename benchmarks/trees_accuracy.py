@@ -2,13 +2,16 @@
 
     python -m benchmarks.trees_accuracy TRAIN DEV [--vectors glove-50d] [--compositions sum tree-lstm] [--seeds 0 1 2]
     python -m benchmarks.trees_accuracy TRAIN DEV --set loss=root
+    python -m benchmarks.trees_accuracy TRAIN DEV --lazy-words --set word_rate=1
 
 Both have the same trees, words, vectors, sizes, dropout (of words too), regulariser, optimiser, rates, clipping and
 number of epochs, and both take the mean of an epoch's parameters. Every tenth tree of TRAIN is kept out of training:
-each side keeps its best epoch on those, and only that one is scored on DEV. What is left to differ is the arithmetic:
-PyTorch's Adam moves every row of the table of words at every step, ours those of the words that occurred. PyTorch
-(about 1 GB) is installed into an environment of its own, made on the first call under benchmarks/results/. Exit code 1
-where a composition is not as good as PyTorch's, over the seeds, within one standard error.
+each side keeps its best epoch on those, and only that one is scored on DEV. What differs is how words learn:
+PyTorch's Adam moves every row of the table of words at every step, ours those of the words that occurred, at
+``word_rate`` times the rate. With ``--lazy-words`` PyTorch does as ours. PyTorch (about 1 GB) is installed into an
+environment of its own, made on the first call under benchmarks/results/. Each pair of runs is noted in
+trees_accuracy.jsonl there as soon as it is done; a pair that is noted already, with the same settings, is not run
+again. Exit code 1 where a composition is not as good as PyTorch's, over the seeds, within one standard error.
 """
 
 import argparse
@@ -24,11 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.environments import ROOT, TORCH, environment
+from benchmarks.environments import RESULTS, ROOT, TORCH, environment
 from benchmarks.measuring import Outcome, parser, report
 from postil.models import TreeClassifier, TreeConfig
 from postil.models.settings import parsed
 from postil.models.tree_classifier import tree_inputs
+from postil.models.tree_config import configured_tree
 from postil.network import COMPOSITIONS
 from postil.text import Tree, read_trees
 
@@ -67,6 +71,7 @@ def _arguments() -> argparse.Namespace:
     options.add_argument("--compositions", nargs="+", choices=list(COMPOSITIONS), default=list(COMPOSITIONS))
     options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="as postil train --set")
+    options.add_argument("--lazy-words", action="store_true", help="PyTorch's Adam for word vectors is that of ours")
     options.add_argument("--python", help="a Python that has PyTorch (made where it is not given)")
     return options.parse_args()
 
@@ -74,26 +79,61 @@ def _arguments() -> argparse.Namespace:
 def _row(
     composition: str, parts: Mapping[str, list[Tree]], arguments: argparse.Namespace, settings: dict[str, Any]
 ) -> dict[str, Any]:
-    ours, theirs, seconds = [], [], {"ours": 0.0, "theirs": 0.0}
-    for seed in arguments.seeds:
-        classifier = TreeClassifier(composition=composition, vectors=arguments.vectors, seed=seed, **settings)
-        began = time.process_time()
-        classifier.fit(parts["train"], dev=parts["held"])
-        seconds["ours"] += time.process_time() - began
-        ours.append(100 * classifier.score(parts["dev"]))
-        answer = _in_pytorch(classifier, parts, arguments.python)
-        seconds["theirs"] += answer["seconds"]
-        theirs.append(100 * answer["score"])
-        print(f"{composition}, seed {seed}: ours {ours[-1]:.2f}, PyTorch {theirs[-1]:.2f}", file=sys.stderr)
+    pairs = [_pair(composition, seed, parts, arguments, settings) for seed in arguments.seeds]
+    ours, theirs = ([pair[side]["score"] for pair in pairs] for side in ("ours", "PyTorch"))
+    our_nodes, their_nodes = ([pair[side]["nodes"] for pair in pairs] for side in ("ours", "PyTorch"))
     return {
         "composition": composition,
         "ours": _shown(ours),
         "PyTorch": _shown(theirs),
+        "all nodes: ours": _shown(our_nodes),
+        "PyTorch ": _shown(their_nodes),
         "published": PUBLISHED[composition],
-        "our CPU s": seconds["ours"] / len(ours),
-        "PyTorch's": seconds["theirs"] / len(ours),
+        "our CPU s": mean(pair["ours"]["seconds"] for pair in pairs),
+        "PyTorch's": mean(pair["PyTorch"]["seconds"] for pair in pairs),
         "not worse": bool(mean(ours) >= mean(theirs) - _standard_error(ours, theirs)),
     }
+
+
+def _pair(
+    composition: str,
+    seed: int,
+    parts: Mapping[str, list[Tree]],
+    arguments: argparse.Namespace,
+    settings: dict[str, Any],
+) -> dict[str, Any]:
+    """Our training and PyTorch's, as they stand in the log or run now; scores in percent, CPU seconds of training."""
+    config = vars(configured_tree(composition, settings))
+    how = {"vectors": arguments.vectors, "lazy_words": arguments.lazy_words, "seed": seed, "settings": config}
+    key = {"files": ["/".join(Path(file).parts[-2:]) for file in arguments.files], **how}
+    log = RESULTS / "trees_accuracy.jsonl"
+    known = [json.loads(line) for line in log.read_text("utf8").splitlines()] if log.exists() else []
+    for pair in known:
+        if all(pair.get(name) == value for name, value in key.items()):
+            return pair
+    classifier, ours = _trained(composition, seed, parts, arguments.vectors, settings)
+    theirs = _in_pytorch(classifier, parts, arguments)
+    print(f"{composition}, seed {seed}: ours {ours['score']:.2f}, PyTorch {theirs['score']:.2f}", file=sys.stderr)
+    pair = {**key, "ours": ours, "PyTorch": theirs}
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf8") as file:
+        file.write(json.dumps(pair) + "\n")
+    return pair
+
+
+def _trained(
+    composition: str, seed: int, parts: Mapping[str, list[Tree]], vectors: str | None, settings: dict[str, Any]
+) -> tuple[TreeClassifier, dict[str, Any]]:
+    classifier = TreeClassifier(composition=composition, vectors=vectors, seed=seed, **settings)
+    began = time.process_time()
+    classifier.fit(parts["train"], dev=parts["held"])
+    seconds = time.process_time() - began
+    dev = classifier.trees(parts["dev"])
+    gold = np.concatenate(classifier.fitted_parts().labelling.numbers([tree.labels for tree in dev]))
+    right = np.concatenate([P.argmax(axis=1) for P in classifier.node_probabilities(dev)]) == gold
+    held = [100 * epoch["score"] for epoch in classifier.fitted_parts().about["training"]["history"]]
+    nodes = 100 * float(right[gold >= 0].mean())
+    return classifier, {"score": 100 * classifier.score(dev), "nodes": nodes, "seconds": seconds, "held": held}
 
 
 def _shown(scores: list[float]) -> str:
@@ -107,15 +147,19 @@ def _standard_error(ours: list[float], theirs: list[float]) -> float:
     return float(np.sqrt((stdev(ours) ** 2 + stdev(theirs) ** 2) / len(ours)))
 
 
-def _in_pytorch(classifier: TreeClassifier, parts: Mapping[str, list[Tree]], python: str | None) -> dict[str, Any]:
-    """The same training by benchmarks/peers/trees_accuracy.py: arrays in, the score on dev out."""
+def _in_pytorch(
+    classifier: TreeClassifier, parts: Mapping[str, list[Tree]], arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """The same training by benchmarks/peers/trees_accuracy.py: arrays in, the scores on dev out."""
+    settings = _settings(classifier) | {"lazy_words": arguments.lazy_words}
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trees.npz"
-        np.savez(path, **_arrays(classifier, parts), settings=np.array(json.dumps(_settings(classifier))))
-        command = [python or environment("torch", TORCH), "-m", "benchmarks.peers.trees_accuracy", path]
+        np.savez(path, **_arrays(classifier, parts), settings=np.array(json.dumps(settings)))
+        command = [arguments.python or environment("torch", TORCH), "-m", "benchmarks.peers.trees_accuracy", path]
         done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    answer = json.loads(done.stdout)
+    held = [100 * epoch["held"] for epoch in answer["epochs"]]
+    return {"score": 100 * answer["score"], "nodes": 100 * answer["nodes"], "seconds": answer["seconds"], "held": held}
 
 
 def _settings(classifier: TreeClassifier) -> dict[str, Any]:

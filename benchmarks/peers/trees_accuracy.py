@@ -20,13 +20,14 @@ def main() -> int:
     torch.set_num_threads(1)
     torch.manual_seed(settings["seed"])
     began = time.process_time()
-    score = _best_score(arrays, settings)
-    print(json.dumps({"score": score, "seconds": time.process_time() - began}))
+    epochs = _scores(arrays, settings)
+    best = max(epochs, key=lambda scores: scores["held"])
+    print(json.dumps({**best, "epochs": epochs, "seconds": time.process_time() - began}))
     return 0
 
 
-def _best_score(arrays: Any, settings: dict[str, Any]) -> float:
-    """Roots right in dev after the epoch that did best on the part that was kept out of training."""
+def _scores(arrays: Any, settings: dict[str, Any]) -> list[dict[str, float]]:
+    """After each epoch: roots right in the part that was kept out of training; roots and nodes right in dev."""
     network = TreeNetwork(
         settings["composition"],
         arrays["table"],
@@ -37,34 +38,57 @@ def _best_score(arrays: Any, settings: dict[str, Any]) -> float:
         noise=settings["hidden_dropout"],
     )
     kinds = {"adam": torch.optim.Adam, "adagrad": torch.optim.Adagrad, "sgd": torch.optim.SGD}
-    optimiser = kinds[settings["optimiser"]](_groups(network, settings["l2"]), settings["rate"], fused=True)
+    words = RowsInTheirOwnTime(network.words.weight) if settings["lazy_words"] else None
+    others = [p for p in network.parameters() if words is None or p is not words.table]
+    optimiser = kinds[settings["optimiser"]](_groups(others, settings["l2"]), settings["rate"], fused=True)
     train, held, dev = (_Part(arrays, name, settings["loss"]) for name in ("train", "held", "dev"))
     rng = np.random.default_rng(settings["seed"])
-    best = (-1.0, 0.0)
+    found = []
     batches = -(-len(train.forest) // settings["batch_trees"])
     for epoch in range(settings["epochs"]):
         mean = AveragedModel(network, multi_avg_fn=get_swa_multi_avg_fn())
         for i, which in enumerate(np.array_split(rng.permutation(len(train.forest)), batches)):
             _set_rate(optimiser, settings, (epoch * batches + i) / (settings["epochs"] * batches))
             levels, fixed = train.batch(which)
-            words = levels.words.numpy()
-            unknown = rng.random(len(words)) < settings["word_dropout"] / (
-                settings["word_dropout"] + arrays["counts"][words] + 1e-9
+            ids = levels.words.numpy()
+            unknown = rng.random(len(ids)) < settings["word_dropout"] / (
+                settings["word_dropout"] + arrays["counts"][ids] + 1e-9
             )
-            levels = levels._replace(words=torch.from_numpy(np.where(unknown, 0, words)))
+            levels = levels._replace(words=torch.from_numpy(np.where(unknown, 0, ids)))
             _learn(network, optimiser, network.by_level(levels, fixed), levels.gold, settings["clip"])
+            if words is not None:
+                words.step(levels.words.unique(), optimiser.param_groups[0]["lr"] * settings["word_rate"])
             mean.update_parameters(network)
         mean.eval()
-        scores = (_score(mean.module, part, settings["not_at_roots"]) for part in (held, dev))
-        best = max(best, tuple(scores), key=lambda pair: pair[0])
-    return best[1]
+        (of_held, _), (of_dev, nodes) = (_score(mean.module, part, settings["not_at_roots"]) for part in (held, dev))
+        found.append({"held": of_held, "score": of_dev, "nodes": nodes})
+    return found
 
 
-def _groups(network: nn.Module, strength: float) -> list[dict[str, Any]]:
+def _groups(parameters: list[nn.Parameter], strength: float) -> list[dict[str, Any]]:
     """Postil's penalty is λ θ², PyTorch's ½ λ θ²; biases have none."""
-    weights = [p for p in network.parameters() if p.ndim > 1]
-    others = [p for p in network.parameters() if p.ndim == 1]
+    weights = [p for p in parameters if p.ndim > 1]
+    others = [p for p in parameters if p.ndim == 1]
     return [{"params": weights, "weight_decay": 2 * strength}, {"params": others}]
+
+
+class RowsInTheirOwnTime:
+    """Postil's Adam for word vectors, in PyTorch: only the rows of a batch move, and each counts its own steps."""
+
+    def __init__(self, table: nn.Parameter) -> None:
+        self.table = table
+        self.m, self.v = torch.zeros_like(table), torch.zeros_like(table)
+        self.t = torch.zeros(len(table), 1)
+
+    @torch.no_grad()
+    def step(self, rows: torch.Tensor, rate: float) -> None:
+        g = self.table.grad[rows]  # type: ignore[index]
+        self.table.grad.zero_()  # type: ignore[union-attr]
+        self.t[rows] += 1
+        self.m[rows] = 0.9 * self.m[rows] + 0.1 * g
+        self.v[rows] = 0.999 * self.v[rows] + 0.001 * g * g
+        m, v = self.m[rows] / (1 - 0.9 ** self.t[rows]), self.v[rows] / (1 - 0.999 ** self.t[rows])
+        self.table[rows] -= rate * m / (v.sqrt() + 1e-8)
 
 
 class _Part:
@@ -101,15 +125,19 @@ def _set_rate(optimiser: Any, settings: dict[str, Any], share: float) -> None:
 
 
 @torch.inference_mode()
-def _score(network: TreeNetwork, part: _Part, not_at_roots: list[int]) -> float:
-    right = []
+def _score(network: TreeNetwork, part: _Part, not_at_roots: list[int]) -> tuple[float, float]:
+    """The share of the roots that are right, and that of all labelled nodes."""
+    roots, nodes = [], []
     for which in np.array_split(np.arange(len(part.forest)), max(len(part.forest) // 64, 1)):
         levels, fixed = part.batch(which)
-        scores = network.by_level(levels, fixed)[levels.roots]
+        scores = network.by_level(levels, fixed)
         if not_at_roots:
-            scores[:, not_at_roots] = -torch.inf
-        right.append(scores.argmax(1).numpy() == part.gold[part.forest.offsets[which + 1] - 1])
-    return float(np.concatenate(right).mean())
+            scores[levels.roots[:, None], torch.tensor(not_at_roots)] = -torch.inf
+        gold = part.gold[part.forest.schedule(which).nodes]
+        right = scores.argmax(1).numpy() == gold
+        roots.append(right[levels.roots.numpy()])
+        nodes.append(right[gold >= 0])
+    return float(np.concatenate(roots).mean()), float(np.concatenate(nodes).mean())
 
 
 if __name__ == "__main__":

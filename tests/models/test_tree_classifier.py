@@ -41,6 +41,24 @@ def test_every_composition_learns_to_negate(composition):
     assert classifier.classes_ == ["0", "1"]
 
 
+def values_before_and_after_a_step(**settings):
+    fitting = postil.TreeClassifier(**{**SMALL, **settings}).prepared(TRAIN)
+    parameters = fitting.parts.network.parameters()
+    before = {name: parameter.value.copy() for name, parameter in parameters.items()}
+    next(fitting.run())
+    return before, {name: parameter.value for name, parameter in parameters.items()}
+
+
+def test_word_vectors_learn_at_a_rate_of_their_own():
+    before, slow = values_before_and_after_a_step(word_rate=1.0)
+    _, quick = values_before_and_after_a_step(word_rate=4.0)
+    words = "words.table"
+    moved = slow[words] - before[words]
+    assert np.abs(moved).max() > 0
+    np.testing.assert_allclose(quick[words] - before[words], 4 * moved, atol=1e-6)
+    assert all(np.array_equal(quick[name], slow[name]) for name in slow if name != words)
+
+
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_a_batch_is_answered_like_its_trees_one_by_one(composition):
     classifier = fitted(composition)

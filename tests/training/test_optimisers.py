@@ -54,6 +54,17 @@ def test_adam():
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
+def test_the_pace_of_a_parameter_multiplies_its_rate(name):
+    quick, slow = table(), table()
+    quick.pace = 4.0
+    one, other = OPTIMISERS[name]({"p": quick}), OPTIMISERS[name]({"p": slow})
+    for g in dense_gradients(3):
+        one.step({quick: g}, 0.025)
+        other.step({slow: g}, 0.1)
+    assert np.array_equal(quick.value, slow.value)
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
 def test_a_sparse_gradient_with_every_row_equals_the_dense_one(name):
     a, b = table(), table()
     one, other = OPTIMISERS[name]({"p": a}), OPTIMISERS[name]({"p": b})

@@ -100,16 +100,18 @@ class Parameter(Node):
 
     ``fan_in`` is the number of inputs of each output (A10, A11, B8); it is 1 for a lookup table.
     ``decays`` says whether L2 regularisation applies (B5): never to biases, by default not to lookup tables.
+    ``pace`` multiplies the learning rate for this parameter.
     """
 
-    __slots__ = ("decays", "fan_in")
+    __slots__ = ("decays", "fan_in", "pace")
 
-    def __init__(self, value: Any, name: str, *, fan_in: int = 1, decays: bool = True) -> None:
+    def __init__(self, value: Any, name: str, *, fan_in: int = 1, decays: bool = True, pace: float = 1.0) -> None:
         self.value = checked_floats(value, where=f"parameter {name}")
         self.name = name
         self.offsets = None
         self.fan_in = fan_in
         self.decays = decays
+        self.pace = pace
 
 
 _serial_numbers = count()

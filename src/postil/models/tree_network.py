@@ -100,6 +100,8 @@ class TreeNetwork:
         first = fan_in_variance if rng is not None and vectors is None else zero_values
         make: dict[str, Any] = {"rng": rng or np.random.default_rng(0), "dtype": dtype}
         self.table = LookupTable(len(word_counts), D, initialise=first, **make) if self._learns_words else None
+        if self.table is not None:
+            self.table.table.pace = config.word_rate
         self.word_noise, self.node_noise = Dropout(config.input_dropout), Dropout(config.hidden_dropout)
         needs_map = D != H and config.composition != "tree-lstm"
         self.leaf_map = Linear(D, H, initialise=initialise, **make) if needs_map else None

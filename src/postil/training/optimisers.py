@@ -80,7 +80,7 @@ class Optimiser(ABC):
         """θ[part] -= rate · change, and the memory with it. The gradient itself is not changed."""
 
     def step(self, gradients: Gradients, rate: float, *, scale: float = 1.0, averages: Averages | None = None) -> None:
-        """Change every parameter that has a gradient. Others stay as they are.
+        """Change every parameter that has a gradient, by the rate times its pace. Others stay as they are.
 
         ``scale`` is a factor of all gradients. ``averages`` gives the totals of a parameter by name: what it stood at
         is added to them before it changes.
@@ -94,7 +94,7 @@ class Optimiser(ABC):
             parameter = self.parameters[name]
             _check_fits("gradient of {}", name, gradient, parameter)
             totals = averages(name) if averages is not None else None
-            self._update(name, parameter, Change(*part_and_values(gradient), rate, scale, totals))
+            self._update(name, parameter, Change(*part_and_values(gradient), rate * parameter.pace, scale, totals))
 
     def state(self) -> State:
         """Copies of all memory, by ``kind/parameter`` name."""
