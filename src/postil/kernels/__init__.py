@@ -11,6 +11,7 @@ from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
+from postil.kernels.plain_trees import TreeCells
 
 __all__ = [
     "ACTIVATIONS",
@@ -40,7 +41,9 @@ __all__ = [
     "binary_shape",
     "cells_up",
     "cells_down",
+    "leaf_cells_up",
     "leaf_cells_down",
+    "TreeCells",
     "settle_rows",
     "TokenCells",
     "Columns",
@@ -71,6 +74,7 @@ adam_step = _chosen(plain_layers.adam_step)
 adagrad_step = _chosen(plain_layers.adagrad_step)
 settle_rows = _chosen(plain_layers.settle_rows)
 binary_shape = _chosen(plain_trees.binary_shape)
+leaf_cells_up = _chosen(plain_trees.leaf_cells_up)
 cells_up = _chosen(plain_trees.cells_up)
 cells_down = _chosen(plain_trees.cells_down)
 leaf_cells_down = _chosen(plain_trees.leaf_cells_down)
