@@ -5,7 +5,7 @@ The environment variable POSTIL_KERNELS chooses: ``auto`` (the default) takes th
 plain_x.py, its wrapper in compiled_x.py, and a line here.
 """
 
-from postil.kernels import plain, plain_columns, plain_layers, plain_trees, plain_windows
+from postil.kernels import plain, plain_columns, plain_layers, plain_quadratic, plain_trees, plain_windows
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen

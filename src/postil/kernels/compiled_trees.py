@@ -27,7 +27,7 @@ def binary_shape(widths: Array, offsets: Array) -> tuple[Array, Array]:
     return back, heights
 
 
-def _reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
+def reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
     """The memory of an array; one that is changed must be laid out as C expects it already."""
     if not is_ready(array, dtype) or array.shape != shape:
         if changed:
@@ -56,7 +56,7 @@ class _Batch:
         self.sizes = n, P, H
         shapes = TreeCells((n, 3, H), (P, 5, H), *[(n + P, H)] * 3, (2 * P + 1, H))  # type: ignore[arg-type]
         self._memory = [
-            _reals(array, self.kind, shape, f"cells: {name}", changed=True)
+            reals(array, self.kind, shape, f"cells: {name}", changed=True)
             for name, array, shape in zip(TreeCells._fields, cells, shapes, strict=True)
         ]
         self.cells = ffi.new("void *[]", self._memory)
@@ -64,7 +64,7 @@ class _Batch:
         self.children = None if children is None else _integers(children, (P, 2), "children")
 
     def reals(self, array: Array, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
-        return _reals(array, self.kind, shape, where, changed=changed)
+        return reals(array, self.kind, shape, where, changed=changed)
 
 
 def leaf_cells_up(cells: TreeCells, bias: Array, parents: Array) -> None:

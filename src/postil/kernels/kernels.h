@@ -76,6 +76,14 @@ int cells_down(void *const *cells, int single, const int64_t *children, const in
 int leaf_cells_down(void *const *cells, int single, const int64_t *parents, const void *dH, const void *sent_h,
                     const void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H);
 
+/* quadratic.c: `single` as above */
+int quadratic_forms(const void *C, int single, const void *U, const void *W, const void *b, int64_t N, int64_t K,
+                    int64_t D, void *Z);
+int quadratic_forms_back(const void *dZ, int single, const void *C, const void *U, const void *W, int64_t N, int64_t K,
+                         int64_t D, void *dC);
+int quadratic_weights(const void *dZ, int single, const void *C, int64_t N, int64_t K, int64_t D, void *dV);
+int sums_of_pairs(const void *V, int single, int64_t K, int64_t D, void *U);
+
 /* columns.c */
 int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label, int64_t lines,
                 int64_t *cells, int64_t *offsets, int64_t *heads, int64_t *found);

@@ -21,6 +21,10 @@
 #define CLONED
 #endif
 
+/* Which of the clones this processor gets; see runtime.c. */
+enum { BASELINE, AVX2, AVX512 };
+int instruction_level(void);
+
 /* A body that becomes part of each clone that calls it, not a call to one common version. */
 #define INLINED static inline __attribute__((always_inline))
 
