@@ -25,7 +25,11 @@ def quadratic_forms(C: Array, U: Array, W: Array, b: Array, out: Array) -> None:
     """See ``plain_quadratic.quadratic_forms``."""
     C, (D, K) = floats(C, 2, _WHERE), W.shape
     N, kind = len(C), C.dtype
-    weights = reals(U, kind, (K, D, K), "one matrix a unit"), reals(W, kind, (D, K), "weights"), reals(b, kind, (D,), "b")
+    weights = (
+        reals(U, kind, (K, D, K), "one matrix a unit"),
+        reals(W, kind, (D, K), "weights"),
+        reals(b, kind, (D,), "b"),
+    )
     rows = reals(C, kind, (N, K), "rows"), kind.itemsize == 4
     finish(lib.quadratic_forms(*rows, *weights, N, K, D, reals(out, kind, (N, D), "forms", changed=True)), _WHERE)
 

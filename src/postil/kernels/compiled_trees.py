@@ -54,10 +54,9 @@ class _Batch:
         self.kind = floats(cells.c, 2, "memory of cells").dtype
         self.n, self.P, self.H, self.single = n, P, H, self.kind.itemsize == 4
         self.sizes = n, P, H
-        shapes = TreeCells((n, 3, H), (P, 5, H), *[(n + P, H)] * 3, (2 * P + 1, H))  # type: ignore[arg-type]
         self._memory = [
             reals(array, self.kind, shape, f"cells: {name}", changed=True)
-            for name, array, shape in zip(TreeCells._fields, cells, shapes, strict=True)
+            for name, array, shape in zip(TreeCells._fields, cells, TreeCells.shapes(n, P, H), strict=True)
         ]
         self.cells = ffi.new("void *[]", self._memory)
         self.parents = _integers(parents, (n + P,), "parents")

@@ -1,4 +1,6 @@
-"""Quadratic forms of many rows in NumPy, the products of the tensor composition: z_d = Σ_{j ≤ k} c_j U_d[j, k] c_k + W_d c + b_d.
+"""Quadratic forms of many rows in NumPy, the products of the tensor composition.
+
+    z_d = Σ_{j ≤ k} c_j U_d[j, k] c_k + W_d c + b_d
 
 Letters: N rows c (K,), D units. The matrix of unit d stands at ``[:, d, :]`` of an array (K, D, K). U is symmetric, and
 compiled kernels read only one half of it.
@@ -18,7 +20,7 @@ def sums_of_pairs(V: Array) -> Array:
 
 def _diagonal(U: Array) -> Array:
     """A view (D, K) of U[j, d, j]."""
-    return np.einsum("jdj->dj", U)
+    return np.asarray(np.einsum("jdj->dj", U))
 
 
 def _times(C: Array, U: Array) -> Array:

@@ -52,10 +52,13 @@ class TreeCells(NamedTuple):
     h: Array  # (M, H)
     parts: Array  # (2 P + 1, H) h of each phrase's children; roots write to the last row
 
+    @staticmethod
+    def shapes(n: int, P: int, H: int) -> list[tuple[int, ...]]:
+        return [(n, 3, H), (P, 5, H), *[(n + P, H)] * 3, (2 * P + 1, H)]
+
     @classmethod
     def empty(cls, n: int, P: int, H: int, dtype: Any) -> "TreeCells":
-        shapes = (n, 3, H), (P, 5, H), (n + P, H), (n + P, H), (n + P, H), (2 * P + 1, H)
-        return cls(*(np.empty(shape, dtype) for shape in shapes))
+        return cls(*(np.empty(shape, dtype) for shape in cls.shapes(n, P, H)))
 
 
 def _opened(maps: Array, bias: Array) -> None:

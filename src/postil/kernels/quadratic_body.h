@@ -228,8 +228,8 @@ VERSIONED static int VERSION(weights)(const REAL *dZ, const REAL *C, int64_t N, 
 VERSIONED static int VERSION(sums_of_pairs)(const REAL *V, int64_t K, int64_t D, REAL *U) {
     for (int64_t jb = 0; jb < K; jb += TRANSPOSED_BLOCK)
         for (int64_t kb = jb; kb < K; kb += TRANSPOSED_BLOCK)
-            for (int64_t j = jb; j < jb + TRANSPOSED_BLOCK && j < K; j++)
-                for (int64_t d = 0; d < D; d++)
+            for (int64_t d = 0; d < D; d++)
+                for (int64_t j = jb; j < jb + TRANSPOSED_BLOCK && j < K; j++)
                     for (int64_t k = kb; k < kb + TRANSPOSED_BLOCK && k < K; k++) {
                         const REAL above = V[(j * D + d) * K + k];
                         U[(j * D + d) * K + k] = k == j ? above : above + V[(k * D + d) * K + j];

@@ -48,6 +48,11 @@ def slopes(name: str, Z: Array, Y: Array) -> Array:
     return 1 - Y * Y if name == "tanh" else ACTIVATIONS[name](Z)[1](np.ones_like(Z))
 
 
+def transposed(W: Array) -> Array:
+    """Wᵀ, copied once for all levels: BLAS takes much longer over few rows when a matrix is only seen as transposed."""
+    return np.ascontiguousarray(W.T)
+
+
 def upward_rows(leaves: Array, plan: Schedule) -> Array:
     """(M, D) with the leaves' vectors in front; the levels are to be filled in."""
     X = np.empty((plan.leaves + plan.inner, leaves.shape[1]), leaves.dtype)
@@ -78,10 +83,11 @@ def sum_composition(leaves: Array, plan: Schedule, W: Array, *, activation: str)
     n, P, D = plan.leaves, plan.inner, leaves.shape[1]
     X = upward_rows(leaves, plan)
     pair, S, Z = (np.empty(shape, X.dtype) for shape in ((P, 2, D), (P, D), (P, D)))
+    across = transposed(W)
     for a, b in plan.levels:
         X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
         np.add(pair[a:b, 0], pair[a:b, 1], out=S[a:b])  # 2
-        np.matmul(S[a:b], W.T, out=Z[a:b])  # 3
+        np.matmul(S[a:b], across, out=Z[a:b])  # 3
         activate(activation, Z[a:b], out=X[n + a : n + b])  # 4
 
     def downward(dX: Array) -> tuple[Array, Array]:
@@ -104,10 +110,10 @@ def affine_composition(
     n, P, D = plan.leaves, plan.inner, leaves.shape[1]
     X = upward_rows(leaves, plan)
     C, Z = np.empty((P, 2 * D), X.dtype), np.empty((P, D), X.dtype)
-    pair = C.reshape(P, 2, D)
+    pair, across = C.reshape(P, 2, D), transposed(W)
     for a, b in plan.levels:
         X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
-        np.matmul(C[a:b], W.T, out=Z[a:b])  # 2
+        np.matmul(C[a:b], across, out=Z[a:b])  # 2
         np.add(Z[a:b], b_, out=Z[a:b])  # 3
         activate(activation, Z[a:b], out=X[n + a : n + b])  # 4
 
@@ -169,6 +175,14 @@ class Composition(ABC):
     @abstractmethod
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         """X (M, H), and the function that carries dX back to the leaves and the parameters."""
+
+    def word_states(self, words: Array) -> Array:
+        """(U, S): all that phrases need to know of words (U, D), worked out once for a word that comes often."""
+        return words
+
+    def composed(self, states: Array, plan: Schedule) -> Array:
+        """X (M, H) from the states (n, S) of the leaves, without a way back."""
+        return self.upward(states, plan)[0]
 
     @property
     def name(self) -> str:

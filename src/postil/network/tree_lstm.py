@@ -15,22 +15,29 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.features.trees import Schedule
+from postil.kernels import TreeCells
 from postil.network.initialisers import Initialiser, constant, new_parameter, xavier, zeros
-from postil.network.tree import Composition, Downward
+from postil.network.tree import Composition, Downward, transposed
+
+
+def phrases_up(cells: TreeCells, plan: Schedule, U: Array, d: Array) -> None:
+    """Level by level, from the words' c and the vectors h that they have brought to their parents' parts."""
+    P, H = plan.inner, U.shape[1] // 2
+    parts, A = cells.parts[: 2 * P].reshape(P, 2 * H), cells.phrases.reshape(P, 5 * H)
+    across = transposed(U)
+    open_gates = kernels.cells_up(cells, d, plan.children, plan.parents)
+    for first, end in plan.levels:
+        np.matmul(parts[first:end], across, out=A[first:end])  # 3
+        open_gates(first, end)  # 4: and each h is brought to its parent's parts
 
 
 def tree_lstm(leaves: Array, plan: Schedule, W: Array, b: Array, U: Array, d: Array) -> tuple[Array, Downward]:
     """h (M, H) of all nodes.  leaves (n, D), W (3 H, D) and b (3 H,) of words, U (5 H, 2 H) and d (5 H,) of phrases."""
     n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
-    cells = kernels.TreeCells.empty(n, P, H, leaves.dtype)
-    parts, A = cells.parts[: 2 * P].reshape(P, 2 * H), cells.phrases.reshape(P, 5 * H)
+    cells = TreeCells.empty(n, P, H, leaves.dtype)
     np.matmul(leaves, W.T, out=cells.words.reshape(n, 3 * H))  # 1
-    kernels.leaf_cells_up(cells, b, plan.parents)  # 2: each node also brings its h to its parent's parts
-    across = np.ascontiguousarray(U.T)  # BLAS takes longer over a transposed matrix, at every level
-    open_gates = kernels.cells_up(cells, d, plan.children, plan.parents)
-    for first, end in plan.levels:
-        np.matmul(parts[first:end], across, out=A[first:end])  # 3
-        open_gates(first, end)  # 4
+    kernels.leaf_cells_up(cells, b, plan.parents)  # 2
+    phrases_up(cells, plan, U, d)
 
     def downward(dH: Array) -> tuple[Array, ...]:
         dZ = np.empty((P, 5, H), leaves.dtype)
@@ -43,7 +50,9 @@ def tree_lstm(leaves: Array, plan: Schedule, W: Array, b: Array, U: Array, d: Ar
             close_gates(first, end)  # undoes 4
             np.matmul(dA[first:end], U, out=to_parts[first:end])  # undoes 3
         of_words = kernels.leaf_cells_down(cells, plan.parents, dH, sent_h, sent_c).reshape(n, 3 * H)  # undoes 2
-        return of_words @ W, of_words.T @ leaves, of_words.sum(axis=0), dA.T @ parts, dA.sum(axis=0)  # undoes 1
+        parts = cells.parts[: 2 * P].reshape(P, 2 * H)
+        of_phrases = dA.T @ parts, dA.sum(axis=0)
+        return of_words @ W, of_words.T @ leaves, of_words.sum(axis=0), *of_phrases  # undoes 1
 
     return cells.h, downward
 
@@ -70,3 +79,18 @@ class TreeLSTM(Composition):
 
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         return tree_lstm(leaves, plan, self.W.value, self.b.value, self.U.value, self.d.value)
+
+    def word_states(self, words: Array) -> Array:
+        """h and c side by side, (U, 2 H)."""
+        cells = TreeCells.empty(len(words), 0, self.hidden, words.dtype)
+        np.matmul(words, self.W.value.T, out=cells.words.reshape(len(words), -1))
+        kernels.leaf_cells_up(cells, self.b.value, np.zeros(len(words), np.int64))
+        return np.hstack([cells.h, cells.c])
+
+    def composed(self, states: Array, plan: Schedule) -> Array:
+        n, H = plan.leaves, self.hidden
+        cells = TreeCells.empty(n, plan.inner, H, states.dtype)
+        cells.h[:n], cells.c[:n] = states[:, :H], states[:, H:]
+        cells.parts[plan.parents[:n]] = cells.h[:n]
+        phrases_up(cells, plan, self.U.value, self.d.value)
+        return cells.h
