@@ -30,7 +30,7 @@
 #define BODY "quadratic_body.h"
 #include "both_types.h"
 
-#if POSTIL_CLONES
+#if POSTIL_LEVELS
 #undef SUFFIX
 #undef VERSIONED
 #undef VECTOR

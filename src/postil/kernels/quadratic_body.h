@@ -161,16 +161,16 @@ VERSIONED static int VERSION(forms_back)(const REAL *dZ, const REAL *C, const RE
 
 /* ------------------------------------------------------------------------------------------------ the gradient of U */
 
-/* `size` units of one j: sums (size, width) += Σ_n weights[n][d] C[n][k …] for `wide` vectors of columns k. */
-INLINED void VERSION(add_weights)(const REAL *weights, const REAL *C, int64_t N, int64_t D, int64_t width, REAL *sums,
+/* `size` units of one j: sums (size, width) += Σ_n dz_n[d] pairs[n][k …] for `wide` vectors of columns k. */
+INLINED void VERSION(add_weights)(const REAL *dZ, const REAL *pairs, int64_t N, int64_t D, int64_t width, REAL *sums,
                                   int size, int wide) {
     LINE s[MOST][2];
     for (int d = 0; d < size; d++)
         for (int r = 0; r < wide; r++) s[d][r] = ((LINE *)(sums + d * width))[r];
     for (int64_t n = 0; n < N; n++) {
-        const LINE *c = (const LINE *)(C + n * width);
+        const LINE *c = (const LINE *)(pairs + n * width);
         for (int d = 0; d < size; d++)
-            for (int r = 0; r < wide; r++) s[d][r] += weights[n * D + d] * c[r];
+            for (int r = 0; r < wide; r++) s[d][r] += dZ[n * D + d] * c[r];
     }
     for (int d = 0; d < size; d++)
         for (int r = 0; r < wide; r++) ((LINE *)(sums + d * width))[r] = s[d][r];
@@ -180,15 +180,17 @@ INLINED void VERSION(add_weights)(const REAL *weights, const REAL *C, int64_t N,
 
 /* sums (D, width) = Σ_n dz_n c_n[j] C[n]ᵀ at the columns from the vector that holds j on. */
 INLINED void VERSION(weights_of_unit)(const REAL *dZ, const REAL *C, int64_t N, int64_t D, int64_t width, int64_t j,
-                                      REAL *weights, REAL *sums) {
+                                      REAL *pairs, REAL *sums) {
+    const int64_t first = j / ACROSS * ACROSS;
     memset(sums, 0, (size_t)(D * width) * sizeof(REAL));
     for (int64_t n = 0; n < N; n += BATCH) {
         const int64_t count = N - n < BATCH ? N - n : BATCH;
         for (int64_t i = 0; i < count; i++)
-            for (int64_t d = 0; d < D; d++) weights[i * D + d] = dZ[(n + i) * D + d] * C[(n + i) * width + j];
-        int64_t k = j / ACROSS * ACROSS;
+            for (int64_t k = first; k < width; k += ACROSS)
+                *(LINE *)(pairs + i * width + k) = C[(n + i) * width + j] * *(const LINE *)(C + (n + i) * width + k);
+        int64_t k = first;
 #define UNITS(d, size) \
-    VERSION(add_weights)(weights + (d), C + n * width + k, count, D, width, sums + (d) * width + k, size, wide)
+    VERSION(add_weights)(dZ + n * D + (d), pairs + k, count, D, width, sums + (d) * width + k, size, wide)
         for (const int wide = 2; k + 2 * ACROSS <= width; k += 2 * ACROSS) IN_TILES(D, TILE, UNITS);
         for (const int wide = 1; k < width; k += ACROSS) IN_TILES(D, MOST, UNITS);
 #undef UNITS
@@ -208,15 +210,15 @@ INLINED void VERSION(mirror)(int64_t K, int64_t D, REAL *dV) {
 VERSIONED static int VERSION(weights)(const REAL *dZ, const REAL *C, int64_t N, int64_t K, int64_t D, REAL *dV) {
     void *memory;
     const int64_t width = (K + ACROSS - 1) / ACROSS * ACROSS;
-    REAL *padded_C = (REAL *)aligned_doubles((N + D) * width + BATCH * D, &memory);
+    REAL *padded_C = (REAL *)aligned_doubles((N + D + BATCH) * width, &memory);
     if (memory == NULL) return NO_MEMORY;
-    REAL *sums = padded_C + N * width, *weights = sums + D * width;
+    REAL *sums = padded_C + N * width, *pairs = sums + D * width;
     for (int64_t n = 0; n < N; n++) {
         memcpy(padded_C + n * width, C + n * K, (size_t)K * sizeof(REAL));
         for (int64_t k = K; k < width; k++) padded_C[n * width + k] = 0;
     }
     for (int64_t j = 0; j < K; j++) {
-        VERSION(weights_of_unit)(dZ, padded_C, N, D, width, j, weights, sums);
+        VERSION(weights_of_unit)(dZ, padded_C, N, D, width, j, pairs, sums);
         for (int64_t d = 0; d < D; d++)
             memcpy(dV + (j * D + d) * K + j, sums + d * width + j, (size_t)(K - j) * sizeof(REAL));
     }

@@ -7,7 +7,7 @@
 int64_t interface(void) { return POSTIL_INTERFACE; }
 
 int instruction_level(void) {
-#if POSTIL_CLONES
+#if POSTIL_LEVELS
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw"))
