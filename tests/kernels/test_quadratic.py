@@ -60,8 +60,7 @@ def test_against_the_formulas(module):
 
 
 @given(seeds, st.integers(2, 70))
-def test_a_row_has_the_same_bits_in_any_company(seed, N):
-    """Up to the number of rows from which on they are worked on in another way: see quadratic_body.h."""
+def test_a_row_is_the_same_in_any_company(seed, N):
     case = drawn(seed, N, 17, 11, np.float32)
     again = {name: array[: N // 2] if name in ("C", "dZ") else array for name, array in case.items()}
     whole, half = results(compiled, **case), results(compiled, **again)

@@ -44,6 +44,10 @@ __all__ = [
     "leaf_cells_up",
     "leaf_cells_down",
     "TreeCells",
+    "quadratic_forms",
+    "quadratic_forms_back",
+    "quadratic_weights",
+    "sums_of_pairs",
     "settle_rows",
     "TokenCells",
     "Columns",
@@ -82,3 +86,7 @@ token_cells = _chosen(plain_columns.token_cells)
 line_cells = _chosen(plain_columns.line_cells)
 number_words = _chosen(plain_columns.number_words)
 write_rows = _chosen(plain_columns.write_rows)
+quadratic_forms = _chosen(plain_quadratic.quadratic_forms)
+quadratic_forms_back = _chosen(plain_quadratic.quadratic_forms_back)
+quadratic_weights = _chosen(plain_quadratic.quadratic_weights)
+sums_of_pairs = _chosen(plain_quadratic.sums_of_pairs)

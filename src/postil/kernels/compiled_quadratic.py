@@ -1,8 +1,12 @@
-"""The kernels of quadratic.c under the names and arguments of ``plain_quadratic.py``; float32 and float64."""
+"""The kernels of quadratic.c under the names and arguments of ``plain_quadratic.py``; float32 and float64.
+
+The forms of a single row go to NumPy: that is one pass over U, which BLAS does faster, as rows stand side by side here.
+"""
 
 import numpy as np
 
 from postil.arrays import Array
+from postil.kernels import plain_quadratic
 from postil.kernels._compiled import lib
 from postil.kernels.checking import contiguous, floats
 from postil.kernels.compiled import BYTES, finish, pointer
@@ -25,13 +29,13 @@ def quadratic_forms(C: Array, U: Array, W: Array, b: Array, out: Array) -> None:
     """See ``plain_quadratic.quadratic_forms``."""
     C, (D, K) = floats(C, 2, _WHERE), W.shape
     N, kind = len(C), C.dtype
-    weights = (
-        reals(U, kind, (K, D, K), "one matrix a unit"),
-        reals(W, kind, (D, K), "weights"),
-        reals(b, kind, (D,), "b"),
-    )
-    rows = reals(C, kind, (N, K), "rows"), kind.itemsize == 4
-    finish(lib.quadratic_forms(*rows, *weights, N, K, D, reals(out, kind, (N, D), "forms", changed=True)), _WHERE)
+    rows, bias = reals(C, kind, (N, K), "rows"), reals(b, kind, (D,), "bias")
+    weights = reals(U, kind, (K, D, K), "one matrix a unit"), reals(W, kind, (D, K), "weights")
+    Z = reals(out, kind, (N, D), "forms", changed=True)
+    if N == 1:
+        plain_quadratic.quadratic_forms(C, U, W, b, out)
+    else:
+        finish(lib.quadratic_forms(rows, kind.itemsize == 4, *weights, bias, N, K, D, Z), _WHERE)
 
 
 def quadratic_forms_back(dZ: Array, C: Array, U: Array, W: Array, out: Array) -> None:
@@ -41,7 +45,10 @@ def quadratic_forms_back(dZ: Array, C: Array, U: Array, W: Array, out: Array) ->
     rows = reals(dZ, kind, (N, D), "gradient of forms"), kind.itemsize == 4, reals(C, kind, (N, K), "rows")
     weights = reals(U, kind, (K, D, K), "one matrix a unit"), reals(W, kind, (D, K), "weights")
     dC = reals(out, kind, (N, K), "gradient of rows", changed=True)
-    finish(lib.quadratic_forms_back(*rows, *weights, N, K, D, dC), _WHERE)
+    if N == 1:
+        plain_quadratic.quadratic_forms_back(dZ, C, U, W, out)
+    else:
+        finish(lib.quadratic_forms_back(*rows, *weights, N, K, D, dC), _WHERE)
 
 
 def quadratic_weights(dZ: Array, C: Array) -> Array:
