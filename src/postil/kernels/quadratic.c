@@ -25,8 +25,16 @@
 
 #define SUFFIX _baseline
 #define VERSIONED
+#if defined(__AVX512F__)
+#define VECTOR 64
+#define TILE 10
+#elif defined(__AVX__)
+#define VECTOR 32
+#define TILE 5
+#else
 #define VECTOR 16
 #define TILE 5
+#endif
 #define BODY "quadratic_body.h"
 #include "both_types.h"
 
@@ -34,9 +42,11 @@
 #undef SUFFIX
 #undef VERSIONED
 #undef VECTOR
+#undef TILE
 #define SUFFIX _avx2
 #define VERSIONED __attribute__((target("arch=x86-64-v3")))
 #define VECTOR 32
+#define TILE 5
 #define BODY "quadratic_body.h"
 #include "both_types.h"
 
