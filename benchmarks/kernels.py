@@ -23,11 +23,13 @@ from postil.kernels import (
     compiled,
     compiled_columns,
     compiled_layers,
+    compiled_quadratic,
     compiled_trees,
     compiled_windows,
     plain,
     plain_columns,
     plain_layers,
+    plain_quadratic,
     plain_trees,
     plain_windows,
 )
@@ -73,6 +75,7 @@ def cases(labels: list[int], tokens: int) -> Iterator[Case]:
     yield from window_cases(rng, tokens)
     yield from tree_cases(rng)
     yield from column_cases(rng, tokens)
+    yield from quadratic_cases(rng)
     for L in labels:
         yield from chain_cases(rng, L, max(300, min(tokens, 10**7 // L**2)))
 
@@ -123,20 +126,20 @@ def window_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
 
 
 def tree_cases(rng: np.random.Generator) -> Iterator[Case]:
-    """A level of a batch of trees: 100 phrases of 50 features, and the shapes of 500 trees of 40 words."""
-    N, H, trees, leaves = 100, 50, 500, 40
-    A, tanh_c, dH, memory, sent = (
-        np.tanh(rng.normal(size=shape)).astype(np.float32)
-        for shape in ((N, 5, H), (N, H), (N, H), (4 * N, H), (4 * N + 1, H))
-    )
-    children, parents = rng.integers(0, 4 * N, (N, 2)), rng.integers(2 * N, 4 * N + 1, N)
-    down = A, tanh_c, memory, children, parents, dH, 0, sent, sent.copy(), np.empty_like(A)
-    of_words = np.ascontiguousarray(A[:, :3]), tanh_c, parents, dH, sent, sent
+    """A level of 100 phrases of 200 words, 50 features; and the shapes of 500 trees of 40 words."""
+    P, H, trees, leaves = 100, 50, 500, 40
+    n, size = 2 * P, f"level of {P} phrases, {H} features"
+    made = [rng.normal(size=shape).astype(np.float32) for shape in plain_trees.TreeCells.shapes(n, P, H)]
+    cells, bias, dH = plain_trees.TreeCells(*made), np.zeros(5 * H, np.float32), made[2].copy()
+    children, parents = np.arange(n).reshape(P, 2), np.append(np.arange(n), np.full(P, n))
+    sent, dZ = (np.zeros((n + 1, H), np.float32), np.zeros((n + 1, H), np.float32)), np.empty_like(cells.phrases)
+    up = cells, bias, children, parents
+    yield Case("cells_up", size, lambda m: m.cells_up(*up)(0, P), P, TREES)
+    yield Case("leaf_cells_up", size, lambda m: m.leaf_cells_up(cells, bias[: 3 * H], parents), n, TREES)
+    yield Case("cells_down", size, lambda m: m.cells_down(cells, *up[2:], dH, *sent, dZ)(0, P), P, TREES)
+    yield Case("leaf_cells_down", size, lambda m: m.leaf_cells_down(cells, parents, dH, *sent), n, TREES)
     widths = np.tile(np.array([0] * leaves + [2] * (leaves - 1), np.uint8), trees)
-    offsets, size = np.arange(trees + 1) * (2 * leaves - 1), f"level of {N} phrases, {H} features"
-    yield Case("cells_up", size, lambda m: m.cells_up(A.copy(), memory, children, np.empty_like(dH)), N, TREES)
-    yield Case("cells_down", size, lambda m: m.cells_down(*down), N, TREES)
-    yield Case("leaf_cells_down", size, lambda m: m.leaf_cells_down(*of_words), N, TREES)
+    offsets = np.arange(trees + 1) * (2 * leaves - 1)
     yield Case("binary_shape", "trees of 79 nodes", lambda m: m.binary_shape(widths, offsets), len(widths), TREES)
 
 
@@ -160,6 +163,21 @@ def column_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     labels, names = rng.integers(0, 9, tokens), [f"B-X{label}".encode() for label in range(9)]
     written = rows, found.tokens, found.offsets, labels, names
     yield Case("write_rows", "9 labels", lambda m: m.write_rows(*written), tokens, COLUMNS)
+
+
+def quadratic_cases(rng: np.random.Generator) -> Iterator[Case]:
+    """The tensor composition: levels of 1 and of 100 phrases, 50 features."""
+    D, K = 50, 100
+    V, W, b = (rng.normal(size=shape).astype(np.float32) for shape in ((K, D, K), (D, K), (D,)))
+    U, modules = plain_quadratic.sums_of_pairs(V), (plain_quadratic, compiled_quadratic)
+    yield Case("sums_of_pairs", f"{D} matrices {K} × {K}", lambda m: m.sums_of_pairs(V), 1, modules)
+    for N in (1, 100):
+        C, dZ = (rng.normal(size=(N, width)).astype(np.float32) for width in (K, D))
+        size, Z, dC = f"{N} phrases, {D} features", np.empty_like(dZ), np.empty_like(C)
+        forms, back, weights = (C, U, W, b, Z), (dZ, C, U, W, dC), (dZ, C)
+        yield Case("quadratic_forms", size, lambda m, a=forms: m.quadratic_forms(*a), N, modules)
+        yield Case("quadratic_forms_back", size, lambda m, a=back: m.quadratic_forms_back(*a), N, modules)
+        yield Case("quadratic_weights", size, lambda m, a=weights: m.quadratic_weights(*a), N, modules)
 
 
 def chain_cases(rng: np.random.Generator, L: int, tokens: int) -> Iterator[Case]:

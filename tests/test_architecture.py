@@ -130,8 +130,9 @@ PUBLIC = {
         *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
         *["activate", "sum_of_squares", "sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
         *["AdamMemory", "AdamSettings", "Noise", "Totals"],
-        *["binary_shape", "cells_up", "cells_down", "leaf_cells_down"],
+        *["binary_shape", "TreeCells", "cells_up", "cells_down", "leaf_cells_up", "leaf_cells_down"],
         *["TokenCells", "Columns", "Words", "token_cells", "line_cells", "number_words", "write_rows"],
+        *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
     ],
     "postil.models": [
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.arrays import offsets_from_lengths
-from postil.errors import IndexRangeError, ShapeError
+from postil.errors import DtypeError, IndexRangeError, ShapeError
+from postil.features.trees import Forest
 from postil.kernels import plain_trees as plain
 
 compiled = pytest.importorskip("postil.kernels.compiled_trees", reason="the kernels were not compiled here")
@@ -76,80 +77,119 @@ def test_wrong_offsets(module):
 # ------------------------------------------------------------------------------------------------ cells
 
 
-def level(seed, H, kind):
-    """A level of N phrases, numbers ``first`` to ``first + N`` of P, over M nodes."""
+def batch(seed, H, kind):
+    """A batch of trees: the products of their cells, where their nodes stand, gradients that come from elsewhere."""
     rng = np.random.default_rng(seed)
-    N, first, above = (int(rng.integers(low, 6)) for low in (0, 0, 1))
-    P, M = first + N + above, 3 + first
+    trees = [random_widths(rng, int(leaves)) for leaves in rng.integers(1, 7, rng.integers(1, 5))]
+    flat, offsets = np.array([w for tree in trees for w in tree], np.uint8), offsets_from_lengths(list(map(len, trees)))
+    back, heights = plain.binary_shape(flat, offsets)
+    plan = Forest(back=back, heights=heights, offsets=offsets).schedule(np.arange(len(trees)))
+    n, P = plan.leaves, plan.inner
 
     def normal(*shape):
-        return rng.normal(size=shape).astype(kind)
+        return (2 * rng.normal(size=shape)).astype(kind)
 
-    return {
-        "A": np.tanh(normal(N, 5, H)),
-        "tanh_c": np.tanh(normal(N, H)),
-        "memory": normal(M, H),
-        "children": rng.integers(0, M, (N, 2)),
-        "parents": rng.integers(2 * (first + N), 2 * P + 1, N),
-        "dH": normal(N, H),
-        "first": first,
-        "sent_h": normal(2 * P + 1, H),
-        "sent_c": normal(2 * P + 1, H),
-        "out": np.zeros((N, 5, H), kind),
-    }
+    cells = plain.TreeCells(*(normal(*shape) for shape in plain.TreeCells.shapes(n, P, H)))
+    sent_h, sent_c = normal(2 * P + 1, H), normal(2 * P + 1, H)
+    sent_h[-1] = sent_c[-1] = 0
+    gradients = {"dH": normal(n + P, H), "sent_h": sent_h, "sent_c": sent_c}
+    return plan, cells, {"words": normal(3 * H), "phrases": normal(5 * H)}, gradients
+
+
+def copied(arrays):
+    return plain.TreeCells(*(array.copy() for array in arrays))
+
+
+def went_up(module, plan, cells, bias):
+    """The cells with everything filled in; the products stay as they were drawn, whatever the parts are."""
+    cells = copied(cells)
+    module.leaf_cells_up(cells, bias["words"], plan.parents)
+    level = module.cells_up(cells, bias["phrases"], plan.children, plan.parents)
+    for first, end in plan.levels:
+        level(first, end)
+    return cells
+
+
+def went_down(module, plan, cells, gradients):
+    given = {name: array.copy() for name, array in gradients.items()}
+    dZ = np.zeros_like(cells.phrases)
+    level = module.cells_down(cells, plan.children, plan.parents, **given, out=dZ)
+    for first, end in reversed(plan.levels):
+        level(first, end)
+    return dZ, given["sent_c"], module.leaf_cells_down(cells, plan.parents, **given)
 
 
 @given(seeds, widths, kinds)
 def test_cells_up_are_the_same(seed, H, kind):
-    case = level(seed, H, kind)
-    found = []
-    for module in (plain, compiled):
-        A, out = case["A"].copy(), np.zeros_like(case["tanh_c"])
-        module.cells_up(A, case["memory"], case["children"], out=out)
-        found.append((A, out))
-    for one, other in zip(*found, strict=True):
-        assert_close(other, one)
+    plan, cells, bias, _ = batch(seed, H, kind)
+    ours, theirs = (went_up(module, plan, cells, bias) for module in (compiled, plain))
+    for name, one, other in zip(plain.TreeCells._fields, ours, theirs, strict=True):
+        assert_close(one[:-1] if name == "parts" else one, other[:-1] if name == "parts" else other)
 
 
 @given(seeds, widths, kinds)
 def test_cells_down_are_the_same(seed, H, kind):
-    found = []
-    for module in (plain, compiled):
-        case = level(seed, H, kind)
-        module.cells_down(**case)
-        found.append((case["out"], case["sent_c"]))
-    for one, other in zip(*found, strict=True):
-        assert_close(other, one)
+    plan, cells, bias, gradients = batch(seed, H, kind)
+    cells = went_up(plain, plan, cells, bias)
+    for one, other in zip(*(went_down(module, plan, cells, gradients) for module in (compiled, plain)), strict=True):
+        assert_close(one, other)
 
 
-@given(seeds, widths, kinds)
-def test_leaf_cells_down_are_the_same(seed, H, kind):
-    case = level(seed, H, kind)
-    given_ = np.ascontiguousarray(case["A"][:, :3]), *(case[k] for k in ("tanh_c", "parents", "dH", "sent_h", "sent_c"))
-    assert_close(compiled.leaf_cells_down(*given_), plain.leaf_cells_down(*given_))
+@given(st.floats(-200, 200, width=32) | st.floats(-1, 1, width=32) | st.sampled_from([np.inf, -np.inf, 0.0, -0.0]))
+def test_tanh_to_the_last_digits(z):
+    """u of a word is tanh of its product: o and i play no part in it."""
+    cells = plain.TreeCells(*(np.zeros(shape, np.float32) for shape in plain.TreeCells.shapes(1, 0, 1)))
+    cells.words[0, 2] = z
+    compiled.leaf_cells_up(cells, np.zeros(3, np.float32), np.array([0]))
+    expected = np.tanh(np.float64(z))
+    assert abs(cells.words[0, 2, 0] - expected) <= 4e-7 * abs(expected)
+
+
+def test_each_vector_is_brought_to_its_parent():
+    plan, cells, bias, _ = batch(5, 4, np.float32)
+    assert plan.inner
+    found = went_up(compiled, plan, cells, bias)
+    np.testing.assert_array_equal(found.parts[:-1].reshape(plan.inner, 2, 4), found.h[plan.children])
 
 
 def test_rows_outside_their_tables():
-    for name, value in (("children", 99), ("children", -1), ("parents", 999), ("parents", 0)):
-        case = level(3, 4, np.float32)
-        assert len(case["A"])
-        case[name][0] = value
-        with pytest.raises(IndexRangeError):
-            compiled.cells_down(**case)
-        if name == "children":
+    plan, cells, bias, gradients = batch(5, 4, np.float32)
+    first, end = plan.levels[0]
+    n, P = plan.leaves, plan.inner
+    for place, value in (((0, 0), 99), ((0, 1), -1), ((0, 0), n)):  # the last one: a part that is not done yet
+        children = plan.children.copy()
+        children[place] = value
+        for level in (
+            compiled.cells_up(copied(cells), bias["phrases"], children, plan.parents),
+            compiled.cells_down(cells, children, plan.parents, **gradients, out=np.zeros_like(cells.phrases)),
+        ):
             with pytest.raises(IndexRangeError):
-                compiled.cells_up(case["A"], case["memory"], case["children"], out=np.zeros_like(case["tanh_c"]))
+                level(first, end)
+    for place, value in ((0, 2 * P + 1), (0, -1), (n, 2 * P + 1), (n, 0)):
+        parents = plan.parents.copy()
+        parents[place] = value
+        with pytest.raises(IndexRangeError):
+            compiled.leaf_cells_up(copied(cells), bias["words"], parents)
+            compiled.cells_up(copied(cells), bias["phrases"], plan.children, parents)(first, end)
+    level = compiled.cells_up(copied(cells), bias["phrases"], plan.children, plan.parents)
+    for wrong in ((-1, 1), (0, P + 1), (1, 0)):
+        with pytest.raises(IndexRangeError):
+            level(*wrong)
 
 
 def test_an_array_that_is_changed_is_never_a_copy():
-    case = level(3, 4, np.float32)
-    with pytest.raises(ShapeError, match="changed"):
-        compiled.cells_up(case["A"][:, :, ::-1], case["memory"], case["children"], out=np.zeros_like(case["tanh_c"]))
+    plan, cells, bias, _ = batch(5, 4, np.float32)
+    turned = cells._replace(phrases=cells.phrases[:, :, ::-1])
+    with pytest.raises(ShapeError, match="cells: phrases: an array that is changed"):
+        compiled.cells_up(turned, bias["phrases"], plan.children, plan.parents)
+    with pytest.raises(ShapeError, match="cells: h"):
+        compiled.leaf_cells_up(cells._replace(h=cells.h[1:]), bias["words"], plan.parents)
+    with pytest.raises(DtypeError, match="memory of cells"):
+        compiled.leaf_cells_up(cells._replace(c=cells.c.astype(np.int64)), bias["words"], plan.parents)
 
 
 def test_overflow_is_heard():
-    case = level(3, 4, np.float32)
-    case["dH"][0, 0] = np.float32(3e38)
-    case["sent_h"][:] = np.float32(3e38)
+    plan, cells, bias, gradients = batch(5, 4, np.float32)
+    gradients["dH"][:] = gradients["sent_h"][:] = np.float32(3e38)
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
-        compiled.cells_down(**case)
+        went_down(compiled, plan, went_up(compiled, plan, cells, bias), gradients)

@@ -213,6 +213,8 @@ def test_any_text_is_read_whole_or_refused(text):
     in_trees = [label for tree in found for label in tree.labels if label] + [w for tree in found for w in tree.tokens]
     if "#" not in text:
         assert sorted(in_trees) == sorted(atoms)
+    for tree in found:  # readers do not check the order of the nodes, as they build it
+        assert Tree(tree.labels, tree.words, tree.children) == tree
 
 
 @pytest.mark.parametrize("word", ["", "a b", "a\tb", "a\nb", "-LRB-", "x-RSB-", "\0", "\ud800"])

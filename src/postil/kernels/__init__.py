@@ -5,12 +5,13 @@ The environment variable POSTIL_KERNELS chooses: ``auto`` (the default) takes th
 plain_x.py, its wrapper in compiled_x.py, and a line here.
 """
 
-from postil.kernels import plain, plain_columns, plain_layers, plain_trees, plain_windows
+from postil.kernels import plain, plain_columns, plain_layers, plain_quadratic, plain_trees, plain_windows
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
+from postil.kernels.plain_trees import TreeCells
 
 __all__ = [
     "ACTIVATIONS",
@@ -40,7 +41,13 @@ __all__ = [
     "binary_shape",
     "cells_up",
     "cells_down",
+    "leaf_cells_up",
     "leaf_cells_down",
+    "TreeCells",
+    "quadratic_forms",
+    "quadratic_forms_back",
+    "quadratic_weights",
+    "sums_of_pairs",
     "settle_rows",
     "TokenCells",
     "Columns",
@@ -71,6 +78,7 @@ adam_step = _chosen(plain_layers.adam_step)
 adagrad_step = _chosen(plain_layers.adagrad_step)
 settle_rows = _chosen(plain_layers.settle_rows)
 binary_shape = _chosen(plain_trees.binary_shape)
+leaf_cells_up = _chosen(plain_trees.leaf_cells_up)
 cells_up = _chosen(plain_trees.cells_up)
 cells_down = _chosen(plain_trees.cells_down)
 leaf_cells_down = _chosen(plain_trees.leaf_cells_down)
@@ -78,3 +86,7 @@ token_cells = _chosen(plain_columns.token_cells)
 line_cells = _chosen(plain_columns.line_cells)
 number_words = _chosen(plain_columns.number_words)
 write_rows = _chosen(plain_columns.write_rows)
+quadratic_forms = _chosen(plain_quadratic.quadratic_forms)
+quadratic_forms_back = _chosen(plain_quadratic.quadratic_forms_back)
+quadratic_weights = _chosen(plain_quadratic.quadratic_weights)
+sums_of_pairs = _chosen(plain_quadratic.sums_of_pairs)

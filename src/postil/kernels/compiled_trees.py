@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from postil.arrays import FLOATS, Array
+from postil.arrays import Array
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous, floats
 from postil.kernels.compiled import BYTES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
+from postil.kernels.plain_trees import Level, TreeCells
 
 _SMALL_INTEGERS = ffi.typeof("int32_t[]")
 
@@ -26,7 +27,7 @@ def binary_shape(widths: Array, offsets: Array) -> tuple[Array, Array]:
     return back, heights
 
 
-def _reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
+def reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
     """The memory of an array; one that is changed must be laid out as C expects it already."""
     if not is_ready(array, dtype) or array.shape != shape:
         if changed:
@@ -36,57 +37,80 @@ def _reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, change
     return ffi.from_buffer(BYTES, array)
 
 
-def _kind(A: Array) -> np.dtype[Any]:
-    """The element type of cells, float32 or float64."""
-    return A.dtype if A.dtype in FLOATS else floats(A, 3, "gates").dtype
-
-
 def _integers(array: Any, shape: tuple[int, ...], where: str) -> Any:
     if not is_ready(array, INT64) or array.shape != shape:
         array = contiguous(array, np.int64, shape, where)
     return ffi.from_buffer(INTEGERS, array)
 
 
-def cells_up(A: Array, memory: Array, children: Array, out: Array) -> None:
+class _Batch:
+    """TreeCells with their places in trees, checked, as the arguments that every kernel of cells begins with.
+
+    What Python hands to C is kept here: it must live as long as the pointers to it.
+    """
+
+    def __init__(self, cells: TreeCells, parents: Array, children: Array | None = None) -> None:
+        (n, _, H), P = cells.words.shape, len(cells.phrases)
+        self.kind = floats(cells.c, 2, "memory of cells").dtype
+        self.n, self.P, self.H, self.single = n, P, H, self.kind.itemsize == 4
+        self.sizes = n, P, H
+        self._memory = [
+            reals(array, self.kind, shape, f"cells: {name}", changed=True)
+            for name, array, shape in zip(TreeCells._fields, cells, TreeCells.shapes(n, P, H), strict=True)
+        ]
+        self.cells = ffi.new("void *[]", self._memory)
+        self.parents = _integers(parents, (n + P,), "parents")
+        self.children = None if children is None else _integers(children, (P, 2), "children")
+
+    def reals(self, array: Array, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
+        return reals(array, self.kind, shape, where, changed=changed)
+
+
+def leaf_cells_up(cells: TreeCells, bias: Array, parents: Array) -> None:
+    """See ``plain_trees.leaf_cells_up``."""
+    batch = _Batch(cells, parents)
+    given = batch.reals(bias, (3 * batch.H,), "bias"), batch.parents
+    finish(lib.leaf_cells_up(batch.cells, batch.single, *given, *batch.sizes), "parents")
+
+
+def cells_up(cells: TreeCells, bias: Array, children: Array, parents: Array) -> Level:
     """See ``plain_trees.cells_up``."""
-    (N, _, H), kind = A.shape, _kind(A)
-    gates = _reals(A, kind, (N, 5, H), "gates", changed=True), A.itemsize == 4
-    c = _reals(memory, kind, (len(memory), H), "memory"), len(memory), _integers(children, (N, 2), "children")
-    finish(lib.cells_up(*gates, *c, N, H, _reals(out, kind, (N, H), "new memory", changed=True)), "children")
+    batch = _Batch(cells, parents, children)
+    places = batch.children, batch.parents
+    given = batch.cells, batch.single, batch.reals(bias, (5 * batch.H,), "bias"), *places, *batch.sizes
+
+    def level(first: int, end: int, batch: _Batch = batch) -> None:
+        finish(lib.cells_up(*given, first, end), "children and parents")
+
+    return level
 
 
 def cells_down(
-    A: Array,
-    tanh_c: Array,
-    memory: Array,
-    children: Array,
-    parents: Array,
-    dH: Array,
-    first: int,
-    sent_h: Array,
-    sent_c: Array,
-    out: Array,
-) -> None:
+    cells: TreeCells, children: Array, parents: Array, dH: Array, sent_h: Array, sent_c: Array, out: Array
+) -> Level:
     """See ``plain_trees.cells_down``."""
-    (N, _, H), kind, P = A.shape, _kind(A), len(sent_h) // 2
-    cells = _reals(A, kind, (N, 5, H), "gates"), A.itemsize == 4, _reals(tanh_c, kind, (N, H), "tanh of memory")
-    c = _reals(memory, kind, (len(memory), H), "memory"), len(memory)
-    rows = _integers(children, (N, 2), "children"), _integers(parents, (N,), "parents")
-    sent = (
-        _reals(sent_h, kind, (2 * P + 1, H), "sent vectors"),
-        _reals(sent_c, kind, (2 * P + 1, H), "sent memory", changed=True),
+    batch = _Batch(cells, parents, children)
+    n, P, H = batch.sizes
+    arrays = (
+        batch.reals(dH, (n + P, H), "gradient"),
+        batch.reals(sent_h, (2 * P + 1, H), "sent vectors", changed=True),  # between the levels, by the caller
+        batch.reals(sent_c, (2 * P + 1, H), "sent memory", changed=True),
+        batch.reals(out, (P, 5, H), "gradient of gates", changed=True),
     )
-    outputs = *sent, _reals(out, kind, (N, 5, H), "gradient of gates", changed=True)
-    code = lib.cells_down(*cells, *c, *rows, _reals(dH, kind, (N, H), "gradient"), first, N, P, H, *outputs)
-    finish(code, "children and parents")
+    given = batch.cells, batch.single, batch.children, batch.parents, *arrays, *batch.sizes
+
+    def level(first: int, end: int, batch: _Batch = batch) -> None:
+        finish(lib.cells_down(*given, first, end), "children and parents")
+
+    return level
 
 
-def leaf_cells_down(A: Array, tanh_c: Array, parents: Array, dH: Array, sent_h: Array, sent_c: Array) -> Array:
+def leaf_cells_down(cells: TreeCells, parents: Array, dH: Array, sent_h: Array, sent_c: Array) -> Array:
     """See ``plain_trees.leaf_cells_down``."""
-    (N, _, H), kind = A.shape, _kind(A)
-    dZ = np.empty((N, 3, H), kind)
-    cells = _reals(A, kind, (N, 3, H), "gates"), A.itemsize == 4, _reals(tanh_c, kind, (N, H), "tanh of memory")
-    given = _integers(parents, (N,), "parents"), _reals(dH, kind, (N, H), "gradient"), N, len(sent_h), H
-    sent = (_reals(rows, kind, (len(sent_h), H), "sent vectors and memory") for rows in (sent_h, sent_c))
-    finish(lib.leaf_cells_down(*cells, *given, *sent, pointer(dZ, BYTES)), "parents")
+    batch = _Batch(cells, parents)
+    n, P, H = batch.sizes
+    dZ = np.empty((n, 3, H), batch.kind)
+    sent = [batch.reals(rows, (2 * P + 1, H), "sent vectors and memory") for rows in (sent_h, sent_c)]
+    given = batch.parents, batch.reals(dH, (n + P, H), "gradient"), *sent, pointer(dZ, BYTES)
+    finish(lib.leaf_cells_down(batch.cells, batch.single, *given, *batch.sizes), "parents")
     return dZ

@@ -67,13 +67,22 @@ int settle_rows(double *total, int64_t *settled, const void *value, int single, 
 /* trees.c: `single` as above */
 int binary_shape(const uint8_t *widths, const int64_t *offsets, int64_t trees, int64_t nodes, int64_t *back,
                  int32_t *heights);
-int cells_up(void *A, int single, const void *memory, int64_t rows, const int64_t *children, int64_t N, int64_t H,
-             void *out);
-int cells_down(const void *A, int single, const void *tanh_c, const void *memory, int64_t rows,
-               const int64_t *children, const int64_t *parents, const void *dH, int64_t first, int64_t N, int64_t P,
-               int64_t H, const void *sent_h, void *sent_c, void *dZ);
-int leaf_cells_down(const void *A, int single, const void *tanh_c, const int64_t *parents, const void *dH, int64_t N,
-                    int64_t sent, int64_t H, const void *sent_h, const void *sent_c, void *dZ);
+int leaf_cells_up(void *const *cells, int single, const void *bias, const int64_t *parents, int64_t n, int64_t P,
+                  int64_t H);
+int cells_up(void *const *cells, int single, const void *bias, const int64_t *children, const int64_t *parents,
+             int64_t n, int64_t P, int64_t H, int64_t first, int64_t end);
+int cells_down(void *const *cells, int single, const int64_t *children, const int64_t *parents, const void *dH,
+               const void *sent_h, void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H, int64_t first, int64_t end);
+int leaf_cells_down(void *const *cells, int single, const int64_t *parents, const void *dH, const void *sent_h,
+                    const void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H);
+
+/* quadratic.c: `single` as above */
+int quadratic_forms(const void *C, int single, const void *U, const void *W, const void *b, int64_t N, int64_t K,
+                    int64_t D, void *Z);
+int quadratic_forms_back(const void *dZ, int single, const void *C, const void *U, const void *W, int64_t N, int64_t K,
+                         int64_t D, void *dC);
+int quadratic_weights(const void *dZ, int single, const void *C, int64_t N, int64_t K, int64_t D, void *dV);
+int sums_of_pairs(const void *V, int single, int64_t K, int64_t D, void *U);
 
 /* columns.c */
 int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label, int64_t lines,

@@ -21,16 +21,8 @@ INLINED uint32_t random_bits(uint64_t key, uint32_t i) {
 INLINED float root_single(float x) { return sqrtf(x); }
 INLINED double root_double(double x) { return sqrt(x); }
 
-#define REAL float
-#define OF(name) name##_single
-#include "layers_body.h"
-#undef REAL
-#undef OF
-#define REAL double
-#define OF(name) name##_double
-#include "layers_body.h"
-#undef REAL
-#undef OF
+#define BODY "layers_body.h"
+#include "both_types.h"
 
 CLONED int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens,
                    int64_t sentences, int64_t columns, int64_t size, void *Y) {

@@ -1,5 +1,5 @@
-/* The body of layers.c for one element type: included once with REAL = float and once with REAL = double.
-   OF(name) is the name of a function for that type. Every sum is added in an order that depends on the sizes alone. */
+/* The body of layers.c for one element type, see both_types.h. Every sum is added in an order that depends on the sizes
+   alone. */
 
 typedef REAL OF(lanes) __attribute__((vector_size(32), aligned(sizeof(REAL)), __may_alias__));
 #define WIDTH ((int64_t)(32 / sizeof(REAL)))

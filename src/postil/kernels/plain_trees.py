@@ -1,15 +1,22 @@
 """Kernels of trees in NumPy: shapes of trees, and the cells of a Tree-LSTM, one level at a time.
 
-Letters: M nodes, n of them leaves, P phrases, N phrases of one level, H the width. ``A`` holds gates and u of cells: o,
-f_1, f_2, i, u of a phrase, o, i, u of a word. ``parents`` are rows of what parents send, 2 P at roots, where it is 0.
+Letters: M nodes, n of them leaves, P phrases, H the width. Rows are sorted by level, words first, as in a Schedule:
+``children`` (P, 2) are rows, ``parents`` (M,) are 2 i + side, 2 P at roots.
+
+What works level by level is given all arrays at once and gives a function of a level, the phrases ``first:end``: the
+arrays are checked once, and a level costs little more than its arithmetic.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from postil.arrays import Array, checked_offsets
 from postil.errors import IndexRangeError
+
+Level: TypeAlias = Callable[[int, int], None]
 
 
 def binary_shape(widths: Array, offsets: Array) -> tuple[Array, Array]:
@@ -35,52 +42,93 @@ def binary_shape(widths: Array, offsets: Array) -> tuple[Array, Array]:
     return np.array(back, np.int64).reshape(-1, 2), np.array(heights, np.int32)
 
 
-def cells_up(A: Array, memory: Array, children: Array, out: Array) -> None:
-    """Open the gates in place, and put the memory c = f_1 c_1 + f_2 c_2 + i u into ``out`` (N, H).
+class TreeCells(NamedTuple):
+    """What the cells of a batch of trees remember."""
 
-    A (N, 5, H) comes with tanh of all maps, that of the gates at half their argument: σ(z) = (1 + tanh(z / 2)) / 2;
-    memory (M, H) of all nodes, children (N, 2) their rows.
-    """
-    half = A.dtype.type(0.5)
-    A[:, :4] *= half
-    A[:, :4] += half
-    parts = memory[children]
-    np.multiply(A[:, 1], parts[:, 0], out=out)
-    out += A[:, 2] * parts[:, 1]
-    out += A[:, 3] * A[:, 4]
+    words: Array  # (n, 3, H) o, i, u of words; before the upward kernels their products alone
+    phrases: Array  # (P, 5, H) o, f_1, f_2, i, u of phrases
+    c: Array  # (M, H)
+    tanh_c: Array  # (M, H)
+    h: Array  # (M, H)
+    parts: Array  # (2 P + 1, H) h of each phrase's children; roots write to the last row
+
+    @staticmethod
+    def shapes(n: int, P: int, H: int) -> list[tuple[int, ...]]:
+        return [(n, 3, H), (P, 5, H), *[(n + P, H)] * 3, (2 * P + 1, H)]
+
+    @classmethod
+    def empty(cls, n: int, P: int, H: int, dtype: Any) -> "TreeCells":
+        return cls(*(np.empty(shape, dtype) for shape in cls.shapes(n, P, H)))
+
+
+def _opened(maps: Array, bias: Array) -> None:
+    """z + bias to gates and, last, u; in place.  maps (N, K, H), bias (K H,)."""
+    half = maps.dtype.type(0.5)
+    maps += bias.reshape(maps.shape[1:])
+    maps[:, :-1] *= half  # σ(z) = (1 + tanh(z / 2)) / 2
+    np.tanh(maps, out=maps)
+    maps[:, :-1] *= half
+    maps[:, :-1] += half
+
+
+def _shown(cells: TreeCells, o: Array, rows: slice, parents: Array) -> None:
+    """h = o tanh(c) of some rows, which their parents get as well."""
+    np.tanh(cells.c[rows], out=cells.tanh_c[rows])
+    np.multiply(o, cells.tanh_c[rows], out=cells.h[rows])
+    cells.parts[parents[rows]] = cells.h[rows]
+
+
+def leaf_cells_up(cells: TreeCells, bias: Array, parents: Array) -> None:
+    """Gates, memory and vectors of words, whose products with the maps stand in ``cells.words``.  bias (3 H,)."""
+    _opened(cells.words, bias)
+    rows = slice(0, len(cells.words))
+    np.multiply(cells.words[:, 1], cells.words[:, 2], out=cells.c[rows])
+    _shown(cells, cells.words[:, 0], rows, parents)
+
+
+def cells_up(cells: TreeCells, bias: Array, children: Array, parents: Array) -> Level:
+    """Gates, memory c = f_1 c_1 + f_2 c_2 + i u and vectors of phrases, from the products in ``cells.phrases``."""
+    n = len(cells.words)
+
+    def level(first: int, end: int) -> None:
+        A, rows = cells.phrases[first:end], slice(n + first, n + end)
+        _opened(A, bias)
+        c1, c2 = cells.c[children[first:end, 0]], cells.c[children[first:end, 1]]
+        cells.c[rows] = A[:, 1] * c1 + A[:, 2] * c2 + A[:, 3] * A[:, 4]
+        _shown(cells, A[:, 0], rows, parents)
+
+    return level
 
 
 def cells_down(
-    A: Array,
-    tanh_c: Array,
-    memory: Array,
-    children: Array,
-    parents: Array,
-    dH: Array,
-    first: int,
-    sent_h: Array,
-    sent_c: Array,
-    out: Array,
-) -> None:
-    """dZ of one level's maps into ``out`` (N, 5, H); what its cells send to their parts' memory into ``sent_c``.
+    cells: TreeCells, children: Array, parents: Array, dH: Array, sent_h: Array, sent_c: Array, out: Array
+) -> Level:
+    """dZ of the phrases' maps into ``out`` (P, 5, H); what they send to their parts' memory into ``sent_c``.
 
-    A (N, 5, H), tanh_c (N, H), dH (N, H) and parents (N,) are of the level's phrases, whose numbers begin at ``first``;
-    memory (M, H) of all nodes; sent_h and sent_c (2 P + 1, H).
+    dH (M, H) is the loss's own gradient. sent_h and sent_c (2 P + 1, H) hold what parents send, 0 in the last row, for
+    roots: the caller fills in the rows of ``sent_h`` that come from a level before the next one down.
     """
-    o, f, i, u = A[:, 0], A[:, 1:3], A[:, 3], A[:, 4]
-    dh = dH + sent_h[parents]
-    dc = dh * o * (1 - tanh_c * tanh_c) + sent_c[parents]
-    out[:, 0] = dh * tanh_c * (o * (1 - o))
-    out[:, 1:3] = dc[:, None] * memory[children] * (f * (1 - f))
-    out[:, 3] = dc * u * (i * (1 - i))
-    out[:, 4] = dc * i * (1 - u * u)
-    N, H = tanh_c.shape
-    sent_c[2 * first : 2 * (first + N)] = (dc[:, None] * f).reshape(2 * N, H)
+    n, (P, _, H) = len(cells.words), cells.phrases.shape
+
+    def level(first: int, end: int) -> None:
+        A, rows = cells.phrases[first:end], slice(n + first, n + end)
+        o, f, i, u, tanh_c = A[:, 0], A[:, 1:3], A[:, 3], A[:, 4], cells.tanh_c[rows]
+        dh = dH[rows] + sent_h[parents[rows]]
+        dc = dh * o * (1 - tanh_c * tanh_c) + sent_c[parents[rows]]
+        dZ = out[first:end]
+        dZ[:, 0] = dh * tanh_c * (o * (1 - o))
+        dZ[:, 1:3] = dc[:, None] * cells.c[children[first:end]] * (f * (1 - f))
+        dZ[:, 3] = dc * u * (i * (1 - i))
+        dZ[:, 4] = dc * i * (1 - u * u)
+        sent_c[: 2 * P].reshape(P, 2, H)[first:end] = dc[:, None] * f
+
+    return level
 
 
-def leaf_cells_down(A: Array, tanh_c: Array, parents: Array, dH: Array, sent_h: Array, sent_c: Array) -> Array:
-    """dZ (n, 3, H) of the maps of words.  A (n, 3, H), tanh_c and dH (n, H), parents (n,), sent_* (2 P + 1, H)."""
-    o, i, u = A[:, 0], A[:, 1], A[:, 2]
-    dh = dH + sent_h[parents]
-    dc = dh * o * (1 - tanh_c * tanh_c) + sent_c[parents]
+def leaf_cells_down(cells: TreeCells, parents: Array, dH: Array, sent_h: Array, sent_c: Array) -> Array:
+    """dZ (n, 3, H) of the maps of words; the arguments are those of ``cells_down``."""
+    n = len(cells.words)
+    o, i, u, tanh_c = cells.words[:, 0], cells.words[:, 1], cells.words[:, 2], cells.tanh_c[:n]
+    dh = dH[:n] + sent_h[parents[:n]]
+    dc = dh * o * (1 - tanh_c * tanh_c) + sent_c[parents[:n]]
     return np.stack([dh * tanh_c * (o * (1 - o)), dc * u * (i * (1 - i)), dc * i * (1 - u * u)], axis=1)

@@ -1,19 +1,38 @@
 /* Trees: their shapes, and the cells of a Tree-LSTM, one level at a time, for float and double. */
 
+#include <math.h>
+#include <string.h>
+
 #include "flags.h"
 #include "kernels.h"
 #include "portable.h"
 
-#define REAL float
-#define OF(name) name##_single
-#include "trees_body.h"
-#undef REAL
-#undef OF
-#define REAL double
-#define OF(name) name##_double
-#include "trees_body.h"
-#undef REAL
-#undef OF
+/* By e^2x - 1, which keeps its digits near 0: 2 x = k log 2 + r, and e^r - 1 is a short sum. Nothing here branches, so
+   that loops over it become vector instructions. */
+INLINED float tanh_single(float x) {
+    const float magic = 12582912.0f; /* 1.5 · 2^23: adding it rounds to a whole number */
+    const float y = x > 9.5f ? 19.0f : x < -9.5f ? -19.0f : x + x;
+    const float shifted = y * 1.44269504f + magic, k = shifted - magic;
+    const float r = (y - k * 0.693359375f) - k * -2.12194440e-4f; /* log 2 in two parts; the first times k is exact */
+    float sum = 1.0f / 5040;
+    sum = sum * r + 1.0f / 720;
+    sum = sum * r + 1.0f / 120;
+    sum = sum * r + 1.0f / 24;
+    sum = sum * r + 1.0f / 6;
+    sum = sum * r + 0.5f;
+    sum = sum * (r * r) + r; /* e^r - 1 */
+    int32_t bits;
+    float power; /* 2^k */
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (int32_t)(((uint32_t)bits << 23) + (127u << 23));
+    memcpy(&power, &bits, sizeof power);
+    const float less_one = power * sum + (power - 1.0f);
+    return less_one / (less_one + 2.0f);
+}
+INLINED double tanh_double(double x) { return tanh(x); }
+
+#define BODY "trees_body.h"
+#include "both_types.h"
 
 /* A post-order says where the children of a binary node stand: the right one just before it, the left one before all that
    is beneath the right one. `back` holds sizes of subtrees on the way: it is settled tree by tree. */
@@ -48,39 +67,55 @@ INLINED int all_below(const int64_t *numbers, int64_t count, int64_t end) {
     return inside;
 }
 
-CLONED int cells_up(void *A, int single, const void *memory, int64_t rows, const int64_t *children, int64_t N,
-                    int64_t H, void *out) {
-    if (!all_below(children, 2 * N, rows)) return WRONG_INDEX;
+CLONED int leaf_cells_up(void *const *cells, int single, const void *bias, const int64_t *parents, int64_t n, int64_t P,
+                         int64_t H) {
+    if (!all_below(parents, n, 2 * P + 1)) return WRONG_INDEX;
     clear_flags();
     if (single)
-        cells_up_single(A, memory, children, N, H, out);
+        leaf_cells_up_single(cells_single(cells), bias, parents, n, H);
     else
-        cells_up_double(A, memory, children, N, H, out);
+        leaf_cells_up_double(cells_double(cells), bias, parents, n, H);
     return done();
 }
 
-CLONED int cells_down(const void *A, int single, const void *tanh_c, const void *memory, int64_t rows,
-                      const int64_t *children, const int64_t *parents, const void *dH, int64_t first, int64_t N,
-                      int64_t P, int64_t H, const void *sent_h, void *sent_c, void *dZ) {
-    if (first < 0 || N < 0 || first + N > P) return WRONG_INDEX;
-    if (!all_below(children, 2 * N, rows) || !all_below(parents, N, 2 * P + 1)) return WRONG_INDEX;
-    for (int64_t k = 0; k < N; k++) /* a parent stands on a level above */
-        if (parents[k] < 2 * (first + N)) return WRONG_INDEX;
+/* Children stand on levels beneath, parents on levels above: so no step reads what is still to be computed. */
+INLINED int is_level(const int64_t *children, const int64_t *parents, int64_t n, int64_t P, int64_t first, int64_t end) {
+    if (first < 0 || end < first || end > P || !all_below(children + 2 * first, 2 * (end - first), n + first)) return 0;
+    int above = 1;
+    for (int64_t row = n + first; row < n + end; row++) above &= parents[row] >= 2 * end && parents[row] <= 2 * P;
+    return above;
+}
+
+CLONED int cells_up(void *const *cells, int single, const void *bias, const int64_t *children, const int64_t *parents,
+                    int64_t n, int64_t P, int64_t H, int64_t first, int64_t end) {
+    if (!is_level(children, parents, n, P, first, end)) return WRONG_INDEX;
     clear_flags();
     if (single)
-        cells_down_single(A, tanh_c, memory, children, parents, dH, first, N, H, sent_h, sent_c, dZ);
+        cells_up_single(cells_single(cells), bias, children, parents, n, first, end, H);
     else
-        cells_down_double(A, tanh_c, memory, children, parents, dH, first, N, H, sent_h, sent_c, dZ);
+        cells_up_double(cells_double(cells), bias, children, parents, n, first, end, H);
     return done();
 }
 
-CLONED int leaf_cells_down(const void *A, int single, const void *tanh_c, const int64_t *parents, const void *dH,
-                           int64_t N, int64_t sent, int64_t H, const void *sent_h, const void *sent_c, void *dZ) {
-    if (!all_below(parents, N, sent)) return WRONG_INDEX;
+CLONED int cells_down(void *const *cells, int single, const int64_t *children, const int64_t *parents, const void *dH,
+                      const void *sent_h, void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H, int64_t first,
+                      int64_t end) {
+    if (!is_level(children, parents, n, P, first, end)) return WRONG_INDEX;
     clear_flags();
     if (single)
-        leaf_cells_down_single(A, tanh_c, parents, dH, N, H, sent_h, sent_c, dZ);
+        cells_down_single(cells_single(cells), children, parents, dH, n, first, end, H, sent_h, sent_c, dZ);
     else
-        leaf_cells_down_double(A, tanh_c, parents, dH, N, H, sent_h, sent_c, dZ);
+        cells_down_double(cells_double(cells), children, parents, dH, n, first, end, H, sent_h, sent_c, dZ);
+    return done();
+}
+
+CLONED int leaf_cells_down(void *const *cells, int single, const int64_t *parents, const void *dH, const void *sent_h,
+                           const void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H) {
+    if (!all_below(parents, n, 2 * P + 1)) return WRONG_INDEX;
+    clear_flags();
+    if (single)
+        leaf_cells_down_single(cells_single(cells), parents, dH, n, H, sent_h, sent_c, dZ);
+    else
+        leaf_cells_down_double(cells_double(cells), parents, dH, n, H, sent_h, sent_c, dZ);
     return done();
 }

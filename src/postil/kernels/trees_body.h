@@ -1,31 +1,66 @@
 /* The body of trees.c for one element type; see layers_body.h. The maps of a phrase stand in the order o, f_1, f_2, i, u,
-   those of a word in the order o, i, u. */
+   those of a word in the order o, i, u: gates first. M nodes, n of them words, P = M - n phrases. */
 
-/* A holds tanh of all maps, that of the gates at half their argument: σ(z) = (1 + tanh(z / 2)) / 2. */
-INLINED void OF(cells_up)(REAL *A, const REAL *memory, const int64_t *children, int64_t N, int64_t H, REAL *out) {
+/* Everything that cells of a batch of trees remember, as plain_trees.TreeCells. */
+typedef struct {
+    REAL *words;       /* (n, 3, H) gates and u of words */
+    REAL *phrases;     /* (P, 5, H) gates and u of phrases */
+    REAL *c, *tanh_c;  /* (M, H) */
+    REAL *h;           /* (M, H) */
+    REAL *parts;       /* (2 P + 1, H) h of the children of each phrase; the last row is there for roots to write to */
+} OF(Cells);
+
+INLINED OF(Cells) OF(cells)(void *const *arrays) {
+    return (OF(Cells)){arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5]};
+}
+
+/* z + bias of all maps to gates and u, by tanh alone: σ(z) = (1 + tanh(z / 2)) / 2. */
+INLINED void OF(open)(REAL *restrict maps, const REAL *restrict bias, int64_t gates, int64_t H) {
     const REAL half = (REAL)0.5;
-    for (int64_t n = 0; n < N; n++) {
-        REAL *restrict o = A + 5 * n * H, *restrict f1 = o + H, *restrict f2 = o + 2 * H, *restrict i = o + 3 * H;
-        const REAL *restrict u = o + 4 * H, *c1 = memory + children[2 * n] * H, *c2 = memory + children[2 * n + 1] * H;
-        REAL *restrict c = out + n * H;
-        for (int64_t d = 0; d < H; d++) {
-            o[d] = o[d] * half + half;
-            f1[d] = f1[d] * half + half;
-            f2[d] = f2[d] * half + half;
-            i[d] = i[d] * half + half;
-            c[d] = f1[d] * c1[d] + f2[d] * c2[d] + i[d] * u[d];
-        }
+    for (int64_t d = 0; d < gates * H; d++) maps[d] = OF(tanh)((maps[d] + bias[d]) * half) * half + half;
+    for (int64_t d = gates * H; d < (gates + 1) * H; d++) maps[d] = OF(tanh)(maps[d] + bias[d]);
+}
+
+/* h = o tanh(c) of one node, which its parent gets as well. */
+INLINED void OF(show)(const REAL *restrict o, const REAL *restrict c, int64_t H, REAL *restrict t, REAL *restrict h,
+                      REAL *restrict part) {
+    for (int64_t d = 0; d < H; d++) {
+        t[d] = OF(tanh)(c[d]);
+        part[d] = h[d] = o[d] * t[d];
     }
 }
 
-INLINED void OF(cells_down)(const REAL *A, const REAL *tanh_c, const REAL *memory, const int64_t *children,
-                            const int64_t *parents, const REAL *dH, int64_t first, int64_t N, int64_t H,
-                            const REAL *sent_h, REAL *sent_c, REAL *dZ) {
-    for (int64_t n = 0; n < N; n++) {
-        const REAL *o = A + 5 * n * H, *f1 = o + H, *f2 = o + 2 * H, *i = o + 3 * H, *u = o + 4 * H;
-        const REAL *t = tanh_c + n * H, *c1 = memory + children[2 * n] * H, *c2 = memory + children[2 * n + 1] * H;
-        const REAL *own = dH + n * H, *from_h = sent_h + parents[n] * H, *from_c = sent_c + parents[n] * H;
-        REAL *restrict to = sent_c + 2 * (first + n) * H, *restrict z = dZ + 5 * n * H;
+INLINED void OF(leaf_cells_up)(OF(Cells) all, const REAL *bias, const int64_t *parents, int64_t n, int64_t H) {
+    for (int64_t row = 0; row < n; row++) {
+        REAL *o = all.words + 3 * row * H, *c = all.c + row * H;
+        const REAL *i = o + H, *u = o + 2 * H;
+        OF(open)(o, bias, 2, H);
+        for (int64_t d = 0; d < H; d++) c[d] = i[d] * u[d];
+        OF(show)(o, c, H, all.tanh_c + row * H, all.h + row * H, all.parts + parents[row] * H);
+    }
+}
+
+INLINED void OF(cells_up)(OF(Cells) all, const REAL *bias, const int64_t *children, const int64_t *parents, int64_t n,
+                          int64_t first, int64_t end, int64_t H) {
+    for (int64_t p = first; p < end; p++) {
+        REAL *restrict o = all.phrases + 5 * p * H;
+        const REAL *f1 = o + H, *f2 = o + 2 * H, *i = o + 3 * H, *u = o + 4 * H;
+        const REAL *c1 = all.c + children[2 * p] * H, *c2 = all.c + children[2 * p + 1] * H;
+        REAL *restrict c = all.c + (n + p) * H;
+        OF(open)(o, bias, 4, H);
+        for (int64_t d = 0; d < H; d++) c[d] = f1[d] * c1[d] + f2[d] * c2[d] + i[d] * u[d];
+        OF(show)(o, c, H, all.tanh_c + (n + p) * H, all.h + (n + p) * H, all.parts + parents[n + p] * H);
+    }
+}
+
+INLINED void OF(cells_down)(OF(Cells) all, const int64_t *children, const int64_t *parents, const REAL *dH, int64_t n,
+                            int64_t first, int64_t end, int64_t H, const REAL *sent_h, REAL *sent_c, REAL *dZ) {
+    for (int64_t p = first; p < end; p++) {
+        const int64_t row = n + p;
+        const REAL *o = all.phrases + 5 * p * H, *f1 = o + H, *f2 = o + 2 * H, *i = o + 3 * H, *u = o + 4 * H;
+        const REAL *t = all.tanh_c + row * H, *c1 = all.c + children[2 * p] * H, *c2 = all.c + children[2 * p + 1] * H;
+        const REAL *own = dH + row * H, *from_h = sent_h + parents[row] * H, *from_c = sent_c + parents[row] * H;
+        REAL *restrict to = sent_c + 2 * p * H, *restrict z = dZ + 5 * p * H;
         for (int64_t d = 0; d < H; d++) {
             const REAL dh = own[d] + from_h[d];
             const REAL dc = dh * o[d] * (1 - t[d] * t[d]) + from_c[d];
@@ -40,12 +75,12 @@ INLINED void OF(cells_down)(const REAL *A, const REAL *tanh_c, const REAL *memor
     }
 }
 
-INLINED void OF(leaf_cells_down)(const REAL *A, const REAL *tanh_c, const int64_t *parents, const REAL *dH, int64_t N,
-                                 int64_t H, const REAL *sent_h, const REAL *sent_c, REAL *dZ) {
-    for (int64_t n = 0; n < N; n++) {
-        const REAL *o = A + 3 * n * H, *i = o + H, *u = o + 2 * H, *t = tanh_c + n * H;
-        const REAL *own = dH + n * H, *from_h = sent_h + parents[n] * H, *from_c = sent_c + parents[n] * H;
-        REAL *restrict z = dZ + 3 * n * H;
+INLINED void OF(leaf_cells_down)(OF(Cells) all, const int64_t *parents, const REAL *dH, int64_t n, int64_t H,
+                                 const REAL *sent_h, const REAL *sent_c, REAL *dZ) {
+    for (int64_t row = 0; row < n; row++) {
+        const REAL *o = all.words + 3 * row * H, *i = o + H, *u = o + 2 * H, *t = all.tanh_c + row * H;
+        const REAL *own = dH + row * H, *from_h = sent_h + parents[row] * H, *from_c = sent_c + parents[row] * H;
+        REAL *restrict z = dZ + 3 * row * H;
         for (int64_t d = 0; d < H; d++) {
             const REAL dh = own[d] + from_h[d];
             const REAL dc = dh * o[d] * (1 - t[d] * t[d]) + from_c[d];

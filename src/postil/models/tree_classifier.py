@@ -10,7 +10,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import InputFeatures
-from postil.features.trees import Forest
+from postil.features.trees import Forest, Schedule
 from postil.models.learner import Learner
 from postil.models.tree_config import TreeConfig, configured_tree
 from postil.models.tree_explanation import TreeExplanation, explained
@@ -178,13 +178,13 @@ class TreeClassifier(Learner[TreeLabels, TreeNetwork]):
     def node_probabilities(self, trees: Sequence[TreeLike]) -> list[Array]:
         """(nodes, L) per tree; at roots the labels that no root had in training have the probability 0."""
         parts = self.fitted_parts()
-        given = self.trees(trees)
-        P = np.zeros((sum(map(len, given)), len(parts.labelling.labels)), parts.network.dtype)
-        for _, batch, X in self._blocks(given):
+        inputs = self._inputs(trees)
+        P = np.zeros((len(inputs.forms), len(parts.labelling.labels)), parts.network.dtype)
+        for _, plan, X in self._blocks(inputs):
             scores = parts.network.scores(X)
-            scores[np.ix_(batch.plan.roots, parts.labelling.not_at_roots)] = -np.inf
-            P[batch.plan.nodes] = softmax(scores)
-        return np.split(P, np.cumsum([len(tree) for tree in given])[:-1]) if given else []
+            scores[np.ix_(plan.roots, parts.labelling.not_at_roots)] = -np.inf
+            P[plan.nodes] = softmax(scores)
+        return np.split(P, inputs.forest.offsets[1:-1]) if len(inputs.forest) else []
 
     def score(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None) -> float:
         """Share of the labelled trees whose root gets its label, 0 to 1."""
@@ -209,21 +209,30 @@ class TreeClassifier(Learner[TreeLabels, TreeNetwork]):
         """(B, L); labels that no root had in training are impossible."""
         parts = self.fitted_parts()
         scores = np.zeros((len(trees), len(parts.labelling.labels)), parts.network.dtype)
-        for which, batch, X in self._blocks(self.trees(trees)):
-            scores[which] = parts.network.scores(X[batch.plan.roots])
+        for which, plan, X in self._blocks(self._inputs(trees)):
+            scores[which] = parts.network.scores(X[plan.roots])
         scores[:, parts.labelling.not_at_roots] = -np.inf
         return scores
 
-    def _blocks(self, trees: Sequence[Tree]) -> Iterator[tuple[Array, TreeBatch, Array]]:
-        """Trees of similar height: their places, their arrays, and the vectors (M, H) of their nodes."""
-        parts = self.fitted_parts()
-        if not trees:
-            return
-        inputs = tree_inputs(parts.features, trees)
+    def _inputs(self, trees: Sequence[TreeLike]) -> TreeInputs:
+        """The arrays of whatever users give as trees."""
+        features = self.fitted_parts().features
+        if all(type(tree) is Tree for tree in trees):
+            try:
+                return tree_inputs(features, trees)
+            except DataError:  # not all of them are binary
+                pass
+        return tree_inputs(features, self.trees(trees))
+
+    def _blocks(self, inputs: TreeInputs) -> Iterator[tuple[Array, Schedule, Array]]:
+        """Trees of similar height: their places, their rows, and the vectors (M, H) of their nodes."""
+        network = self.fitted_parts().network
         with one_blas_thread():
+            states = network.word_states(inputs)
             for which in _cut(inputs.forest):
-                batch = inputs.selected(which)
-                yield which, batch, parts.network.node_vectors(batch).value
+                plan = inputs.forest.schedule(which)
+                forms = inputs.forms[plan.nodes[: plan.leaves]]
+                yield which, plan, network.composition.composed(states[forms], plan)
 
 
 def tree_inputs(features: InputFeatures, trees: Sequence[Tree]) -> TreeInputs:
@@ -233,6 +242,8 @@ def tree_inputs(features: InputFeatures, trees: Sequence[Tree]) -> TreeInputs:
 
 def _cut(forest: Forest) -> Iterator[Array]:
     """Trees by height, in blocks of about NODES_PER_BLOCK."""
+    if not len(forest):
+        return
     order = np.argsort(forest.tree_heights, kind="stable")
     block_of = np.cumsum(forest.sizes[order]) // NODES_PER_BLOCK
     yield from np.split(order, np.flatnonzero(np.diff(block_of)) + 1)

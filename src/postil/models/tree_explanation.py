@@ -127,7 +127,7 @@ def _probabilities(classifier: "TreeClassifier", trees: Sequence[Tree], nodes: S
 
 def _gradient_times_input(network: TreeNetwork, batch: TreeBatch, columns: Array, label: int) -> Array:
     """(T,) of a batch of one tree. ``columns`` are the labels that compete at a root, ``label`` is one of them."""
-    words = network.word_vectors(batch)
+    words = network.word_vectors(batch.words, batch.vectors)
     X = network.composition(network.mapped(words), batch.plan)
     scores = network.output(graph.take_rows(X, batch.plan.roots))
     loss = softmax_cross_entropy(graph.getitem(scores, (slice(None), columns)), np.array([label]))

@@ -22,32 +22,37 @@ from postil.text.tree import Tree
 
 
 @final
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TreeInputs:
-    """Many trees as arrays: their nodes, and the ids of the words at the leaves."""
+    """Many trees as arrays: their nodes, and the words at the leaves, U distinct forms."""
 
     forest: Forest
-    words: Array  # (N,) row of the table at each leaf; anything at inner nodes
-    vectors: Array  # (N,) row of the fixed vectors
+    forms: Array  # (N,) which form stands at each leaf; anything at inner nodes
+    form_words: Array  # (U,) row of the table of each form
+    form_vectors: Array  # (U,) row of the fixed vectors
 
     @classmethod
     def of(cls, trees: Sequence[Tree], features: WordFeatures) -> "TreeInputs":
         """The arrays of binary trees; every distinct word is looked up once."""
         forest = Forest.of(trees)
         tokens = [word for word in chain.from_iterable([tree.words for tree in trees]) if word is not None]
-        forms, places, _ = distinct([tokens])
-        ids = features.rows(forms)[places]
-        words, vectors = (np.zeros(len(forest.heights), np.int64) for _ in range(2))
-        leaves = np.flatnonzero(forest.heights == 0)
-        words[leaves] = ids[:, 0]
-        if features.config.vector_dim:
-            vectors[leaves] = ids[:, -1]
-        return cls(forest=forest, words=words, vectors=vectors)
+        found, places, _ = distinct([tokens])
+        ids = features.rows(found)
+        forms = np.zeros(len(forest.heights), np.int64)
+        forms[forest.heights == 0] = places
+        vectors = ids[:, -1] if features.config.vector_dim else np.zeros(len(ids))
+        of_forms = (rows.astype(np.int64) for rows in (ids[:, 0], vectors))
+        return cls(forest, forms, *of_forms)
+
+    @property
+    def words(self) -> Array:
+        """(N,) row of the table at each leaf."""
+        return np.asarray(self.form_words[self.forms])
 
     def selected(self, trees: Array) -> "TreeBatch":
         plan = self.forest.schedule(trees)
-        leaves = plan.nodes[: plan.leaves]
-        return TreeBatch(plan=plan, words=self.words[leaves], vectors=self.vectors[leaves])
+        forms = self.forms[plan.nodes[: plan.leaves]]
+        return TreeBatch(plan=plan, words=self.form_words[forms], vectors=self.form_vectors[forms])
 
 
 @final
@@ -145,19 +150,26 @@ class TreeNetwork:
 
     def node_vectors(self, batch: TreeBatch, rng: np.random.Generator | None = None) -> Result:
         """A node (M, H): the vectors of all rows of the schedule."""
-        return self.composition(self.mapped(self.word_noise(self.word_vectors(batch, rng), rng=rng)), batch.plan)
+        return self.composition(
+            self.mapped(self.word_noise(self.word_vectors(batch.words, batch.vectors, rng), rng=rng)), batch.plan
+        )
+
+    def word_states(self, inputs: TreeInputs) -> Array:
+        """(U, S): what the composition needs to know of each form; for prediction, where it is the same everywhere."""
+        vectors = self.mapped(self.word_vectors(inputs.form_words, inputs.form_vectors)).value
+        return self.composition.word_states(vectors)
 
     def mapped(self, words: Node) -> Node:
         """Word vectors (n, D) in the width of the composition's leaves."""
         return words if self.leaf_map is None else self.leaf_map(words)
 
-    def word_vectors(self, batch: TreeBatch, rng: np.random.Generator | None = None) -> Node:
-        """A node (n, D): the vectors of the words at the leaves. With ``rng`` some words become unknown."""
-        fixed = None if self.vectors is None else self.vectors[batch.vectors].astype(self.dtype, copy=False)
+    def word_vectors(self, words: Array, vectors: Array, rng: np.random.Generator | None = None) -> Node:
+        """A node (n, D): the vectors of words (n,), of the table and fixed. With ``rng`` some words become unknown."""
+        fixed = None if self.vectors is None else self.vectors[vectors].astype(self.dtype, copy=False)
         if self.table is None:
             assert fixed is not None, "there are vectors of one kind or the other"
             return Input(fixed, "word vectors")
-        learnt: Node = self.table(batch.words if rng is None else self._with_unknown_words(batch.words, rng))
+        learnt: Node = self.table(words if rng is None else self._with_unknown_words(words, rng))
         return learnt if fixed is None else learnt + fixed
 
     @property

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ShapeError
 from postil.features.trees import Schedule
@@ -45,6 +46,11 @@ def activate(name: str, Z: Array, out: Array) -> None:
 def slopes(name: str, Z: Array, Y: Array) -> Array:
     """f'(Z) at all inner nodes at once; Y = f(Z)."""
     return 1 - Y * Y if name == "tanh" else ACTIVATIONS[name](Z)[1](np.ones_like(Z))
+
+
+def transposed(W: Array) -> Array:
+    """Wᵀ, copied once for all levels: BLAS takes much longer over few rows when a matrix is only seen as transposed."""
+    return np.ascontiguousarray(W.T)
 
 
 def upward_rows(leaves: Array, plan: Schedule) -> Array:
@@ -77,10 +83,11 @@ def sum_composition(leaves: Array, plan: Schedule, W: Array, *, activation: str)
     n, P, D = plan.leaves, plan.inner, leaves.shape[1]
     X = upward_rows(leaves, plan)
     pair, S, Z = (np.empty(shape, X.dtype) for shape in ((P, 2, D), (P, D), (P, D)))
+    across = transposed(W)
     for a, b in plan.levels:
         X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
         np.add(pair[a:b, 0], pair[a:b, 1], out=S[a:b])  # 2
-        np.matmul(S[a:b], W.T, out=Z[a:b])  # 3
+        np.matmul(S[a:b], across, out=Z[a:b])  # 3
         activate(activation, Z[a:b], out=X[n + a : n + b])  # 4
 
     def downward(dX: Array) -> tuple[Array, Array]:
@@ -103,10 +110,10 @@ def affine_composition(
     n, P, D = plan.leaves, plan.inner, leaves.shape[1]
     X = upward_rows(leaves, plan)
     C, Z = np.empty((P, 2 * D), X.dtype), np.empty((P, D), X.dtype)
-    pair = C.reshape(P, 2, D)
+    pair, across = C.reshape(P, 2, D), transposed(W)
     for a, b in plan.levels:
         X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
-        np.matmul(C[a:b], W.T, out=Z[a:b])  # 2
+        np.matmul(C[a:b], across, out=Z[a:b])  # 2
         np.add(Z[a:b], b_, out=Z[a:b])  # 3
         activate(activation, Z[a:b], out=X[n + a : n + b])  # 4
 
@@ -128,35 +135,27 @@ def tensor_composition(
 ) -> tuple[Array, Downward]:
     """x_p = f(cᵀ V c + W c + b) with c = [x_1; x_2]: unit d has the matrix V[:, d, :] of its own.
 
-    leaves (n, D), V (2 D, D, 2 D), W (D, 2 D), b (D,) -> X (M, D). Only the symmetric part of each matrix matters, and
-    with V symmetric the rows T_d = cᵀ V_d of the upward pass serve the downward pass as well: ∂(cᵀ V_d c)/∂c = 2 T_d.
+    leaves (n, D), V (2 D, D, 2 D), W (D, 2 D), b (D,) -> X (M, D). The product c_j c_k has the factor V[j, d, k] +
+    V[k, d, j]: half as many sums as there are entries are all that the passes need.
     """
     n, P, D = plan.leaves, plan.inner, leaves.shape[1]
     X = upward_rows(leaves, plan)
-    C, T, Z = (np.empty(shape, X.dtype) for shape in ((P, 2 * D), (P, D, 2 * D), (P, D)))
-    pair, flat = C.reshape(P, 2, D), T.reshape(P, 2 * D * D)
-    symmetric = ((V + V.transpose(2, 1, 0)) * V.dtype.type(0.5)).reshape(2 * D, 2 * D * D)
+    C, Z = np.empty((P, 2 * D), X.dtype), np.empty((P, D), X.dtype)
+    pair, U = C.reshape(P, 2, D), kernels.sums_of_pairs(V)
     for a, b in plan.levels:
         X.take(plan.children[a:b], axis=0, out=pair[a:b], mode="clip")  # 1
-        np.matmul(C[a:b], symmetric, out=flat[a:b])  # 2
-        np.add(T[a:b], W, out=T[a:b])  # 3: (T_d + W_d) c holds the linear part as well
-        np.matmul(T[a:b], C[a:b, :, None], out=Z[a:b, :, None])  # 4
-        np.add(Z[a:b], b_, out=Z[a:b])  # 5
-        activate(activation, Z[a:b], out=X[n + a : n + b])  # 6
+        kernels.quadratic_forms(C[a:b], U, W, b_, out=Z[a:b])  # 2
+        activate(activation, Z[a:b], out=X[n + a : n + b])  # 3
 
     def downward(dX: Array) -> tuple[Array, ...]:
         sent = np.zeros((2 * P + 1, D), X.dtype)
         dC = sent[: 2 * P].reshape(P, 2 * D)
 
         def send(a: int, b: int, dZ: Array) -> None:
-            np.matmul(dZ[:, None, :], T[a:b], out=dC[a:b, None, :])  # undoes 4 and 2 …
-            dC[a:b] *= 2
-            dC[a:b] -= dZ @ W  # … where W came twice as well
+            kernels.quadratic_forms_back(dZ, C[a:b], U, W, out=dC[a:b])  # undoes 2
 
-        dZ = descended(dX, plan, slopes(activation, Z, X[n:]), plan.parents, sent, send)  # undoes 6 and 1
-        weighted = (C[:, :, None] * dZ[:, None, :]).reshape(P, 2 * D * D)
-        dV = (weighted.T @ C).reshape(V.shape)
-        return dX[:n] + sent[plan.parents[:n]], dV, dZ.T @ C, dZ.sum(axis=0)
+        dZ = descended(dX, plan, slopes(activation, Z, X[n:]), plan.parents, sent, send)  # undoes 3 and 1
+        return dX[:n] + sent[plan.parents[:n]], kernels.quadratic_weights(dZ, C), dZ.T @ C, dZ.sum(axis=0)
 
     return X, downward
 
@@ -176,6 +175,14 @@ class Composition(ABC):
     @abstractmethod
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         """X (M, H), and the function that carries dX back to the leaves and the parameters."""
+
+    def word_states(self, words: Array) -> Array:
+        """(U, S): all that phrases need to know of words (U, D), worked out once for a word that comes often."""
+        return words
+
+    def composed(self, states: Array, plan: Schedule) -> Array:
+        """X (M, H) from the states (n, S) of the leaves, without a way back."""
+        return self.upward(states, plan)[0]
 
     @property
     def name(self) -> str:

@@ -15,76 +15,46 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.features.trees import Schedule
+from postil.kernels import TreeCells
 from postil.network.initialisers import Initialiser, constant, new_parameter, xavier, zeros
-from postil.network.tree import Composition, Downward
+from postil.network.tree import Composition, Downward, transposed
 
 
-def halved_gates(U: Array, gates: int) -> Array:
-    """The rows of the gates divided by 2: σ(z) = (1 + tanh(z / 2)) / 2, so that one tanh serves gates and u alike.
-
-    U (K H, …) holds K maps, the first ``gates`` of them gates.
-    """
-    H = len(U) // (gates + 1)
-    half = U.copy()
-    half[: gates * H] *= U.dtype.type(0.5)
-    return half
-
-
-def open_gates(A: Array, gates: int) -> None:
-    """tanh of all maps in place, then σ of the gates.  A (N, K, H)."""
-    half = A.dtype.type(0.5)
-    np.tanh(A, out=A)
-    A[:, :gates] *= half
-    A[:, :gates] += half
-
-
-def leaf_cells(X: Array, W: Array, b: Array) -> tuple[Array, Array, Array]:
-    """Gates and u (n, 3, H), c and tanh(c) (n, H) of words X (n, D).  W (3 H, D): o, i, u."""
-    H = len(W) // 3
-    A = X @ halved_gates(W, 2).T  # 1
-    A += halved_gates(b, 2)
-    A = A.reshape(len(X), 3, H)
-    open_gates(A, 2)  # 2
-    c = A[:, 1] * A[:, 2]  # 3
-    return A, c, np.tanh(c)
+def phrases_up(cells: TreeCells, plan: Schedule, U: Array, d: Array) -> None:
+    """Level by level, from the words' c and the vectors h that they have brought to their parents' parts."""
+    P, H = plan.inner, U.shape[1] // 2
+    parts, A = cells.parts[: 2 * P].reshape(P, 2 * H), cells.phrases.reshape(P, 5 * H)
+    across = transposed(U)
+    open_gates = kernels.cells_up(cells, d, plan.children, plan.parents)
+    for first, end in plan.levels:
+        np.matmul(parts[first:end], across, out=A[first:end])  # 3
+        open_gates(first, end)  # 4: and each h is brought to its parent's parts
 
 
 def tree_lstm(leaves: Array, plan: Schedule, W: Array, b: Array, U: Array, d: Array) -> tuple[Array, Downward]:
     """h (M, H) of all nodes.  leaves (n, D), W (3 H, D) and b (3 H,) of words, U (5 H, 2 H) and d (5 H,) of phrases."""
     n, P, H = plan.leaves, plan.inner, U.shape[1] // 2
-    h, c = (np.empty((n + P, H), leaves.dtype) for _ in range(2))
-    words, c[:n], tanh_of_words = leaf_cells(leaves, W, b)
-    np.multiply(words[:, 0], tanh_of_words, out=h[:n])  # 4
-    half_U, half_d = halved_gates(U, 4).T, halved_gates(d, 4)
-    parts, A, tanh_c = (np.empty(shape, h.dtype) for shape in ((P, 2 * H), (P, 5, H), (P, H)))
-    pairs, flat = parts.reshape(P, 2, H), A.reshape(P, 5 * H)
-    for first, end in plan.levels:
-        here, rows = slice(first, end), slice(n + first, n + end)
-        h.take(plan.children[here], axis=0, out=pairs[here], mode="clip")  # 5
-        np.matmul(parts[here], half_U, out=flat[here])  # 6
-        np.add(flat[here], half_d, out=flat[here])
-        np.tanh(flat[here], out=flat[here])  # 7
-        kernels.cells_up(A[here], c, plan.children[here], out=c[rows])  # 8
-        np.tanh(c[rows], out=tanh_c[here])
-        np.multiply(A[here, 0], tanh_c[here], out=h[rows])  # 9
+    cells = TreeCells.empty(n, P, H, leaves.dtype)
+    np.matmul(leaves, W.T, out=cells.words.reshape(n, 3 * H))  # 1
+    kernels.leaf_cells_up(cells, b, plan.parents)  # 2
+    phrases_up(cells, plan, U, d)
 
     def downward(dH: Array) -> tuple[Array, ...]:
-        dZ = np.empty((P, 5, H), h.dtype)
-        flat_dZ = dZ.reshape(P, 5 * H)
-        sent_h, sent_c = (np.zeros((2 * P + 1, H), h.dtype) for _ in range(2))
-        to_h = sent_h[: 2 * P].reshape(P, 2 * H)
+        dZ = np.empty((P, 5, H), leaves.dtype)
+        dA = dZ.reshape(P, 5 * H)
+        sent_h, sent_c = (np.empty((2 * P + 1, H), leaves.dtype) for _ in range(2))
+        sent_h[-1] = sent_c[-1] = 0  # to roots
+        to_parts = sent_h[: 2 * P].reshape(P, 2 * H)
+        close_gates = kernels.cells_down(cells, plan.children, plan.parents, dH, sent_h, sent_c, out=dZ)
         for first, end in reversed(plan.levels):
-            here, rows = slice(first, end), slice(n + first, n + end)
-            places = plan.children[here], plan.parents[rows]
-            kernels.cells_down(  # undoes 9, 8 and 7
-                A[here], tanh_c[here], c, *places, dH[rows], first, sent_h, sent_c, out=dZ[here]
-            )
-            np.matmul(flat_dZ[here], U, out=to_h[here])  # undoes 6; each child fetches its part, which undoes 5
-        of_words = kernels.leaf_cells_down(words, tanh_of_words, plan.parents[:n], dH[:n], sent_h, sent_c)
-        dA = of_words.reshape(n, 3 * H)  # 4, 3 and 2 are undone
-        return dA @ W, dA.T @ leaves, dA.sum(axis=0), flat_dZ.T @ parts, flat_dZ.sum(axis=0)  # undoes 1
+            close_gates(first, end)  # undoes 4
+            np.matmul(dA[first:end], U, out=to_parts[first:end])  # undoes 3
+        of_words = kernels.leaf_cells_down(cells, plan.parents, dH, sent_h, sent_c).reshape(n, 3 * H)  # undoes 2
+        parts = cells.parts[: 2 * P].reshape(P, 2 * H)
+        of_phrases = dA.T @ parts, dA.sum(axis=0)
+        return of_words @ W, of_words.T @ leaves, of_words.sum(axis=0), *of_phrases  # undoes 1
 
-    return h, downward
+    return cells.h, downward
 
 
 @final
@@ -109,3 +79,18 @@ class TreeLSTM(Composition):
 
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         return tree_lstm(leaves, plan, self.W.value, self.b.value, self.U.value, self.d.value)
+
+    def word_states(self, words: Array) -> Array:
+        """h and c side by side, (U, 2 H)."""
+        cells = TreeCells.empty(len(words), 0, self.hidden, words.dtype)
+        np.matmul(words, self.W.value.T, out=cells.words.reshape(len(words), -1))
+        kernels.leaf_cells_up(cells, self.b.value, np.zeros(len(words), np.int64))
+        return np.hstack([cells.h, cells.c])
+
+    def composed(self, states: Array, plan: Schedule) -> Array:
+        n, H = plan.leaves, self.hidden
+        cells = TreeCells.empty(n, plan.inner, H, states.dtype)
+        cells.h[:n], cells.c[:n] = states[:, :H], states[:, H:]
+        cells.parts[plan.parents[:n]] = cells.h[:n]
+        phrases_up(cells, plan, self.U.value, self.d.value)
+        return cells.h

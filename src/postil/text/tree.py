@@ -49,6 +49,15 @@ class Tree:
         if len({len(self.labels), len(self.words), len(self.children)}) > 1 or (first and first[-1] != 0):
             raise DataError("nodes of a tree", expected="one root, and a label and a word or None for each node")
 
+    @classmethod
+    def unchecked(cls, labels: list[str | None], words: list[str | None], children: list[tuple[int, ...]]) -> "Tree":
+        """A tree of lists that were built in post-order: for readers, which would pay for the check at every tree."""
+        tree = object.__new__(cls)
+        object.__setattr__(tree, "labels", labels)
+        object.__setattr__(tree, "words", words)
+        object.__setattr__(tree, "children", children)
+        return tree
+
     def __len__(self) -> int:
         return len(self.labels)
 

@@ -154,7 +154,7 @@ def _whole_line(line: str, known: _Pieces) -> Tree | None:
             words.append(found[1])
             children.append(())
         inside.append(len(labels) - 1)
-    return Tree(labels, words, children) if len(inside) == 1 and not above else None
+    return Tree.unchecked(labels, words, children) if len(inside) == 1 and not above else None
 
 
 @final
@@ -271,7 +271,7 @@ class _Reader:
         if self.labels[-1] is None and len(self.children[-1]) == 1:
             for nodes in (self.labels, self.words, self.children):
                 nodes.pop()
-        tree = Tree(self.labels, self.words, self.children)
+        tree = Tree.unchecked(self.labels, self.words, self.children)
         self.begin()
         return tree
 
