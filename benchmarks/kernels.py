@@ -19,6 +19,7 @@ from postil.kernels import (
     AdamMemory,
     AdamSettings,
     Columns,
+    Noise,
     Words,
     compiled,
     compiled_columns,
@@ -93,6 +94,9 @@ def layer_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     yield Case("windows_back", "5 × 100 features", lambda m: m.windows_back(dY, offsets, 5), N, LAYERS)
     yield Case("normalise_rows", "300 features", lambda m: m.normalise_rows(H, gain, gain, 1e-5), N, LAYERS)
     yield Case("normalise_rows_back", "300 features", lambda m: m.normalise_rows_back(H, Z, deviation, gain), N, LAYERS)
+    hidden = H, H[0], "hardtanh", Noise(2**60 + 1, 2**31), np.empty_like(H)
+    yield Case("activate", "300 hidden, half dropped", lambda m: m.activate(*hidden), N, LAYERS)
+    yield Case("sum_of_squares", "300 features", lambda m: m.sum_of_squares(H), N, LAYERS)
     yield Case("sums_of_occurrences", "100 features", lambda m: m.sums_of_occurrences(ids, X), N, LAYERS)
     value, mean, square = (np.zeros((VOCABULARY, 100), np.float32) for _ in range(3))
     touches = np.zeros((VOCABULARY, 1), np.int64)
