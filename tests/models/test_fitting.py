@@ -176,3 +176,17 @@ def test_vectors_stay_with_a_warm_start(tmp_path):
     (tmp_path / "other.txt").write_text("anna 1 2\noslo 2 3\n")
     with pytest.raises(ConfigurationError, match="dimension of the word vectors"):
         postil.Tagger(vectors=tmp_path / "other.txt", **SMALL).fit(*NEW, warm_start=old)
+
+
+def test_word_features_learn_at_a_rate_of_their_own():
+    def after_a_step(word_rate):
+        fitting = Fitting(postil.Tagger(**SMALL, word_rate=word_rate), *TRAIN)
+        before = values(fitting.parts)
+        next(fitting.run())
+        return {name: value - before[name] for name, value in values(fitting.parts).items()}
+
+    slow, quick = after_a_step(1.0), after_a_step(4.0)
+    for name, moved in slow.items():
+        times = 4 if name.startswith("forms.") else 1
+        assert np.abs(moved).max() > 0 or name.startswith("crf.")
+        np.testing.assert_allclose(quick[name], times * moved, atol=1e-6)

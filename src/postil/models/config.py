@@ -70,6 +70,8 @@ class TaggerConfig:
     # Learning
     optimiser: str = "adam"
     rate: float | None = None
+    word_rate: float = 1.0
+    """Tables of word features learn at so many times the rate: most words are rare and have few steps."""
     warm_up: float = 0.05
     """Share of the training in which the rate rises."""
     final_share: float = 0.05
@@ -85,7 +87,7 @@ class TaggerConfig:
         check_fields(self, _CHOICES, _LIMITS)
         if self.window % 2 == 0:
             raise ConfigurationError("window", expected="an odd number", got=self.window)
-        check_positive(self, "rate", "clip", "vector_scale")
+        check_positive(self, "rate", "word_rate", "clip", "vector_scale")
         if not any((self.word_dim, self.caps_dim, self.shape_dim, self.prefix_dim, self.suffix_dim)):
             raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
 
@@ -152,7 +154,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "epochs": 20,
     },
     # our own
-    "fast": {**_EVERY_WORD_FEATURE, **_NOISE, "encoder": "window", "window": 5, "hidden": 128, "activation": "relu"},
+    "fast": {
+        **_EVERY_WORD_FEATURE,
+        **_NOISE,
+        "encoder": "window",
+        "window": 5,
+        "hidden": 128,
+        "activation": "relu",
+        "word_rate": 4.0,
+    },
     "accurate": {
         **_EVERY_WORD_FEATURE,
         **_NOISE,
@@ -161,6 +171,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "hidden": 160,
         "layers": 3,
         "activation": "relu",
+        "word_rate": 2.0,
     },
 }
 

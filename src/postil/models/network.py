@@ -292,7 +292,10 @@ class _Maker:
     def tables(self, sizes: list[tuple[int, int]]) -> LookupTables | None:
         if not sizes:
             return None
-        return LookupTables(sizes, rng=self.rng, initialise=self.initialise_table, dtype=self.dtype)
+        tables = LookupTables(sizes, rng=self.rng, initialise=self.initialise_table, dtype=self.dtype)
+        for parameter in tables.parameters().values():
+            parameter.pace = self.config.word_rate
+        return tables
 
     def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
         return Linear(D, H, rng=self.rng, initialise=self.initialise, bias=bias, dtype=self.dtype)
