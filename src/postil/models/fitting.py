@@ -77,7 +77,8 @@ class Fitting(Learning):
 
     def _batch(self, which: Array) -> Batch[Example]:
         """A batch in shards, each with its share of the mean; one that has no share is left out."""
-        pieces = np.array_split(which, min(settled(self.parts.config.shards), len(which)))
+        count = min(settled(self.parts.config.shards), len(which))
+        pieces = np.array_split(which, count) if count > 1 else [which]
         shards = [Example(inputs=self._inputs.selected(p), gold=self._gold_of(p)) for p in pieces]
         weights = [self.parts.network.weight(shard) for shard in shards]
         shares = [weight / (sum(weights) or 1) for weight in weights]
