@@ -22,7 +22,7 @@ _FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
 BYTES, DOUBLES, INTEGERS = (ffi.typeof(kind) for kind in ("uint8_t[]", "double[]", "int64_t[]"))
 _LARGEST = np.finfo(np.float64).max
 # With more labels than this, matrix products over all sentences at once are faster than one sentence after the other.
-MOST_LABELS = 128
+MOST_LABELS = 100
 
 
 def _check_interface() -> None:
