@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -85,6 +86,9 @@ def _sentences(arguments: argparse.Namespace) -> list[Sentence]:
     source = "-" if given == "-" else io.BytesIO(given.encode("utf8", "surrogateescape"))
     if given != "-" and not given.strip():
         raise DataError("the sentence is empty", expected="words", got=repr(given))
+    # The other commands take files. (Path.is_file would fail on sentences that are too long for a name.)
+    if given != "-" and os.path.isfile(given):  # noqa: PTH113
+        raise DataError("a file's name", expected=f"a sentence, or the file's text: explain MODEL < {given}", got=given)
     return list(read(source, arguments.input, **reading_options(arguments)))
 
 
