@@ -48,6 +48,7 @@ INLINED void add_any(const float *const *terms, int64_t size, int64_t H, int act
     for (int64_t h = 0; h < H; h++) out[h] = activated(out[h], activation);
 }
 
+/* The activation is a constant of each call below, so that no loop asks for it. */
 INLINED void sum_sentences(const float *rows, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
                            int64_t sentences, int activation, int add, const float **terms, float *out) {
     const int64_t half = size / 2, width = size * H, tokens = offsets[sentences];
@@ -72,17 +73,6 @@ INLINED void sum_sentences(const float *rows, int64_t size, int64_t H, const int
     }
 }
 
-/* Constants of each call are unrolled and asked for in no loop: the activation here, the usual sizes below. */
-INLINED void sum_activated(const float *rows, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
-                           int64_t sentences, int activation, int add, const float **terms, float *out) {
-    if (activation == RELU)
-        sum_sentences(rows, size, H, ids, offsets, sentences, RELU, add, terms, out);
-    else if (activation == HARDTANH)
-        sum_sentences(rows, size, H, ids, offsets, sentences, HARDTANH, add, terms, out);
-    else
-        sum_sentences(rows, size, H, ids, offsets, sentences, IDENTITY, add, terms, out);
-}
-
 CLONED int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids,
                        const int64_t *offsets, int64_t tokens, int64_t sentences, int activation, int add, float *out) {
     if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
@@ -91,12 +81,12 @@ CLONED int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H
         if (ids[t] < 0 || ids[t] >= count) return WRONG_INDEX;
     const float **terms = malloc((size_t)size * sizeof *terms);
     if (terms == NULL) return NO_MEMORY;
-    if (size == 5)
-        sum_activated(rows, 5, H, ids, offsets, sentences, activation, add, terms, out);
-    else if (size == 3)
-        sum_activated(rows, 3, H, ids, offsets, sentences, activation, add, terms, out);
+    if (activation == RELU)
+        sum_sentences(rows, size, H, ids, offsets, sentences, RELU, add, terms, out);
+    else if (activation == HARDTANH)
+        sum_sentences(rows, size, H, ids, offsets, sentences, HARDTANH, add, terms, out);
     else
-        sum_activated(rows, size, H, ids, offsets, sentences, activation, add, terms, out);
+        sum_sentences(rows, size, H, ids, offsets, sentences, IDENTITY, add, terms, out);
     free(terms);
     return DONE;
 }
