@@ -17,7 +17,7 @@ from benchmarks.environments import RESULTS
 from benchmarks.measuring import parser
 from postil.errors import ConfigurationError
 from postil.models import PRESETS, Decoding, Tagger, load
-from postil.models.reliability import entity_calibration
+from postil.models.answers.reliability import entity_calibration
 
 STEPS = (-0.04, -0.02, 0.0, 0.02)  # wanted recalls: that of the model itself on dev, and so much more
 

@@ -32,8 +32,8 @@ from benchmarks.accuracy import Part, load_part
 from benchmarks.contestants.driving import CRFSUITE, Process, Tool
 from benchmarks.environments import RESULTS, ROOT, TORCH, environment
 from benchmarks.measuring import Outcome, parser, report
-from postil.commands.corpora import made_up_sentences
 from postil.metrics import evaluate
+from postil.samples.corpora import made_up_sentences
 from postil.text import recognise
 from postil.text.schemes import convert
 

@@ -10,8 +10,8 @@ import sys
 import numpy as np
 
 from benchmarks.measuring import Outcome, interleaved, medians, parser, report
-from postil.commands.corpora import made_up_sentences
 from postil.models.tagger import Tagger
+from postil.samples.corpora import made_up_sentences
 
 WORDS = 30
 MOST = 0.2  # seconds

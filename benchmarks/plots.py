@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from pathlib import Path
 
-from postil.reports.markup import Markup, element, joined
+from postil.markup import Markup, element, joined
 from postil.reports.svg import Plot, Point, circle, line, polyline, rectangle, round_numbers, text
 
 OURS, THEIRS = "#0b62b8", "#6b7280"

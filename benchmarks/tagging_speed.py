@@ -17,7 +17,7 @@ from typing import Any
 import postil
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil import kernels
-from postil.commands.limits import tagging_limit
+from postil.machine.limits import tagging_limit
 from postil.models.tagger import Tagger
 from postil.objectives.crf_decoding import viterbi
 from postil.text import Sentence

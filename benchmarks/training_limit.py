@@ -20,12 +20,12 @@ import numpy as np
 from benchmarks.accuracy import load_part
 from benchmarks.measuring import Outcome, parser, report
 from postil import kernels
-from postil.commands.limits import Limit, tagger_training_limit, tree_training_limit
 from postil.features.inputs import Inputs
 from postil.graph import RowGradient
+from postil.machine.limits import Limit, tagger_training_limit, tree_training_limit
 from postil.models import PRESETS, Tagger, TreeClassifier
-from postil.models.fitting import Fitting
-from postil.models.tree_fitting import TreeFitting
+from postil.models.fitting.sentences import SentenceFitting
+from postil.models.fitting.trees import TreeFitting
 from postil.network import activations, dropout, linear, lookup, normalisation, shared_windows, tree_lstm, window
 from postil.objectives import crf_objective
 from postil.text import read_trees
@@ -139,7 +139,7 @@ def _fittings(arguments: argparse.Namespace) -> Iterator[tuple[str, Any, Callabl
     if arguments.train:
         X, y = load_part(arguments.train)
         for preset in arguments.presets:
-            yield preset, Fitting(Tagger(preset=preset, epochs=epochs), X, y), tagger_training_limit
+            yield preset, SentenceFitting(Tagger(preset=preset, epochs=epochs), X, y), tagger_training_limit
     if arguments.trees:
         trees = list(read_trees(arguments.trees))
         yield "trees", TreeFitting(TreeClassifier(epochs=epochs), trees), tree_training_limit

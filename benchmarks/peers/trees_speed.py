@@ -12,8 +12,8 @@ import torch
 from benchmarks.measuring import Outcome, report
 from benchmarks.peers.tree_networks import Levels, TreeNetwork, first_table, learn, levels_in_python
 from postil.models import TreeClassifier
+from postil.models.scoring.tree_network import TreeInputs
 from postil.models.tree_classifier import tree_inputs
-from postil.models.tree_network import TreeInputs
 from postil.network import COMPOSITIONS
 from postil.text import Tree, balanced, read_trees, right_branching
 from postil.training.loop import Step

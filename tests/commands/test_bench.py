@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from postil.commands import bench, limits
+from postil.commands import bench
 from postil.commands.main import main
-from postil.models.fitting import Fitting
+from postil.machine import limits
+from postil.models.fitting.sentences import SentenceFitting
 from postil.models.tagger import Tagger
 
 
@@ -59,7 +60,7 @@ def test_products_of_a_window_network_are_those_of_its_shapes(monkeypatch):
     )
     monkeypatch.setattr(limits, "bandwidth", lambda: 1e9)
     X, y = [["a", "b", "a"], ["b", "b"]], [["O", "B-X", "O"], ["O", "O"]]
-    fitting = Fitting(Tagger(preset="window-sll", hidden=7, word_dim=4, caps_dim=1), X, y)
+    fitting = SentenceFitting(Tagger(preset="window-sll", hidden=7, word_dim=4, caps_dim=1), X, y)
     batches = fitting.training.batches(0, np.random.default_rng(0))
     limit = limits.tagger_training_limit(fitting.parts.network, batches)
     labels = len(fitting.parts.labelling.labels)

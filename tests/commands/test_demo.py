@@ -5,8 +5,9 @@ import pytest
 
 import postil
 from oracles.pages import read_page
-from postil.commands import demo, demo_trees, display
+from postil.commands import demo, demo_trees
 from postil.commands.main import main
+from postil.commands.terminal import display
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import postil
 from oracles.corpora import made_up_sentences
 from postil import archive
 from postil.errors import ConfigurationError, DataError, ModelFileError
-from postil.models.checking import examine_parts
-from postil.models.fitting import Fitting
+from postil.gradients.fitted import examine_parts
+from postil.models.fitting.sentences import SentenceFitting
 from postil.text import Sentence
 
 SMALL = {"hidden": 20, "epochs": 6, "word_dim": 16, "batch_sentences": 10}
@@ -110,18 +110,18 @@ def test_same_seed_same_bits_for_any_number_of_threads(fitted):
 
 def test_an_interrupted_training_goes_on_with_the_same_bits(fitted, tmp_path):
     checkpoint = tmp_path / "loc.checkpoint"
-    half = Fitting(fitted, *TRAIN, DEV, checkpoint=checkpoint)
+    half = SentenceFitting(fitted, *TRAIN, DEV, checkpoint=checkpoint)
     for number, _ in enumerate(half.run()):
         if number == 40:  # in the middle of an epoch
             half.save_checkpoint()
             break
-    rest = Fitting(fitted, *TRAIN, DEV, checkpoint=checkpoint, resume=True)
+    rest = SentenceFitting(fitted, *TRAIN, DEV, checkpoint=checkpoint, resume=True)
     for _ in rest.run():
         pass
     resumed = fitted.around(rest.parts)
     assert same(resumed, fitted) and resumed.threshold == fitted.threshold
     with pytest.raises(ConfigurationError, match="the checkpoint belongs to another training"):
-        Fitting(postil.Detector(label="PER", seed=3, **SMALL), *TRAIN, DEV, checkpoint=checkpoint, resume=True)
+        SentenceFitting(postil.Detector(label="PER", seed=3, **SMALL), *TRAIN, DEV, checkpoint=checkpoint, resume=True)
 
 
 def test_a_warm_start_goes_on_from_what_a_detector_knows(fitted):

@@ -8,8 +8,8 @@ from oracles.corpora import named_entities, parts_of_speech
 from oracles.partial import compatible_labellings, valid_labellings
 from postil.errors import DataError
 from postil.metrics import evaluate
-from postil.models.fitting import Fitting
-from postil.models.labelling import Labelling
+from postil.models.answers.labelling import Labelling
+from postil.models.fitting.sentences import SentenceFitting
 from postil.objectives import loss_and_gradient, path_scores
 from postil.text import PartialLabel, with_marks
 
@@ -95,7 +95,7 @@ def test_nothing_known_is_an_error():
 
 
 def test_the_model_says_how_much_was_unknown():
-    fitting = Fitting(postil.Tagger(**SMALL), [*X, ["Anna", "left", "Oslo"]], [*y, ["?", "O", "PER|LOC"]])
+    fitting = SentenceFitting(postil.Tagger(**SMALL), [*X, ["Anna", "left", "Oslo"]], [*y, ["?", "O", "PER|LOC"]])
     assert fitting.parts.about["data"]["partial"] == {"unknown": 1, "several": 1}
 
 

@@ -12,9 +12,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import postil
 from oracles.negation import sentiment_trees
 from postil.errors import ConfigurationError, DataError
+from postil.gradients.fitted import examine_parts
 from postil.models import storage
-from postil.models.checking import examine_parts
-from postil.models.tree_explanation import without_phrase
+from postil.models.explaining.tree_explanation import without_phrase
 from postil.network import COMPOSITIONS
 from postil.text.tree import Tree, balanced
 from postil.training.loop import Epoch

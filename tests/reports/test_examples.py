@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.pages import read_page
+from postil.markup import element
 from postil.reports.examples import Example, Shown, browser, fair_part, spread
-from postil.reports.markup import element
 
 
 @given(st.integers(0, 300), st.integers(1, 50))

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from oracles.pages import read_page
+from postil.markup import element
 from postil.reports import Section, page
 from postil.reports.examples import Example, Shown, browser
-from postil.reports.markup import element
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 OPTIONS = (

@@ -8,8 +8,8 @@ from typing import Any, final
 from postil.commands.marking import in_characters
 from postil.errors import ConfigurationError, DataError
 from postil.features.gazetteer import Gazetteer
-from postil.models.constraints import Constraints
-from postil.models.decoding import check_probability, lowest_probabilities
+from postil.models.answers.constraints import Constraints
+from postil.models.answers.decoding import check_probability, lowest_probabilities
 from postil.models.tagger import Tagger
 from postil.text import Sentence, tokenise
 from postil.text.records import Record

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from postil import kernels
-from postil.commands.display import make_console, show_table
-from postil.commands.limits import (
+from postil.commands.terminal.display import make_console, show_table
+from postil.machine.limits import (
     Limit,
     bandwidth,
     product_seconds,
@@ -21,12 +21,12 @@ from postil.commands.limits import (
     tagging_limit,
     tree_training_limit,
 )
-from postil.commands.zipf import ZipfCorpus
 from postil.metrics.tables import Table
-from postil.models.fitting import Fitting
+from postil.models.fitting.sentences import SentenceFitting
+from postil.models.fitting.trees import TreeFitting
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
-from postil.models.tree_fitting import TreeFitting
+from postil.samples.zipf import ZipfCorpus
 from postil.text.tree import Tree
 from postil.training.loop import Epoch
 
@@ -98,7 +98,7 @@ def measurements(threads: int, seed: int) -> Iterator[Measured]:
 
 def _training(tagger: Tagger, X: list[list[str]], y: list[list[str]]) -> Measured:
     """One epoch, the second: the first one meets every page of memory for the first time."""
-    fitting = Fitting(tagger, X, y)
+    fitting = SentenceFitting(tagger, X, y)
     seconds = _second_epoch(fitting, tagger.threads)
     tagger.parts = fitting.parts
     fitting.parts.network.freeze()

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from postil import archive
-from postil.commands.gradients import GradientCheck, gradient_checks
 from postil.gradcheck import TOLERANCE, Entry, Report
+from postil.gradients.checks import GradientCheck, gradient_checks
 
 DESCRIPTION = """\
 Compare every gradient in Postil with central differences in float64.
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_model(arguments: argparse.Namespace) -> int:
     from postil.commands.models import open_model
-    from postil.models.checking import examine_parts
+    from postil.gradients.fitted import examine_parts
 
     model = open_model(arguments.model)
     archive.check(arguments.model)  # all of the file: loading leaves out what is large

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from postil.commands import demo_trees, tagging, train
-from postil.commands.corpora import LabelledSentence, made_up_sentences
-from postil.commands.display import command, make_console, quote
-from postil.commands.explanation_display import AGAINST, BAR, FOR
 from postil.commands.labelled import load
+from postil.commands.terminal.display import command, make_console, quote
+from postil.commands.terminal.explanation import AGAINST, BAR, FOR
 from postil.errors import ConfigurationError
 from postil.models.storage import load as load_model
 from postil.models.tagger import Tagger
+from postil.samples.corpora import LabelledSentence, made_up_sentences
 from postil.text import Entity, Sentence, spans_from_labels, tokenise, write
 from postil.text.output import write_text
 

@@ -60,7 +60,7 @@ def beside_training(found: DetectionReport, file: LabelledFile, train: LabelledF
 def show(found: DetectionReport) -> None:
     from rich.text import Text
 
-    from postil.commands.display import make_console
+    from postil.commands.terminal.display import make_console
 
     console, scores = make_console(), found.scores
     console.print(Text(f"{found.model} against {found.data}"), soft_wrap=True)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from postil.commands.models import check_columns, open_model, tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
-from postil.models.estimator import Estimator, tokens_of
-from postil.models.labelling import Labelling
+from postil.models.answers.labelling import Labelling
+from postil.models.sentence_estimator import SentenceEstimator, tokens_of
 from postil.text import Sentence, spans_from_labels, tokenise
 from postil.text.formats import FORMATS, read
 from postil.text.lines import shortened
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     model: Any = open_model(arguments.model)
     check_columns(model, arguments.feature_columns)
     sentences = _sentences(arguments)
-    finds_entities = isinstance(model, Estimator)
+    finds_entities = isinstance(model, SentenceEstimator)
     if not finds_entities:
         from postil.commands.tree_explaining import explain
 
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"explanations": [one.as_dict() for one in found]}, indent=2, ensure_ascii=False))
         return 0
-    from postil.commands import explanation_display
+    from postil.commands.terminal import explanation as explanation_display
 
     if not found:
         explanation_display.show_nothing(

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from postil.errors import ConfigurationError
 from postil.models.config import configured
-from postil.models.learner import Learner
+from postil.models.estimator import Estimator
 from postil.text import Sentence
 from postil.text.output import Target
 
@@ -68,7 +68,7 @@ _MODULES = {
 _LEARNT_BY = {"softmax": "tagger", "crf": "tagger", "margin": "detector"}
 
 
-def kind_of(model: Learner[Any, Any]) -> Kind:
+def kind_of(model: Estimator[Any, Any]) -> Kind:
     """What to do with a model."""
     return _kind(model.KIND)
 

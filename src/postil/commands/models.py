@@ -8,23 +8,23 @@ from typing import Any
 from postil.commands.labelled import LabelledFile, settle_partial_labels, tell, widen
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
-from postil.models.estimator import Estimator, tokens_of
-from postil.models.labelling import Labelling
-from postil.models.learner import Learner
+from postil.models.answers.labelling import Labelling
+from postil.models.estimator import Estimator
+from postil.models.sentence_estimator import SentenceEstimator, tokens_of
 from postil.models.storage import load
 from postil.network.sentence import LONGEST_VIEW
 from postil.text.partial_label import PartialLabel
 from postil.text.schemes import recognise
 
 
-def open_model(name: str) -> Learner[Any, Any]:
+def open_model(name: str) -> Estimator[Any, Any]:
     """MODEL of the command line: the path of a model file."""
     path = Path(name)
     if path.is_dir():
         raise ConfigurationError("model", expected="a model file", got="a folder", where=name)
     if not path.exists():
         raise ConfigurationError("no such model", expected="the path of a model file", got=repr(name))
-    model: Learner[Any, Any] = load(path)
+    model: Estimator[Any, Any] = load(path)
     return model
 
 
@@ -33,7 +33,7 @@ def inputs_of(file: LabelledFile) -> list[list[Token]]:
     return [tokens_of(sentence) for sentence in file.sentences]
 
 
-def check_columns(model: Learner[Any, Any], given: Sequence[object]) -> None:
+def check_columns(model: Estimator[Any, Any], given: Sequence[object]) -> None:
     """A model that learnt from extra columns needs as many again."""
     expected = len(model.fitted_parts().features.columns)
     if len(given) < expected:
@@ -68,14 +68,14 @@ def _tell_if_none_known(file: LabelledFile, labelling: Labelling) -> None:
         tell(f"{file.path}: the model knows none of its labels ({got} …), but {known} …; another --label-column?")
 
 
-def tell_long_sentences(model: Learner[Any, Any], lengths: Iterable[int]) -> None:
+def tell_long_sentences(model: Estimator[Any, Any], lengths: Iterable[int]) -> None:
     """The sentence approach sees long sentences in pieces: say so, once, with their number."""
     number = sum(length > LONGEST_VIEW for length in lengths)
     if number and getattr(model.config, "encoder", "") == "sentence":
         tell(f"{number:,} sentences of more than {LONGEST_VIEW:,} words are split: each word sees only its own piece")
 
 
-def settle(model: Estimator[Any, Any], file: LabelledFile, arguments: argparse.Namespace) -> None:
+def settle(model: SentenceEstimator[Any, Any], file: LabelledFile, arguments: argparse.Namespace) -> None:
     """Make out what the labels of a file to be scored on leave open: marks, and classes that it does not annotate."""
     labelling = model.fitted_parts().labelling
     settle_partial_labels([file], arguments.partial, known=labelling.answers)

@@ -18,7 +18,7 @@ from postil.text import schemes
 from postil.text.options import CHOICES
 
 if TYPE_CHECKING:  # comparing two files needs no model
-    from postil.models.reliability import Reliability
+    from postil.models.answers.reliability import Reliability
 
 DESCRIPTION = """\
 Score predicted labels against gold labels: two files with the same tokens, of any format that Postil reads.
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(scored.as_dict(), indent=2, ensure_ascii=False))
     else:
-        from postil.commands.score_display import show
+        from postil.commands.terminal.score import show
 
         show(scored)
     return 0

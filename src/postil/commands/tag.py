@@ -13,7 +13,7 @@ from postil.commands.labelled import tell
 from postil.commands.labeller import Labelled, Labeller
 from postil.commands.models import tell_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
-from postil.commands.tag_display import shown
+from postil.commands.terminal.tag_progress import shown
 from postil.errors import ConfigurationError, DataError
 from postil.text import Sentence
 from postil.text.formats import FORMATS, Reading, read

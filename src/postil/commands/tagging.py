@@ -18,8 +18,8 @@ from postil.commands.models import settle as settle
 from postil.commands.score import Scored, novelty_parts
 from postil.metrics import Calibration, Evaluation, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
-from postil.models.constraints import Constraints
-from postil.models.reliability import reliability
+from postil.models.answers.constraints import Constraints
+from postil.models.answers.reliability import reliability
 from postil.models.tagger import Answer, Tagger, tokens_of
 from postil.text import Sentence
 from postil.text.output import Target
@@ -68,7 +68,7 @@ def beside_training(scored: Scored, file: LabelledFile, train: LabelledFile) -> 
 
 
 def show(scored: Scored) -> None:
-    from postil.commands import score_display
+    from postil.commands.terminal import score as score_display
 
     score_display.show(scored)
 

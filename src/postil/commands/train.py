@@ -13,10 +13,10 @@ from postil.commands.models import checked_scheme, inputs_of, open_model, tell_l
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, DataError
+from postil.models.answers.labelling import Labelling
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
-from postil.models.labelling import Labelling
-from postil.models.learner import Learner
+from postil.models.sentence_estimator import SentenceEstimator
 from postil.network.compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.partial import parse_classes
@@ -100,7 +100,7 @@ def _learns_from_trees(arguments: argparse.Namespace) -> bool:
 
 def _prepared(
     arguments: argparse.Namespace,
-) -> tuple[Estimator[Any, Any], Any, dict[str, LabelledFile]]:
+) -> tuple[SentenceEstimator[Any, Any], Any, dict[str, LabelledFile]]:
     """A tagger or detector, its training, and the files on which to score it in the end."""
     settings = dict(parsed_setting(text) for text in arguments.settings)
     known = _known(arguments)
@@ -115,9 +115,9 @@ def _prepared(
     _check_data(train, held_out, arguments)
     tell_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
 
-    from postil.models.fitting import Fitting
+    from postil.models.fitting.sentences import SentenceFitting
 
-    fitting = Fitting(
+    fitting = SentenceFitting(
         model,
         *_examples(*train),
         _examples(held_out["dev"]) if "dev" in held_out else None,
@@ -129,10 +129,10 @@ def _prepared(
     return model, fitting, held_out
 
 
-def _known(arguments: argparse.Namespace) -> Estimator[Any, Any] | None:
+def _known(arguments: argparse.Namespace) -> SentenceEstimator[Any, Any] | None:
     """The model to begin with."""
     known = open_model(arguments.warm_start) if arguments.warm_start else None
-    if known is not None and not isinstance(known, Estimator):
+    if known is not None and not isinstance(known, SentenceEstimator):
         raise ConfigurationError("warm start", expected="a tagger or a detector", got=f"a {known.KIND}")
     return known
 
@@ -143,8 +143,8 @@ def _checkpoint(arguments: argparse.Namespace) -> Path:
 
 
 def _model(
-    arguments: argparse.Namespace, settings: dict[str, Any], known: Estimator[Any, Any] | None
-) -> Estimator[Any, Any]:
+    arguments: argparse.Namespace, settings: dict[str, Any], known: SentenceEstimator[Any, Any] | None
+) -> SentenceEstimator[Any, Any]:
     """What the command line asks for; with a known model its preset and settings, where nothing else is said."""
     if known is not None and arguments.preset in (None, known.preset):
         arguments.preset, settings = known.preset, known.settings | settings
@@ -156,13 +156,13 @@ def _model(
         **{name: getattr(arguments, name) for name in ("seed", "threads", "minutes")},
         **settings,
     }
-    model: Estimator[Any, Any] = kind_to_train(parameters["preset"], settings).make(arguments, parameters)
+    model: SentenceEstimator[Any, Any] = kind_to_train(parameters["preset"], settings).make(arguments, parameters)
     model.check()
     return model
 
 
-def _train(model: Learner[Any, Any], fitting: Any, held_out: Mapping[str, Any], arguments: argparse.Namespace) -> int:
-    from postil.commands.training_display import Display
+def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any], arguments: argparse.Namespace) -> int:
+    from postil.commands.terminal.training import Display
 
     with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
         for event in fitting.run():

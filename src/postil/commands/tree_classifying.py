@@ -192,7 +192,7 @@ def beside_training(found: TreeReport, file: TreeFile, train: TreeFile) -> TreeR
 
 
 def show(found: TreeReport) -> None:
-    from postil.commands import tree_display
+    from postil.commands.terminal import trees as tree_display
 
     tree_display.show(found)
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from postil.commands.display import make_console, show_table
 from postil.commands.kinds import unwanted
+from postil.commands.terminal.display import make_console, show_table
 from postil.commands.tree_classifying import own_tree
 from postil.metrics.tables import Table
+from postil.models.explaining.tree_explanation import PhraseEffect, TreeExplanation
 from postil.models.tree_classifier import TreeClassifier
-from postil.models.tree_explanation import PhraseEffect, TreeExplanation
 from postil.text import Sentence, Tree, bracketed
 
 MOST_PHRASES = 10

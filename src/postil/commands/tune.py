@@ -14,8 +14,8 @@ from postil.errors import ConfigurationError
 from postil.text.partial import is_partial
 
 if TYPE_CHECKING:
+    from postil.models.answers.tuning import Point, Tuned
     from postil.models.tagger import Tagger
-    from postil.models.tuning import Point, Tuned
 
 DESCRIPTION = """\
 Set how readily a tagger answers with entities: find more of them (recall), or be right more often (precision).
@@ -65,8 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tuned(model: "Tagger", arguments: argparse.Namespace) -> "Tuned":
-    from postil.models.estimator import tokens_of
-    from postil.models.tuning import checked_wish
+    from postil.models.answers.tuning import checked_wish
+    from postil.models.sentence_estimator import tokens_of
 
     checked_wish(arguments.recall, arguments.precision, arguments.margin)  # before any file is read
     check_columns(model, arguments.feature_columns)
@@ -117,8 +117,8 @@ PLOT_WIDTH, PLOT_HEIGHT = 51, 13
 def _show(tuned: "Tuned", arguments: argparse.Namespace) -> None:
     from rich.text import Text
 
-    from postil.commands.display import make_console, show_table
-    from postil.models.tuning import standard_errors
+    from postil.commands.terminal.display import make_console, show_table
+    from postil.models.answers.tuning import standard_errors
 
     console, chosen = make_console(), tuned.chosen
     wanted = f"{tuned.figure} {100 * tuned.wanted:g}, with {standard_errors(tuned.margin)} to spare"

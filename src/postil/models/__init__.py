@@ -1,15 +1,15 @@
 """Estimators: features, network and labels put together; no mathematics here."""
 
+from postil.models.answers.constraints import Constraints
+from postil.models.answers.decoding import Decoding
 from postil.models.config import PRESETS, TaggerConfig
-from postil.models.constraints import Constraints
-from postil.models.decoding import Decoding
 from postil.models.detector import Detector
-from postil.models.explanation import Explanation
+from postil.models.explaining.explanation import Explanation
+from postil.models.explaining.tree_explanation import TreeExplanation
 from postil.models.storage import load
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import NodeLabel, TreeClassifier
 from postil.models.tree_config import TreeConfig
-from postil.models.tree_explanation import TreeExplanation
 
 __all__ = [
     "Tagger",

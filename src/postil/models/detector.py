@@ -12,12 +12,12 @@ from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
 from postil.metrics.counts import check_same_shape
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
+from postil.models.answers.target import UNDECIDED, Target
 from postil.models.config import TaggerConfig, configured
-from postil.models.detector_network import DetectorNetwork
-from postil.models.estimator import Estimator, entity, tokens_of
-from postil.models.explanation import Explanation, explain_detection
-from postil.models.network import feature_sizes
-from postil.models.target import UNDECIDED, Target
+from postil.models.explaining.explanation import Explanation, explain_detection
+from postil.models.scoring.detector_network import DetectorNetwork
+from postil.models.scoring.network import feature_sizes
+from postil.models.sentence_estimator import SentenceEstimator, entity, tokens_of
 from postil.text import Entity, Sentence, labels_from_spans, recognise, with_marks
 
 
@@ -30,7 +30,7 @@ class Detections(NamedTuple):
 
 
 @final
-class Detector(Estimator[Target, DetectorNetwork]):
+class Detector(SentenceEstimator[Target, DetectorNetwork]):
     """Is the word in the middle of this window a Location?
 
         detector = Detector(label="LOC", seed=0)
@@ -117,7 +117,7 @@ class Detector(Estimator[Target, DetectorNetwork]):
         if not any((labels == 1).any() for labels in Target(self.label, recognise(y)).numbers(y)):
             raise DataError("no token of dev has the label to detect", expected=repr(self.label), got="other labels")
 
-    def check_warm_start(self, known: Estimator[Any, Any]) -> None:
+    def check_warm_start(self, known: SentenceEstimator[Any, Any]) -> None:
         super().check_warm_start(known)
         if known.fitted_parts().labelling.label != self.label:
             got = known.fitted_parts().labelling.label

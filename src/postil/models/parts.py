@@ -7,8 +7,8 @@ from typing import Any, Generic, Protocol, TypeVar, cast, final
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.graph import Parameter
-from postil.models.decoding import Decoding
-from postil.models.prepared import Prepared
+from postil.models.answers.decoding import Decoding
+from postil.models.scoring.fast import Prepared
 from postil.text.partial import Annotates
 
 

@@ -9,18 +9,18 @@ from postil.arrays import Array
 from postil.features.batching import batches_of_similar_length
 from postil.features.inputs import InputFeatures, Token
 from postil.metrics.counts import check_same_shape
-from postil.models.calibrating import Labelled, calibrated, known_labels
+from postil.models.answers.calibration import Labelled, calibrated, known_labels
+from postil.models.answers.constraints import Constraints, check_constraints, constrained
+from postil.models.answers.decoding import Decoding, lowest_probabilities
+from postil.models.answers.distribution import Distribution, FoundSpan
+from postil.models.answers.labelling import Labelling
 from postil.models.config import TaggerConfig
-from postil.models.constraints import Constraints, check_constraints, constrained
-from postil.models.decoding import Decoding, lowest_probabilities
-from postil.models.distribution import Distribution, FoundSpan
-from postil.models.estimator import Estimator
-from postil.models.labelling import Labelling
-from postil.models.network import TaggerNetwork, feature_sizes
+from postil.models.scoring.network import TaggerNetwork, feature_sizes
+from postil.models.sentence_estimator import SentenceEstimator
 from postil.objectives.lattice import Lattice
 
 
-class SequenceEstimator(Estimator[Labelling, TaggerNetwork]):
+class SequenceEstimator(SentenceEstimator[Labelling, TaggerNetwork]):
     """What the answers of a tagger are read from."""
 
     # -------------------------------------------------------------------------------------------- network and labels

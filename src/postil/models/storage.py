@@ -15,11 +15,11 @@ from postil.errors import ModelFileError
 from postil.features.inputs import InputFeatures
 from postil.features.vocabulary import arrays_under
 from postil.features.words import WordFeatureConfig
-from postil.models.decoding import Decoding
+from postil.models.answers.decoding import Decoding
 from postil.models.parts import Parts, TrainedNetwork
 
 if TYPE_CHECKING:
-    from postil.models.learner import Learner
+    from postil.models.estimator import Estimator
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
@@ -29,11 +29,11 @@ KINDS = {
 }
 
 
-def save(estimator: "Learner[Any, Any]", path: Path) -> None:
+def save(estimator: "Estimator[Any, Any]", path: Path) -> None:
     archive.save(path, *_content(estimator))
 
 
-def to_bytes(estimator: "Learner[Any, Any]") -> bytes:
+def to_bytes(estimator: "Estimator[Any, Any]") -> bytes:
     return archive.to_bytes(*_content(estimator))
 
 
@@ -46,16 +46,16 @@ def from_bytes(content: bytes) -> Any:
     return _estimator(*archive.from_bytes(content), where="pickled model")
 
 
-def estimator_class(kind: object, where: object) -> "type[Learner[Any, Any]]":
+def estimator_class(kind: object, where: object) -> "type[Estimator[Any, Any]]":
     """The class of a kind of model."""
     if kind not in KINDS:
         raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=kind, where=where)
     module, name = KINDS[str(kind)]
-    found: type[Learner[Any, Any]] = getattr(importlib.import_module(module), name)
+    found: type[Estimator[Any, Any]] = getattr(importlib.import_module(module), name)
     return found
 
 
-def _content(estimator: "Learner[Any, Any]") -> tuple[dict[str, Array], dict[str, Any]]:
+def _content(estimator: "Estimator[Any, Any]") -> tuple[dict[str, Array], dict[str, Any]]:
     parts = estimator.fitted_parts()
     arrays = {f"parameters/{name}": parameter.value for name, parameter in parts.network.parameters().items()}
     arrays |= {f"features/{name}": array for name, array in parts.features.arrays().items()}
@@ -84,7 +84,7 @@ def _estimator(arrays: Mapping[str, Array], metadata: Mapping[str, Any], where: 
 
 
 def _parts(
-    kind: "type[Learner[Any, Any]]", arrays: Mapping[str, Array], metadata: Mapping[str, Any]
+    kind: "type[Estimator[Any, Any]]", arrays: Mapping[str, Array], metadata: Mapping[str, Any]
 ) -> Parts[Any, Any]:
     config = kind.CONFIG(**_known(kind.CONFIG, metadata["config"]))
     labelling = kind.labels_from_json(metadata["labelling"])

@@ -12,14 +12,14 @@ from postil.errors import ConfigurationError
 from postil.features.inputs import Token
 from postil.metrics import Evaluation, evaluate
 from postil.metrics.counts import check_same_shape
+from postil.models.answers.constraints import Constraints
+from postil.models.answers.decoding import check_probability
+from postil.models.answers.dial import Dial
+from postil.models.answers.tuning import Tuned, checked_wish, tuned
 from postil.models.config import TaggerConfig, configured
-from postil.models.constraints import Constraints
-from postil.models.decoding import check_probability
-from postil.models.dial import Dial
-from postil.models.estimator import entity, sentences_of, tokens_of
-from postil.models.explanation import Explanation, explain_entity
+from postil.models.explaining.explanation import Explanation, explain_entity
+from postil.models.sentence_estimator import entity, sentences_of, tokens_of
 from postil.models.sequences import SequenceEstimator
-from postil.models.tuning import Tuned, checked_wish, tuned
 from postil.text import Document, Entity, Sentence, with_marks
 
 

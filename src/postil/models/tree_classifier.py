@@ -11,11 +11,11 @@ from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import InputFeatures
 from postil.features.trees import Forest, Schedule
-from postil.models.learner import Learner
+from postil.models.answers.tree_labels import TreeLabels
+from postil.models.estimator import Estimator
+from postil.models.explaining.tree_explanation import TreeExplanation, explained
+from postil.models.scoring.tree_network import TreeBatch, TreeInputs, TreeNetwork
 from postil.models.tree_config import TreeConfig, configured_tree
-from postil.models.tree_explanation import TreeExplanation, explained
-from postil.models.tree_labels import TreeLabels
-from postil.models.tree_network import TreeBatch, TreeInputs, TreeNetwork
 from postil.objectives import softmax
 from postil.text.tree import Tree, widths_of_nodes
 from postil.threads import one_blas_thread
@@ -35,7 +35,7 @@ class NodeLabel(NamedTuple):
 
 
 @final
-class TreeClassifier(Learner[TreeLabels, TreeNetwork]):
+class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
     """Labels sentences, and every phrase of them, by what their parts mean and how these are put together.
 
         classifier = TreeClassifier(composition="tree-lstm", seed=0)
@@ -124,7 +124,7 @@ class TreeClassifier(Learner[TreeLabels, TreeNetwork]):
         **options: Any,
     ) -> Any:
         """The training that ``fitting`` runs, before its first step."""
-        from postil.models.tree_fitting import TreeFitting  # training code is loaded only to train
+        from postil.models.fitting.trees import TreeFitting  # training code is loaded only to train
 
         self.check()
         held_out = dev if isinstance(dev, tuple) else (dev, None)

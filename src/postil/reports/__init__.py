@@ -1,8 +1,8 @@
 """Figures to pages: one self-contained HTML file per report, composed of sections."""
 
+from postil.markup import Markup, element
 from postil.reports.answers import Answers, Heading
 from postil.reports.detector import detector_page
-from postil.reports.markup import Markup, element
 from postil.reports.page import Section, page
 from postil.reports.tagger import tagger_page
 from postil.reports.trees import Drawn, tree_page

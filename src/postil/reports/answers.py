@@ -9,8 +9,8 @@ import numpy as np
 
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
 from postil.metrics.spans import Pair, align
-from postil.models.estimator import tokens_of
-from postil.models.learner import Learner
+from postil.models.estimator import Estimator
+from postil.models.sentence_estimator import tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives import Posterior, span_probabilities
 from postil.text import Sentence, Span
@@ -31,7 +31,7 @@ class Heading:
     parameters: int
 
     @classmethod
-    def of(cls, model: Learner[Any, Any], *, model_name: str, data_name: str, date: str = "") -> Self:
+    def of(cls, model: Estimator[Any, Any], *, model_name: str, data_name: str, date: str = "") -> Self:
         parts = model.fitted_parts()
         return cls(
             model=model_name,

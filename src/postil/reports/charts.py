@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from postil.markup import Markup, element, joined
 from postil.metrics import Calibration
-from postil.reports.markup import Markup, element, joined
 from postil.reports.svg import (
     Plot,
     Point,

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from postil.markup import Markup, element, joined
 from postil.metrics import Table
 from postil.metrics.tables import show_class
-from postil.reports.markup import Markup, element, joined
 from postil.reports.page import folded, note, table
 
 MOST = 500

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from postil.markup import Markup, element, joined
 from postil.metrics.tables import show_class
-from postil.reports.markup import Markup, element, joined
 from postil.text.schemes import Span
 
 CONTEXT = 14

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from importlib import resources
 from typing import NamedTuple
 
+from postil.markup import Content, Markup, element, joined
 from postil.metrics.tables import Table, format_cell, is_words
-from postil.reports.markup import Content, Markup, element, joined
 
 # The browser itself refuses to load anything that is not in the page.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from postil.markup import Markup, element, joined
 from postil.metrics import Calibration, Counts, PrecisionRecall, Table
 from postil.metrics.significance import Interval
 from postil.metrics.tables import calibration_table, label_table
 from postil.reports import charts
 from postil.reports.answers import Heading
-from postil.reports.markup import Markup, element, joined
 from postil.reports.page import Section, beside, figure, folded, note, table
 
 MOST_LABELS = 200

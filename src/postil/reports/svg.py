@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import TypeAlias, final
 
-from postil.reports.markup import Markup, Value, element, joined
+from postil.markup import Markup, Value, element, joined
 
 Point: TypeAlias = tuple[float, float]
 Range: TypeAlias = tuple[float, float]

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, final
 
+from postil.markup import Markup, element, joined
 from postil.metrics import Interval, TreeScores
 from postil.metrics.trees import BAD, GOOD, NEUTRAL, label_confusion_table, length_table
 from postil.reports import sections
 from postil.reports.answers import Heading
 from postil.reports.highlight import colours_of
-from postil.reports.markup import Markup, element, joined
 from postil.reports.page import Section, figure, note, page, table
 from postil.reports.svg import Point, circle, drawing, line, text, title
 from postil.text import Tree

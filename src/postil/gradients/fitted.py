@@ -1,0 +1,96 @@
+"""The gradient check of a fitted model (B4): its own parameters, on made-up sentences of its own words.
+
+The gold labels are random valid ones: those that the model would choose have a loss near 0 and no gradient to compare.
+Tables are cut down to the rows that occur, so that a model with a million words is checked as fast as a small one.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.features.inputs import InputFeatures, Inputs, Token
+from postil.features.vocabulary import Vocabulary
+from postil.gradcheck import Report, examine
+from postil.gradients.fitted_trees import examine_tree_parts
+from postil.graph import Node
+from postil.models.parts import Parts
+from postil.models.scoring.network import Example, ScoringNetwork
+from postil.models.scoring.tree_network import TreeNetwork
+from postil.network import LookupTables
+
+LENGTHS = (1, 2, 4, 5)  # of the made-up sentences
+_NOISE = 11  # the seed of dropout: the same noise at every evaluation
+
+
+def examine_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Report:
+    """Compare the gradients of the model's loss with central differences, in float64."""
+    if isinstance(parts.network, TreeNetwork):
+        return examine_tree_parts(parts, rng)
+    inputs = parts.features.inputs(made_up_sentences(parts.features, rng))
+    network, small = _cut_down(parts, inputs)
+    example = Example(inputs=small, gold=network.random_gold(small.offsets, rng))
+
+    def loss() -> Node:
+        return network.loss(example, rng=np.random.default_rng(_NOISE))
+
+    return examine(loss, parameters=network.parameters(), name="the model's loss", rng=rng)
+
+
+def made_up_sentences(features: InputFeatures, rng: np.random.Generator) -> list[list[Token]]:
+    """Words of the vocabulary in any order, and some that it does not know; extra columns likewise."""
+    words = features.words.vocabularies.get("word") or next(iter(features.words.vocabularies.values()), None)
+
+    def token() -> Token:
+        form = _drawn(words, rng) if words is not None and rng.random() < 0.9 else f"Word{rng.integers(100)}"
+        return (form, *(_drawn(column, rng) for column in features.columns)) if features.columns else form
+
+    return [[token() for _ in range(T)] for T in LENGTHS]
+
+
+def _drawn(values: Vocabulary, rng: np.random.Generator) -> str:
+    return values[int(rng.integers(len(values)))] or "unknown"
+
+
+def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[ScoringNetwork, Inputs]:
+    """The model's network with only those rows of its tables that the inputs use, and the inputs with their new ids."""
+    network: ScoringNetwork = parts.network
+    form_rows, forms = _used(inputs.forms)
+    extra_rows, extra = _used(inputs.extra)
+    (vector_rows,), vectors = _used(inputs.vectors[:, None])
+    has_words = bool(parts.config.word_dim)
+    small = network.resized(
+        form_sizes=_sizes(network.form_tables, form_rows),
+        extra_sizes=_sizes(network.extra_tables, extra_rows),
+        vectors=network.vectors[vector_rows] if network.vectors is not None else None,
+        word_counts=network.word_counts[form_rows[0]] if has_words else network.word_counts,
+    )
+    rows = _rows("forms", network.form_tables, form_rows) | _rows("extra", network.extra_tables, extra_rows)
+    for name, parameter in network.parameters().items():
+        value = parameter.value[rows[name]] if name in rows else parameter.value
+        small.parameters()[name].value = np.array(value)
+    return small, Inputs(forms=forms, vectors=vectors[:, 0], places=inputs.places, extra=extra, offsets=inputs.offsets)
+
+
+def _used(ids: Array) -> tuple[list[Array], Array]:
+    """Per column of ids (N, F) those that occur and 0 (the unknown value); and where each id stands among them."""
+    found, renumbered = [], np.zeros_like(ids)
+    for column in range(ids.shape[1]):
+        used = np.unique(np.append(ids[:, column], 0))
+        found.append(used)
+        renumbered[:, column] = np.searchsorted(used, ids[:, column])
+    return found, renumbered
+
+
+def _sizes(tables: LookupTables | None, rows: list[Array]) -> list[tuple[int, int]]:
+    return [] if tables is None else [(len(used), D) for used, (_, D) in zip(rows, tables.sizes, strict=True)]
+
+
+def _rows(name: str, tables: LookupTables | None, rows: list[Array]) -> dict[str, Any]:
+    """Which rows of each parameter stay."""
+    if tables is None:
+        return {}
+    return {
+        f"{name}.tables.{i}": np.concatenate([tables.starts[feature] + rows[feature] for feature in group])
+        for i, group in enumerate(tables.groups)
+    }

@@ -1,0 +1,299 @@
+"""What the caller knows about a text already: spans that are entities, spans that are not, labels that are possible.
+
+Constraints leave only the labellings that agree with them, and every answer is then about those: the best one is the
+best *of them*, and a probability is the probability *given that* they hold. That is exact for all three kinds.
+
+    force   exactly this span is an entity of this class, or of some class: its probability is then 1
+    forbid  exactly this span is not an entity of this class, or of any; longer and shorter ones still may be
+    allow   every token of this stretch has one of these labels; a class stands for all its labels
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, DataError
+from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
+from postil.models.answers.distribution import Distribution
+from postil.models.answers.labelling import Labelling
+from postil.objectives.crf_decoding import best_paths
+from postil.objectives.crf_forbidden import SpanOfKind, without_spans
+from postil.objectives.crf_spans import EntityLabels, forced_spans
+from postil.objectives.lattice import Lattice
+from postil.text import Sentence, Span
+from postil.text.alignment import TokenisedText
+from postil.text.lines import shortened
+
+
+class SpanConstraint(NamedTuple):
+    """``start:end`` with a class, or with any."""
+
+    start: int
+    end: int
+    label: str | None = None
+
+
+class AllowedLabels(NamedTuple):
+    """The labels that tokens of ``start:end`` may have."""
+
+    start: int
+    end: int
+    labels: Sequence[str]
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """Of one sentence or text. Offsets count tokens where tokens are given, characters where a text is.
+
+    Constraints(force=[(2, 3, "LOC")], forbid=[(0, 2, None)], allow=[(4, 5, ["PER", "O"])])
+    """
+
+    force: Sequence[tuple[int, int, str | None]] = ()
+    forbid: Sequence[tuple[int, int, str | None]] = ()
+    allow: Sequence[tuple[int, int, Sequence[str]]] = ()
+    where: str = field(default="", compare=False)
+    """How messages name the sentence; else by its number."""
+
+    def __post_init__(self) -> None:
+        for name, kind in (("force", SpanConstraint), ("forbid", SpanConstraint), ("allow", AllowedLabels)):
+            items = [_item(kind, item, f"{self.where}: {name}" if self.where else name) for item in getattr(self, name)]
+            object.__setattr__(self, name, items)
+
+    def __bool__(self) -> bool:
+        return bool(self.force or self.forbid or self.allow)
+
+    @classmethod
+    def from_json(cls, content: Any, where: str) -> Self:
+        """``{"force": [[0, 5, "LOC"]], "forbid": [{"start": 7, "end": 9}], "allow": [[0, 5, ["LOC", "O"]]]}``."""
+        names = ("force", "forbid", "allow")
+        if not isinstance(content, Mapping) or not set(content) <= set(names):
+            got = shortened(str(sorted(content) if isinstance(content, Mapping) else content))
+            raise DataError("constraints", expected="an object with " + ", ".join(names), got=got, where=where)
+        for name in names:
+            if not isinstance(content.get(name, []), list):
+                raise DataError(f"constraints: {name}", expected="a list", got=repr(content[name]), where=where)
+        try:
+            return cls(**content, where=where)
+        except ConfigurationError as error:
+            raise DataError(error.what, expected=error.expected, got=error.got, where=error.where) from None
+
+    def in_tokens(self, sentence: Sentence) -> "Constraints":
+        """Of constraints in characters of a text, those of one of its sentences, in its tokens."""
+        return replace(
+            self,
+            force=list(self._own(self.force, sentence)),
+            forbid=list(self._own(self.forbid, sentence)),
+            allow=list(self._own(self.allow, sentence)),
+        )
+
+    def with_names(self, gazetteers: Sequence[Gazetteer], tokens: Sequence[str]) -> "Constraints":
+        """These, and the names of gazetteers that stand in the sentence as forced entities of their classes.
+
+        Longer names come first, of equal ones the left one. What overlaps another name, or a constraint that is there
+        already, is left out: the caller's own word counts more than a list.
+        """
+        taken = {t for start, end, _ in (*self.force, *self.forbid, *self.allow) for t in range(start, end)}
+        force = list(self.force)
+        found = [span for gazetteer in gazetteers for span in _names(gazetteer, tokens)]
+        for label, start, end in sorted(found, key=lambda span: (span.start - span.end, span.start)):
+            if taken.isdisjoint(range(start, end)):
+                taken.update(range(start, end))
+                force.append(SpanConstraint(start, end, label))
+        return replace(self, force=force)
+
+    def _own(self, items: Sequence[Any], sentence: Sentence) -> Iterator[Any]:
+        text, starts, ends = sentence.text, sentence.starts, sentence.ends
+        assert text is not None and starts is not None and ends is not None, "only texts are counted in characters"
+        tokens = TokenisedText(text, starts, ends, "")
+        for item in items:
+            start, end = item[:2]
+            if not 0 <= start < end <= len(text):
+                expected = f"0 <= start < end <= {len(text)} (the length of the text)"
+                raise DataError("a constraint outside the text", expected=expected, got=_place(item), where=self._named)
+            if text[start].isspace() or (starts and starts[0] <= start < ends[-1] and not tokens.fits(start, end)):
+                first, last = tokens.touched(start, end)
+                expected = f"whole tokens of one sentence, as {shortened(' '.join(sentence.tokens[first:last]))}"
+                got = f"{_place(item)} {shortened(text[start:end])}"
+                raise DataError(
+                    "a constraint that does not fit the tokens", expected=expected, got=got, where=self._named
+                )
+            if starts and starts[0] <= start < ends[-1]:
+                yield item._replace(**dict(zip(("start", "end"), tokens.touched(start, end), strict=True)))
+
+    @property
+    def _named(self) -> str | None:
+        return self.where or None
+
+
+def _names(gazetteer: Gazetteer, tokens: Sequence[str]) -> Iterator[Span]:
+    """The names of a gazetteer in a sentence, with their classes."""
+    codes = gazetteer.match(tokens)
+    begin, _, end, single = (GAZETTEER_CODES.index(code) for code in "BIES")
+    for column, label in enumerate(gazetteer.columns):
+        start = 0
+        for t, code in enumerate(codes[:, column].tolist()):
+            if code in (begin, single):
+                start = t
+            if code in (end, single):
+                yield Span(label, start, t + 1)
+
+
+# ------------------------------------------------------------------------------------------------ on the lattice
+
+
+def constrained(
+    believed: Distribution, constraints: Sequence[Constraints | None], *, valid_only: bool
+) -> Iterator[Distribution]:
+    """What the model believes given constraints, one or None per sentence of the whole data.
+
+    Sentences with forbidden spans get distributions of their own, the others stay together. ``valid_only``: the model
+    knows only valid label sequences.
+    """
+    lattice, labelling = believed.lattice, believed.labelling
+    mine = [constraints[i] or Constraints() for i in believed.which]
+    for i, own in zip(believed.which, mine, strict=True):
+        _check(own, labelling, valid_only, own.where or f"sentence {i}")
+    if any(mine):
+        allowed = np.concatenate([_allowed(lattice, row, own, labelling) for row, own in enumerate(mine)])
+        lattice = lattice.restricted(allowed)
+    forbidding = np.array([bool(own.forbid) for own in mine], bool)
+    together = np.flatnonzero(~forbidding)
+    if len(together):
+        yield _possible(believed, mine, lattice.selected(together)[0], together, None)
+    for row in np.flatnonzero(forbidding):
+        one, _ = lattice.selected(np.array([row]))
+        new, meaning = without_spans(one, _forbidden(mine[row], labelling), labelling.entity_labels())
+        yield _possible(believed, mine, new, np.array([row]), meaning)
+
+
+def _possible(
+    believed: Distribution, mine: Sequence[Constraints], lattice: Lattice, rows: Array, meaning: Array | None
+) -> Distribution:
+    """A distribution over these sentences, or an error that names the first for which nothing is left."""
+    which = [believed.which[row] for row in rows]
+    if any(mine[row] for row in rows):
+        scores = best_paths(lattice)[1]
+        if not np.isfinite(scores).all():
+            first = int(rows[np.isfinite(scores).argmin()])
+            own = mine[first]
+            raise DataError(
+                "constraints that contradict each other: no labelling is left",
+                got=f"{_described(own)} (counted in tokens)",
+                where=own.where or f"sentence {believed.which[first]}",
+            )
+    return replace(believed, which=which, lattice=lattice, meaning=meaning)
+
+
+def _allowed(lattice: Lattice, row: int, own: Constraints, labelling: Labelling) -> Array:
+    """(T, L) the labels that forced spans and allowed labels leave to one sentence."""
+    T, L = int(lattice.lengths[row]), lattice.chain.labels
+    allowed = np.ones((T, L), bool)
+    for start, end, labels in own.allow:
+        allowed[start:end] &= np.logical_or.reduce([_labels(labelling, name) for name in labels])
+    if own.force:
+        entities = labelling.entity_labels()
+        kinds = [_kind(labelling, label) for *_, label in own.force]
+        spans = [(0, start, end) for start, end, _ in own.force]
+        one, _ = lattice.selected(np.array([row]))
+        allowed &= forced_spans(one, spans, kinds, [*entities, _any_of(entities)])
+    return allowed
+
+
+def _kind(labelling: Labelling, label: str | None) -> int:
+    """Place of a class among the entities; behind the last one stands an entity of any class."""
+    return len(labelling.classes) if label is None else labelling.classes.index(label)
+
+
+def _any_of(entities: Sequence[EntityLabels]) -> EntityLabels:
+    """An entity of any class. Its labels are of one class, because only valid sequences are possible."""
+    places = np.stack([entity.at_places() for entity in entities])  # (classes, 6, L)
+    either, every = np.asarray(places.any(axis=0)), np.asarray(places.all(axis=0))
+    return EntityLabels(
+        before=every[0], only=either[1], first=either[2], middle=either[3], last=either[4], after=every[5]
+    )
+
+
+def _forbidden(own: Constraints, labelling: Labelling) -> Iterator[SpanOfKind]:
+    for start, end, label in own.forbid:
+        for kind in range(len(labelling.classes)) if label is None else [labelling.classes.index(label)]:
+            yield SpanOfKind(start, end, kind)
+
+
+def _labels(labelling: Labelling, name: str) -> Array:
+    """(L,) the model's labels that a label of the data, or a class, stands for."""
+    return np.array([name in (spelt, name_of) for spelt, name_of in labelling.names()])
+
+
+# ------------------------------------------------------------------------------------------------ checks
+
+
+def check_constraints(constraints: Sequence[Constraints | None], lengths: Sequence[int]) -> None:
+    """Refuse another number of them than of sentences, and places outside of their sentence.  lengths in tokens."""
+    given: object = constraints
+    is_one = isinstance(given, Constraints)  # an easy mistake
+    if is_one or len(constraints) != len(lengths):
+        got = "one for all" if is_one else len(constraints)
+        raise ConfigurationError("constraints", expected=f"a list of {len(lengths)}, one a sentence or None", got=got)
+    for i, (own, tokens) in enumerate(zip(constraints, lengths, strict=True)):
+        own = own or Constraints()
+        for item in (*own.force, *own.forbid, *own.allow):
+            if not 0 <= item[0] < item[1] <= tokens:
+                expected, where = f"0 <= start < end <= {tokens} (tokens)", own.where or f"sentence {i}"
+                raise DataError("a constraint outside the sentence", expected=expected, got=_place(item), where=where)
+
+
+def _check(own: Constraints, labelling: Labelling, valid_only: bool, where: str) -> None:
+    """Refuse labels that the model does not have, and spans where it has none."""
+    spans = (*own.force, *own.forbid)
+    if spans and not (labelling.has_spans and valid_only):
+        got = "labels without spans" if not labelling.has_spans else "one that allows any sequence (constrained=False)"
+        raise DataError("constraints on spans", expected="a model of spans", got=got, where=where)
+    for *_, label in spans:
+        if label is not None and label not in labelling.classes:
+            raise DataError("unknown class", expected=_some(labelling.classes), got=repr(label), where=where)
+    for *_, labels in own.allow:
+        for name in labels:
+            if not _labels(labelling, name).any():
+                known = dict.fromkeys([*labelling.classes, *labelling.data_labels()])
+                raise DataError("unknown label", expected=_some(known), got=repr(name), where=where)
+
+
+def _some(names: Any) -> str:
+    return "one of " + ", ".join(list(names)[:12])
+
+
+def _item(kind: Any, item: Any, what: str) -> Any:
+    """A constraint from a tuple, a list or an object."""
+    try:
+        made = kind(**item) if isinstance(item, Mapping) else kind(*item)
+    except TypeError:
+        made = None
+    if made is None or not all(type(n) is int or isinstance(n, np.integer) for n in made[:2]):
+        raise ConfigurationError(what, expected="(" + ", ".join(kind._fields) + ")", got=shortened(str(item)))
+    if kind is AllowedLabels and (isinstance(made[2], str) or not made[2] or not _are_strings(made[2])):
+        raise ConfigurationError(what, expected="a list of labels", got=shortened(str(made[2])))
+    if kind is SpanConstraint and not isinstance(made[2], str | None):
+        raise ConfigurationError(what, expected="a class or None", got=shortened(str(made[2])))
+    return made
+
+
+def _are_strings(values: Any) -> bool:
+    return isinstance(values, Sequence) and all(isinstance(value, str) for value in values)
+
+
+def _place(item: tuple[Any, ...]) -> str:
+    return f"{item[0]}:{item[1]}"
+
+
+def _described(own: Constraints) -> str:
+    """All of them as the command line spells them."""
+    parts = []
+    for name in ("force", "forbid", "allow"):
+        for item in getattr(own, name):
+            labels = item[2] if item[2] is None or isinstance(item[2], str) else ",".join(item[2])
+            parts.append(f"{name} {_place(item)}" + (f"={labels}" if labels is not None else ""))
+    return shortened(", ".join(parts))

@@ -1,0 +1,118 @@
+"""Precision and recall of one tagger on labelled sentences, at any decoding bias."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, DataError
+from postil.features.inputs import Token
+from postil.metrics.counts import check_same_shape
+from postil.models.answers.decoding import Decoding
+from postil.models.answers.distribution import Distribution
+from postil.models.answers.labelling import OUTSIDE, Labelling
+from postil.models.answers.tuning import Point, Setting, counts_of
+from postil.text import Span, recognise, spans_from_labels, with_marks
+from postil.text.partial import is_partial
+
+if TYPE_CHECKING:
+    from postil.models.tagger import Tagger
+
+LOWEST = 0.001  # probability of spans that are worth a look
+AGAINST = 8.0  # the bias against labels that stands for a threshold of 1
+
+
+@final
+class Dial:
+    """The network scores the sentences once; only the choice of labels is made anew for each bias.
+
+    Counted are entities, or where labels spell no spans, tokens with another label than O.
+    """
+
+    def __init__(self, labelling: Labelling, believed: list[Distribution], gold: list[set[Any]]) -> None:
+        self._labelling, self._believed, self._gold = labelling, believed, gold
+
+    @classmethod
+    def of(cls, tagger: "Tagger", X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Dial":
+        """Sentences with unknown labels are left out."""
+        check_same_shape(X, y)
+        labelling = tagger.labelling
+        if labelling.outside is None:
+            raise ConfigurationError(
+                "nothing to tune", expected="a model of spans, or with a label O", got="labels for every token"
+            )
+        y = with_marks(y, X, known=labelling.data_labels())
+        known = [i for i, labels in enumerate(y) if not is_partial(labels)]
+        X, y = [X[i] for i in known], [y[i] for i in known]
+        scheme = recognise(y) if labelling.has_spans else "none"
+        gold: list[set[Any]] = [set() for _ in y]
+        if scheme != "none":
+            gold = [set(spans_from_labels(labels, scheme)) for labels in y]
+        elif not labelling.has_spans:
+            gold = [{(t, label) for t, label in enumerate(labels) if label != OUTSIDE} for labels in y]
+        if not any(gold):
+            raise DataError("nothing to tune on", expected="data with entities of the model's kind", got="none")
+        return cls(labelling, list(tagger.distributions(X)), gold)
+
+    def decoding(self, setting: Setting, decoding: Decoding) -> Decoding:
+        """The decoding at this setting. Where there are no spans, a bias against labels stands for the threshold."""
+        if not self._labelling.has_spans:
+            return replace(decoding, bias=setting.bias - AGAINST * setting.threshold)
+        thresholds = dict.fromkeys(self._labelling.classes, setting.threshold) if setting.threshold else {}
+        return replace(decoding, bias=setting.bias, thresholds=thresholds)
+
+    def counts(self, setting: Setting) -> Array:
+        """(B, 3) correct, predicted and gold things of each sentence."""
+        found: list[set[Any]] = [set() for _ in self._gold]
+        if setting.threshold and self._labelling.has_spans:
+            for i, thing, probability in self._most_probable:
+                if probability >= setting.threshold:
+                    found[i].add(thing)
+            return counts_of(self._gold, found)
+        bias = self.decoding(setting, Decoding()).bias
+        for believed in self._believed:
+            for i, numbers in zip(believed.which, believed.by_sentence(believed.best(bias)), strict=True):
+                found[i] = _things(self._labelling, numbers)
+        return counts_of(self._gold, found)
+
+    @cached_property
+    def _most_probable(self) -> list[tuple[int, Span, float]]:
+        """The entities that are found without a bias, with their probabilities."""
+        return [
+            (believed.which[row], span, probability)
+            for believed in self._believed
+            for row, span, probability in believed.spans_of(believed.best(0.0))
+        ]
+
+    def hint(self, figure: str, wanted: float, margin: float) -> str:
+        """What else reaches the figure: for recall, spans that may overlap."""
+        if figure == "recall" and self._labelling.has_spans:
+            for lowest in 2.0 ** -np.arange(1, 10):
+                point = self.overlapping(float(lowest))
+                if point.surely("recall", margin) >= wanted:
+                    precision = f"precision {100 * point.precision:.1f}"
+                    return f"overlapping spans do: tag --all-above {lowest:.2g}, spans_above in Python ({precision})"
+        return "the model has to become better"
+
+    def overlapping(self, lowest: float) -> Point:
+        """Precision and recall of all spans with at least this probability, which may overlap."""
+        found: list[set[Any]] = [set() for _ in self._gold]
+        for believed, spans in zip(self._believed, self._spans, strict=True):
+            for row, span, probability in spans:
+                if probability >= lowest:
+                    found[believed.which[row]].add(span)
+        return Point.of(Setting(0.0, lowest), counts_of(self._gold, found))
+
+    @cached_property
+    def _spans(self) -> list[Any]:
+        return [believed.spans_above(LOWEST) for believed in self._believed]
+
+
+def _things(labelling: Labelling, numbers: Array) -> set[Any]:
+    """Spans, or (token, label) of labels that are not O."""
+    if labelling.has_spans:
+        return set(labelling.spans(numbers))
+    return {(int(t), labelling.labels[numbers[t]]) for t in np.flatnonzero(labelling.opens_entity[numbers])}

@@ -1,0 +1,195 @@
+"""What a tagger believes about some sentences: all their labellings with probabilities, and answers read from them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.models.answers.decoding import favouring
+from postil.models.answers.labelling import Labelling
+from postil.objectives import long_chains
+from postil.objectives.crf import Posterior, path_scores
+from postil.objectives.crf_decoding import k_best, viterbi
+from postil.objectives.crf_forbidden import entities_of
+from postil.objectives.crf_spans import EntityLabels, Windows, span_probabilities, window_probabilities
+from postil.objectives.lattice import Lattice
+from postil.text import Span
+
+
+class FoundSpan(NamedTuple):
+    """A span of the sentence in this row of the distribution."""
+
+    row: int
+    span: Span
+    probability: float
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Distribution:
+    """``which`` sentences these are, and the lattice of their labellings."""
+
+    which: list[int]
+    lattice: Lattice
+    labelling: Labelling
+    meaning: Array | None = None  # (S,) the model's label that each label of the lattice stands for; None: itself
+
+    def best(self, bias: float) -> Array:
+        """The best label numbers (N,), entities favoured by ``bias``."""
+        return self._meant(viterbi(favouring(self.lattice, self.labelling, bias, self.meaning)))
+
+    def texts(self, numbers: Array) -> list[list[str]]:
+        """Label numbers (N,) as labels of each sentence, in the scheme of the data."""
+        return self.labelling.texts_of_sentences(numbers, self.lattice.offsets)
+
+    def spans_of(self, numbers: Array) -> list[FoundSpan]:
+        """The entities of a labelling (N,) with their probabilities, in the order of the text."""
+        rows, kinds = self.labelling.spans_of_sentences(numbers, self.lattice.offsets)
+        found = self._entity_probabilities(rows, kinds).tolist() if len(rows) else []
+        return [
+            FoundSpan(row, Span(self.labelling.classes[kind], start, end), probability)
+            for (row, start, end), kind, probability in zip(rows.tolist(), kinds.tolist(), found, strict=True)
+        ]
+
+    def may_be_outside(self, found: FoundSpan) -> bool:
+        """Whether no token of the span has to belong to an entity, as constraints may ask."""
+        first = self.lattice.offsets[found.row]
+        own = self.lattice.unary[first + found.span.start : first + found.span.end]  # (T, S)
+        outside = np.flatnonzero(self._meanings == self.labelling.outside)
+        return bool(np.isfinite(own[:, outside]).any(axis=1).all())
+
+    def marginals(self) -> Array:
+        """(N, L) the probability of every label at every token."""
+        found = long_chains.marginals(self.lattice) if self._is_long else self.posterior.marginals()
+        if self.meaning is None:
+            return found
+        folded = np.zeros((len(found), len(self.labelling.labels)))
+        np.add.at(folded.T, self.meaning, found.T)
+        return folded
+
+    def label_probabilities(self, numbers: Array) -> Array:
+        """(N,) how probable each token's answer is, of label numbers (N,), as the data's scheme spells it."""
+        marginals, labelling = self.marginals(), self.labelling
+        if labelling.scheme != "iob1":
+            return labelling.probabilities_of(numbers, marginals)
+        marked = self.marked_beginnings()
+        return labelling.iob1_probabilities_of(numbers, self.lattice.offsets, marginals, marked)
+
+    def marked_beginnings(self) -> Array:
+        """(N, classes) the probability that an entity begins here right behind another one of its class: IOB1's B."""
+        tokens = self.lattice.pairs + 1  # all but the first ones
+        answers = np.zeros((len(self.lattice.unary), len(self.labelling.classes)))
+        begins, classes = self.labelling.begins_and_classes
+        begins, classes = begins[self._meanings], classes[self._meanings]  # (S,)
+        rows = np.stack([tokens - 1, tokens], axis=1).ravel()
+        offsets = 2 * np.arange(len(tokens) + 1)
+        for kind in range(answers.shape[1] if len(tokens) else 0):
+            steps = np.stack([classes == kind, (classes == kind) & begins])  # (2, S)
+            windows = Windows(rows, offsets, np.tile(steps, (len(tokens), 1)))
+            answers[tokens, kind] = window_probabilities(self.posterior, windows)
+        return answers
+
+    def ranked(self, k: int) -> list[list[tuple[Array, float]]]:
+        """The k most probable labellings of each sentence with their probabilities."""
+        return [[(self._meant(path.labels), path.probability) for path in paths] for paths in k_best(self.lattice, k)]
+
+    def probabilities_of(self, numbers: Array) -> Array:
+        """(B,) the probability of each sentence's whole labelling, of (N,); 1 for a sentence without tokens."""
+        if self.meaning is None:
+            return np.asarray(np.exp(path_scores(self.lattice, numbers) - self._log_partition))
+        filled = np.flatnonzero(self.lattice.lengths)
+        answers = np.ones(len(self.lattice.lengths))
+        if len(filled):
+            wanted = numbers[:, None] == self.meaning  # (N, S)
+            offsets = np.concatenate([[0], self.lattice.offsets[1:][filled]])
+            windows = Windows(np.arange(len(wanted)), offsets, wanted)
+            answers[filled] = window_probabilities(self.posterior, windows)
+        return answers
+
+    def span_probabilities(self, spans: Sequence[tuple[int, Span]]) -> Array:
+        """(M,) the probability that exactly this span of this row is such an entity."""
+        if not spans:
+            return np.zeros(0)
+        rows = np.array([(row, span.start, span.end) for row, span in spans])
+        kinds = np.array([self.labelling.classes.index(span.label) for _, span in spans])
+        return self._entity_probabilities(rows, kinds)
+
+    def spans_above(self, lowest: float) -> list[FoundSpan]:
+        """Every span with at least this probability, on the best path or not, by row and place.
+
+        A span is no more probable than any of its tokens' labels: only spans all of whose labels reach ``lowest`` are
+        asked for, so none is missed.
+        """
+        candidates = list(self._candidates(lowest)) if self.labelling.has_spans else []
+        found = zip(candidates, self.span_probabilities(candidates).tolist(), strict=True)
+        kept = [FoundSpan(row, span, p) for (row, span), p in found if p >= lowest]
+        return sorted(kept, key=lambda one: (one.row, one.span.start, one.span.end, one.span.label))
+
+    def _candidates(self, lowest: float) -> Iterator[tuple[int, Span]]:
+        """Spans that may have this probability, by the probabilities of their labels one by one."""
+        marginals = self.marginals() + _ROUNDING
+        rows = np.repeat(np.arange(len(self.lattice.lengths)), self.lattice.lengths)  # (N,) sentence of each token
+        for name, entity in zip(self.labelling.classes, self.labelling.entity_labels(), strict=True):
+            places = (entity.only, entity.first, entity.middle, entity.last)
+            only, first, middle, last = (marginals[:, labels].sum(axis=1) >= lowest for labels in places)
+            for start in np.flatnonzero(only | first).tolist():
+                row = int(rows[start])
+                low, high = int(self.lattice.offsets[row]), int(self.lattice.offsets[row + 1])
+                for end in _ends(start, high, only, first, middle, last):
+                    yield row, Span(name, start - low, end - low)
+
+    def _entity_probabilities(self, rows: Array, kinds: Array) -> Array:
+        if self._is_long:
+            return long_chains.entity_probabilities(self.lattice, rows, kinds, self.entities)
+        return span_probabilities(self.posterior, rows, kinds, self.entities)
+
+    @property
+    def _is_long(self) -> bool:
+        """Too long a sentence to keep all its messages."""
+        return bool((self.lattice.lengths > long_chains.LONG).any())
+
+    @property
+    def _log_partition(self) -> Array:
+        """(B,) log Z."""
+        return long_chains.log_partition(self.lattice) if self._is_long else self.posterior.log_partition
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        return Posterior.of(self.lattice)
+
+    @cached_property
+    def entities(self) -> list[EntityLabels]:
+        """How entities are written in the lattice's labels."""
+        entities = self.labelling.entity_labels()
+        return entities if self.meaning is None else entities_of(entities, self.meaning)
+
+    @property
+    def _meanings(self) -> Array:
+        """(S,) the model's label that each label of the lattice stands for."""
+        return np.arange(self.lattice.chain.labels) if self.meaning is None else self.meaning
+
+    def _meant(self, labels: Array) -> Array:
+        return labels if self.meaning is None else self.meaning[labels]
+
+    def by_sentence(self, values: Array) -> list[Array]:
+        """(N,) cut into sentences."""
+        return np.split(values, self.lattice.offsets[1:-1])
+
+
+_ROUNDING = 1e-9  # the bound must hold for computed numbers as well
+
+
+def _ends(start: int, high: int, only: Array, first: Array, middle: Array, last: Array) -> Iterator[int]:
+    """Where an entity from ``start`` may end, every token of it at a label that is probable enough."""
+    if only[start]:
+        yield start + 1
+    if not first[start]:
+        return
+    for token in range(start + 1, high):
+        if last[token]:
+            yield token + 1
+        if not middle[token]:
+            return

@@ -1,0 +1,1 @@
+"""From labelled data to a fitted model: features, network and training loop put together."""

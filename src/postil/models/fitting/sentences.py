@@ -1,0 +1,192 @@
+"""From labelled sentences to a fitted model: features, network and the training loop put together."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import DataError
+from postil.features.gazetteer import Gazetteer
+from postil.features.inputs import InputFeatures, Token
+from postil.features.vectors import WordVectors
+from postil.features.words import WordFeatureConfig
+from postil.models.config import TaggerConfig, adapted
+from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors, settled
+from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
+from postil.models.parts import Parts
+from postil.models.scoring.network import Example
+from postil.models.scoring.pieces import warn_of_long_sentences
+from postil.models.sentence_estimator import SentenceEstimator, check_sentences
+from postil.text.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
+from postil.text.partial_label import UNKNOWN
+from postil.training.loop import Batch
+
+Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
+
+
+@final
+class SentenceFitting(Fitting):
+    """One training of a tagger or a detector, as Fitting describes it.
+
+    With ``warm_start`` it begins with the parameters of that model, as far as they are about the same words, features
+    and labels. ``partial`` says whether labels may be marks such as ``?``, ``annotates`` which classes the sentences
+    annotate: see ``SentenceEstimator.fit``.
+    """
+
+    def __init__(
+        self,
+        estimator: SentenceEstimator[Any, Any],
+        X: Sequence[Sequence[Token]],
+        y: Sequence[Sequence[str]],
+        dev: Data | None = None,
+        *,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        warm_start: SentenceEstimator[Any, Any] | None = None,
+        partial: bool | None = None,
+        annotates: Annotates = None,
+    ) -> None:
+        estimator.check()
+        X, y, annotates = _checked_training_data(X, y, partial, annotates)
+        held_out = _checked_data(*dev) if dev is not None and len(dev[0]) else None
+        config = adapted(estimator.configured(estimator.preset, estimator.settings), len(X), sum(map(len, X)))
+        self.parts = _parts(estimator, config, X, y, warm_start)
+        y = self.parts.labelling.widened(y, annotates)
+        if held_out is not None:
+            held_out = held_out[0], with_marks(held_out[1], held_out[0], partial=partial, known=_own_labels(self.parts))
+            estimator.check_dev(held_out[1])
+        warn_of_long_sentences(config, map(len, X))
+        self._inputs = self.parts.features.inputs(X)
+        self._gold = self.parts.labelling.numbers(y)
+        self._lengths = np.array([len(tokens) for tokens in X])
+        self._judge, self._judged_on = estimator.around(self.parts), held_out or (X, y)
+        self._is_held_out = held_out is not None
+        self.parts.about |= {"preset": estimator.preset} | about(estimator, X, _data_digest(X, y))
+        if any(map(is_partial, y)):
+            self.parts.about["data"] |= {"partial": count_marks(y)}
+        digests = [_data_digest(*data) for data in ((X, y), *([dev] if dev is not None else []))] if checkpoint else []
+        self._prepare(estimator, judged=held_out is not None, checkpoint=checkpoint, digests=digests, resume=resume)
+
+    def _batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch[Example]]:
+        size = settled(self.parts.config.batch_sentences)
+        return Batches(self._batch, self._judge.batches(self._gold, size, rng))
+
+    def _batch(self, which: Array) -> Batch[Example]:
+        """A batch in shards, each with its share of the mean; one that has no share is left out."""
+        count = min(settled(self.parts.config.shards), len(which))
+        pieces = np.array_split(which, count) if count > 1 else [which]
+        shards = [Example(inputs=self._inputs.selected(p), gold=self._gold_of(p)) for p in pieces]
+        weights = [self.parts.network.weight(shard) for shard in shards]
+        shares = [weight / (sum(weights) or 1) for weight in weights]
+        kept = [replace(shard, share=share) for shard, share in zip(shards, shares, strict=True) if share]
+        return Batch(kept, [shard.share for shard in kept], int(self._lengths[which].sum()))
+
+    def _gold_of(self, which: Array) -> Array:
+        """(N,) labels; where a sentence has several possible ones, (N, L) for all of them."""
+        gold = [self._gold[i] for i in which]
+        if all(labels.ndim == 1 for labels in gold):
+            return np.concatenate(gold)
+        single = np.eye(len(self.parts.labelling.labels), dtype=bool)
+        return np.concatenate([labels if labels.ndim == 2 else single[labels] for labels in gold])
+
+    def _score(self) -> float:
+        return self._judge.score(*self._judged_on)
+
+    def finish(self) -> None:
+        super().finish()
+        self._judge.settle(*self._judged_on, held_out=self._is_held_out)
+
+
+def _parts(
+    estimator: SentenceEstimator[Any, Any],
+    config: TaggerConfig,
+    X: Sequence[Sequence[Token]],
+    y: Sequence[Sequence[str]],
+    warm_start: SentenceEstimator[Any, Any] | None,
+) -> Parts[Any, Any]:
+    known = warm_start.fitted_parts() if warm_start is not None else None
+    if warm_start is not None and known is not None:
+        estimator.check_warm_start(warm_start)
+        check_same_architecture(known.config, config)
+    vectors = _vectors(estimator, config, known)
+    gazetteer = Gazetteer.load([Path(path) for path in estimator.gazetteers]) if estimator.gazetteers else None
+    features = InputFeatures.build(word_features(config), X, vectors=vectors, gazetteer=gazetteer)
+    if known is not None:
+        features = extended_features(known.features, features)
+    labelling = estimator.labels_of(y) if known is None else known.labelling.extended(y)
+    matrix = vectors.matrix if vectors is not None else None
+    network = estimator.network(config, features, labelling, matrix, np.random.default_rng(estimator.seed))
+    parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
+    if known is not None:
+        take_over(known, parts)
+    return parts
+
+
+def _vectors(
+    estimator: SentenceEstimator[Any, Any], config: TaggerConfig, known: Parts[Any, Any] | None
+) -> WordVectors | None:
+    """Fixed vectors in the scale of the config; those of a known model stay unless others are named."""
+    if estimator.vectors is not None:
+        return scaled_vectors(estimator.vectors, config.vector_scale)
+    if known is not None and known.network.vectors is not None:
+        return WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
+    return None
+
+
+def word_features(config: TaggerConfig) -> WordFeatureConfig:
+    return WordFeatureConfig(
+        word_dim=config.word_dim,
+        min_count=settled(config.min_count),
+        caps_dim=config.caps_dim,
+        shape_dim=config.shape_dim,
+        prefix_dim=config.prefix_dim,
+        suffix_dim=config.suffix_dim,
+        prefix_lengths=config.prefix_lengths,
+        suffix_lengths=config.suffix_lengths,
+        min_affix_count=config.min_affix_count,
+    )
+
+
+def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
+    if len(X) != len(y):
+        raise DataError("sentences and label sequences", expected=f"{len(X)} of each", got=f"{len(y)} label sequences")
+    check_sentences(X)
+    for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
+        if len(tokens) != len(labels):
+            raise DataError(
+                "tokens and labels", expected=f"{len(tokens)} labels", got=len(labels), where=f"sentence {i}"
+            )
+    kept = [i for i in range(len(X)) if len(X[i])]
+    if not kept:
+        raise DataError(
+            "nothing to learn from", expected="at least one sentence with a word", got=f"{len(X)} sentences"
+        )
+    return [X[i] for i in kept], [y[i] for i in kept]
+
+
+def _checked_training_data(
+    X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], partial: bool | None, annotates: Annotates
+) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], list[tuple[str, ...] | None]]:
+    """Marks are recognised; a sentence of which nothing is known is left out, and so is one without words."""
+    entries = per_sentence(annotates, len(X))
+    _checked_data(X, y)
+    y = with_marks(y, X, partial=partial)
+    kept = [i for i in range(len(X)) if not is_unknown(y[i])]
+    if not kept:
+        raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
+    return [X[i] for i in kept], [y[i] for i in kept], [entries[i] for i in kept]
+
+
+def _own_labels(parts: Parts[Any, Any]) -> list[str]:
+    return list(parts.labelling.answers)
+
+
+def _data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
+    digest = hashlib.sha256()
+    for tokens, labels in zip(X, y, strict=True):
+        digest.update(repr((list(tokens), list(labels))).encode("utf8", "surrogatepass"))
+    return digest.hexdigest()

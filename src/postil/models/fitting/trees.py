@@ -1,0 +1,115 @@
+"""From labelled trees to a fitted tree classifier."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import DataError
+from postil.features.batching import batches_of_similar_length
+from postil.features.inputs import InputFeatures
+from postil.features.words import WordFeatureConfig
+from postil.models.answers.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
+from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
+from postil.models.parts import Parts
+from postil.models.scoring.tree_network import TreeExample
+from postil.models.tree_classifier import TreeClassifier, tree_inputs
+from postil.models.tree_config import BALANCED, UNWEIGHTED, TreeConfig, adapted_tree, explicit_weights
+from postil.text.tree import Tree
+from postil.training.loop import Batch
+
+
+@final
+class TreeFitting(Fitting):
+    """One training of a tree classifier, as Fitting describes it; the trees are binary."""
+
+    def __init__(
+        self,
+        estimator: TreeClassifier,
+        trees: Sequence[Tree],
+        dev: Sequence[Tree] | None = None,
+        *,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+    ) -> None:
+        estimator.check()
+        config = adapted_tree(estimator.configuration(estimator.settings), len(trees))
+        if not trees:
+            raise DataError("nothing to learn from", expected="at least one tree", got="none")
+        self.parts = _parts(estimator, config, trees)
+        self._inputs = tree_inputs(self.parts.features, trees)
+        self._gold = _gold(config, self.parts.labelling, trees)
+        self._weights = _class_weights(config, self.parts.labelling, self._gold)
+        self._judge, self._dev = estimator.around(self.parts), dev
+        self.parts.about |= {"composition": config.composition}
+        self.parts.about |= about(estimator, [tree.tokens for tree in trees], _digest(trees))
+        digests = [_digest(data) for data in (trees, dev or ())] if checkpoint is not None else []
+        self._prepare(estimator, judged=bool(dev), checkpoint=checkpoint, digests=digests, resume=resume)
+
+    def _batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch[TreeExample]]:
+        order = batches_of_similar_length(np.ones(len(self._inputs.forest)), self.parts.config.batch_trees, rng)
+        return Batches(self.batch, order)
+
+    def batch(self, trees: Array) -> Batch[TreeExample]:
+        """A batch in shards, each with its share of the mean; one without labels is left out."""
+        pieces = np.array_split(trees, min(self.parts.config.shards, len(trees)))
+        shards = [self._example(piece) for piece in pieces]
+        weights = [self.parts.network.weight(shard) for shard in shards]
+        kept = [(shard, weight / sum(weights)) for shard, weight in zip(shards, weights, strict=True) if weight]
+        tokens = sum(shard.batch.plan.leaves for shard in shards)
+        return Batch([shard for shard, _ in kept], [share for _, share in kept], tokens)
+
+    def _example(self, trees: Array) -> TreeExample:
+        batch = self._inputs.selected(trees)
+        gold = self._gold[batch.plan.nodes]
+        labelled = gold != NO_LABEL
+        rows = None if labelled.all() else np.flatnonzero(labelled)
+        gold = gold if rows is None else gold[rows]
+        weights = None if self._weights is None else self._weights[gold]
+        return TreeExample(batch=batch, rows=rows, gold=gold, weights=weights)
+
+    def _score(self) -> float:
+        return self._judge.score(self._dev or ())
+
+
+def _parts(estimator: TreeClassifier, config: TreeConfig, trees: Sequence[Tree]) -> Parts[Any, Any]:
+    vectors = scaled_vectors(estimator.vectors, config.vector_scale) if estimator.vectors is not None else None
+    features = InputFeatures.build(word_features(config), [tree.tokens for tree in trees], vectors=vectors)
+    labels = TreeLabels.of(trees, config.loss)
+    matrix = vectors.matrix if vectors is not None else None
+    network = estimator.network(config, features, labels, matrix, np.random.default_rng(estimator.seed))
+    return Parts(config=config, labelling=labels, features=features, network=network)
+
+
+def word_features(config: TreeConfig) -> WordFeatureConfig:
+    """The word itself and nothing else."""
+    return WordFeatureConfig(
+        word_dim=config.word_dim, min_count=config.min_count, caps_dim=0, shape_dim=0, prefix_dim=0, suffix_dim=0
+    )
+
+
+def _gold(config: TreeConfig, labels: TreeLabels, trees: Sequence[Tree]) -> Array:
+    """(N,) numbers of the labels that are learnt from, NO_LABEL at all other nodes."""
+    if config.loss == "all":
+        return np.concatenate(labels.numbers([tree.labels for tree in trees]))
+    gold = np.full(sum(len(tree) for tree in trees), NO_LABEL)
+    gold[np.cumsum([len(tree) for tree in trees]) - 1] = labels.numbers([[tree.root_label for tree in trees]])[0]
+    return gold
+
+
+def _class_weights(config: TreeConfig, labels: TreeLabels, gold: Array) -> Array | None:
+    if config.class_weights == UNWEIGHTED:
+        return None
+    if config.class_weights == BALANCED:
+        return balanced_weights(gold[gold != NO_LABEL], len(labels.labels))
+    return named_weights(explicit_weights(config), labels.labels)
+
+
+def _digest(trees: Sequence[Tree]) -> str:
+    digest = hashlib.sha256()
+    for tree in trees:
+        digest.update(repr((tree.labels, tree.words, tree.children)).encode("utf8", "surrogatepass"))
+    return digest.hexdigest()

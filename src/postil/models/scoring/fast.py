@@ -1,0 +1,191 @@
+"""A fitted network made ready to score many sentences fast: its first layer is multiplied out word by word.
+
+Words come as strings and leave as rows of the first layer's sums (``word_rows``), so features, lookups and the largest
+matrix product happen once per distinct word instead of once per token. What is left for a token: to add up the rows of
+its window, and the layers above.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, final
+
+import numpy as np
+
+from postil import kernels
+from postil.arrays import Array, offsets_from_lengths
+from postil.features.inputs import InputFeatures, Token, forms_of
+from postil.models.scoring.network import ScoringNetwork, TaggerNetwork
+from postil.models.scoring.pieces import Piece, in_pieces
+from postil.models.scoring.word_rows import WordRows
+from postil.network import Activation, Chain, Layer, Linear, Window, WindowAverage
+from postil.network.inference import infer, infer_linear, is_fused
+from postil.network.layer import Run
+from postil.network.precomputed import WindowMap
+from postil.network.window import window_counts
+from postil.objectives.crf_objective import summed_offsets
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Split:
+    """A network as a linear map of windows, and what comes after it."""
+
+    first: WindowMap
+    layers: Sequence[Layer]  # on the sums of the first map
+    outputs: Sequence[Linear]  # of the layers; none where the sums are the scores themselves
+    shares: Callable[[Array], Array] | None = None  # offsets -> (N, 1) by which the sums are multiplied first
+
+
+def _split(network: ScoringNetwork) -> _Split | None:
+    """The network taken apart behind its first linear map; None where it does not begin with one."""
+    encoder, outputs = network.encoder, network.outputs
+    if isinstance(encoder, WindowAverage) and len(outputs) == 1:
+        return _averages(encoder.size, outputs[0])
+    if not isinstance(encoder, Chain):
+        return None
+    match encoder.layers:
+        case []:
+            in_order = [outputs[1], outputs[0], outputs[2]] if len(outputs) == 3 else outputs
+            return _Split(first=WindowMap.of_maps(in_order), layers=[], outputs=[])
+        case [Window() as window, Linear() as linear, *layers]:
+            return _Split(first=WindowMap.of_window(window, linear), layers=layers, outputs=outputs)
+    return None
+
+
+def _averages(size: int, output: Linear) -> _Split:
+    """A map of the mean of a window: the mean of the maps. The bias is added once, in equal parts."""
+    first = WindowMap.of_maps([output] * size)
+
+    def shares(offsets: Array) -> Array:
+        return 1 / window_counts(offsets, size, first.W.dtype)[:, None]
+
+    return _Split(first=first, layers=[], outputs=[], shares=shares)
+
+
+@final
+class Prepared:
+    """Scores (N, L) of sentences, the fast way; made from a network that no longer changes.
+
+    ``chain`` says what a tagger's labels score besides their tokens.
+    Safe for any number of threads; a sentence's scores do not depend on who asked for what before.
+    """
+
+    def __init__(self, features: InputFeatures, network: ScoringNetwork) -> None:
+        self.features, self.network = features, network
+        self.chain = network.chain() if isinstance(network, TaggerNetwork) else None
+        self._parameters = list(network.parameters().values())
+        self._values = self._present_values()
+        split = _split(network) if network.dtype == np.float32 else None
+        self._split = split
+        if split is None:
+            return
+        words = network.form_dim
+        self._of_words = split.first.part(0, words, bias=True)
+        self._of_extra = split.first.part(words, split.first.W.shape[2], bias=False)
+        self._rows = WordRows(self._made, self._of_words.padding.reshape(-1))
+        self._K, self._H = split.first.b.shape
+        fused = bool(split.layers) and is_fused(split.layers[0])
+        self._activation = split.layers[0].function if fused and isinstance(split.layers[0], Activation) else "identity"
+        self._above = split.layers[1:] if fused else split.layers
+
+    def is_current(self, features: InputFeatures, network: ScoringNetwork) -> bool:
+        """Whether the network still is what it was: the same arrays, and none of them can have been written to."""
+        return (
+            features is self.features
+            and network is self.network
+            and all(
+                now is then and not now.flags.writeable
+                for now, then in zip(self._present_values(), self._values, strict=True)
+            )
+        )
+
+    def _present_values(self) -> list[Array]:
+        """Every array that scores depend on."""
+        fixed = [] if self.network.vectors is None else [self.network.vectors]
+        return [parameter.value for parameter in self._parameters] + fixed
+
+    def scores(self, sentences: Sequence[Sequence[Token]]) -> tuple[Array, Array]:
+        """(N, L) and the offsets (B + 1,)."""
+        if self._split is None:
+            inputs = self.features.inputs(sentences)
+            return self.network.unary(inputs), inputs.offsets
+        offsets = offsets_from_lengths([len(tokens) for tokens in sentences])
+        parts = [self._look_up(sentences)]
+        if self.network.extra_tables:
+            parts.append(self._extra_rows(sentences, int(offsets[-1])))
+        return self._scores_of_rows(parts, offsets), offsets
+
+    @property
+    def takes_cells(self) -> bool:
+        """Whether the scores depend on nothing but the words, and those have rows: then they need not be strings."""
+        return self._split is not None and not self.network.extra_tables and not self.features.columns
+
+    def look_up_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]:
+        """Rows of words that stand in cells (N, 2) of a text in UTF-8, and which of them belongs to each cell, (N,)."""
+        return self._rows.look_up_cells(text, cells)
+
+    def scores_of_words(self, rows: Array, ids: Array, offsets: Array) -> Array:
+        """(N, L) of sentences whose words have been looked up."""
+        return self._scores_of_rows([(rows, ids)], offsets)
+
+    def _scores_of_rows(self, parts: Sequence[tuple[Array, Array]], offsets: Array) -> Array:
+        return in_pieces(offsets, self.network.config, lambda piece: self._scores_of_piece(parts, piece))
+
+    def _scores_of_piece(self, parts: Sequence[tuple[Array, Array]], piece: Piece) -> Array:
+        """(n, L) from rows of words, and of other features, and which of them stands at each token."""
+        own = [(rows, ids[piece.first : piece.end]) for rows, ids in parts]
+        return self._scores_of(self._sums(own, piece.offsets), piece.offsets)
+
+    def _sums(self, parts: Sequence[tuple[Array, Array]], offsets: Array) -> Array:
+        """The first layer with its activation, (N, H)."""
+        sums = np.empty((int(offsets[-1]), self._H), np.float32)
+        for i, (rows, ids) in enumerate(parts):
+            activation = self._activation if i == len(parts) - 1 else "identity"
+            kernels.sum_windows(rows, ids, offsets, self._K, activation, sums, add=i > 0)
+        return sums
+
+    def _look_up(self, sentences: Sequence[Sequence[Token]]) -> tuple[Array, Array]:
+        tokens: list[Any] = list(chain.from_iterable(sentences))
+        if self.features.columns:
+            return self._rows.look_up(forms_of(tokens))
+        try:
+            return self._rows.look_up(tokens)
+        except TypeError:  # some tokens have extra columns, which this model does not look at
+            return self._rows.look_up(forms_of(tokens))
+
+    def _made(self, forms: list[str]) -> Array:
+        """The rows of some words, from all that depends on the word alone."""
+        if not all(isinstance(form, str) for form in forms):
+            raise TypeError("a form is a string")
+        ids, vectors = self.features.form_ids(forms)
+        return self._of_words.rows(self.network.form_vectors(ids, vectors))
+
+    def _extra_rows(self, sentences: Sequence[Sequence[Token]], N: int) -> tuple[Array, Array]:
+        """Rows for the features of tokens in their sentences: every combination of values that occurs has one."""
+        extra = self.features.extra(sentences, [forms_of(tokens) for tokens in sentences], N)
+        distinct, ids = _distinct_rows(extra)
+        assert self.network.extra_tables is not None
+        X = self.network.extra_tables.forward(distinct, Run())[0]
+        return np.concatenate([np.zeros((1, self._of_extra.width), np.float32), self._of_extra.rows(X)]), ids + 1
+
+    def _scores_of(self, sums: Array, offsets: Array) -> Array:
+        split = self._split
+        assert split is not None
+        if split.shares is not None:
+            sums *= split.shares(offsets)
+        hidden = infer(self._above, sums, offsets)
+        if not split.outputs:
+            return hidden
+        maps = [infer_linear(hidden, output) for output in split.outputs]
+        return summed_offsets(maps, offsets) if len(maps) == 3 else maps[0]
+
+
+def _distinct_rows(ids: Array) -> tuple[Array, Array]:
+    """The different rows of ids (N, E), and which of them stands at each token, (N,)."""
+    sizes = ids.max(axis=0, initial=0) + 1
+    if float(np.prod(sizes, dtype=np.float64)) >= 2**62:  # too many for one number: every token has its own
+        return ids, np.arange(len(ids))
+    steps = np.concatenate([[1], np.cumprod(sizes[:-1])])
+    _, first, places = np.unique(ids @ steps, return_index=True, return_inverse=True)
+    return ids[first], places

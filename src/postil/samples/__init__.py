@@ -1,0 +1,1 @@
+"""Made-up labelled data for demos, tests and benchmarks."""

@@ -1,0 +1,44 @@
+"""Tables of promised and kept probabilities."""
+
+import numpy as np
+import pytest
+
+import postil
+from oracles.corpora import named_entities, parts_of_speech
+from postil.models.answers.reliability import entity_calibration
+
+SMALL = {"hidden": 16, "epochs": 3, "rate": 0.02}
+
+
+def assert_alike(found, expected):
+    """Up to the rounding of a matrix product of other sentences."""
+    assert np.array_equal(found.counts, expected.counts)
+    for figure in ("expected_calibration_error", "error_by_chance"):
+        assert found.as_dict()[figure] == pytest.approx(expected.as_dict()[figure], abs=1e-4)
+
+
+def test_what_unknown_labels_leave_open_is_not_counted():
+    X, y = named_entities(40, seed=1)
+    tagger = postil.Tagger(**SMALL).fit(*named_entities(60))
+    half = [["?"] * len(labels) if i % 2 else labels for i, labels in enumerate(y)]
+    found = entity_calibration(tagger, X, half)
+    expected = entity_calibration(tagger, X[::2], y[::2])
+    assert found.counts.sum() > 0
+    assert_alike(found, expected)
+
+
+def test_nor_of_tokens():
+    X, y = parts_of_speech(40, seed=1)
+    tagger = postil.Tagger(**SMALL).fit(*parts_of_speech(60))
+    half = [["?"] * len(labels) if i % 2 else labels for i, labels in enumerate(y)]
+    found = entity_calibration(tagger, [[f"{token}x" for token in tokens] for tokens in X], half)
+    expected = entity_calibration(tagger, [[f"{token}x" for token in tokens] for tokens in X[::2]], y[::2])
+    assert_alike(found, expected)
+
+
+def test_labels_of_another_kind_are_never_right():
+    X, _ = named_entities(10, seed=1)
+    tagger = postil.Tagger(**SMALL).fit(*named_entities(60))
+    found = entity_calibration(tagger, X, [["NOUN"] * len(tokens) for tokens in X])
+    assert found.counts.sum() > 0
+    assert found.kept.sum() == 0

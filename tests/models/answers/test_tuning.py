@@ -1,0 +1,146 @@
+"""The recall dial: the promised figures are those of the tuned model, and the best of their kind."""
+
+from functools import cache
+from itertools import chain
+
+import numpy as np
+import pytest
+
+import postil
+from oracles.corpora import named_entities, parts_of_speech
+from postil import Decoding
+from postil.errors import ConfigurationError, DataError
+from postil.models.answers.dial import Dial
+from postil.models.answers.tuning import POSITIONS, Point, Setting
+
+DATA = named_entities(80, seed=4)
+
+
+@cache
+def fitted():
+    return postil.Tagger(hidden=8, word_dim=6, epochs=3, rate=0.02).fit(*named_entities(30))
+
+
+def tagger():
+    model = fitted()
+    model.decoding = Decoding(temperature=1.4, shift=0.2)
+    return model
+
+
+def figures(model, data=DATA):
+    counts = model.evaluate(*data).spans.overall
+    return counts.precision, counts.recall
+
+
+@pytest.mark.parametrize("wish", [{"recall": 0.5}, {"recall": 0.7}, {"precision": 0.8}, {"precision": 0.9}])
+@pytest.mark.parametrize("margin", [0.0, 1.0])
+def test_the_figures_to_expect_are_those_of_the_tuned_model(wish, margin):
+    model = tagger()
+    before = figures(model)
+    found = model.tune(*DATA, **wish, margin=margin)
+    assert figures(model) == pytest.approx((found.chosen.precision, found.chosen.recall))
+    assert (found.before.precision, found.before.recall) == pytest.approx(before)
+    ((figure, wanted),) = wish.items()
+    assert found.chosen.surely(figure, margin) >= wanted
+    assert getattr(found.chosen, figure) >= wanted
+    assert model.decoding.temperature == 1.4
+    other = "precision" if figure == "recall" else "recall"
+    # Whatever point of the curve also reaches it has not more of the other, but for what a bisection may miss.
+    rivals = [getattr(point, other) for point in found.curve if point.surely(figure, margin) >= wanted]
+    assert getattr(found.chosen, other) >= max(rivals) - 0.05
+
+
+def test_every_point_of_the_curve_is_what_the_model_does_there():
+    model = tagger()
+    dial = Dial.of(model, *DATA)
+    for position in POSITIONS[::5]:
+        setting = Setting.at(position)
+        point = Point.of(setting, dial.counts(setting))
+        model.decoding = dial.decoding(setting, Decoding(temperature=1.4, shift=0.2))
+        assert figures(model) == pytest.approx((point.precision, point.recall))
+
+
+def test_the_standard_error_is_that_of_resampled_sentences():
+    rng = np.random.default_rng(0)
+    gold = rng.integers(0, 5, 400)
+    counts = np.stack([rng.binomial(gold, 0.7), gold + 1, gold], axis=1)
+    point = Point.of(Setting.at(0), counts)
+    resamples = [counts[rng.integers(400, size=400)].sum(axis=0) for _ in range(2000)]
+    assert point.recall_error == pytest.approx(np.std([c / g for c, _, g in resamples]), rel=0.1)
+    assert point.precision_error == pytest.approx(np.std([c / p for c, p, _ in resamples]), rel=0.1)
+
+
+def test_positions_of_the_dial():
+    assert Setting.at(0) == (0, 0)
+    assert Setting.at(1.5) == (1.5, 0)
+    assert Setting.at(-0.25) == (0, 0.25)
+    assert [Setting.at(p).position for p in POSITIONS] == pytest.approx(POSITIONS.tolist())
+
+
+def test_what_cannot_be_reached_is_told_with_what_can():
+    model = tagger()
+    with pytest.raises(ConfigurationError, match=r"no setting reaches this recall .*; expected 100, got \d.* at best"):
+        model.tune(*DATA, recall=1.0)
+    assert model.decoding.bias == 0
+    with pytest.raises(ConfigurationError, match=r"no setting reaches this precision .* has to become better"):
+        model.tune(DATA[0], [["B-LOC", "I-LOC", *["O"] * 9][: len(x)] for x in DATA[0]], precision=0.99)
+
+
+def test_overlapping_spans_reach_more():
+    dial = Dial.of(tagger(), *DATA)
+    recalls = [dial.overlapping(lowest).recall for lowest in (0.5, 0.1, 0.01)]
+    assert recalls == sorted(recalls)
+    best = max(Point.of(Setting.at(p), dial.counts(Setting.at(p))).recall for p in POSITIONS)
+    assert recalls[-1] > best
+    assert "overlapping spans do: tag --all-above" in dial.hint("recall", (best + recalls[-1]) / 2, 0.0)
+
+
+def test_mistakes_are_told():
+    model = tagger()
+    for wish, message in (
+        ({}, "what to tune for; expected recall or precision, got none"),
+        ({"recall": 0.5, "precision": 0.5}, "got recall and precision"),
+        ({"recall": 95}, "recall; expected a number above 0, at most 1, got 95"),
+        ({"recall": 0.5, "margin": -1}, "margin; expected"),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            model.tune(*DATA, **wish)
+    with pytest.raises(DataError, match="nothing to tune on"):
+        model.tune(DATA[0], [["O"] * len(x) for x in DATA[0]], recall=0.5)
+    speech = postil.Tagger(hidden=8, epochs=1).fit(*parts_of_speech(20))
+    with pytest.raises(ConfigurationError, match="nothing to tune; expected a model of spans, or with a label O"):
+        speech.tune(*parts_of_speech(20), recall=0.5)
+
+
+def test_labels_without_a_scheme_but_with_o_are_counted_by_token():
+    def flat(data):
+        return data[0], [[label.partition("-")[2] or "O" for label in labels] for labels in data[1]]
+
+    model = postil.Tagger(hidden=8, word_dim=6, epochs=3, rate=0.02).fit(*flat(named_entities(30)))
+    X, y = flat(DATA)
+    found = model.tune(X, y, recall=0.6)
+
+    def recall():
+        pairs = zip(chain.from_iterable(model.predict(X)), chain.from_iterable(y), strict=True)
+        return np.mean([one == other for one, other in pairs if other != "O"])
+
+    assert recall() == pytest.approx(found.chosen.recall)
+    assert recall() >= 0.6
+    found = model.tune(X, y, precision=0.8)
+    assert found.chosen.precision >= 0.8
+    assert recall() == pytest.approx(found.chosen.recall)
+
+
+def test_what_only_the_margin_keeps_from_being_reached_is_told():
+    model = tagger()
+    highest = max(point.recall for point in model.tune(*DATA, recall=0.01, margin=0).curve)
+    with pytest.raises(ConfigurationError, match=r"without the margin it is reached \(margin 0\)"):
+        model.tune(*DATA, recall=highest, margin=1)
+
+
+def test_sentences_with_unknown_labels_are_left_out():
+    X, y = DATA
+    hidden = [["?" if i % 3 == 0 and t == 0 else label for t, label in enumerate(labels)] for i, labels in enumerate(y)]
+    rest = [i for i in range(len(X)) if i % 3]
+    expected = tagger().tune([X[i] for i in rest], [y[i] for i in rest], recall=0.5)
+    assert tagger().tune(X, hidden, recall=0.5) == expected

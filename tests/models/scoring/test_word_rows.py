@@ -1,0 +1,139 @@
+"""Rows of words: made once, kept in a table of bounded size, the same for any number of threads."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from postil.models.scoring.word_rows import WordRows
+
+PADDING = np.array([-1, -1], np.float32)
+
+
+def row(form):
+    return [len(form), sum(map(ord, form)) % 1000]
+
+
+class Maker:
+    """Counts the words that it is asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, forms):
+        self.asked += forms
+        return np.array([row(form) for form in forms], np.float32)
+
+
+def table(capacity):
+    make = Maker()
+    return WordRows(make, PADDING, most_bytes=capacity * PADDING.nbytes), make
+
+
+def check(rows, forms):
+    found, numbers = rows.look_up(forms)
+    assert np.array_equal(found[numbers], np.array([row(form) for form in forms], np.float32).reshape(-1, 2))
+    assert np.array_equal(found[0], PADDING)
+    assert (numbers > 0).all()
+
+
+def test_a_word_is_made_once():
+    rows, make = table(10)
+    check(rows, ["a", "bb", "a"])
+    check(rows, ["bb", "ccc"])
+    check(rows, [])
+    assert make.asked == ["a", "bb", "ccc"]
+
+
+def test_a_full_table_keeps_the_words_that_came_first():
+    rows, make = table(8)
+    for i in range(40):
+        check(rows, ["first", "second", f"word {i}"])
+    assert make.asked.count("first") == make.asked.count("second") == 1
+    assert len(rows._page.numbers) <= 8
+    check(rows, ["word 0"])  # long forgotten
+
+
+def test_what_was_handed_out_stays_as_it_was():
+    rows, _ = table(4)
+    found, numbers = rows.look_up(["a", "bb", "ccc"])
+    before = found[numbers].copy()
+    for i in range(20):
+        check(rows, [f"new {i}"])
+    assert np.array_equal(found[numbers], before)
+
+
+def test_more_words_at_once_than_the_table_holds():
+    rows, make = table(4)
+    check(rows, ["a", "bb"])
+    check(rows, [f"word {i}" for i in range(30)] * 2)
+    assert len(rows._page.numbers) <= 4
+    make.asked.clear()
+    check(rows, ["a", "bb"])
+    assert make.asked == []
+
+
+def test_endless_words_are_not_kept():
+    rows, _ = table(10)
+    check(rows, ["x" * 5000, "a"])
+    assert all(len(form) <= 1000 for form in rows._page.numbers)
+
+
+def test_threads_get_what_one_gets():
+    rows, _ = table(60)
+    words = [f"word {i}" for i in range(150)]
+
+    def ask(seed):
+        rng = random.Random(seed)
+        for _ in range(60):
+            check(rows, rng.choices(words, k=25))
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(8)))
+
+
+# ------------------------------------------------------------------------------------------------ words as bytes
+
+
+def check_cells(rows, forms):
+    encoded = [form.encode() for form in forms]
+    ends = np.cumsum([0, *map(len, encoded)])
+    found, numbers = rows.look_up_cells(b"".join(encoded), np.column_stack([ends[:-1], ends[1:]]))
+    assert np.array_equal(found[numbers], np.array([row(form) for form in forms], np.float32).reshape(-1, 2))
+    assert np.array_equal(found[0], PADDING)
+    assert (numbers > 0).all()
+
+
+def test_words_as_bytes_share_the_rows_of_strings():
+    rows, make = table(10)
+    check(rows, ["a", "bb"])
+    check_cells(rows, ["bb", "é", "é", "", "a"])
+    check_cells(rows, [])
+    check(rows, ["é", ""])
+    assert make.asked == ["a", "bb", "é", ""]
+
+
+def test_words_as_bytes_in_a_full_table():
+    rows, make = table(8)
+    for i in range(40):
+        check_cells(rows, ["first", "second", f"word {i}"])
+        check(rows, ["first", f"other {i}"])
+    assert make.asked.count("first") == make.asked.count("second") == 1
+    check_cells(rows, [f"word {i}" for i in range(30)] * 2)  # more than it holds
+    assert len(rows._page.numbers) <= 8
+    check_cells(rows, ["word 0", "x" * 5000])
+    assert all(len(form) <= 1000 for form in rows._page.numbers)
+
+
+def test_many_threads_look_up_bytes_and_strings():
+    rows, _ = table(50)
+
+    def work(seed):
+        rng = random.Random(seed)
+        for turn in range(60):
+            forms = [f"w{rng.randrange(200)}" for _ in range(20)]
+            (check_cells if turn % 2 else check)(rows, forms)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(8)))
