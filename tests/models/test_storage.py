@@ -48,9 +48,14 @@ def test_parts_that_are_missing_or_wrong_are_named(model):
 
     refused("another kind|kind of model", kind="parser")
     refused("unknown settings", config=metadata["config"] | {"magic": 1})
-    refused("lacks a part", labelling={})
-    refused("output0.b", {name: array for name, array in arrays.items() if name != "parameters/output0.b"})
-    refused("has shape", arrays | {"parameters/output0.b": np.zeros(99, np.float32)})
+    refused("labels; expected a JSON object", heads={"main": {"labels": None, "decoding": {}}})
+    refused("output0.b", {name: array for name, array in arrays.items() if name != "heads/main/output0.b"})
+    refused(
+        r"parameter output0.b; expected float32 \(9,\), got float32 \(99,\)",
+        arrays | {"heads/main/output0.b": np.zeros(99, np.float32)},
+    )
+    refused("unknown arrays.*got extra", arrays | {"extra": np.zeros(1)})
+    refused("it needs 'telepathy', which this version of Postil does not know", needs=["telepathy"])
     refused("slots", {name: array for name, array in arrays.items() if "word/slots" not in name})
 
 

@@ -27,7 +27,7 @@ from postil.network import (
     WindowAverage,
 )
 from postil.network.finish import finish_of
-from postil.network.initialisers import fan_in_variance
+from postil.network.initialisers import fan_in_variance, placeholder
 from postil.network.layer import Run
 from postil.network.shared_windows import shared_windows
 from postil.objectives import l2, softmax_cross_entropy
@@ -282,12 +282,8 @@ class _Maker:
     def __init__(self, config: TaggerConfig, rng: np.random.Generator | None, dtype: Any) -> None:
         self.config, self.dtype = config, dtype
         self.rng = rng or np.random.default_rng(0)
-        self.initialise = INITIALISERS[config.initialiser] if rng is not None else self._placeholder
-        self.initialise_table = fan_in_variance if rng is not None else self._placeholder
-
-    def _placeholder(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Zeros that take neither time nor memory until they are touched: a model file's arrays take their place."""
-        return np.zeros(shape, self.dtype)
+        self.initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
+        self.initialise_table = fan_in_variance if rng is not None else placeholder
 
     def tables(self, sizes: list[tuple[int, int]]) -> LookupTables | None:
         if not sizes:
