@@ -46,8 +46,8 @@ class Decoding:
 
     def __post_init__(self) -> None:
         for name in ("temperature", "shift", "bias"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or isinstance(value, bool) or not -LARGEST <= float(value) <= LARGEST:
+            value: Any = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real) or not -LARGEST <= float(value) <= LARGEST:
                 expected = f"a finite number, from {-LARGEST:,.0f} to {LARGEST:,.0f}"
                 raise ConfigurationError(name, expected=expected, got=repr(value)[:80])
         if self.temperature < 1 / LARGEST:
