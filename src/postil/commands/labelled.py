@@ -99,7 +99,7 @@ def widen(
 
 def tell(message: str) -> None:
     """One line that is no part of the result."""
-    print(f"postil: {message}", file=sys.stderr, flush=True)
+    print(f"postil: {printable(message)}", file=sys.stderr, flush=True)
 
 
 def tell_broken_labels(file: LabelledFile, scheme: str) -> None:
