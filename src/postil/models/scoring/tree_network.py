@@ -14,9 +14,9 @@ from postil.features.words import WordFeatures, distinct
 from postil.graph import Input, Node, Parameter, Result
 from postil.models.tree_config import TreeConfig
 from postil.network import INITIALISERS, Dropout, Linear, LookupTable
-from postil.network.compositions import new_composition
 from postil.network.initialisers import fan_in_variance
 from postil.network.initialisers import zeros as zero_values
+from postil.network.tree_compositions import new_composition
 from postil.objectives import l2, softmax_cross_entropy
 from postil.text.tree import Tree
 
