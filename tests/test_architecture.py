@@ -96,7 +96,7 @@ PUBLIC = {
     ],
     "postil.gradcheck": ["TOLERANCE", "Disagreement", "Entry", "Report", "check", "examine"],
     "postil.graph": [
-        *["Node", "Input", "Parameter", "Result", "Pullback", "Gradient", "Gradients", "RowGradient"],
+        *["Node", "Input", "Parameter", "Parameterised", "Result", "Pullback", "Gradient", "Gradients", "RowGradient"],
         *["gradients", "jacobian", "ancestors", "dense", "sum_of_two"],
         *["add", "subtract", "multiply", "divide", "power", "negative", "matmul", "exp", "log", "sqrt", "tanh"],
         *["sum", "mean", "max", "reshape", "transpose", "concatenate", "getitem", "take_rows", "draw"],

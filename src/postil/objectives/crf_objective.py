@@ -7,7 +7,7 @@ import numpy as np
 
 from postil.arrays import Array, Ragged, checked_indices, describe
 from postil.errors import ConfigurationError, DtypeError, ShapeError
-from postil.graph import Node, Parameter, Result
+from postil.graph import Node, Parameter, Parameterised, Result
 from postil.graph.node import check_node
 from postil.objectives.crf import loss_and_gradient
 from postil.objectives.lattice import ChainScores, Lattice, checked_mask, checked_scores
@@ -16,7 +16,7 @@ NORMALISATIONS = ("sentences", "tokens", "sum")
 
 
 @final
-class CRF:
+class CRF(Parameterised):
     """Sentence-level log-likelihood (A8, C3): scores of labels for tokens, learnt scores for what follows what.
 
         crf = CRF(17, allowed_transitions=mask)
@@ -56,13 +56,15 @@ class CRF:
         }
         self.chain()  # complains about masks that do not fit
 
-    def parameters(self) -> dict[str, Parameter]:
-        return {"transitions": self.transitions, "start": self.start, "end": self.end}
-
     def chain(self) -> ChainScores:
         """The present scores under the masks."""
-        values = {name: parameter.value for name, parameter in self.parameters().items()}
-        return ChainScores.under_mask(self.labels, **values, **self.masks)
+        return ChainScores.under_mask(
+            self.labels,
+            transitions=self.transitions.value,
+            start=self.start.value,
+            end=self.end.value,
+            **self.masks,
+        )
 
     def lattice(self, scores: Any, offsets: Any, *, allowed: Any = None, bias: Any = None) -> Lattice:
         """All paths of a batch under the present parameters.  scores (N, L), offsets (B + 1,)."""

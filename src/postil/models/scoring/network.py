@@ -9,7 +9,7 @@ import numpy as np
 from postil import graph
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs
-from postil.graph import Input, Node, Parameter, Result
+from postil.graph import Input, Node, Parameterised, Result
 from postil.models.config import TaggerConfig
 from postil.models.scoring.pieces import Piece, in_pieces
 from postil.network import (
@@ -48,11 +48,13 @@ class Example:
     """Of the batch that it is a part of."""
 
 
-class ScoringNetwork(ABC):
+class ScoringNetwork(Parameterised, ABC):
     """L scores for every token, and what a kind of model learns from them.
 
     ``form_sizes`` and ``extra_sizes`` are (V, D) of each feature column.
     """
+
+    PATHS = {"form_tables": "forms", "extra_tables": "extra", "outputs": "output{}"}
 
     def __init__(
         self,
@@ -99,17 +101,6 @@ class ScoringNetwork(ABC):
     @abstractmethod
     def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
         """(N,) valid gold at random, for gradient checks."""
-
-    def parameters(self) -> dict[str, Parameter]:
-        """Every parameter by its path; subclasses with parameters of their own add them."""
-        parts = {"forms": self.form_tables, "extra": self.extra_tables, "encoder": self.encoder}
-        parts |= {f"output{i}": output for i, output in enumerate(self.outputs)}
-        return {
-            f"{name}.{path}": parameter
-            for name, part in parts.items()
-            if part is not None
-            for path, parameter in part.parameters().items()
-        }
 
     def scores(self, inputs: Inputs, rng: np.random.Generator | None = None) -> Result:
         """One score per token and label, a node (N, L) that carries the offsets."""
@@ -219,10 +210,6 @@ class TaggerNetwork(ScoringNetwork):
         super().__init__(config, len(mask.start), dtype=dtype, **sizes)
         self.mask = mask
         self.crf = _crf(config, mask, dtype) if config.objective == "crf" else None
-
-    def parameters(self) -> dict[str, Parameter]:
-        of_crf = self.crf.parameters() if self.crf is not None else {}
-        return super().parameters() | {f"crf.{path}": parameter for path, parameter in of_crf.items()}
 
     def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
         """The mean over words (softmax) or sentences (CRF)."""
