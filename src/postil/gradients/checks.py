@@ -17,7 +17,8 @@ from postil.gradcheck import Report, examine
 from postil.graph import Node
 from postil.models.config import configured
 from postil.models.scoring.detector_network import DetectorNetwork
-from postil.models.scoring.network import Example, TaggerNetwork
+from postil.models.scoring.network import Example
+from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.tree_network import TreeBatch, TreeExample, TreeNetwork
 from postil.models.tree_config import configured_tree
 from postil.network.finish import Finish

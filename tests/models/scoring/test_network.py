@@ -7,7 +7,7 @@ from oracles.created import created_parameters
 from postil.models import PRESETS
 from postil.models.config import configured
 from postil.models.scoring.detector_network import DetectorNetwork
-from postil.models.scoring.network import TaggerNetwork
+from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.tree_network import TreeNetwork
 from postil.models.tree_config import configured_tree
 from postil.network import COMPOSITIONS
@@ -48,7 +48,8 @@ def test_no_parameter_of_a_tree_classifier_is_forgotten(composition, vectors):
     with created_parameters() as created:
         made = TreeNetwork(config, 3, vectors=vectors, rng=np.random.default_rng(0), **options)
     assert set(made.parameters().values()) == set(created)
-    assert list(made.parameters())[0] == "words.table" and list(made.parameters())[-2:] == ["output.W", "output.b"]
+    paths = list(made.parameters())
+    assert paths[0] == "words.table" and paths[-2:] == ["output.W", "output.b"]
 
 
 def test_paths_are_those_of_model_files():
