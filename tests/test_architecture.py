@@ -120,11 +120,10 @@ PUBLIC = {
     ],
     "postil.objectives": [
         *["softmax", "log_softmax", "softmax_cross_entropy", "max_margin", "l2"],
-        *["CRF", "offset_scores", "label_costs", "ChainScores", "Lattice", "path_scores", "log_probabilities"],
+        *["CRF", "offset_scores", "ChainScores", "Lattice", "path_scores", "log_probabilities"],
         *["Posterior", "forward_backward", "SCALED", "LOGARITHMIC", "loss_and_gradient", "LossGradient"],
         *["viterbi", "k_best", "RankedPath", "EntityLabels", "Windows", "span_windows", "window_probabilities"],
-        *["span_probabilities", "any_entity_probabilities"],
-        *["forced_spans", "outside_spans", "viterbi_without_spans"],
+        *["span_probabilities", "forced_spans", "outside_spans", "SpanOfKind", "without_spans", "entities_of"],
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
     "postil.kernels": [
