@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from postil.errors import DataError
+from postil.errors import DataError, printable
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.lines import shortened

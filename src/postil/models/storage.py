@@ -9,7 +9,7 @@ import importlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ HEAD = "main"
 """The only head that models have so far."""
 NEEDS: tuple[str, ...] = ()
 """Abilities that a file may ask of its reader, by name; a reader refuses a file that asks for one it lacks."""
+RETIRED: frozenset[str] = frozenset()
+"""Settings that files of older versions have and that mean nothing any more: ignored."""
 _OF_HEAD = ("output", "crf.")  # how the names of a head's parameters begin; the others are shared by all heads
 _TABLE = "features/words/vector/table"
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
@@ -87,7 +89,7 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
     metadata = {
         "kind": estimator.KIND,
         "config": asdict(parts.config),
-        "features": {"words": asdict(parts.features.words.config), "columns": len(parts.features.columns)},
+        "features": {"columns": len(parts.features.columns)},
         "heads": {HEAD: {"labels": parts.labelling.as_json(), "decoding": parts.decoding.as_json()}},
         "estimator": _plain(stored),
         "about": parts.about,
@@ -153,10 +155,8 @@ def _parts(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
     if isinstance(labels, Labelling):
         lowest_probabilities(decoding.thresholds, labels)
     about = _checked_about(_mapping(metadata, "about"))
-    words = _word_features(_mapping(_mapping(metadata, "features"), "words"), config)
-    stored = {name: array for name, array in arrays_under("features/", arrays).items() if f"features/{name}" != _TABLE}
-    features = InputFeatures.from_arrays(words, metadata["features"]["columns"], stored)
-    vectors = _checked_vectors(arrays.get(_TABLE), features)
+    vectors = _checked_vectors(arrays.get(_TABLE))
+    features = _features(config, arrays, _mapping(metadata, "features"), vectors)
     _check_output(arrays, len(labels.labels))
     network = kind.network(config, features, labels, vectors, None)
     _fill(network, arrays)
@@ -198,27 +198,26 @@ def _head(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return _mapping(heads, HEAD)
 
 
-def _word_features(values: Mapping[str, Any], config: Any) -> WordFeatureConfig:
-    words = WordFeatureConfig(**_known(WordFeatureConfig, values))
-    for field in fields(words):
-        if getattr(config, field.name, getattr(words, field.name)) != getattr(words, field.name):
-            got = f"{getattr(config, field.name)} and {getattr(words, field.name)}"
-            raise ModelFileError(f"setting {field.name}", expected="the same for features and network", got=got)
-    return words
-
-
-def _checked_vectors(table: Any, features: InputFeatures) -> Any:
-    """The fixed vectors: a row for every word that has one, in single or half precision."""
-    D = features.words.config.vector_dim
-    if (table is None) != (D == 0):
-        raise ModelFileError("word vectors", expected="a table where vector_dim is not 0", got=f"vector_dim {D}")
+def _checked_vectors(table: Any) -> Any:
+    """The fixed vectors: a table in single or half precision; None where there is none."""
     if table is None:
         return None
-    V = len(features.words.vocabularies["vector"])
-    if table.shape != (V, D) or table.dtype not in (np.dtype(np.float32), np.dtype(np.float16)):
+    if table.ndim != 2 or not table.shape[1] or table.dtype not in (np.dtype(np.float32), np.dtype(np.float16)):
         got = f"{table.dtype} {table.shape}"
-        raise ModelFileError("word vectors", expected=f"float32 or float16 ({V}, {D})", got=got)
+        raise ModelFileError("word vectors", expected="a table of float32 or float16", got=got)
     return table
+
+
+def _features(config: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any], vectors: Any) -> InputFeatures:
+    if set(metadata) != {"columns"}:
+        raise ModelFileError("features", expected="columns", got=", ".join(sorted(metadata))[:80])
+    words = replace(WordFeatureConfig.of(config), vector_dim=0 if vectors is None else vectors.shape[1])
+    stored = {name: array for name, array in arrays_under("features/", arrays).items() if f"features/{name}" != _TABLE}
+    features = InputFeatures.from_arrays(words, metadata["columns"], stored)
+    if vectors is not None and len(vectors) != len(features.words.vocabularies["vector"]):
+        V = len(features.words.vocabularies["vector"])
+        raise ModelFileError("word vectors", expected=f"{V} rows, one for each word", got=len(vectors))
+    return features
 
 
 def _check_output(arrays: Mapping[str, Any], L: int) -> None:
@@ -312,10 +311,10 @@ def _check_parameters(estimator: Stored, labels: LearntLabels) -> None:
 
 def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """Values of fields of a dataclass. Unknown ones are an error; those that came later have their default."""
-    unknown = set(values) - {field.name for field in fields(kind)}
+    unknown = set(values) - {field.name for field in fields(kind)} - RETIRED
     if unknown:
         raise ModelFileError("unknown settings", got=", ".join(sorted(unknown))[:200])
-    return _with_tuples(values)
+    return _with_tuples({name: value for name, value in values.items() if name not in RETIRED})
 
 
 def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
