@@ -41,7 +41,9 @@ def show_table(console: Console, table: Table) -> None:
     drawn = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for place, name in enumerate(table.columns):
         left = is_words(table, place) or not table.rows
-        drawn.add_column(Text(printable(name)), justify="left" if left else "right", no_wrap=place == 0, overflow="fold")
+        drawn.add_column(
+            Text(printable(name)), justify="left" if left else "right", no_wrap=place == 0, overflow="fold"
+        )
     for number, row in enumerate(table.rows, start=1):
         is_total = table.has_total and number == len(table.rows)
         drawn.add_row(*(Text(printable(format_cell(cell))) for cell in row), style="bold" if is_total else "")
