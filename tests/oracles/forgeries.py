@@ -27,6 +27,8 @@ from oracles.golden import TREES, answers, with_columns
 from postil.archive import BLOCK
 from postil.errors import ModelFileError, PostilError, is_printable
 from postil.models import storage
+from postil.reports import sections
+from postil.reports.answers import Heading
 
 SECONDS = 1.0
 """In which a forgery is refused."""
@@ -365,9 +367,12 @@ def forgeries(draft: Draft) -> dict[str, list[Forgery]]:
 
 
 def use(model: object) -> None:
-    """Ask a model for everything that it can answer."""
+    """Ask a model for everything that it can answer, and show where it comes from."""
     answers(model)
     repr(model)
+    heading = Heading(model="m", data="d", parameters=1, date="", about=model.parts.about)
+    sections.learning(heading)
+    sections.header(heading, "F1", 50.0, None, {})
     if isinstance(model, postil.TreeClassifier):
         model.explain(TREES[0])
         return
