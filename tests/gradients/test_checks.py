@@ -25,7 +25,7 @@ def test_everything_differentiable_is_checked():
 
 def test_every_requirement_is_covered_by_one_row():
     rows = Counter(name for check in CHECKS for name in check.covers)
-    assert rows == Counter(REQUIRED)
+    assert rows == Counter(list(REQUIRED))
     assert all(check.covers for check in CHECKS)
 
 

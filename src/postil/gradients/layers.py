@@ -69,8 +69,11 @@ def _sentence_convolution(rng: Rng) -> network.Layer:
 
 def _dropout() -> Iterator[GradientCheck]:
     def run(rows: bool) -> Examine:
-        layer = network.Dropout(0.4, rows=rows)
-        return lambda rng: examine(lambda x: _with_the_same_noise(layer, x), sentences(rng, 5))
+        def check(rng: Rng) -> Report:
+            layer = network.Dropout(0.4, rows=rows)
+            return examine(lambda x: _with_the_same_noise(layer, x), sentences(rng, 5))
+
+        return check
 
     yield row("dropout of elements", "A1", of(network.Dropout), run(False))
     yield row("dropout of rows", "A1", of(network.Dropout, "rows=True"), run(True))
