@@ -20,6 +20,7 @@ import numpy as np
 import postil
 from postil import kernels
 from postil.errors import ConfigurationError
+from postil.gradients.model_requirements import estimator_requirements, networks_of_estimators
 from postil.gradients.rows import GradientCheck, of
 from postil.graph import Node, Result
 from postil.network import ACTIVATIONS, Layer
@@ -58,8 +59,6 @@ def gaps(checks: Iterable[GradientCheck], requirements: Iterable[str] | None = N
 
 def required() -> dict[str, Requirement]:
     """Every requirement by its name."""
-    from postil.gradients.model_requirements import estimator_requirements, networks_of_estimators
-
     found = [Requirement(name) for name in estimator_requirements()]
     for thing in differentiable(networks_of_estimators()):
         found += requirements_of(thing)
@@ -70,7 +69,7 @@ def required() -> dict[str, Requirement]:
 
 
 def differentiable(networks: Sequence[type] = ()) -> Iterator[Any]:
-    """Functions that return a node, layers and what makes them, classes with a loss; and methods of nodes.
+    """Functions that return a node, layers and what makes them, classes with a loss, and methods from a node to a node.
 
     ``networks`` are those that estimators train: their requirements are the estimators' presets.
     """
