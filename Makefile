@@ -26,8 +26,11 @@ KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h) sr
 demo: .venv/installed  ## set up, then show what Postil does
 	$(BIN)/postil demo
 
+# A process per core; a process that is done takes over tests of the others. One after another: PYTEST_WORKERS=0.
+PYTEST_WORKERS ?= auto
+
 test: .venv/installed-dev  ## set up, then run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
 check: .venv/installed-dev  ## ruff and strict types
 	$(BIN)/ruff check .

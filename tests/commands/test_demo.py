@@ -16,7 +16,7 @@ def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "SIZES", {"train": 300, "dev": 60, "test": 60})
-        patch.setattr(demo_trees, "SIZES", {"train": 800, "dev": 50, "test": 100})
+        patch.setattr(demo_trees, "SIZES", {"train": 200, "dev": 50, "test": 50})
         patch.setenv("COLUMNS", "200")
         with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()):
             assert main(["demo", "-o", str(folder)]) == 0

@@ -3,9 +3,10 @@
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.examples import examples
 from postil.text import plain, split_sentences, tokenise
 from postil.text.formats import read
 
@@ -53,7 +54,7 @@ PARTS += ["The", "don't", "x.The", 'end."Next', ",", "\u2028", "\f", "\x85", "- 
     st.lists(st.tuples(st.sampled_from(PARTS), st.sampled_from(["", " ", " ", "  ", "\u00a0"])), max_size=60),
     st.integers(1, 60),
 )
-@settings(max_examples=400)
+@examples(4)
 def test_a_long_line_in_pieces_is_cut_as_a_whole(parts, piece):
     line = "".join(part + space for part, space in parts)
     tokens = tokenise(line)
