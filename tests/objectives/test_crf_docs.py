@@ -1,11 +1,11 @@
-"""The example of docs/crf.md runs and gives the figures that the page shows."""
+"""The example of docs/machinery/crf.md runs and gives the figures that the page shows."""
 
 import re
 from pathlib import Path
 
 import numpy as np
 
-PAGE = Path(__file__).parents[2] / "docs" / "crf.md"
+PAGE = Path(__file__).parents[2] / "docs" / "machinery" / "crf.md"
 
 
 def test_the_example_of_the_page():
