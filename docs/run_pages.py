@@ -11,7 +11,7 @@ A page runs from top to bottom in an empty folder of its own. Three kinds of fen
 
 An HTML comment ``<!-- run: COMMAND -->`` runs a command that the reader does not see. Blocks of any other language are
 only shown. Times and speeds are not compared, and neither are the last digits of figures in the output of commands:
-a model trained on another processor rounds differently. ``--write`` shows them as they came.
+a model trained on another processor rounds differently. ``--write`` updates figures and leaves times alone.
 """
 
 import argparse
@@ -32,10 +32,9 @@ import numpy as np
 
 DOCS = Path(__file__).parent
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$|^<!-- run: (.*?) -->$", re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
+NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?\d[\d,]*(?:\.\d+)?")
 TIMES = re.compile(r"\b[\d.,]+ (ms|s|seconds|minutes|tokens/s|trees/s)(?!\w)")
 ELISION = "…"
-RELATIVE, ABSOLUTE = 0.05, 1.0  # how far a figure may move before a page is out of date
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class _Runner:
         blocks = list(FENCE.finditer(self.text))
         for block, following in zip(blocks, [*blocks[1:], None], strict=True):
             if block[3] is not None:
-                _shell(block[3])
+                _prepare(block[3])
             elif block[1] == "python":
                 self._python(block[2], following)
             elif block[1] == "pycon":
@@ -136,7 +135,7 @@ class _Runner:
             printed = _shell(command)
             if not _agree(shown, printed):
                 self.mismatches.append(Mismatch(self.page, f"$ {command}", shown, printed))
-            written.append(f"$ {command}\n{_elided(shown, printed)}")
+            written.append(f"$ {command}\n{_with_times_of(shown, _elided(shown, printed))}")
         self.replacements.append((block.start(2), block.end(2), "".join(written)))
 
     def _replace(self, block: re.Match[str], shown: str, printed: str, code: str) -> None:
@@ -156,11 +155,19 @@ def _commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _install_command(folder: Path) -> None:
-    """Put a ``postil`` that runs this very package into the folder's ``.bin``."""
-    script = folder / ".bin" / "postil"
-    script.parent.mkdir()
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m postil "$@"\n')
-    script.chmod(0o755)
+    """Put a ``postil`` and a ``python`` that run this very package into the folder's ``.bin``."""
+    (folder / ".bin").mkdir()
+    for name, call in (("postil", f"{sys.executable} -m postil"), ("python", sys.executable)):
+        script = folder / ".bin" / name
+        script.write_text(f'#!/bin/sh\nexec {call} "$@"\n')
+        script.chmod(0o755)
+
+
+def _prepare(command: str) -> None:
+    """Run a command that the reader does not see; it must succeed in silence."""
+    printed = _shell(command)
+    if printed:
+        raise RuntimeError(f"{command} printed {printed}")
 
 
 def _shell(command: str) -> str:
@@ -172,7 +179,7 @@ def _shell(command: str) -> str:
         "NO_COLOR": "1",
     }
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [sources, os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(command, shell=True, env=environment, text=True, capture_output=False, check=False,
+    done = subprocess.run(command, shell=True, env=environment, text=True, check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
     return re.sub(r"[ \t]+$", "", done.stdout, flags=re.MULTILINE)
 
@@ -194,12 +201,21 @@ def _same_line(shown: str, printed: str) -> bool:
     if _words(shown) != _words(printed):
         return False
     pairs = zip(_figures(shown), _figures(printed), strict=True)
-    return all(abs(a - b) <= max(ABSOLUTE, RELATIVE * abs(a)) for a, b in pairs)
+    return all(abs(a - b) <= _tolerance(a) for a, b in pairs)
+
+
+def _tolerance(figure: float) -> float:
+    """How far a figure may move before a page is out of date: 0.1 for probabilities, about 5 % for larger figures."""
+    return 0.1 if abs(figure) <= 1 else 0.3 + 0.05 * abs(figure)
+
+
+def _timeless(line: str) -> str:
+    return TIMES.sub(r"# \1", line)
 
 
 def _words(line: str) -> str:
     """A line without its figures, times, bars and amount of white space."""
-    return " ".join(re.sub(r"[█░▌▏▎▍▋▊▉*]+", "", NUMBER.sub("#", TIMES.sub(r"# \1", line))).split())
+    return " ".join(re.sub(r"[█░▌▏▎▍▋▊▉*]+", "", NUMBER.sub("#", _timeless(line))).split())
 
 
 def _figures(line: str) -> list[float]:
@@ -221,6 +237,12 @@ def _elided(shown: str, printed: str) -> str:
         kept.append(rest[places[0]])
         rest = rest[places[0] + 1 :]
     return "".join(f"{line}\n" for line in kept)
+
+
+def _with_times_of(shown: str, printed: str) -> str:
+    """Lines in which nothing but times has changed stay as the page has them."""
+    known = {_timeless(line): line for line in shown.splitlines()}
+    return "".join(f"{known.get(_timeless(line), line)}\n" for line in printed.splitlines())
 
 
 def main() -> int:
