@@ -20,15 +20,15 @@ LINKING = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 FLOW_GRAPH = DOCS / "machinery" / "flow-graph.md"
 
 
-def load_runner():
-    specification = importlib.util.spec_from_file_location("run_pages", DOCS / "run_pages.py")
+def script(name: str):
+    specification = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(specification)
-    sys.modules["run_pages"] = module  # its dataclasses look themselves up there
+    sys.modules[name] = module  # its dataclasses look themselves up there
     specification.loader.exec_module(module)
     return module
 
 
-runner = load_runner()
+runner, diagrams = script("run_pages"), script("draw_diagrams")
 
 
 def name_of(page: Path) -> str:
@@ -53,6 +53,11 @@ def check_drawings(names):
         ("museums-in-paris.svg", "J", {"values": True, "gradients": names["slopes"]}),
     ]:
         assert draw(names[node], "svg", **options) == (DOCS / "images" / picture).read_text(encoding="utf-8"), picture
+
+
+@pytest.mark.parametrize("name", diagrams.DIAGRAMS)
+def test_a_diagram_is_what_its_function_draws(name):
+    assert diagrams.DIAGRAMS[name]() == (DOCS / "images" / f"{name}.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
