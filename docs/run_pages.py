@@ -18,6 +18,7 @@ import argparse
 import contextlib
 import doctest
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -80,7 +81,7 @@ class _Runner:
 
     def run(self) -> None:
         blocks = list(FENCE.finditer(self.text))
-        for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+        for block, following in itertools.zip_longest(blocks, blocks[1:]):
             if block[3] is not None:
                 _prepare(block[3])
             elif block[1] == "python":
