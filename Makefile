@@ -39,7 +39,7 @@ check: .venv/installed-dev  ## ruff and strict types
 	@touch $@
 
 docs: .venv/installed-docs  ## the documentation site, in build/site
-	$(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "open build/site/index.html"
 
 pages: .venv/installed-dev  ## run the code and commands of the pages, and rewrite what they print

@@ -7,10 +7,12 @@ import inspect
 import itertools
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
+import postil
 from postil.models import TaggerConfig
 
 ROOT = Path(__file__).parent.parent
@@ -170,3 +172,81 @@ def settings_table() -> str:
 def test_the_table_of_settings_is_that_of_the_code():
     page = (DOCS / "use" / "taggers.md").read_text(encoding="utf-8")
     assert settings_table() in page, f"the table of settings should be:\n{settings_table()}"
+
+
+REFERENCE = sorted((DOCS / "reference").glob("*.md"))
+
+
+def public_names() -> list[str]:
+    """Every public name of every public package: ``postil.text.read``."""
+    names = []
+    for package in [name for name in postil.__all__ if inspect.ismodule(getattr(postil, name))]:
+        module = getattr(postil, package)
+        listed = getattr(module, "__all__", None) or [
+            name for name, thing in vars(module).items() if is_own(thing, module)
+        ]
+        names += [f"postil.{package}.{name}" for name in listed]
+    return names
+
+
+def is_own(thing: object, module: object) -> bool:
+    return getattr(thing, "__module__", None) == module.__name__ and not thing.__name__.startswith("_")
+
+
+def entries(text: str) -> dict[str, str]:
+    """The names of a reference page, each with the code of its example: the first session after it."""
+    found, waiting = {}, []
+    for name, code in re.findall(r"^::: ([\w.]+)$|^```pycon\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        if name:
+            waiting.append(name)
+        else:
+            found |= dict.fromkeys(waiting, code)
+            waiting = []
+    return found | dict.fromkeys(waiting, "")
+
+
+def test_every_public_name_is_in_the_reference_with_an_example():
+    found = {name: code for page in REFERENCE for name, code in entries(page.read_text(encoding="utf-8")).items()}
+    assert not [name for name in public_names() if name not in found]
+    lacking = [name for name, code in found.items() if not re.search(rf"\b{name.rpartition('.')[2]}\b", code)]
+    assert not lacking, "their example does not use them"
+
+
+def test_an_entry_without_an_example_is_found():
+    text = "::: a.f\n\n::: a.g\n\n```pycon\n>>> f(1)\n```\n\n::: a.h\n"
+    assert entries(text) == {"a.f": ">>> f(1)\n", "a.g": ">>> f(1)\n", "a.h": ""}
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=name_of)
+def test_only_errors_of_postil_are_shown(page):
+    shown = re.findall(r"^Traceback.*\n  \.\.\.\n(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert all(line.startswith("postil.errors.") for line in shown), shown
+
+
+# ------------------------------------------------------------------------------------------------ the site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    build = pytest.importorskip("mkdocs.commands.build", reason="needs the extra 'docs'")
+    config = pytest.importorskip("mkdocs.config")
+    folder = tmp_path_factory.mktemp("site")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the site's own tools warn of their future
+        build.build(config.load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    return folder
+
+
+def test_the_site_builds_without_a_warning_and_asks_nothing_of_the_network(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) >= len(PAGES)
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        fetched = re.findall(r'<(?:script|img|iframe)[^>]*src="([^"]*)"|<link[^>]*href="([^"]*)"', text)
+        remote = [a or b for a, b in fetched if (a or b).startswith(("http:", "https:", "//"))]
+        assert not remote, (page.name, remote)
+
+
+def test_the_search_index_opens_from_a_folder(site):
+    assert (site / "search" / "search_index.js").exists()  # a script, because file:// may not be fetched
+    assert "span_probabilities" in (site / "search" / "search_index.js").read_text(encoding="utf-8")
