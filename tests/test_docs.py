@@ -198,7 +198,7 @@ def entries(text: str) -> dict[str, str]:
     found, waiting = {}, []
     for name, code in re.findall(r"^::: ([\w.]+)$|^```pycon\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         if name:
-            waiting.append(name)
+            waiting.append(re.sub(r"(\.\w+)\1$", r"\1", name))  # postil.text.tokenise.tokenise: its module's name, too
         else:
             found |= dict.fromkeys(waiting, code)
             waiting = []
