@@ -6,7 +6,7 @@
 A page runs from top to bottom in an empty folder of its own. Three kinds of fenced blocks run:
 
     ```python     a piece of the page's program; a ```text block right after it shows what it prints
-    ```pycon      a session with >>> prompts, in the same program
+    ```pycon      a session with >>> prompts, in the same program; blank lines of its output are not shown
     ```console    commands after "$ ", each followed by its output; a line "…" stands for any number of lines
 
 An HTML comment ``<!-- run: COMMAND -->`` runs a command that the reader does not see. Blocks of any other language are
@@ -128,7 +128,7 @@ class _Runner:
             except Exception as error:
                 frames = "Traceback (most recent call last):\n  ...\n"
                 printed.write(frames + "".join(traceback.format_exception_only(error)))
-        return printed.getvalue()
+        return re.sub(r"\n{2,}", "\n", printed.getvalue())  # a blank line would end the output
 
     def _console(self, block: re.Match[str]) -> None:
         written = []
