@@ -38,7 +38,7 @@ def to_bytes(estimator: "Estimator[Any, Any]") -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The estimator of a model file; its arrays stay in the file and are read when they are used."""
+    """Load the estimator of a model file. Its arrays stay in the file and are read on demand."""
     return _estimator(*archive.load(path), where=path)
 
 
