@@ -110,7 +110,7 @@ def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
 
 
 def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
-    """(M,) the probability that every token of the window has one of its allowed labels, whatever the labels outside."""
+    """(M,) the probability that every token of the window has one of its allowed labels, whatever is outside."""
     lattice = posterior.lattice
     _check_windows(lattice, windows)
     probabilities = np.empty(len(windows.offsets) - 1)
