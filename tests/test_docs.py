@@ -174,6 +174,15 @@ def test_the_table_of_settings_is_that_of_the_code():
     assert settings_table() in page, f"the table of settings should be:\n{settings_table()}"
 
 
+def test_the_error_messages_of_the_page_on_formats_are_those_of_the_code():
+    page = (DOCS / "data" / "formats.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]*) \|[^|]*\|[^|]*\|$", page.partition("## Error messages")[2], re.MULTILINE)
+    messages = [message.removesuffix(" …") for row in rows for message in re.findall(r"`([^`]+)`", row)]
+    sources = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "postil" / "text").glob("*.py"))
+    assert len(messages) > 15
+    assert not [message for message in messages if message not in sources]
+
+
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 
 
