@@ -180,7 +180,8 @@ def test_the_error_messages_of_the_page_on_formats_are_those_of_the_code():
     messages = [message.removesuffix(" …") for row in rows for message in re.findall(r"`([^`]+)`", row)]
     sources = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "postil" / "text").glob("*.py"))
     assert len(messages) > 15
-    assert not [message for message in messages if message not in sources]
+    composed = {"invalid UTF-8 at byte", "a bracket is never closed"}  # with the name of an encoding, with a number
+    assert not [message for message in messages if message not in sources and message not in composed]
 
 
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
