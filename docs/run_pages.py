@@ -21,6 +21,7 @@ import io
 import itertools
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from postil.commands.main import main as main_of_postil
 
 DOCS = Path(__file__).parent
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$|^<!-- run: (.*?) -->$", re.MULTILINE | re.DOTALL)
@@ -173,16 +176,39 @@ def _prepare(command: str) -> None:
 
 def _shell(command: str) -> str:
     """What a command prints to a terminal: standard output and standard error in the order in which they come."""
-    sources = str(DOCS.parent / "src")
-    environment = os.environ | {
-        "PATH": f"{Path.cwd() / '.bin'}:{os.environ['PATH']}",
-        "COLUMNS": "100",
-        "NO_COLOR": "1",
-    }
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [sources, os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(command, shell=True, env=environment, text=True, check=False,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
-    return re.sub(r"[ \t]+$", "", done.stdout, flags=re.MULTILINE)
+    with _environment():
+        plain = command.startswith("postil ") and not re.search(r"[|<>;&$\\]", command)
+        printed = _in_process(shlex.split(command)[1:]) if plain else _in_a_shell(command)
+    return re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE)
+
+
+@contextlib.contextmanager
+def _environment() -> Iterator[None]:
+    """A terminal of 100 columns without colours, in which ``postil`` and ``python`` run this package."""
+    before = dict(os.environ)
+    sources = os.pathsep.join(filter(None, [str(DOCS.parent / "src"), before.get("PYTHONPATH")]))
+    path = f"{Path.cwd() / '.bin'}{os.pathsep}{before['PATH']}"
+    os.environ.update({"PATH": path, "PYTHONPATH": sources, "COLUMNS": "100", "NO_COLOR": "1"})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _in_process(words: Sequence[str]) -> str:
+    """``postil`` with these words, without the half second that a process takes to start."""
+    printed = io.BytesIO()
+    with io.TextIOWrapper(printed, encoding="utf-8", write_through=True) as stream:
+        with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+            main_of_postil(words)
+        stream.flush()
+        return printed.getvalue().decode("utf-8")
+
+
+def _in_a_shell(command: str) -> str:
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return subprocess.run(command, shell=True, text=True, check=False, **streams).stdout
 
 
 def _agree(shown: str, printed: str) -> bool:

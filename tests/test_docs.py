@@ -146,6 +146,12 @@ NOT_SOURCES = {
 }
 
 
+def test_pages_that_the_sources_name_exist():
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    named = {page for path in sources for page in re.findall(r"docs/[\w/-]+\.md", path.read_text(encoding="utf-8"))}
+    assert named and not [page for page in named if not (ROOT / page).exists()]
+
+
 def test_the_table_of_equations_names_places_that_exist():
     text = (DOCS / "machinery" / "equations.md").read_text(encoding="utf-8")
     paths = set(re.findall(r"`([a-z_/]+\.py)`", text))
