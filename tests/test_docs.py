@@ -244,15 +244,17 @@ def test_only_errors_of_postil_are_shown(page):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    build = pytest.importorskip("mkdocs.commands.build", reason="needs the extra 'docs'")
-    config = pytest.importorskip("mkdocs.config")
+    from mkdocs.commands import build
+    from mkdocs.config import load_config
+
     folder = tmp_path_factory.mktemp("site")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the site's own tools warn of their future
-        build.build(config.load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+        build.build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
     return folder
 
 
+@pytest.mark.extra("mkdocs")
 def test_the_site_builds_without_a_warning_and_asks_nothing_of_the_network(site):
     pages = sorted(site.rglob("*.html"))
     assert len(pages) >= len(PAGES)
@@ -263,6 +265,7 @@ def test_the_site_builds_without_a_warning_and_asks_nothing_of_the_network(site)
         assert not remote, (page.name, remote)
 
 
+@pytest.mark.extra("mkdocs")
 def test_the_search_index_opens_from_a_folder(site):
     assert (site / "search" / "search_index.js").exists()  # a script, because file:// may not be fetched
     assert "span_probabilities" in (site / "search" / "search_index.js").read_text(encoding="utf-8")
