@@ -57,15 +57,15 @@ class ConfigurationError(PostilError, ValueError):
 
 
 class ModelFileError(PostilError, ValueError):
-    """A model file is cut, foreign or newer than this version."""
+    """A model file is truncated, foreign, or newer than this version."""
 
 
 class ArrayError(PostilError, ValueError):
-    """An array does not fit where it was given."""
+    """An array does not fit where it is used."""
 
 
 class ShapeError(ArrayError):
-    """Wrong number of dimensions, or sizes that do not go together."""
+    """Wrong number of dimensions, or sizes that do not match."""
 
 
 class DtypeError(ArrayError, TypeError):
@@ -85,4 +85,4 @@ class GradientError(PostilError, AssertionError):
 
 
 class LongSentenceWarning(UserWarning):
-    """A model of the sentence approach sees a very long sentence in pieces."""
+    """A model of the sentence approach scores a very long sentence in pieces."""

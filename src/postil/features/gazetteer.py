@@ -24,8 +24,7 @@ _MOST_CLASSES = 63  # the classes of a name are the bits of one int64
 class Gazetteer:
     """Names of C classes. ``columns`` are the classes, sorted; a name may belong to several.
 
-    Other lists may take the place of those a model was trained with, if they have the same classes
-    (``checked_columns``).
+    The lists that a model was trained with may be replaced by others with the same classes (``checked_columns``).
     """
 
     def __init__(self, columns: Sequence[str], ignore_case: bool, names: Vocabulary, classes: Array) -> None:
@@ -47,10 +46,10 @@ class Gazetteer:
         tokenise: Callable[[str], Sequence[str]] = str.split,
         label: str | None = None,
     ) -> "Gazetteer":
-        """Read files, or all files of folders: a name a line, or ``CLASS<TAB>name``.
+        """Read files, or all files of folders: one name per line, or ``CLASS<TAB>name``.
 
-        Without a class on the line the file's name without its ending is the class. ``tokenise`` cuts a name into
-        words as the text to be tagged is cut. With ``label`` that is the class of all names.
+        Without a class on the line, the class is the file's name without its extension, or ``label`` if given.
+        ``tokenise`` splits a name into words; it should match the tokenisation of the text.
         """
         found: dict[str, set[str]] = defaultdict(set)
         for path in _files([paths] if isinstance(paths, str | os.PathLike) else paths):
@@ -69,7 +68,7 @@ class Gazetteer:
         return len(self._names)
 
     def checked_columns(self, expected: Sequence[str]) -> "Gazetteer":
-        """This gazetteer, or an error if its classes are not those that a model was trained with."""
+        """Return this gazetteer, or raise an error if its classes are not those that a model was trained with."""
         if self.columns != list(expected):
             raise ConfigurationError(
                 "these gazetteers do not fit the model", expected=f"classes {list(expected)}", got=self.columns
@@ -89,9 +88,9 @@ class Gazetteer:
         return {first: sorted(found, reverse=True) for first, found in lengths.items()}, classes
 
     def match(self, tokens: Sequence[str]) -> Array:
-        """(T, C) int32: what each token is in the names of each class, an index into ``GAZETTEER_CODES``.
+        """(T, C) int32: the position of each token in the names of each class, as an index into ``GAZETTEER_CODES``.
 
-        In each class by itself names are found from left to right, always the longest that begins at a word, and never
+        Each class is matched separately, from left to right, taking the longest name that begins at a word and never
         two over the same word.
         """
         C = len(self.columns)
@@ -122,7 +121,7 @@ class Gazetteer:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Gazetteer":
-        """The gazetteer that ``arrays`` gave."""
+        """The gazetteer whose ``arrays()`` these are."""
         missing = {"classes", "ignore_case"} - set(arrays)
         if missing:
             raise ModelFileError("arrays of a gazetteer", expected=", ".join(sorted(missing)), got="none of these")

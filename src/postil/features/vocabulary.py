@@ -37,7 +37,7 @@ _KEYS = 16  # tried before giving up
 
 @final
 class Vocabulary:
-    """V different strings, numbered from 0 in the order in which they were given."""
+    """V distinct strings, numbered from 0 in the order given."""
 
     __slots__ = ("_arrays", "_hash", "_mask", "_offsets", "_slots", "_text")
 
@@ -51,7 +51,7 @@ class Vocabulary:
 
     @classmethod
     def build(cls, strings: Iterable[str]) -> "Vocabulary":
-        """Number the strings in their order; a string that comes twice is an error."""
+        """Number the strings in order. A repeated string is an error."""
         encoded = [string.encode("utf-8", _SURROGATES) for string in strings]
         _check_distinct(encoded)
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
@@ -91,7 +91,7 @@ class Vocabulary:
         return (self[index] for index in range(len(self)))
 
     def id(self, string: str, default: int = -1) -> int:
-        """The string's id, or ``default`` when it is not in the vocabulary."""
+        """The id of the string, or ``default`` if it is not in the vocabulary."""
         try:
             encoded = string.encode()
         except UnicodeEncodeError:  # rare, and asking for it at once would take as long as the search
@@ -105,7 +105,7 @@ class Vocabulary:
         return default
 
     def ids(self, strings: Iterable[str], default: int = -1) -> Array:
-        """(N,) int64, the id of each string, ``default`` for those that are not in the vocabulary."""
+        """(N,) int64: the id of each string, or ``default`` for those not in the vocabulary."""
         return np.fromiter((self.id(string, default) for string in strings), np.int64)
 
     def __contains__(self, string: object) -> bool:
@@ -119,7 +119,10 @@ class Vocabulary:
 
 
 def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays whose name begins with the prefix, under the rest of their name: several things in one file."""
+    """The arrays whose names start with the prefix, under the rest of their names.
+
+    Lets several objects share one file.
+    """
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 

@@ -29,11 +29,11 @@ _MOST_LENGTHS = 64  # of prefixes or suffixes
 
 @dataclass(frozen=True, kw_only=True)
 class WordFeatureConfig:
-    """Which features of a word there are: none but those whose dimension is above 0.
+    """Which features a word has: those whose dimension is above 0.
 
-    Words are counted in lower case with digits folded; those seen less than ``min_count`` times in training share the
+    Words are counted in lower case with digits folded; those seen fewer than ``min_count`` times in training share the
     unknown word. Prefixes and suffixes are those of the same lower-case form, one column per length;
-    ``min_affix_count`` holds for them and for shapes. ``vector_dim`` is set from the vectors given to
+    ``min_affix_count`` applies to them and to shapes. ``vector_dim`` is set from the vectors given to
     ``WordFeatures.build``.
     """
 
@@ -59,7 +59,7 @@ class WordFeatureConfig:
 
     @classmethod
     def of(cls, settings: object) -> "WordFeatureConfig":
-        """The features that the settings of a model ask for, by field name; a field that they lack stays off."""
+        """The features that the settings of a model ask for, by field name. A missing field stays disabled."""
         names = [field.name for field in fields(cls) if hasattr(settings, field.name)]
         return cls(**{name: getattr(settings, name) for name in names})
 
@@ -71,7 +71,7 @@ LEARNT_DIMS = tuple(
 
 
 class Column(NamedTuple):
-    """One feature: ids from 0 (unknown) to V - 1, each to become a vector of D numbers."""
+    """One feature: ids from 0 (unknown) to V - 1, each looked up as a vector of D numbers."""
 
     name: str
     V: int
@@ -125,8 +125,8 @@ class WordFeatures:
     """The ids of every feature of a word; the vocabularies come from the training words.
 
     ``columns`` are the features in the order of the ids. ``counts`` (V of the column ``word``,) says how often each
-    word id occurred in training; place 0 counts the tokens whose word was too rare for an id of its own. It is empty
-    when the word feature is switched off.
+    word id occurred in training; entry 0 counts the tokens whose word was too rare for its own id. It is empty if the
+    word feature is disabled.
     """
 
     def __init__(self, config: WordFeatureConfig, vocabularies: Mapping[str, Vocabulary], counts: Array) -> None:
@@ -201,7 +201,7 @@ class WordFeatures:
 
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, arrays: Mapping[str, Array]) -> "WordFeatures":
-        """The features whose ``arrays`` these are; the vocabularies are used where they lie."""
+        """The features whose ``arrays()`` these are; the vocabularies are used in place."""
         names = [*_string_features(config), *(["vector"] if config.vector_dim else [])]
         parts = {name: arrays_under(f"{name}/", arrays) for name in names}
         missing = [name for name in names if not parts[name]] + ["counts"] * ("counts" not in arrays)
@@ -224,16 +224,16 @@ def feature_vocabulary(arrays: Mapping[str, Array], name: str) -> Vocabulary:
 
 
 def frequent_values(values: Mapping[str, int], min_count: int) -> Vocabulary:
-    """The values that occur at least so often, most frequent first, after the unknown value at id 0.
+    """The values that occur at least ``min_count`` times, most frequent first, after the unknown value at id 0.
 
-    Equal counts stand in the order of their characters, so that the order of the sentences does not matter.
+    Ties are sorted by their characters, so the order of the sentences does not matter.
     """
     frequent = [(-count, value) for value, count in values.items() if count >= min_count and value != UNKNOWN]
     return Vocabulary.build([UNKNOWN, *(value for _, value in sorted(frequent))])
 
 
 def distinct(sentences: Iterable[Sequence[str]]) -> tuple[list[str], Array, Array]:
-    """The distinct forms of a batch (U), which of them stands at each token (N,), and the offsets (B + 1,)."""
+    """The distinct forms of a batch (U), the index of each token's form (N,), and the offsets (B + 1,)."""
     sentences = list(sentences)
     offsets = offsets_from_lengths([len(sentence) for sentence in sentences])
     places: defaultdict[str, int] = defaultdict()

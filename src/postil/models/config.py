@@ -21,7 +21,7 @@ OPTIMISERS = ("adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in")
 
 @dataclass(frozen=True, kw_only=True)
 class TaggerConfig:
-    """All settings of a tagger. Dimensions of 0 switch a feature off."""
+    """All settings of a tagger. A dimension of 0 disables a feature."""
 
     # Features of the word alone (A2)
     word_dim: int = 50

@@ -164,7 +164,7 @@ def tensor_composition(
 
 
 class Composition(Parameterised, ABC):
-    """Vectors of all nodes of a batch of trees from those of the leaves.
+    """Computes the vectors of all nodes of a batch of trees from those of the leaves.
 
     ``leaf_dim`` is the width of the leaves' vectors and ``hidden`` that of all nodes'. Parameters are declared in the
     order of their gradients in ``upward``.
@@ -175,14 +175,14 @@ class Composition(Parameterised, ABC):
 
     @abstractmethod
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
-        """X (M, H), and the function that carries dX back to the leaves and the parameters."""
+        """X (M, H), and the pullback, which propagates dX to the leaves and the parameters."""
 
     def word_states(self, words: Array) -> Array:
-        """(U, S): all that phrases need to know of words (U, D), worked out once for a word that comes often."""
+        """(U, S): the states of words (U, D) that phrases are composed from, computed once per distinct word."""
         return words
 
     def composed(self, states: Array, plan: Schedule) -> Array:
-        """X (M, H) from the states (n, S) of the leaves, without a way back."""
+        """X (M, H) from the states (n, S) of the leaves, without a pullback."""
         return self.upward(states, plan)[0]
 
     @property
@@ -211,7 +211,7 @@ class _SameWidth(Composition):
 
 @final
 class SumComposition(_SameWidth):
-    """D1: tanh(W (x_1 + x_2)). It cannot see which part comes first."""
+    """D1: tanh(W (x_1 + x_2)). It cannot tell which part comes first."""
 
     def __init__(
         self,
@@ -252,7 +252,7 @@ class AffineComposition(_SameWidth):
 
 @final
 class TensorComposition(_SameWidth):
-    """f(cᵀ V c + W c + b) with c = [x_1; x_2]: the parts also multiply each other (RNTN)."""
+    """f(cᵀ V c + W c + b) with c = [x_1; x_2]: the parts are also multiplied with each other (RNTN)."""
 
     def __init__(
         self,

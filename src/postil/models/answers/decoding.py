@@ -33,16 +33,19 @@ LARGEST = 1e6
 @final
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """``shift`` and ``bias`` are in units of log-odds: 1 makes the odds 2.72 times as high."""
+    """How labels are chosen and probabilities calibrated.
+
+    ``shift`` and ``bias`` are log-odds: 1 multiplies the odds by 2.72.
+    """
 
     temperature: float = 1.0
-    """All scores are divided by it: above 1 the model is less sure of everything."""
+    """Divides all scores: above 1, the model is less confident."""
     shift: float = 0.0
-    """What every label but O scores more, in the distribution itself."""
+    """Added to the score of every label but O, in the distribution itself."""
     bias: float = 0.0
-    """What every entity scores more when labels are chosen. Above 0: more entities, more recall."""
+    """Added to the score of every entity when labels are chosen. Above 0: more entities, higher recall."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Class -> lowest probability of an entity that is answered."""
+    """Class -> lowest probability at which an entity is returned."""
 
     def __post_init__(self) -> None:
         for name in ("temperature", "shift", "bias"):
@@ -62,11 +65,11 @@ class Decoding:
 
     @property
     def uncalibrated(self) -> "Decoding":
-        """The same decisions over the network's own distribution."""
+        """The same choices over the uncalibrated distribution of the network."""
         return replace(self, temperature=1.0, shift=0.0)
 
     def distribution(self, lattice: Lattice, labelling: Labelling) -> Lattice:
-        """What the model believes, from the lattice of its network's scores."""
+        """The posterior of the model, from the lattice of the network's scores."""
         if self.temperature == 1 and not self.shift:
             return lattice
         chain, T = lattice.chain, self.temperature
