@@ -97,7 +97,7 @@ def test_wrong_starts_of_the_reverse_pass():
 def test_a_pullback_that_gives_a_wrong_shape_is_named():
     x = Input(np.ones(2), "x")
     wrong = Result(np.array(1.0), (x,), lambda dY: [np.ones(3)], "my operation")
-    with pytest.raises(ShapeError, match=r"node my operation: a pullback gave .* expected float64 \(2,\) for x"):
+    with pytest.raises(ShapeError, match=r"node my operation: a pullback returned .* expected float64 \(2,\) for x"):
         gradients(wrong)
 
 

@@ -52,17 +52,17 @@ class Gazetteer:
         Without a class on the line the file's name without its ending is the class. ``tokenise`` cuts a name into
         words as the text to be tagged is cut. With ``label`` that is the class of all names.
         """
-        found: dict[str, set[str]] = defaultdict(set)
+        classes_of: dict[str, set[str]] = defaultdict(set)
         for path in _files([paths] if isinstance(paths, str | os.PathLike) else paths):
             for name_class, name in _names_in(path):
                 words = tokenise(name.casefold() if ignore_case else name)
-                found[_BORDER.join(words)].add(label or name_class)
-        columns = sorted(set().union(*found.values()))
+                classes_of[_BORDER.join(words)].add(label or name_class)
+        columns = sorted(set().union(*classes_of.values()))
         if not 0 < len(columns) <= _MOST_CLASSES:
             raise DataError("gazetteer", expected=f"1 to {_MOST_CLASSES} classes of names", got=len(columns))
         bits = {name_class: 1 << i for i, name_class in enumerate(columns)}
-        names = sorted(found)
-        classes = np.array([sum(bits[c] for c in found[name]) for name in names], np.int64)
+        names = sorted(classes_of)
+        classes = np.array([sum(bits[c] for c in classes_of[name]) for name in names], np.int64)
         return cls(columns, ignore_case, Vocabulary.build(names), classes)
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ class Gazetteer:
         lengths: dict[str, set[int]] = defaultdict(set)
         for name in classes:
             lengths[name.partition(_BORDER)[0]].add(name.count(_BORDER) + 1)
-        return {first: sorted(found, reverse=True) for first, found in lengths.items()}, classes
+        return {first: sorted(counts, reverse=True) for first, counts in lengths.items()}, classes
 
     def match(self, tokens: Sequence[str]) -> Array:
         """(T, C) int32: what each token is in the names of each class, an index into ``GAZETTEER_CODES``.
@@ -122,7 +122,7 @@ class Gazetteer:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Gazetteer":
-        """The gazetteer that ``arrays`` gave."""
+        """The gazetteer whose ``arrays`` these are."""
         missing = {"classes", "ignore_case"} - set(arrays)
         if missing:
             raise ModelFileError("arrays of a gazetteer", expected=", ".join(sorted(missing)), got="none of these")

@@ -32,7 +32,7 @@ class Vocabulary:
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
         self._arrays = {name: _checked(arrays, name) for name in _DTYPES}
-        # A memoryview gives a Python int in a third of the time that an array takes to give a NumPy scalar.
+        # Indexing a memoryview returns a Python int in a third of the time that an array takes for a NumPy scalar.
         self._text, self._offsets, self._slots = (array.data for array in self._arrays.values())
         self._mask = len(self._slots) - 1
         _check_sizes(self._text, self._offsets, self._slots)
@@ -52,7 +52,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Vocabulary":
-        """The vocabulary that ``arrays`` gave; nothing is copied and nothing is built."""
+        """The vocabulary whose ``arrays`` these are; nothing is copied and nothing is built."""
         return cls(arrays)
 
     def arrays(self) -> dict[str, Array]:

@@ -252,14 +252,14 @@ def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
 
 def _check_whole(value: object, name: str, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(f"{name} must be a whole number of at least {least}", got=repr(value))
+        raise ConfigurationError(name, expected=f"a whole number of at least {least}", got=repr(value))
 
 
 def _checked_lengths(value: object, name: str) -> tuple[int, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ConfigurationError(f"{name} must be a list of lengths", got=repr(value))
+        raise ConfigurationError(name, expected="a list of lengths", got=repr(value))
     for length in value:
         _check_whole(length, name, least=1)
     if len(set(value)) != len(value):
-        raise ConfigurationError(f"{name} must not repeat a length", got=list(value))
+        raise ConfigurationError(name, expected="different lengths", got=list(value))
     return tuple(value)

@@ -1,4 +1,4 @@
-"""What operations compute with: operands of one float type, and NumPy's complaints as errors of Postil."""
+"""What operations compute with: operands of one float type, and NumPy's errors as those of Postil."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -26,7 +26,7 @@ def values_of(name: str, *operands: Operand) -> list[Any]:
 
 
 def computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
-    """``function(*arrays)``, with NumPy's complaints about domains and shapes in Postil's words."""
+    """``function(*arrays)``, with NumPy's errors about domains and shapes as Postil's."""
     try:
         with np.errstate(all="raise", under="ignore"):
             return _outcome(name, function, *arrays)
@@ -35,7 +35,7 @@ def computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
 
 
 def _outcome(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
-    """``function(*arrays)``, with NumPy's complaints about shapes in Postil's words."""
+    """``function(*arrays)``, with NumPy's errors about shapes as Postil's."""
     try:
         return function(*arrays)
     except (ValueError, TypeError, np.exceptions.AxisError) as error:

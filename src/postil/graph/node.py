@@ -1,9 +1,9 @@
 """The nodes of the flow graph: values that know what they were computed from (E8, A1, B3, E7).
 
     Node                 a value
-    ├── Input            a leaf made by the user: its gradient can be asked for (E6)
+    ├── Input            a leaf from the user: its gradient can be asked for (E6)
     ├── Parameter        a leaf that learning changes
-    └── Result           made from its parents; its pullback carries a gradient back to them
+    └── Result           computed from its parents; its pullback carries a gradient back to them
 
 The graph is defined by running: computing a value makes its node, so parents always exist before their children and
 the order of creation is a topological order. The reverse pass (``reverse.py``) walks it backwards. Nothing is stored on
@@ -81,7 +81,7 @@ class Node(ABC):
 
 @final
 class Input(Node):
-    """A leaf that the user made, for example the word vectors of one sentence."""
+    """A leaf from the user, for example the word vectors of one sentence."""
 
     __slots__ = ()
 

@@ -22,29 +22,32 @@ def gradients(
     one pullback per node (E8, E11). Nodes ``wrt`` that the output does not depend on get zeros.
 
     Pullbacks read the parameters' values as they are now: take the gradients before an optimiser changes them. The
-    arrays given back may be shared with each other or read-only: copy one before changing it in place.
+    arrays returned may be shared with each other or read-only: copy one before changing it in place.
     """
     check_node(output, "output of the reverse pass")
     wanted = None if wrt is None else _checked_wanted(wrt)
     arrived = _Arrived()
     arrived.start(output, _checked_seed(output, seed))
-    kept: dict[Node, Gradient] = {}
+    at_wanted: dict[Node, Gradient] = {}
     with _noted_flags() as flags:
         for node in _results_in_reverse(output, wanted):
             dY = dense(arrived.take(node))
             if wanted and node in wanted:
-                kept[node] = dY
+                at_wanted[node] = dY
             for parent, gradient in zip(node.parents, node.pullback(dY), strict=True):
                 if gradient is not None:
                     arrived.add(parent, gradient, sender=node)
             if flags:
                 arrived.check_finite(sender=node)
                 flags.clear()
-        found = arrived.take_all() if wanted is None else {n: kept[n] if n in kept else arrived.take(n) for n in wanted}
+        if wanted is None:
+            total = arrived.take_all()
+        else:
+            total = {node: at_wanted[node] if node in at_wanted else arrived.take(node) for node in wanted}
         if flags:  # sparse gradients are added up only now
-            for leaf, gradient in found.items():
+            for leaf, gradient in total.items():
                 _check_finite(gradient, where=f"gradient of {leaf.name or 'an input'}")
-    return found
+    return total
 
 
 def jacobian(y: Node, x: Node) -> Array:
@@ -75,7 +78,7 @@ class _Arrived:
     def add(self, node: Node, gradient: Gradient, sender: Node) -> None:
         if gradient.shape != node.shape or gradient.dtype != node.dtype:
             raise ShapeError(
-                "a pullback gave a gradient that does not fit its parent",
+                "a pullback returned a gradient that does not fit its parent",
                 expected=f"{node.dtype} {node.shape} for {node.name or 'a parent'}",
                 got=f"{gradient.dtype} {gradient.shape}",
                 where=f"node {sender.name}",

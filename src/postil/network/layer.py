@@ -1,4 +1,4 @@
-"""The contract of every layer (A1): forward returns the output together with its pullback.
+"""The contract of every layer (A1): forward returns the output and its pullback.
 
 A layer declares its parameters as attributes in its ``__init__``; ``parameters()`` finds them there. ``forward`` works
 on plain arrays, so that layers compose without a graph; calling a layer on a node, a ragged batch or an array makes one
@@ -26,8 +26,8 @@ LayerPullback: TypeAlias = Callable[[Array], tuple[Array | None, ParameterGradie
 class Run:
     """What a forward pass carries besides the array.
 
-    ``offsets`` (B + 1,) cuts the rows into sentences. ``rng`` is there in training only: a layer that makes noise
-    (dropout) makes it when it finds an ``rng``, and does nothing without.
+    ``offsets`` (B + 1,) cuts the rows into sentences. ``rng`` is set in training only: with it, dropout drops; without
+    it, dropout does nothing.
     """
 
     offsets: Array | None = None

@@ -41,9 +41,8 @@ def test_a_word_whose_labels_are_all_possible_does_not_count_for_a_softmax():
 def test_random_gold_keeps_the_rules_of_the_scheme(preset):
     gold = network(preset).random_gold(OFFSETS, np.random.default_rng(1))
     assert MASK.start[gold[OFFSETS[:-1]]].all()
-    assert all(
-        MASK.transitions[a, b] for i, (a, b) in enumerate(zip(gold, gold[1:], strict=False), 1) if i not in OFFSETS
-    )
+    inside = [i for i in range(1, 10) if i not in OFFSETS]
+    assert all(MASK.transitions[gold[i - 1], gold[i]] for i in inside)
 
 
 @pytest.mark.parametrize("preset", ["window-sll", "window-wll"])
