@@ -2,10 +2,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench sanitise portable clean
+.PHONY: help demo test test-all check bench sanitise portable clean
 
 help:  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 # A stamp file per set of packages: a second call finds it newer than pyproject.toml and installs nothing.
 $(BIN)/python:
@@ -23,10 +23,17 @@ KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h) sr
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
 	@touch .venv/installed $@
 
+.venv/installed-all: $(BIN)/python pyproject.toml $(KERNELS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,vectors]'
+	@touch .venv/installed .venv/installed-dev $@
+
 demo: .venv/installed  ## set up, then show what Postil does
 	$(BIN)/postil demo
 
 test: .venv/installed-dev  ## set up, then run the tests
+	$(BIN)/python -m pytest
+
+test-all: .venv/installed-all  ## set up every extra, then run the tests, also those that need one
 	$(BIN)/python -m pytest
 
 check: .venv/installed-dev  ## ruff and strict types
