@@ -3,8 +3,8 @@
 Whatever depends on the word alone is worked out once per distinct word: ``distinct`` finds the distinct words of a
 batch, ``WordFeatures.rows`` returns their ids and caches them.
 
-A new feature is a field of ``WordFeatureConfig`` and a row of ``_string_features`` or ``_class_features``; models have a
-setting of the same name.
+A new feature is a field of ``WordFeatureConfig`` and a row of ``_string_features`` or ``_class_features``; models have
+a setting of the same name.
 """
 
 from collections import Counter, defaultdict
