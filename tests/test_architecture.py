@@ -1,4 +1,7 @@
-"""The shape of the package: imports go one way, public names are listed, everything differentiable is checked."""
+"""The shape of the package: imports go one way, public names are listed, tests mirror sources.
+
+That everything differentiable is checked is tested in ``gradients/test_checks.py``.
+"""
 
 import ast
 import importlib
@@ -9,9 +12,6 @@ from pathlib import Path
 import pytest
 
 import postil
-from postil.gradients.checks import gradient_checks
-from postil.graph import Node, Result
-from postil.network import ACTIVATIONS, Layer
 
 PACKAGE = Path(postil.__file__).parent
 FOUNDATION = ["errors", "arrays", "markup", "kernels", "threads", "graph", "gradcheck", "archive"]
@@ -94,7 +94,7 @@ PUBLIC = {
         *["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values", "WordVectors"],
         *["arrays_under", "NAMED_VECTORS", "load_vectors", "GAZETTEER_CODES", "Gazetteer", "batches_of_similar_length"],
     ],
-    "postil.gradcheck": ["TOLERANCE", "Disagreement", "Entry", "Report", "check", "examine"],
+    "postil.gradcheck": ["TOLERANCE", "Disagreement", "Entry", "Report", "Sampling", "check", "examine"],
     "postil.graph": [
         *["Node", "Input", "Parameter", "Parameterised", "Result", "Pullback", "Gradient", "Gradients", "RowGradient"],
         *["gradients", "jacobian", "ancestors", "dense", "sum_of_two"],
@@ -165,45 +165,6 @@ def test_nothing_public_is_left_unlisted(name):
     module = importlib.import_module(name)
     found = {n for n, v in vars(module).items() if not n.startswith("_") and not inspect.ismodule(v)}
     assert found == set(module.__all__)
-
-
-def differentiable() -> dict[object, str]:
-    """Every public function that makes a node, and every layer, wherever in the package it is defined."""
-    found: dict[object, str] = dict.fromkeys(ACTIVATIONS, "activation")
-    for module_name in modules():
-        module = importlib.import_module(module_name)
-        for name, thing in vars(module).items():
-            if name.startswith("_") or getattr(thing, "__module__", None) != module_name:
-                continue
-            if thing is not Layer and (makes_a_node(thing) or is_a_layer(thing)):
-                found[thing] = f"{module_name}.{name}"
-    return found
-
-
-def makes_a_node(thing: object) -> bool:
-    call = thing.__call__ if inspect.isclass(thing) and "__call__" in vars(thing) else thing
-    if not inspect.isfunction(call):
-        return False
-    return call.__annotations__.get("return") in (Result, Node, "Result", "Node") and not is_a_layer(thing)
-
-
-def is_a_layer(thing: object) -> bool:
-    return inspect.isclass(thing) and issubclass(thing, Layer)
-
-
-def test_everything_differentiable_is_checked():
-    covered = {id(thing) if not isinstance(thing, str) else thing for row in gradient_checks() for thing in row.covers}
-    missing = [name for thing, name in differentiable().items() if thing not in covered and id(thing) not in covered]
-    assert not missing, f"no gradient check covers {missing}"
-
-
-def test_the_search_for_differentiable_things_finds_them():
-    names = set(differentiable().values())
-    assert {
-        "postil.graph.operations.matmul",
-        "postil.network.linear.Linear",
-        "postil.objectives.margin.max_margin",
-    } <= names
 
 
 def test_every_test_file_stands_where_its_source_stands():

@@ -20,6 +20,14 @@ from postil.graph.rows import Gradient, RowGradient
 Axis: TypeAlias = int | tuple[int, ...] | None
 Rule: TypeAlias = Callable[[Array], Gradient]
 
+# Paths that the operands and not an argument choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {
+    "matmul": ("vectors", "stacks"),
+    "power": ("constant exponent",),
+    "transpose": ("axes",),
+    "getitem": ("rows",),
+}
+
 
 # ------------------------------------------------------------------------------------------------ arithmetic
 

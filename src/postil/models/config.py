@@ -85,7 +85,7 @@ class TaggerConfig:
     clip: float = 5.0
 
     def __post_init__(self) -> None:
-        check_fields(self, _CHOICES, _LIMITS)
+        check_fields(self, CHOICES, LIMITS)
         if self.window % 2 == 0:
             raise ConfigurationError("window", expected="an odd number", got=self.window)
         check_positive(self, "rate", "word_rate", "clip", "vector_scale")
@@ -93,7 +93,7 @@ class TaggerConfig:
             raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
 
 
-_CHOICES: dict[str, Any] = {
+CHOICES: dict[str, Any] = {
     "encoder": tuple(ENCODERS),
     "objective": OBJECTIVES,
     "activation": tuple(ACTIVATIONS),
@@ -102,7 +102,7 @@ _CHOICES: dict[str, Any] = {
     "offsets": (1, 3),
     "pairs": NORMALISATIONS,
 }
-_LIMITS: dict[str, tuple[float, float]] = {
+LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(LEARNT_DIMS, (0, 100_000)),
     **dict.fromkeys(("column_dim", "gazetteer_dim", "position_dim"), (1, 100_000)),
     **dict.fromkeys(("hidden", "window", "layers", "shards", "epochs", "patience", "batch_sentences"), (1, math.inf)),

@@ -12,6 +12,9 @@ from postil.graph import Parameter, RowGradient
 from postil.network.initialisers import Initialiser, fan_in_variance, new_parameter
 from postil.network.layer import Layer, LayerPullback, Run
 
+# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {"LookupTables": ("tables of one width",)}
+
 
 def lookup(W: Array, ids: Array) -> tuple[Array, Callable[[Array], RowGradient]]:
     """Row ids[t] of the table for every token t.  W (V, D), ids (N,) -> Y (N, D).

@@ -20,6 +20,8 @@ from postil.network.linear import Linear
 from postil.network.window import Window
 
 _SCRATCH = Scratch()
+# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {"shared_windows": ("wide rows", "no bias")}
 
 
 def linear_of_windows(

@@ -13,6 +13,16 @@ from postil.objectives.crf import loss_and_gradient
 from postil.objectives.lattice import ChainScores, Lattice
 
 NORMALISATIONS = ("sentences", "tokens", "sum")
+# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {
+    "CRF": (
+        "allowed labels",
+        "three score tables",
+        "scores far apart",
+        "long sentences",
+        "more labels than kernels take",
+    )
+}
 
 
 @final

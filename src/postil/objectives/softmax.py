@@ -7,6 +7,9 @@ from postil.errors import DataError, ShapeError
 from postil.graph import Node, Result
 from postil.graph.node import check_node
 
+# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {"softmax_cross_entropy": ("allowed labels",)}
+
 
 def softmax(scores: Array) -> Array:
     """exp(s_i) / Σ_j exp(s_j) for every row; the largest score is taken off first, so nothing overflows.  (N, L)."""
