@@ -14,7 +14,7 @@ from postil.gradients.model_requirements import tree_inputs
 from postil.gradients.requirements import gaps, required, requirements_of
 from postil.graph import Node, Result, operations
 from postil.models import config, tree_config
-from postil.network import Layer, composition, linear
+from postil.network import Layer, containers, linear
 from postil.objectives import margin
 
 CHECKS = gradient_checks()
@@ -69,8 +69,8 @@ def test_a_new_activation_is_a_gap_wherever_it_can_be_chosen(monkeypatch):
 
 
 def test_a_new_mode_that_a_module_declares_is_a_gap(monkeypatch):
-    monkeypatch.setattr(composition, "MODES", {**composition.MODES, "Residual": ("scaled",)})
-    assert gaps(CHECKS) == ["network.composition.Residual: scaled"]
+    monkeypatch.setattr(containers, "MODES", {**containers.MODES, "Residual": ("scaled",)})
+    assert gaps(CHECKS) == ["network.containers.Residual: scaled"]
 
 
 def test_a_new_preset_is_a_gap_with_every_kind_of_input(monkeypatch):

@@ -26,7 +26,8 @@ from postil.gradients.rows import Examine, GradientCheck, Rng, of, row, sentence
 from postil.graph import Node, Parameter
 from postil.models import Detector, Tagger, TaggerConfig
 from postil.models.fitting.sentences import SentenceFitting
-from postil.models.scoring.network import ScoringNetwork, TaggerNetwork
+from postil.models.scoring.network import ScoringNetwork
+from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.text import transition_mask
 
 SAMPLING = Sampling(every_entry_up_to=0, entries=0, directions=2)

@@ -85,7 +85,6 @@ def _loss(gold: Any = _GOLD, **options: Any) -> Examine:
 def _conditional_random_fields() -> Iterator[GradientCheck]:
     steps = np.array([[True, True, False], [True, False, True], [True, True, True]])
     start, end = np.array([True, False, True]), np.array([True, True, False])
-    costs = objectives.label_costs(np.array([0.5, 2.0, 1.0]))
     valid = np.array([0, 1, 2, 0, 2, 2, 1, 0, 1, 0])
     begins = np.array([0, 0, 2, 1, 2, 1, 1, 0, 1, 0])
 
@@ -95,7 +94,6 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
     )
     yield row("CRF, forbidden first labels", "A8 C5", of(CRF, "allowed_start"), _loss(begins, allowed_start=start))
     yield row("CRF, forbidden last labels", "A8 C5", of(CRF, "allowed_end"), _loss(begins, allowed_end=end))
-    yield row("CRF, label costs", "C3 C5", of(CRF, "costs"), _loss(costs=costs))
     for normalise in ("tokens", "sum"):
         covers = of(CRF, f"normalise={normalise}")
         yield row(f"CRF, normalised by {normalise}", "A8", covers, _loss(normalise=normalise))

@@ -15,7 +15,8 @@ from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.distribution import Distribution, FoundSpan
 from postil.models.answers.labelling import Labelling
 from postil.models.config import TaggerConfig
-from postil.models.scoring.network import TaggerNetwork, feature_sizes
+from postil.models.scoring.network import feature_sizes
+from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.objectives.lattice import Lattice
 

@@ -9,7 +9,7 @@ from postil.errors import ConfigurationError
 from postil.models.config import OPTIMISERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of
 from postil.network import ACTIVATIONS, INITIALISERS
-from postil.network.compositions import COMPOSITIONS
+from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.tree import SHAPES, Direction
 
 LOSSES = ("all", "root")
