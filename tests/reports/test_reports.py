@@ -237,7 +237,7 @@ def test_hostile_text_stays_text(scheme):
     assert "</script><script>alert(1)</script>" in page.one("main").text
 
 
-def big(scheme, count=4_000, labels=400):
+def big(scheme, count=1_500, labels=400):
     rng = np.random.default_rng(0)
     names = [f"LABEL-{i:03}&" for i in range(labels)]
     prefix = "B-" if scheme == "bio" else ""

@@ -5,11 +5,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import postil
 from oracles.corpora import named_entities, parts_of_speech
+from oracles.examples import examples
 from postil import Constraints, Decoding
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.distribution import Distribution
@@ -78,7 +79,7 @@ def test_no_span_above_a_probability_is_missed(lowest):
 
 
 @pytest.mark.parametrize("number", [2, MANY_CLASSES + 1])
-@settings(max_examples=30)
+@examples(0.5)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_pruning_is_complete_in_both_schemes(number, seed):
     """More than a hundred classes are learnt as BIO: there an entity's end is not a label of its own."""
