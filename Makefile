@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench sanitise portable clean
+.PHONY: help demo test test-all check docs pages bench sanitise portable clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -45,6 +45,17 @@ check: .venv/installed-dev  ## ruff and strict types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+.venv/installed-docs: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: .venv/installed-docs  ## the documentation site, in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "open build/site/index.html"
+
+pages: .venv/installed-dev  ## run the code and commands of the pages, and rewrite what they print
+	$(BIN)/python docs/run_pages.py --write
 
 bench: .venv/installed-dev  ## benchmarks (minutes; peers get environments of their own)
 	$(BIN)/python -m benchmarks

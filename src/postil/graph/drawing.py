@@ -20,7 +20,7 @@ LARGEST = 2_000
 
 
 def draw(output: Node, form: str = "mermaid", *, values: bool = False, gradients: Gradients | None = None) -> str:
-    """The graph that led to ``output``, as text in the ``form`` "mermaid" or "svg".
+    """Draw the graph that leads to ``output``, as text in the ``form`` "mermaid" or "svg".
 
     Boxes show name, shape and number of parameters; with ``values`` the root mean square of the value; with
     ``gradients`` (from ``graph.gradients``) the norm of each gradient given there.

@@ -30,7 +30,7 @@ Pullback: TypeAlias = Callable[[Array], Sequence[Gradient | None]]
 
 
 class Node(ABC):
-    """A value in the flow graph. ``offsets`` (B + 1,) is set where the rows of the value are a ragged batch."""
+    """A value in the flow graph. ``offsets`` (B + 1,) is set if the rows of the value form a ragged batch."""
 
     __slots__ = ("name", "offsets", "value")
     # NumPy must leave `array + node` to Node.__radd__ instead of adding elements one by one.
@@ -84,7 +84,7 @@ class Node(ABC):
 
 @final
 class Input(Node):
-    """A leaf that the user made, for example the word vectors of one sentence."""
+    """A leaf created by the user, for example the word vectors of one sentence."""
 
     __slots__ = ()
 
@@ -96,7 +96,7 @@ class Input(Node):
 
 @final
 class Parameter(Node):
-    """A leaf that learning changes.
+    """A leaf that training changes.
 
     ``fan_in`` is the number of inputs of each output (A10, A11, B8); it is 1 for a lookup table.
     ``decays`` says whether L2 regularisation applies (B5): never to biases, by default not to lookup tables.
@@ -121,8 +121,8 @@ _serial_numbers = count()
 class Result(Node):
     """A value computed from its parents.
 
-    ``serial`` grows with creation: it is the topological order. ``is_layer`` marks a node that stands for a
-    whole layer or objective: its parameters are drawn inside its box.
+    ``serial`` increases with creation, so it is a topological order. ``is_layer`` marks a node that stands for a whole
+    layer or objective; its parameters are drawn inside its box.
     """
 
     __slots__ = ("is_layer", "parents", "pullback", "serial")
@@ -151,12 +151,12 @@ def gradients(
 ) -> dict[Node, Gradient]:
     """The gradient of ``output`` at every leaf it depends on, or at the node or nodes ``wrt``.
 
-    ``output`` is a single number, unless ``seed``, an array of its shape, says how the gradient of its elements
-    begins. Every node sends its gradient to its parents once, after all its successors have sent theirs: one visit and
+    ``output`` is a single number, unless ``seed``, an array of its shape, gives the initial gradient of its elements.
+    Every node sends its gradient to its parents once, after all its successors have sent theirs: one visit and
     one pullback per node (E8, E11). Nodes ``wrt`` that the output does not depend on get zeros.
 
-    Pullbacks read the parameters' values as they are now: take the gradients before an optimiser changes them. The
-    arrays given back may be shared with each other or read-only: copy one before changing it in place.
+    Pullbacks read the current values of the parameters, so compute the gradients before an optimiser changes them. The
+    returned arrays may be shared with each other or read-only: copy one before changing it in place.
     """
     check_node(output, "output of the reverse pass")
     wanted = None if wrt is None else _checked_wanted(wrt)

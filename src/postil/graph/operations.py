@@ -33,31 +33,35 @@ MODES = {
 
 
 def add(a: Operand, b: Operand) -> Result:
+    """a + b, with broadcasting."""
     A, B = _values("add", a, b)
     Y = _computed("add", np.add, A, B)
     return _result("add", Y, (a, lambda dY: _unbroadcast(dY, A)), (b, lambda dY: _unbroadcast(dY, B)))
 
 
 def subtract(a: Operand, b: Operand) -> Result:
+    """a - b, with broadcasting."""
     A, B = _values("subtract", a, b)
     Y = _computed("subtract", np.subtract, A, B)
     return _result("subtract", Y, (a, lambda dY: _unbroadcast(dY, A)), (b, lambda dY: _unbroadcast(-dY, B)))
 
 
 def multiply(a: Operand, b: Operand) -> Result:
+    """a * b, element by element, with broadcasting."""
     A, B = _values("multiply", a, b)
     Y = _computed("multiply", np.multiply, A, B)
     return _result("multiply", Y, (a, lambda dY: _unbroadcast(dY * B, A)), (b, lambda dY: _unbroadcast(dY * A, B)))
 
 
 def divide(a: Operand, b: Operand) -> Result:
+    """a / b, element by element, with broadcasting."""
     A, B = _values("divide", a, b)
     Y = _computed("divide", np.divide, A, B)
     return _result("divide", Y, (a, lambda dY: _unbroadcast(dY / B, A)), (b, lambda dY: _unbroadcast(-dY * Y / B, B)))
 
 
 def power(a: Operand, b: Operand) -> Result:
-    """a ** b. The exponent gets a gradient only where it is a node; the base must then be positive."""
+    """a ** b. The exponent has a gradient only if it is a node; the base must then be positive."""
     A, B = _values("power", a, b)
     Y = _computed("power", np.power, A, B)
     log_A = _computed("power with a variable exponent", np.log, A) if isinstance(b, Node) else A
@@ -70,6 +74,7 @@ def power(a: Operand, b: Operand) -> Result:
 
 
 def negative(a: Node) -> Result:
+    """-a."""
     return _result("negative", -a.value, (a, lambda dY: -dY))
 
 
@@ -100,21 +105,25 @@ def matmul(a: Node | Array, b: Node | Array) -> Result:
 
 
 def exp(x: Node) -> Result:
+    """The exponential of every element."""
     Y = _computed("exp", np.exp, x.value)
     return _result("exp", Y, (x, lambda dY: dY * Y))
 
 
 def log(x: Node) -> Result:
+    """The natural logarithm of every element."""
     X = x.value
     return _result("log", _computed("log", np.log, X), (x, lambda dY: dY / X))
 
 
 def sqrt(x: Node) -> Result:
+    """The square root of every element."""
     Y = _computed("sqrt", np.sqrt, x.value)
     return _result("sqrt", Y, (x, lambda dY: _computed("derivative of sqrt", np.divide, dY, 2 * Y)))
 
 
 def tanh(x: Node) -> Result:
+    """The hyperbolic tangent of every element: dX = dY (1 - Y²)."""
     Y = np.tanh(x.value)
     return _result("tanh", Y, (x, lambda dY: dY * (1 - Y * Y)))
 
@@ -123,12 +132,14 @@ def tanh(x: Node) -> Result:
 
 
 def sum(x: Node, axis: Axis = None, keepdims: bool = False) -> Result:
+    """The sum over ``axis``, or over all elements."""
     X = x.value
     Y = _computed("sum", partial(np.sum, axis=axis, keepdims=keepdims), X)
     return _result("sum", Y, (x, lambda dY: np.broadcast_to(_spread(dY, X, axis), X.shape)))
 
 
 def mean(x: Node, axis: Axis = None, keepdims: bool = False) -> Result:
+    """The mean over ``axis``, or over all elements."""
     X = x.value
     if X.size == 0:
         raise ShapeError("mean of nothing", expected="at least one value", got=describe(X))
@@ -161,11 +172,13 @@ def max(x: Node, axis: int | None = None, keepdims: bool = False) -> Result:
 
 
 def reshape(x: Node, *shape: int) -> Result:
+    """The same elements in another shape."""
     X = x.value
     return _result("reshape", _computed("reshape", lambda X: X.reshape(*shape), X), (x, lambda dY: dY.reshape(X.shape)))
 
 
 def transpose(x: Node, *axes: int) -> Result:
+    """The axes in reverse order, or in the order ``axes``."""
     order = axes or tuple(reversed(range(x.ndim)))
     Y = _computed("transpose", lambda X: X.transpose(order), x.value)
     back = np.argsort(np.mod(order, x.ndim or 1))  # an axis may be counted from the end
@@ -173,6 +186,7 @@ def transpose(x: Node, *axes: int) -> Result:
 
 
 def concatenate(operands: Sequence[Node | Array], axis: int = 0) -> Result:
+    """The operands joined along ``axis``."""
     arrays = _values("concatenate", *operands)
     Y = _computed("concatenate", lambda *parts: np.concatenate(parts, axis=axis), *arrays)
     ends = np.cumsum([array.shape[axis] for array in arrays])
@@ -186,7 +200,7 @@ def concatenate(operands: Sequence[Node | Array], axis: int = 0) -> Result:
 
 
 def getitem(x: Node, index: Any) -> Result:
-    """x[index] with any NumPy index. Rows of a matrix picked by integers get a sparse gradient (see take_rows)."""
+    """x[index] with any NumPy index. Rows of a matrix selected by integers have a sparse gradient (see take_rows)."""
     X = x.value
     if X.ndim == 2 and isinstance(index, list | np.ndarray) and np.asarray(index).dtype.kind in "iu":
         ids = np.asarray(index)

@@ -88,7 +88,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Activated]] = {
 
 @final
 class Activation(Layer):
-    """One of ACTIVATIONS, by name, on every element."""
+    """Applies one of ACTIVATIONS, by name, to every element."""
 
     def __init__(self, function: str) -> None:
         if function not in ACTIVATIONS:

@@ -27,19 +27,24 @@ def fan_in_as_printed(rng: np.random.Generator, shape: Shape, fan_in: int | None
 
 
 def fan_in_variance(rng: np.random.Generator, shape: Shape, fan_in: int | None = None) -> Array:
-    """Centred uniform with variance 1 / fan-in: outputs keep the variance of the inputs."""
+    """Centred uniform with variance 1 / fan-in: preserves the variance of the inputs."""
     return _uniform_of_variance(rng, shape, 1 / (shape[-1] if fan_in is None else fan_in))
 
 
 def xavier(rng: np.random.Generator, shape: Shape) -> Array:
-    """B7: U[± sqrt(6 / (n_in + n_out))]."""
+    """Xavier initialisation (B7): U[± sqrt(6 / (n_in + n_out))]."""
     bound = np.sqrt(6 / (shape[-1] + shape[0]))
     return rng.uniform(-bound, bound, shape)
 
 
 def constant(value: float) -> Initialiser:
-    """The same number everywhere; biases begin with ``constant(0)``."""
+    """The same number everywhere; biases start at ``constant(0)``."""
     return lambda rng, shape: np.full(shape, float(value))
+
+
+def placeholder(rng: np.random.Generator, shape: Shape) -> Array:
+    """Zeros that take no memory, whatever their shape, and cannot be written to: a model file's arrays replace them."""
+    return np.broadcast_to(np.zeros((), np.float32), shape)
 
 
 zeros = constant(0.0)

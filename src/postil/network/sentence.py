@@ -35,7 +35,7 @@ _ROWS_AT_ONCE = 4096  # of the T² rows: what fits the cache, and bounds the mem
 class SentenceConvolution(Layer):
     """(N, D) to (N, H): lookup of distances, convolution, max over time, for every word as the target.
 
-    A sentence of more than LONGEST_VIEW words is seen in pieces of at most so many words, of about equal length.
+    A sentence of more than LONGEST_VIEW words is processed in pieces of about equal length, at most that long.
     """
 
     def __init__(

@@ -45,7 +45,10 @@ def averaged_windows(X: Array, offsets: Array, size: int) -> tuple[Array, Callab
 
 @final
 class Window(Layer):
-    """Each word sees its neighbours: (N, D) to (N, size·D). Beyond the sentence stands a learnt padding vector."""
+    """Concatenates each word with its neighbours: (N, D) to (N, size·D).
+
+    A learnt padding vector fills the positions beyond the sentence.
+    """
 
     def __init__(
         self, D: int, size: int, *, rng: np.random.Generator, initialise: Initialiser = zeros, dtype: Any = np.float32
@@ -66,7 +69,7 @@ class Window(Layer):
 
 @final
 class WindowAverage(Layer):
-    """The mean of the vectors in each window (E2): a baseline that loses positions. No padding takes part."""
+    """The mean of the vectors in each window (E2), without padding: a baseline that ignores positions."""
 
     def __init__(self, size: int) -> None:
         self.size = _odd(size)
