@@ -131,28 +131,28 @@ def entry(dtype="F32", shape=(2,), bounds=(0, 8)):
     ("content", "message"),
     [
         (b"", "not a model file: it is empty"),
-        (b"abc", "not a Postil model file; expected a safetensors file, got b'abc' …"),
+        (b"abc", "not a Postil model file: expected a safetensors file, got b'abc' …"),
         (b"PK\x03\x04" + bytes(100), "not a Postil model file"),
         (b"\x80\x04\x95" + bytes(100), "not a Postil model file"),
-        (CONTENT[:100], "the model file is cut; expected at least"),
-        (CONTENT[:-1], "the model file is cut; expected 114 bytes of arrays, got 113"),
-        (CONTENT + b"\n", "the model file has bytes after its end; expected 114 bytes of arrays, got 115"),
+        (CONTENT[:100], "the model file is cut: expected at least"),
+        (CONTENT[:-1], "the model file is cut: expected 114 bytes of arrays, got 113"),
+        (CONTENT + b"\n", "the model file has bytes after its end: expected 114 bytes of arrays, got 115"),
         (safetensors_bytes({"x": np.zeros(3)}), "a safetensors file, but not a model of Postil's"),
         (safetensors_bytes({"x": np.zeros(3)}, {"format": "pt"}), "a safetensors file, but not a model of Postil's"),
         (file_with({"__metadata__": {"postil": '{"version": 99}'}}), "by a newer Postil.*expected format 1, got 99"),
         (file_with({"__metadata__": {"postil": '{"version": true, "metadata": {}}'}}), "damaged in its metadata"),
         (file_with({"__metadata__": {"postil": '{"version": 1, "metadata": []}'}}), "damaged in its metadata"),
-        (file_with({"__metadata__": {"postil": "[]"}}), "damaged in its metadata; expected a JSON object"),
-        (file_with({"__metadata__": {"postil": "[" * 99_999}}), "damaged in its metadata; expected JSON"),
-        (file_with({"__metadata__": {"postil": "{"}}), "damaged in its metadata; expected JSON"),
-        (with_text('{"version": 1, "metadata": {}, "checksum": 5}'), "in its metadata; expected checksum 5, got"),
-        (with_text('{"version": 1, "metadata": {"x": NaN}, "checksum": 5}'), "damaged in its metadata; expected JSON"),
+        (file_with({"__metadata__": {"postil": "[]"}}), "damaged in its metadata: expected a JSON object"),
+        (file_with({"__metadata__": {"postil": "[" * 99_999}}), "damaged in its metadata: expected JSON"),
+        (file_with({"__metadata__": {"postil": "{"}}), "damaged in its metadata: expected JSON"),
+        (with_text('{"version": 1, "metadata": {}, "checksum": 5}'), "in its metadata: expected checksum 5, got"),
+        (with_text('{"version": 1, "metadata": {"x": NaN}, "checksum": 5}'), "damaged in its metadata: expected JSON"),
         (with_text('{"version": 1, "metadata": {}, "checksum": 303345612}'), "expected a checksum for each array"),
-        (file_with(b"{]"), "damaged in its header; expected JSON"),
-        (file_with(b"{\xff"), "damaged in its header; expected JSON"),
+        (file_with(b"{]"), "damaged in its header: expected JSON"),
+        (file_with(b"{\xff"), "damaged in its header: expected JSON"),
         (file_with(b'{"a": 1, "a": 2}'), "a name that stands twice"),
-        (file_with(b'{"a": ' + b"9" * 5000 + b"}"), "damaged in its header; expected JSON"),
-        (file_with(header(a=3)), "in its header at array 'a'; expected dtype, shape and data_offsets that agree"),
+        (file_with(b'{"a": ' + b"9" * 5000 + b"}"), "damaged in its header: expected JSON"),
+        (file_with(header(a=3)), "in its header at array 'a': expected dtype, shape and data_offsets that agree"),
         (file_with(header(a={"dtype": "F32"})), "at array 'a'"),
         (file_with(header(a=entry("BF16", (4,))), bytes(8)), "at array 'a'"),
         (file_with(header(a=entry(["F32"])), bytes(8)), "at array 'a'"),
@@ -161,10 +161,10 @@ def entry(dtype="F32", shape=(2,), bounds=(0, 8)):
         (file_with(header(a=entry(shape=(True, 2))), bytes(8)), "at array 'a'"),
         (file_with(header(a=entry(bounds=(8, 0))), bytes(8)), "at array 'a'"),
         (file_with(header(a=entry(bounds=(0, 8, 8))), bytes(8)), "at array 'a'"),
-        (file_with(header(a=entry(shape=[2**62, 2**62, 0], bounds=(0, 0)))), "at array 'a'; expected a possible shape"),
-        (file_with(header(a=entry(shape=[1] * 99 + [2])), bytes(8)), "at array 'a'; expected a possible shape"),
+        (file_with(header(a=entry(shape=[2**62, 2**62, 0], bounds=(0, 0)))), "at array 'a': expected a possible shape"),
+        (file_with(header(a=entry(shape=[1] * 99 + [2])), bytes(8)), "at array 'a': expected a possible shape"),
         (file_with(header(a=entry(), b=entry()), bytes(8)), "array '.' overlaps another or leaves a gap"),
-        (file_with(header(a=entry(bounds=(4, 12))), bytes(12)), "a gap; expected its beginning at byte 0, got 4"),
+        (file_with(header(a=entry(bounds=(4, 12))), bytes(12)), "a gap: expected its beginning at byte 0, got 4"),
     ],
 )  # fmt: skip
 def test_other_files_are_refused(tmp_path, content, message):
@@ -213,7 +213,7 @@ def test_every_flipped_bit_of_an_array_is_found():
         content = bytearray(CONTENT)
         content[place] ^= 1 << place % 8
         with pytest.raises(
-            ModelFileError, match=r"model file: the model file is damaged in array '.*'; expected checksum"
+            ModelFileError, match=r"model file: the model file is damaged in array '.*': expected checksum"
         ):
             archive.from_bytes(bytes(content))
 
@@ -264,18 +264,18 @@ def test_every_cut_is_found():
 def test_places_that_cannot_be_read_or_written(tmp_path):
     with pytest.raises(ModelFileError, match="nowhere: no such model file"):
         archive.load(tmp_path / "nowhere")
-    with pytest.raises(ModelFileError, match="cannot read the model file; got Is a directory"):
+    with pytest.raises(ModelFileError, match=r"cannot read the model file \(Is a directory"):
         archive.load(tmp_path)
-    with pytest.raises(ModelFileError, match="cannot write the model file; got No such file or directory"):
+    with pytest.raises(ModelFileError, match=r"cannot write the model file \(No such file or directory"):
         archive.save(tmp_path / "nowhere" / "m", ARRAYS, {})
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ModelFileError, match="folder: cannot write the model file; got Is a directory"):
+    with pytest.raises(ModelFileError, match=r"folder: cannot write the model file \(Is a directory"):
         archive.save(tmp_path / "folder", ARRAYS, {})
     assert names_in(tmp_path) == ["folder"]
 
 
 def test_what_cannot_be_saved(tmp_path):
-    with pytest.raises(DtypeError, match="text: array in a model file; expected numbers or booleans, got <U1"):
+    with pytest.raises(DtypeError, match="text: array in a model file: expected numbers or booleans, got <U1"):
         archive.save(tmp_path / "m", {"text": np.array(["a"])}, {})
     with pytest.raises(DtypeError, match="objects"):
         archive.save(tmp_path / "m", {"objects": np.array([None])}, {})

@@ -99,12 +99,12 @@ def test_options_may_stand_before_files(model, corpus, capsys):
 
 def test_an_empty_text_is_told(model, capsys):
     assert main(["tag", model, "--text", " "]) == 1
-    assert capsys.readouterr().err == "postil: --text is empty; expected words, got ' '\n"
+    assert capsys.readouterr().err == "postil: --text is empty: expected words, got ' '\n"
 
 
 MISTAKES = [
     (["missing", "dev"], "no such model"),
-    ([".", "dev"], "expected a model file, got a folder"),
+    ([".", "dev"], "model must be a model file (got a folder)"),
     (["text", "dev"], "not a Postil model file"),
     (["cut", "dev"], "the model file is cut"),
     (["newer", "dev"], "made by a newer Postil"),

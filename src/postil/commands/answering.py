@@ -119,11 +119,11 @@ def spans_above(tagger: Tagger, block: list[Sentence], answering: Answering) -> 
 def _check_all_above(tagger: Tagger, arguments: argparse.Namespace) -> None:
     if arguments.output != "jsonl":
         got = f"--output {arguments.output or 'conll'}"
-        raise ConfigurationError("--all-above", expected="--output jsonl", got=got)
+        raise ConfigurationError("--all-above", expected="needs --output jsonl", got=got)
     if not 0 < arguments.all_above <= 1:
-        raise ConfigurationError("--all-above", expected="a number above 0, at most 1", got=arguments.all_above)
+        raise ConfigurationError("--all-above", expected="above 0 and at most 1", got=arguments.all_above)
     if not tagger.labelling.has_spans:
-        raise ConfigurationError("--all-above", expected="a model of spans", got="labels without spans")
+        raise ConfigurationError("--all-above", expected="needs a model of spans", got="labels without spans")
 
 
 def _threshold(tagger: Tagger, words: list[str]) -> float | Mapping[str, float] | None:
@@ -152,8 +152,10 @@ def _of_text(arguments: argparse.Namespace) -> Constraints:
     if not given:
         return Constraints()
     if arguments.text is None or "\n" in arguments.text.strip("\n"):
-        expected = "--text with one line (files have constraints of their own, in JSON Lines)"
-        raise ConfigurationError(f"--{given[0]}", expected=expected, got="no --text" if not arguments.text else "more")
+        expected = "needs --text with a single line (the records of a JSON Lines file carry their own constraints)"
+        raise ConfigurationError(
+            f"--{given[0]}", expected=expected, got="no --text" if not arguments.text else "several lines"
+        )
     return Constraints(
         force=[_place("force", word, _SPANS) for word in arguments.force],
         forbid=[_place("forbid", word, _SPANS) for word in arguments.forbid],
@@ -183,5 +185,5 @@ def _gazetteer(tagger: Tagger, word: str) -> Gazetteer:
         raise ConfigurationError("--gazetteer-constraint", expected="CLASS=FILE", got=repr(word))
     if not tagger.labelling.has_spans or label not in tagger.labelling.classes:
         known = ", ".join(tagger.labelling.classes[:12]) if tagger.labelling.has_spans else "(a model of spans)"
-        raise DataError("--gazetteer-constraint of an unknown class", expected=f"one of {known}", got=repr(label))
+        raise DataError("class of --gazetteer-constraint", expected=f"must be one of {known}", got=repr(label))
     return Gazetteer.load(path, label=label, tokenise=lambda name: tokenise(name).tokens)

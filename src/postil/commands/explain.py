@@ -122,7 +122,7 @@ def _at(sentences: list[Sentence], start: int, end: int, label: str | None) -> P
         if first <= start < end <= first + len(sentence):
             return Place(sentence, start - first, end - first, label)
         first += len(sentence)
-    room = f"0 <= START < END <= {first}" + (", inside one sentence" if len(sentences) > 1 else "")
+    room = f"must satisfy 0 <= START < END <= {first}" + (", inside one sentence" if len(sentences) > 1 else "")
     raise ConfigurationError("--span", expected=room, got=f"{start}:{end}")
 
 
@@ -136,7 +136,9 @@ def _named(sentences: list[Sentence], words: list[str], label: str | None) -> It
     ]
     if not places:
         tokens = " ".join(token for sentence in sentences for token in sentence.tokens)
-        raise ConfigurationError("--entity", expected=f"whole words of: {shortened(tokens)}", got=repr(" ".join(words)))
+        raise ConfigurationError(
+            "--entity", expected=f"must be whole words of {shortened(tokens)}", got=repr(" ".join(words))
+        )
     yield from places
 
 

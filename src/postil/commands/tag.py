@@ -104,12 +104,14 @@ def _telling_what_is_dropped(reading: Reading) -> Iterator[Sentence]:
 
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.text is not None and arguments.files:
-        raise ConfigurationError("--text and files", expected="one of them", got="both")
+        raise ConfigurationError("--text and files cannot be combined")
     if arguments.nbest is not None and arguments.output != "jsonl":
-        raise ConfigurationError("--nbest", expected="--output jsonl", got=f"--output {arguments.output or 'conll'}")
+        raise ConfigurationError(
+            "--nbest", expected="needs --output jsonl", got=f"--output {arguments.output or 'conll'}"
+        )
     for name, value in (("--nbest", arguments.nbest), ("--threads", arguments.threads)):
         if value is not None and value < 1:
-            raise ConfigurationError(name, expected="1 or more", got=value)
+            raise ConfigurationError(name, expected="at least 1", got=value)
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[Reading]:

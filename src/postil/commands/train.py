@@ -213,7 +213,7 @@ def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, 
     for text in arguments.annotates:
         path, equals, classes = text.rpartition("=")
         if equals and path not in found:
-            raise ConfigurationError("--annotates", expected="one of the training files", got=repr(path))
+            raise ConfigurationError("--annotates", expected="must name one of the training files", got=repr(path))
         for name in [path] if equals else found:
             found[name] = parse_classes(classes)
     return found

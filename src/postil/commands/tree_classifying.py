@@ -225,7 +225,7 @@ def marker(classifier: TreeClassifier, arguments: argparse.Namespace) -> Mark:
     if arguments.output == "conll":
         raise ConfigurationError("--output conll", expected="trees or jsonl from a classifier of trees")
     if arguments.probabilities and arguments.output != "jsonl":
-        raise ConfigurationError("--probabilities", expected="--output jsonl", got="--output trees")
+        raise ConfigurationError("--probabilities", expected="needs --output jsonl", got="--output trees")
     return partial(_marked, classifier=classifier, shape=arguments.tree or classifier.config.tree)
 
 

@@ -85,7 +85,7 @@ def _tuned(model: "Tagger", arguments: argparse.Namespace) -> "Tuned":
 def _reset(model: "Tagger", arguments: argparse.Namespace) -> int:
     given = [name for name in ("data", "recall", "precision") if getattr(arguments, name) is not None]
     if given:
-        raise ConfigurationError("--reset", expected="the model alone", got=f"also {' and '.join(given)}")
+        raise ConfigurationError(f"--reset cannot be combined with {' and '.join(given)}")
     before = model.decoding
     model.decoding = replace(before, bias=0.0, thresholds={})
     _write(model, arguments)

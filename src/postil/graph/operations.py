@@ -69,7 +69,7 @@ def matmul(a: Node | Array, b: Node | Array) -> Result:
     """a @ b for vectors, matrices and stacks of matrices: ∂C/∂A = dY Bᵀ, ∂C/∂B = Aᵀ dY (13)-(15)."""
     A, B = _values("matmul", a, b)
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim and B.ndim):
-        raise ShapeError("matmul", expected="vectors or matrices", got=f"{describe(A)} @ {describe(B)}")
+        raise ShapeError("operands of matmul", expected="vectors or matrices", got=f"{describe(A)} @ {describe(B)}")
     Y = _product(A, B)
     # A vector is a matrix with one row on the left and one column on the right.
     A2 = A[None, :] if A.ndim == 1 else A
@@ -238,7 +238,9 @@ def _computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
         with np.errstate(all="raise", under="ignore"):
             return _outcome(name, function, *arrays)
     except FloatingPointError as error:
-        raise NumericalError(name, expected="a finite result", got=str(error), where=_operands(arrays)) from None
+        raise NumericalError(
+            f"result of {name}", expected="must be finite", got=str(error), where=_operands(arrays)
+        ) from None
 
 
 def _outcome(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
