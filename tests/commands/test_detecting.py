@@ -96,7 +96,7 @@ def test_tagging_with_scores(model, folder, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--tree", "right"], "--tree: only classifiers of trees have it"),
+        (["--tree", "right"], "tree cannot be used here: only tree classifiers build trees"),
         (["--probabilities"], "--probabilities: a margin model has scores, not probabilities: expected --scores"),
         (["--nbest", "2", "--output", "jsonl"], "--nbest: a margin model decides about each token alone"),
     ],
@@ -127,6 +127,6 @@ def test_a_tagger_has_probabilities_and_no_scores(folder, capsys):
     assert main(["tag", str(model), "--text", "Oslo", "--scores"]) == 1
     assert capsys.readouterr().err == "postil: --scores: a tagger has probabilities: expected --probabilities\n"
     assert main(["tag", str(model), "--text", "museums in Oslo", "--tree", "right"]) == 1
-    assert capsys.readouterr().err == "postil: --tree: only classifiers of trees have it\n"
+    assert capsys.readouterr().err == "postil: tree cannot be used here: only tree classifiers build trees\n"
     assert main(["tag", str(model), "--text", "museums in Oslo", "--probabilities"]) == 0
     assert main(["evaluate", str(model), str(folder / "test.txt"), "--json"]) == 0

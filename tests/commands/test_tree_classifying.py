@@ -115,7 +115,11 @@ def test_an_interrupted_training_goes_on(folder):
         ("( ( good) ( film))\n", (), "train: no labels: expected trees such as (3 (2 good) (2 film))"),
         ("( (2 good) (2 film))\n", ("--set", "loss=root"), "train: no labels at the roots"),
         ("(3 (2 good) (2 film))\n", ("--set", "hiden=3"), "setting must be NAME=VALUE with a name of composition"),
-        ("(3 (2 good) (2 film))\n", ("--gazetteer", "g"), "--gazetteer: classifiers of trees have none"),
+        (
+            "(3 (2 good) (2 film))\n",
+            ("--gazetteer", "g"),
+            "--gazetteer cannot be used here: tree classifiers use no gazetteers",
+        ),
         (
             "(3 (2 good) (2 film))\n",
             ("--dev", "dev"),
@@ -158,7 +162,7 @@ def test_a_model_of_trees_is_no_warm_start_of_a_tagger(folder, model, capsys):
     words = ["train", folder / "dev.txt", "--preset", "fast", "--warm-start", model, "-o", folder / "w.postil"]
     assert refused(capsys, *words) == "warm start: expected a tagger or a detector, got a tree-classifier"
     words = ["train", folder / "dev.txt", "--warm-start", model, "-o", folder / "w.postil"]
-    assert refused(capsys, *words) == "--warm-start: classifiers of trees begin fresh"
+    assert refused(capsys, *words) == "--warm-start cannot be used here: tree classifiers always start from scratch"
 
 
 # Evaluate
@@ -182,7 +186,7 @@ def test_the_report_draws_trees(folder, model, capsys):
         assert part in html
     assert any(colour in html for colour in ("#d6774f", "#8a929b", "#4b93c3"))  # of the labels 1, 2 and 3
     message = refused(capsys, "evaluate", model, folder / "test.txt", "--train", folder / "dev.txt")
-    assert message.startswith("--train: a classifier of trees")
+    assert message.startswith("--train cannot be used here: a tree classifier")
 
 
 def test_a_model_of_roots_is_not_asked_for_other_labels(tmp_path, capsys):
@@ -262,9 +266,12 @@ def test_threads_do_not_change_the_answer(folder, model, capsys):
     ("options", "message"),
     [
         (["--output", "conll"], "--output conll: expected trees or jsonl"),
-        (["--probabilities"], "--probabilities needs --output jsonl (got --output trees)"),
-        (["--scores"], "--scores: a classifier of trees has probabilities"),
-        (["--nbest", "2", "--output", "jsonl"], "--nbest: a classifier of trees decides about each phrase alone"),
+        (["--probabilities"], "probabilities needs output jsonl (got trees)"),
+        (["--scores"], "scores cannot be used here: a tree classifier has probabilities"),
+        (
+            ["--nbest", "2", "--output", "jsonl"],
+            "nbest cannot be used here: a tree classifier decides about each phrase alone",
+        ),
     ],
 )
 def test_impossible_wishes(options, message, folder, model, capsys):
@@ -290,7 +297,7 @@ def test_explain(model, capsys):
 
 def test_explain_refuses_what_is_about_entities(model, capsys):
     message = refused(capsys, "explain", model, "not bad", "--span", "0:1")
-    assert message == "--span: a classifier of trees explains whole sentences"
+    assert message == "--span cannot be used here: a tree classifier explains whole sentences"
     assert "label to explain" in refused(capsys, "explain", model, "not bad", "--label", "x")
 
 

@@ -1,4 +1,4 @@
-"""Before a long computation: can its result be written?"""
+"""Check before a long computation that its result can be written."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from postil.errors import ConfigurationError
 
 
 def check_output(path: Path, what: str) -> None:
-    """Find out now, not at the end, that ``path`` cannot be written."""
+    """Raise ConfigurationError if ``path`` cannot be written."""
     if path.is_dir():
         raise ConfigurationError(what, expected="must be a file", got="a folder", where=path)
     if not path.resolve().parent.is_dir():

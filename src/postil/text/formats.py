@@ -124,9 +124,9 @@ def read(source: Source, format: str | None = None, **options: Any) -> Reading:
     return Reading(source, format, ReadOptions(**options))
 
 
-def read_passage(passage: Passage, report: Report, **options: Any) -> Iterator[Sentence]:
+def read_passage(passage: Passage, report: Report, options: ReadOptions) -> Iterator[Sentence]:
     """The sentences of a passage, as if they had been read with the whole source and the same ``options``."""
-    yield from FORMATS[passage.format].read(passage, ReadOptions(**options), report)
+    yield from FORMATS[passage.format].read(passage, options, report)
     if passage.whole and not report.sentences:
         raise _no_sentence(passage.name, report) if passage.text else _empty(passage.name)
 

@@ -7,8 +7,8 @@ import pytest
 import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from postil import Constraints
-from postil.commands import labeller
 from postil.commands.main import main
+from postil.serving import labelled
 
 TEXT = "Anna left Paris. Boris slept in Lima."
 
@@ -109,7 +109,7 @@ def test_constraints_in_json_lines(model, capsys, tmp_path):
 
 
 def test_sentences_of_one_text_keep_their_order_over_blocks_and_threads(model, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(labeller, "BLOCK_TOKENS", 3)
+    monkeypatch.setattr(labelled, "BLOCK_TOKENS", 3)
     (tmp_path / "t.txt").write_text(f"{TEXT} {TEXT} {TEXT}\n" * 5)
     (expected,) = tagged(capsys, model, "--text", f"{TEXT} {TEXT} {TEXT}", "--nbest", "1", "--all-above", "0.1")
     rows = tagged(capsys, model, str(tmp_path / "t.txt"), "--nbest", "1", "--all-above", "0.1", "--threads", "3")
@@ -131,8 +131,8 @@ def test_names_of_lists_are_entities(model, capsys, tmp_path):
         (["--threshold", "much"], "--threshold must be P or CLASS=P (got 'much')"),
         (["--threshold", "LOC=2"], "--threshold LOC=2: expected a number from 0 to 1, got 2.0"),
         (["--threshold", "CITY=0.5"], "threshold of an unknown class: expected one of LOC, PER, got 'CITY'"),
-        (["--all-above", "0.3"], "--all-above needs --output jsonl (got --output conll)"),
-        (["--all-above", "3", "--output", "jsonl"], "--all-above must be above 0 and at most 1 (got 3.0)"),
+        (["--all-above", "0.3"], "all_above needs output jsonl (got conll)"),
+        (["--all-above", "3", "--output", "jsonl"], "all_above must be above 0 and at most 1 (got 3.0)"),
         (["--force", "LOC"], "--force must be START:END or START:END=CLASS (got 'LOC')"),
         (["--force", "0:4="], "--force must be START:END or START:END=CLASS (got '0:4=')"),
         (["--allow", "0:4"], "--allow must be START:END=LABEL,… (got '0:4')"),
@@ -140,7 +140,7 @@ def test_names_of_lists_are_entities(model, capsys, tmp_path):
         (["--force", "0:4=CITY"], "--text: unknown class: expected one of LOC, PER, got 'CITY'"),
         (["--force", "0:4=LOC", "--forbid", "0:4"], "--text: constraints that contradict each other"),
         (["--gazetteer-constraint", "LOC"], "--gazetteer-constraint must be CLASS=FILE (got 'LOC')"),
-        (["--gazetteer-constraint", "X=a.txt"], "class of --gazetteer-constraint must be one of"),
+        (["--gazetteer-constraint", "X=a.txt"], "class of a gazetteer constraint must be one of"),
         (["--gazetteer-constraint", "LOC=missing.txt"], "missing.txt: cannot read the gazetteer"),
     ],
 )
@@ -161,8 +161,8 @@ def test_other_models_have_none_of_this(capsys, tmp_path):
     postil.Detector(label="LOC", hidden=8, epochs=1).fit(*named_entities(20)).save(detector)
     postil.Tagger(hidden=8, epochs=1).fit(*parts_of_speech(20)).save(speech)
     error = refused(capsys, detector, "--text", TEXT, "--all-above", "0.3", "--output", "jsonl")
-    assert "--all-above: a margin model decides about each token alone" in error
-    assert "--all-above needs a model of spans" in refused(
+    assert "all_above cannot be used here: a margin model decides about each token alone" in error
+    assert "all_above needs a model of spans" in refused(
         capsys, speech, "--text", TEXT, "--all-above", "0.3", "--output", "jsonl"
     )
     assert "threshold needs a model of spans" in refused(capsys, speech, "--text", TEXT, "--threshold", "0.3")
