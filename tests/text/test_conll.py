@@ -6,7 +6,7 @@ import re
 import pytest
 
 from postil.errors import ConfigurationError, DataError
-from postil.text import conll as module
+from postil.text import blocks as module
 from postil.text.document import Sentence
 from postil.text.formats import Reading, read, write
 from postil.text.report import Report
@@ -236,7 +236,7 @@ def test_rows_whose_cells_only_add_up(delimiter: str) -> None:
 def test_a_sentence_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SENTENCE_LIMIT", 10)
     assert failure("a\tX\n\n" + "b\tX\n" * 11) == (
-        "stream, line 3: no end of the sentence: expected a blank line within 10 lines, got more without one"
+        "stream, line 3: no end of the sentence: expected a blank line within 10 lines, got more lines without one"
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.text import Report, conll, lines, read
+from postil.text import Report, blocks, lines, read
 from postil.text.formats import read_passage
 from postil.text.options import ReadOptions
 
@@ -111,7 +111,7 @@ def test_passages_have_about_the_size_that_was_asked_for():
 
 
 def test_an_endless_sentence_is_refused_before_all_of_it_is_held(monkeypatch):
-    monkeypatch.setattr(conll, "SENTENCE_LIMIT", 1000)
+    monkeypatch.setattr(blocks, "SENTENCE_LIMIT", 1000)
     monkeypatch.setattr(lines, "PIECE", 100)
     source = io.BytesIO(b"a\tO\n\n" + b"b\tO\n" * 100_000)
     with read(source, "conll") as reading, pytest.raises(DataError, match="line 3: no end of the sentence"):

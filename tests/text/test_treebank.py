@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.text import treebank
+from postil.text import bracket_reader, treebank
 from postil.text.bracketing import bracketed, decoded
 from postil.text.formats import read, write
 from postil.text.lines import Lines
@@ -144,8 +144,8 @@ def test_refused(text, message):
 
 
 def test_a_missing_bracket_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(treebank, "TREE_LIMIT", 100)
-    with pytest.raises(DataError, match=r"line 1, column 1: 2 brackets .* 100 nodes and no end: .* on line 2"):
+    monkeypatch.setattr(bracket_reader, "TREE_LIMIT", 100)
+    with pytest.raises(DataError, match=r"line 1, column 1: 2 brackets .* 100 nodes and no end; .* on line 2"):
         trees_in("(3 (2 (2 film)\n" + "(3 (2 good) (2 film))\n" * 100)
 
 
@@ -190,7 +190,7 @@ def test_writing_then_reading_is_the_identity(many):
 @given(trees)
 def test_bracket_by_bracket_reads_what_the_fast_path_reads(tree):
     text = bracketed(tree)
-    slow = list(treebank._Reader(Lines(io.BytesIO())).line(1, text))
+    slow = list(bracket_reader.BracketReader(Lines(io.BytesIO())).line(1, text))
     assert slow == [(1, tree)]
     assert treebank._whole_line(text, treebank._Pieces()) in (None, tree)
 

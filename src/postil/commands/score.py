@@ -13,7 +13,7 @@ from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.evaluation import Compared
 from postil.metrics.files import FileScores, compare_files, compare_predictions, novelty_parts, score_compared
-from postil.text import schemes
+from postil.text import scheme_checks, schemes
 from postil.text.labelled import LabelledFile, check_same_tokens
 from postil.text.options import CHOICES
 
@@ -146,9 +146,9 @@ def _compare(gold: LabelledFile, predicted: LabelledFile, arguments: argparse.Na
 
 def _broken(file: LabelledFile, scheme: str, strict: bool) -> int:
     """How many labels violate their scheme; reported in one line, or refused."""
-    report = schemes.inspect(file.labels, scheme)
+    report = scheme_checks.inspect(file.labels, scheme)
     if report.first is not None:
-        what = schemes.summarise(report, f"on {file.place(*report.first)}")
+        what = scheme_checks.summarise(report, f"on {file.place(*report.first)}")
         if strict:
             raise DataError(what, expected=f"valid {scheme.upper()} labels", where=file.path)
         warn(f"{file.path}: {what}; read by conlleval's rules")

@@ -6,8 +6,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.text.conll import Mark, conll_border, read_conll, write_conll
-from postil.text.conllu import Dependencies, read_conllu, write_conllu
+from postil.text.blocks import conll_border
+from postil.text.conll import Mark, read_conll
+from postil.text.conll_writer import write_conll
+from postil.text.conllu import Dependencies, read_conllu
+from postil.text.conllu_writer import write_conllu
 from postil.text.document import Rest, Sentence
 from postil.text.lines import Lines, NumberedLines, Source
 from postil.text.options import ReadOptions, WriteOptions
