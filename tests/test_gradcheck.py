@@ -8,7 +8,7 @@ import pytest
 import postil.graph as graph
 from postil.arrays import Ragged
 from postil.errors import GradientError, NumericalError
-from postil.gradcheck import check, examine
+from postil.gradcheck import Sampling, check, examine
 from postil.graph import Input, Parameter, Result, RowGradient
 from postil.network import Activation, Linear, LookupTable
 
@@ -181,6 +181,21 @@ def test_a_function_that_is_not_finite_is_an_error_of_its_own():
 def test_large_arrays_are_sampled():
     report = check(graph.tanh, RNG.normal(size=(100, 100)))
     assert report.checked == 100
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_two_random_directions_are_enough_to_find_a_mistake(mistake):
+    spoil, message = MISTAKES[mistake]
+    arrays = RNG.normal(size=(4, 4)), RNG.normal(size=4), RNG.normal(size=4)
+    few = Sampling(every_entry_up_to=0, entries=0, directions=2)
+    assert examine(linear_with(lambda *right: right), *arrays, sampling=few).checked == 3 * 2
+    with pytest.raises(GradientError, match=message.split(" ")[0]):
+        check(linear_with(spoil), *arrays, sampling=few)
+
+
+def test_sampled_entries_are_at_most_those_there_are():
+    few = Sampling(every_entry_up_to=1, entries=60, directions=0)
+    assert check(graph.tanh, RNG.normal(size=7), sampling=few).checked == 7
 
 
 def test_the_table_is_readable():

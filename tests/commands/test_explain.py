@@ -146,7 +146,7 @@ def test_mistakes(model, capsys, tmp_path):
     assert "--entity must be whole words of 'Anna lives" in complaint(capsys, model, TEXT, "--entity", "York City")
     assert "the sentence is empty: expected words" in complaint(capsys, model, "  ")
     assert "a file's name: expected a sentence" in complaint(capsys, model, model)
-    assert explained(capsys, model, "Anna lives in York . " * 100)  # too long for a file's name
+    assert explained(capsys, model, "Anna lives in York . " * 20)  # too long for a file's name
     assert "--label of entities: expected one of LOC, PER, got 'X'" in complaint(capsys, model, TEXT, "--label", "X")
     assert "no such model" in complaint(capsys, str(tmp_path / "none"), TEXT)
     for wrong in (("--span", "two"), ("--span", "1:2", "--entity", "Anna"), ("--input", "pdf")):

@@ -70,7 +70,7 @@ def test_memory_does_not_grow_with_the_file(target: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(output, "PIECE", 4096)
     monkeypatch.setattr(relabelling, "SAMPLE", 100)
     peaks = []
-    for rows in (3_000, 9_000):
+    for rows in (2_000, 6_000):
         tracemalloc.start()
         with Path(os.devnull).open("wb") as nowhere:
             write(read(Endless(rows), "conll"), nowhere, target)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import ConfigurationError
@@ -93,7 +93,6 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=50) | st.lists
 ).map("".join)
 
 
-@settings(deadline=None)  # the first call compiles the tokeniser's rules
 @given(ANY_TEXT, st.sampled_from(["blank", "every", "never"]))
 def test_sentences_follow_one_another_and_hold_every_token(text: str, line_breaks: Any) -> None:
     tokens = tokenise(text)
@@ -102,7 +101,6 @@ def test_sentences_follow_one_another_and_hold_every_token(text: str, line_break
     assert all(first < last for first, last in ranges)
 
 
-@settings(deadline=None)  # the first call compiles the tokeniser's rules
 @given(ANY_TEXT)
 def test_a_counted_line_break_is_never_inside_a_sentence(text: str) -> None:
     tokens = tokenise(text)

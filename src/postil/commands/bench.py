@@ -47,7 +47,7 @@ def _table(rows: list[Measured], threads: int) -> Table:
         title="Speed on generated sentences",
         columns=("what", "speed", "µs each", "share of limit"),
         rows=cells,
-        note=f"{clock}; the limit counts only the necessary matrix products and bytes (docs/speed.md)",
+        note=f"{clock}; the limit counts only the necessary matrix products and bytes (docs/internals/speed.md)",
     )
 
 

@@ -10,10 +10,11 @@ from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
 from postil.models.answers.labelling import Labelling
+from postil.models.config import TaggerConfig
 from postil.models.estimator import Estimator
+from postil.models.scoring.encoders import ENCODERS
 from postil.models.sentence_estimator import SentenceEstimator, tokens_of
 from postil.models.storage import load
-from postil.network.sentence import LONGEST_VIEW
 from postil.text.labelled import LabelledFile
 from postil.text.partial_label import PartialLabel
 from postil.text.schemes import recognise
@@ -61,9 +62,9 @@ def _warn_if_none_known(file: LabelledFile, labelling: Labelling) -> None:
 
 def warn_of_long_sentences(model: Estimator[Any, Any], lengths: Iterable[int]) -> None:
     """Warn once, with their number, of sentences that a model of the sentence approach sees in pieces."""
-    number = sum(length > LONGEST_VIEW for length in lengths)
-    if number and getattr(model.config, "encoder", "") == "sentence":
-        warn(f"{number:,} sentences of more than {LONGEST_VIEW:,} words are split: a word sees only its own piece")
+    longest = ENCODERS[model.config.encoder].longest_view if isinstance(model.config, TaggerConfig) else None
+    if longest is not None and (number := sum(length > longest for length in lengths)):
+        warn(f"{number:,} sentences of more than {longest:,} words are split: a word sees only its own piece")
 
 
 def resolve_labels(model: SentenceEstimator[Any, Any], file: LabelledFile, arguments: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from postil.text.schemes import belongs, may_follow, violations
 
 
 class SchemeReport(NamedTuple):
-    """How well label sequences keep to a scheme; ``first`` is (sentence, token) of the first break, from 0."""
+    """How well label sequences follow a scheme; ``first`` is (sentence, token) of the first violation, from 0."""
 
     scheme: str
     broken: int

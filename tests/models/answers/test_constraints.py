@@ -5,11 +5,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import postil
 from oracles.corpora import named_entities
+from oracles.examples import examples
 from postil import Constraints, Decoding, Gazetteer
 from postil.errors import ConfigurationError, DataError
 from postil.text import spans_from_labels
@@ -61,7 +62,7 @@ constraints = st.builds(
 )
 
 
-@settings(max_examples=120)
+@examples(2)
 @given(constraints)
 def test_answers_are_those_of_all_labellings_that_agree(own):
     model = tagger()

@@ -2,7 +2,9 @@
 
 import sys
 
+from postil.errors import printable
+
 
 def warn(message: str) -> None:
     """Print one line on standard error."""
-    print(f"postil: {message}", file=sys.stderr, flush=True)
+    print(f"postil: {printable(message)}", file=sys.stderr, flush=True)
