@@ -20,7 +20,7 @@ STREAM = [
     *["gradients", "machine", "curation", "reports", "export", "serving", "integrations", "commands"],
 ]
 # Rooms that later work will fill; named here so that each finds its place.
-RESERVED = {"pretraining", "curation", "export", "serving", "integrations"}
+RESERVED = {"pretraining", "curation", "export", "integrations"}
 ORDER = FOUNDATION + STREAM
 # `python -m postil` and the package's own page of lazy names stand above the stream.
 ABOVE = {"__main__", "__init__"}
@@ -144,6 +144,7 @@ PUBLIC = {
         *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
         *["Markup", "element", "Section", "page"],
     ],
+    "postil.serving": ["Labelled", "Labeller", "Summary", "TaggingOptions", "label"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "clipping_factor", "gradient_norm"],
