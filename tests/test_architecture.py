@@ -191,6 +191,12 @@ TESTED_ELSEWHERE = {
     "commands/terminal/trees.py": "commands/test_tree_classifying.py",
     "commands/tree_explaining.py": "commands/test_tree_classifying.py",
     "features/vector_files.py": "features/test_vectors.py",
+    # The rows of the gradient list are run and removed one by one in a single place.
+    "gradients/layers.py": "gradients/test_checks.py",
+    "gradients/objectives.py": "gradients/test_checks.py",
+    "gradients/operations.py": "gradients/test_checks.py",
+    "gradients/rows.py": "gradients/test_checks.py",
+    "gradients/trees.py": "gradients/test_models.py",
     "kernels/build.py": "kernels/test_choice.py",
     # The compiled kernels and their NumPy twins are one table of tests each, which runs both and compares them.
     "kernels/compiled.py": "kernels/test_chain.py",
@@ -216,7 +222,6 @@ TESTED_ELSEWHERE = {
     "models/fitting/trees.py": "models/test_tree_classifier.py",
     "models/fitting/warm_start.py": "models/fitting/test_sentences.py",
     "models/parts.py": "models/test_storage.py",
-    "models/scoring/tagger_network.py": "models/scoring/test_network.py",
     "models/scoring/tree_network.py": "gradients/test_fitted_trees.py",
     "models/sentence_estimator.py": "models/test_tagger.py",
     "models/sequences.py": "models/test_detector.py",
