@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench sanitise portable clean
+.PHONY: help demo test test-all check docs pages bench sanitise portable clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -23,6 +23,10 @@ KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h) sr
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
 	@touch .venv/installed $@
 
+.venv/installed-all: $(BIN)/python pyproject.toml $(KERNELS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,vectors]'
+	@touch .venv/installed .venv/installed-dev $@
+
 demo: .venv/installed  ## set up, then show what Postil does
 	$(BIN)/postil demo
 
@@ -41,10 +45,24 @@ test-all: .venv/installed-all  ## with every extra: the tests that need one, and
 	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m extra
 	if grep -q '^docs:' $(MAKEFILE_LIST); then $(MAKE) docs; fi
 
+test-all: .venv/installed-all  ## set up every extra, then run the tests, also those that need one
+	$(BIN)/python -m pytest
+
 check: .venv/installed-dev  ## ruff and strict types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+.venv/installed-docs: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: .venv/installed-docs  ## the documentation site, in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "open build/site/index.html"
+
+pages: .venv/installed-dev  ## run the code and commands of the pages, and rewrite what they print
+	$(BIN)/python docs/run_pages.py --write
 
 bench: .venv/installed-dev  ## benchmarks (minutes; peers get environments of their own)
 	$(BIN)/python -m benchmarks

@@ -10,6 +10,8 @@ from postil.errors import (
     PostilError,
     ShapeError,
     format_message,
+    is_printable,
+    printable,
 )
 
 
@@ -43,3 +45,13 @@ def test_the_parts_of_an_error_can_be_read():
 def test_errors_are_also_python_s_own(error, builtin):
     assert issubclass(error, PostilError) and issubclass(error, builtin)
     assert issubclass(ShapeError, ArrayError)
+
+
+def test_control_characters_are_shown_not_sent():
+    text = "B-\x1b[31mred\x07\x9b2J\r\n\u202eevil\u2028\ud800\x7f"
+    assert printable(text) == "B-\\x1b[31mred\\x07\\x9b2J\\r\\n\\u202eevil\\u2028\\ud800\\x7f"
+    assert is_printable(printable(text)) and not is_printable(text)
+    for word in ("naïve", "東京", "👩\u200d💻", "a b", "می\u200cخواهم", ""):
+        assert printable(word) == word and is_printable(word)
+    message = str(DataError("label", got="\x1b[31m\nB", where="a\x07.txt"))
+    assert message == "a\\x07.txt: label; got \\x1b[31m B"

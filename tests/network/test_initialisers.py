@@ -16,6 +16,7 @@ from postil.network import (
     fan_in_variance,
     xavier,
 )
+from postil.network.initialisers import placeholder
 
 SHAPE = (400, 100)
 
@@ -80,3 +81,9 @@ def test_the_same_seed_gives_the_same_values(name):
 def test_layers_that_cannot_be_made(make, error, message):
     with pytest.raises(error, match=message):
         make(np.random.default_rng(0))
+
+
+def test_placeholders_take_no_memory_and_cannot_be_written_to():
+    value = placeholder(np.random.default_rng(0), (10**6, 10**6))
+    assert value.shape == (10**6, 10**6) and value.dtype == np.float32 and value[5, 7] == 0
+    assert value.base.nbytes == 4 and not value.flags.writeable

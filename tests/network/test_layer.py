@@ -100,5 +100,5 @@ class Hidden(Layer):
 @pytest.mark.parametrize("wrapped", [lambda layer: layer, Chain, Residual])
 def test_a_layer_that_hides_a_parameter_cannot_be_trained(wrapped):
     x = Input(np.ones((3, 2)))
-    with pytest.raises(ConfigurationError, match=r"parameters\(\) does not list; expected .*, got slope"):
+    with pytest.raises(ConfigurationError, match=r"parameters\(\) does not list.* got slope"):
         gradients(wrapped(Hidden())(x).sum())

@@ -193,7 +193,7 @@ def _table(rows: list[Measured], threads: int) -> Table:
         title="Speed on made-up sentences",
         columns=("what", "speed", "µs each", "of the limit"),
         rows=cells,
-        note=f"{clock}; the limit: needed matrix products and bytes alone (docs/speed.md)",
+        note=f"{clock}; the limit: needed matrix products and bytes alone (docs/internals/speed.md)",
     )
 
 

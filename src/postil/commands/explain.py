@@ -29,7 +29,7 @@ Why did the model find this entity? Or why not? Of a classifier of trees: why ha
 Explains every entity that the model finds, or the one asked for. The log-odds of an entity, log p / (1 - p), are 0
 where it is as likely as not; every word and every feature has contributed to them. "left out" is what the log-odds lose
 when the word is really replaced by one that the model does not know. "gradient" is gradient times input, an estimate
-which also tells the features of each word apart (with --json). docs/explain.md has the formulas.
+which also tells the features of each word apart (with --json). docs/use/explain.md has the formulas.
 
 A tree's words and phrases are really left out, each in turn: what stands beside one takes the place of both. "left
 out" is then what the probability of the label loses.

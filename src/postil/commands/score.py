@@ -25,7 +25,7 @@ Score predicted labels against gold labels: two files with the same tokens, of a
 
 Spans (names, chunks) are scored by conlleval's rules: a span is right if its place and its class are. The
 labelling schemes (BIO, IOB1, IOBES) are recognised and may differ. Labels without a scheme (parts of speech)
-are scored token by token. docs/metrics.md explains every number.
+are scored token by token. docs/use/metrics.md explains every number.
 
   postil score gold.conll predicted.conll
   postil score gold.jsonl predicted.jsonl --json

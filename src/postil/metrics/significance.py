@@ -20,7 +20,7 @@ Statistic = Callable[[NDArray[Any]], NDArray[np.float64]]
 
 
 class Interval(NamedTuple):
-    """A score and the range that holds ``level`` of its bootstrap resamples."""
+    """A score and the range that contains the share ``level`` of its bootstrap resamples."""
 
     value: float
     low: float
@@ -36,7 +36,7 @@ class Interval(NamedTuple):
 class Comparison(NamedTuple):
     """Two systems on the same sentences. ``difference`` is second minus first, with its bootstrap interval.
 
-    ``p_value``: how often swapping the systems' answers at random makes a difference as large (two-sided).
+    ``p_value``: how often swapping the systems' outputs at random produces a difference at least as large (two-sided).
     ``second_better``: share of bootstrap resamples in which the second system is ahead (a draw counts half).
     """
 

@@ -100,7 +100,7 @@ class Estimator(ABC, Generic[Labels, Network]):
     # -------------------------------------------------------------------------------------------- model file
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model into one file, beside and renamed: it is the old one or the new one, never half of it."""
+        """Write the model to one file, atomically: it is either the old file or the new one, never a partial one."""
         storage.save(self, Path(path))
 
     def __getstate__(self) -> dict[str, Any]:

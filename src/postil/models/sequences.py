@@ -31,7 +31,7 @@ class SequenceEstimator(SentenceEstimator[Labelling, TaggerNetwork]):
 
     @staticmethod
     def labels_from_json(content: Mapping[str, Any]) -> Labelling:
-        return Labelling(content["scheme"], tuple(content["classes"]))
+        return Labelling.from_json(content)
 
     @staticmethod
     def network(
@@ -76,10 +76,9 @@ class SequenceEstimator(SentenceEstimator[Labelling, TaggerNetwork]):
             self.calibrate(X, y)
 
     def calibrate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Decoding:
-        """Fit temperature and shift to held-out data, so that probabilities mean what they say.
+        """Calibrate the probabilities: fit a temperature and a shift to held-out data.
 
-        ``fit`` does this by itself where it has ``dev``. Sentences with labels that the model does not know are left
-        out.
+        ``fit`` does this automatically with ``dev``. Sentences with labels that the model does not know are skipped.
         """
         check_same_shape(X, y)
         parts = self.fitted_parts()

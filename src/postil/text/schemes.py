@@ -27,7 +27,7 @@ from postil.text.partial_label import PartialLabel
 
 
 class Span(NamedTuple):
-    """Tokens ``start`` to ``end`` (exclusive) carry ``label``."""
+    """Tokens ``start`` to ``end`` (exclusive) have the class ``label``."""
 
     label: str
     start: int
@@ -51,7 +51,7 @@ class TransitionMask(NamedTuple):
 
 
 class SchemeReport(NamedTuple):
-    """How well label sequences keep to a scheme; ``first`` is (sentence, token) of the first break, from 0."""
+    """How well label sequences follow a scheme; ``first`` is (sentence, token) of the first violation, from 0."""
 
     scheme: str
     broken: int
@@ -102,7 +102,7 @@ def in_iobes_letters(label: str) -> str:
 
 
 def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
-    """The spans that ``labels`` spell, by conlleval's rules, in order. All span schemes share one reading.
+    """The spans that ``labels`` encode, by conlleval's rules, in order. All span schemes are read by the same rules.
 
     A mark is in no span.
     """
@@ -124,7 +124,7 @@ def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
 
 
 def labels_from_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -> list[str]:
-    """One label per token. Spans may come in any order but must not overlap nor leave ``0 … length``."""
+    """One label per token. Spans may be in any order, but must not overlap or exceed ``0 … length``."""
     _require_spans(scheme)
     first, middle, last, only = LETTERS[scheme]
     labels = ["O"] * length
@@ -150,9 +150,9 @@ def convert(labels: Sequence[str], source: str, target: str) -> list[str]:
 
 
 def violations(labels: Sequence[str], scheme: str) -> list[int]:
-    """Positions whose label does not exist in the scheme or may not stand after the label before it.
+    """Positions whose label does not exist in the scheme or may not follow the label before it.
 
-    A sentence that ends inside an IOBES span breaks at its last token. Beside a mark, anything may stand.
+    A sentence that ends inside an IOBES span is violated at its last token. Next to a mark, anything is allowed.
     """
     if check_scheme_name(scheme) == "none":
         return []
@@ -164,10 +164,10 @@ def violations(labels: Sequence[str], scheme: str) -> list[int]:
 
 
 def recognise(sequences: Iterable[Sequence[str]]) -> str:
-    """``"iob1"``, ``"bio"``, ``"iobes"`` or ``"none"``: the scheme that the fewest places break (in doubt BIO).
+    """``"iob1"``, ``"bio"``, ``"iobes"`` or ``"none"``: the scheme with the fewest violations (BIO in case of a tie).
 
-    It is ``"none"`` unless labels such as ``B-PER`` outnumber strange ones; a few strays do not change the answer.
-    Bare letters (``B``, ``I``) make a scheme only if nothing but such letters stands alone. A mark counts for what all
+    It is ``"none"`` unless labels such as ``B-PER`` outnumber all others; a few stray labels do not change the result.
+    Bare letters (``B``, ``I``) form a scheme only if no other label stands alone. A mark counts for what all
     its alternatives are; names of classes in marks count for nothing.
     """
     pairs: Counter[tuple[str, str]] = Counter()
@@ -230,7 +230,7 @@ def summarise(report: SchemeReport, place: str = "") -> str:
 
 
 def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
-    """The label bigrams, first and last labels that occur in valid sequences of the scheme; all of them for none."""
+    """The label bigrams, first and last labels that occur in valid sequences of the scheme; everything for "none"."""
     if check_scheme_name(scheme) == "none":
         size = len(labels)
         return TransitionMask(np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool))

@@ -43,14 +43,14 @@ class Bracketing(Rest):
 
 
 def read_trees(source: Source, *, encoding: str | None = None) -> Iterator[Tree]:
-    """The trees of a path ("-": standard input) or binary stream, one by one."""
+    """Read the trees of a path ("-" for standard input) or a binary stream, one by one."""
     with Lines(source, encoding=encoding) as lines:
         for tree, _, _ in _trees(lines, "#", Report("trees")):
             yield tree
 
 
 def parse_tree(text: str) -> Tree:
-    """The one tree that a text holds; DataError for none, several or a broken one."""
+    """Parse a text that contains exactly one tree; anything else is a DataError."""
     trees = list(read_trees(BytesIO(text.encode("utf-8", "surrogatepass")), encoding="utf-8"))
     if len(trees) != 1:
         raise DataError("not one tree", expected="a text with one tree", got=f"{len(trees)} in {shortened(text)}")
@@ -58,12 +58,12 @@ def parse_tree(text: str) -> Tree:
 
 
 def write_trees(trees: Iterable[Tree], target: Target) -> None:
-    """Write trees to a path ("-": standard output; ".gz": packed) or binary stream, one a line."""
+    """Write trees to a path ("-" for standard output, ".gz" for gzip) or a binary stream, one per line."""
     write_text(target, (f"{bracketed(tree)}\n" for tree in trees))
 
 
 def tree_of(sentence: Sentence) -> Tree:
-    """The tree that a sentence was read with; without one, its words side by side under a root without a label."""
+    """The tree that a sentence was read with, or its words under a root without a label."""
     if isinstance(sentence.rest, Bracketing):
         return sentence.rest.tree
     T = len(sentence)

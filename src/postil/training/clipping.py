@@ -16,7 +16,7 @@ def gradient_norm(gradients: Gradients) -> float:
 
 
 def clipping_factor(gradients: Gradients, limit: float) -> tuple[float, float]:
-    """By what all gradients have to be multiplied so that their norm is at most ``limit``; and the norm."""
+    """The factor that scales all gradients to a norm of at most ``limit``, and the norm."""
     if not limit > 0:
         raise ConfigurationError("limit of the gradient norm", expected="a positive number", got=limit)
     norm = gradient_norm(gradients)
@@ -29,7 +29,7 @@ def clipping_factor(gradients: Gradients, limit: float) -> tuple[float, float]:
 
 
 def clipped(gradients: Gradients, limit: float) -> tuple[dict[Node, Gradient], float]:
-    """The gradients, scaled down together where their norm exceeds ``limit``; and the norm before."""
+    """The gradients, scaled down jointly if their norm exceeds ``limit``, and the norm before."""
     factor, norm = clipping_factor(gradients, limit)
     if factor == 1:
         return dict(gradients), norm

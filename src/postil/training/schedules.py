@@ -27,7 +27,7 @@ class Constant:
 @final
 @dataclass(frozen=True, kw_only=True)
 class InverseDecay:
-    """B8: α(t) = α0 τ / max(t, τ). Constant for τ steps, then falling like 1/t."""
+    """B8: α(t) = α0 τ / max(t, τ). Constant for τ steps, then decreasing as 1/t."""
 
     rate: float
     tau: float
@@ -43,7 +43,7 @@ class InverseDecay:
 @final
 @dataclass(frozen=True, kw_only=True)
 class WarmUpAndDecay:
-    """Linear up to ``rate`` over ``warm_up`` steps, then linear down to ``final_share`` of it at step ``steps``.
+    """Linear increase to ``rate`` over ``warm_up`` steps, then linear decrease to ``final_share`` of it at ``steps``.
 
     With the ``final_share`` 0 the last step has the rate 0 and changes nothing.
     """
