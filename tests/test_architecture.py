@@ -221,7 +221,6 @@ TESTED_ELSEWHERE = {
     "models/fitting/trees.py": "models/test_tree_classifier.py",
     "models/fitting/warm_start.py": "models/fitting/test_sentences.py",
     "models/parts.py": "models/test_storage.py",
-    "models/scoring/tagger_network.py": "models/scoring/test_network.py",
     "models/scoring/tree_network.py": "gradients/test_fitted_trees.py",
     "models/sentence_estimator.py": "models/test_tagger.py",
     "models/sequences.py": "models/test_detector.py",
