@@ -36,8 +36,9 @@ test: .venv/installed-dev  ## set up, then run the tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,all]'
 	@touch .venv/installed .venv/installed-dev $@
 
-test-all: .venv/installed-all docs  ## with every extra: the documentation, and the tests that need one
+test-all: .venv/installed-all  ## with every extra: the tests that need one, and the documentation
 	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m extra
+	$(MAKE) docs
 
 check: .venv/installed-dev  ## ruff and strict types
 	$(BIN)/ruff check .

@@ -15,11 +15,26 @@ from postil.errors import (
 )
 
 
-def test_a_message_says_where_what_expected_and_got():
-    assert format_message("columns", 2, 3, "a.txt, line 4") == "a.txt, line 4: columns; expected 2, got 3"
-    assert format_message("no labels") == "no labels"
-    assert format_message("rate", expected="a number") == "rate; expected a number"
-    assert format_message("rate", got=0) == "rate; got 0"
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (("threads", "at least 1", 0), "threads must be at least 1 (got 0)"),
+        (("threads", "at least 1"), "threads must be at least 1"),
+        (("size of a batch", "must be at least 1", 0), "size of a batch must be at least 1 (got 0)"),
+        (("--nbest", "needs --output jsonl", "conll"), "--nbest needs --output jsonl (got conll)"),
+        (("wrong number of columns", 2, 3), "wrong number of columns: expected 2, got 3"),
+        (("no sentences", "at least one"), "no sentences: expected at least one"),
+        (("the loss is not finite", None, "nan"), "the loss is not finite (nan)"),
+        (("no labels",), "no labels"),
+        (
+            ("wrong number of columns", 2, 3, "a.txt, line 4"),
+            "a.txt, line 4: wrong number of columns: expected 2, got 3",
+        ),
+        (("threads", "at least 1", 0, "--threads"), "--threads: threads must be at least 1 (got 0)"),
+    ],
+)
+def test_a_message_is_a_sentence_with_what_expected_got_and_where(parts, message):
+    assert format_message(*parts) == message
 
 
 def test_a_message_is_one_line():
@@ -54,4 +69,4 @@ def test_control_characters_are_shown_not_sent():
     for word in ("naïve", "東京", "👩\u200d💻", "a b", "می\u200cخواهم", ""):
         assert printable(word) == word and is_printable(word)
     message = str(DataError("label", got="\x1b[31m\nB", where="a\x07.txt"))
-    assert message == "a\\x07.txt: label; got \\x1b[31m B"
+    assert message == "a\\x07.txt: label: got \\x1b[31m B"

@@ -54,7 +54,7 @@ def test_labels_without_a_scheme(models, tmp_path, capsys):
 def test_labels_of_another_kind_are_refused(models, tmp_path, capsys):
     (tmp_path / "d").write_text(as_conll(*parts_of_speech(4)))
     assert main(["evaluate", str(models / "ner"), str(tmp_path / "d")]) == 1
-    assert "line 1: labels without a scheme; expected spans such as B-LOC" in capsys.readouterr().err
+    assert "line 1: labels without a scheme: expected spans such as B-LOC" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------------ reports

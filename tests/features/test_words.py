@@ -142,7 +142,7 @@ def test_vectors_of_a_file_that_folds_digits(mark):
 
 
 def test_vectors_and_their_dimension_must_agree():
-    with pytest.raises(ConfigurationError, match="vector_dim; expected 3, the size of the vectors given, got 50"):
+    with pytest.raises(ConfigurationError, match="vector_dim: expected 3, the size of the vectors given, got 50"):
         WordFeatures.build(WordFeatureConfig(vector_dim=50), SENTENCES, vectors=vectors("a"))
     with pytest.raises(ConfigurationError, match="vector_dim without vectors"):
         WordFeatures.build(WordFeatureConfig(vector_dim=50), SENTENCES)

@@ -30,7 +30,7 @@ class Gazetteer:
     def __init__(self, columns: Sequence[str], ignore_case: bool, names: Vocabulary, classes: Array) -> None:
         if len(names) != len(classes) or not 0 < len(columns) <= _MOST_CLASSES:
             raise ModelFileError(
-                "gazetteer",
+                "damaged gazetteer",
                 expected=f"1 to {_MOST_CLASSES} classes, and the classes of {len(names)} names",
                 got=f"{len(columns)}, and those of {len(classes)}",
             )
@@ -58,7 +58,7 @@ class Gazetteer:
                 classes_of[_BORDER.join(words)].add(label or name_class)
         columns = sorted(set().union(*classes_of.values()))
         if not 0 < len(columns) <= _MOST_CLASSES:
-            raise DataError("gazetteer", expected=f"1 to {_MOST_CLASSES} classes of names", got=len(columns))
+            raise DataError("classes of a gazetteer", expected=f"must number 1 to {_MOST_CLASSES}", got=len(columns))
         bits = {name_class: 1 << i for i, name_class in enumerate(columns)}
         names = sorted(classes_of)
         classes = np.array([sum(bits[c] for c in classes_of[name]) for name in names], np.int64)

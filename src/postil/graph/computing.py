@@ -31,7 +31,9 @@ def computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
         with np.errstate(all="raise", under="ignore"):
             return _outcome(name, function, *arrays)
     except FloatingPointError as error:
-        raise NumericalError(name, expected="a finite result", got=str(error), where=_described(arrays)) from None
+        raise NumericalError(
+            f"result of {name}", expected="must be finite", got=str(error), where=_described(arrays)
+        ) from None
 
 
 def _outcome(name: str, function: Callable[..., Any], *arrays: Any) -> Any:

@@ -82,7 +82,7 @@ def matmul(a: Node | Array, b: Node | Array) -> Result:
     """a @ b for vectors, matrices and stacks of matrices: ∂C/∂A = dY Bᵀ, ∂C/∂B = Aᵀ dY (13)-(15)."""
     A, B = values_of("matmul", a, b)
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim and B.ndim):
-        raise ShapeError("matmul", expected="vectors or matrices", got=f"{describe(A)} @ {describe(B)}")
+        raise ShapeError("operands of matmul", expected="vectors or matrices", got=f"{describe(A)} @ {describe(B)}")
     Y = product(A, B)
     # A vector is a matrix with one row on the left and one column on the right.
     A2 = A[None, :] if A.ndim == 1 else A

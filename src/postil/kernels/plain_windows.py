@@ -161,7 +161,7 @@ def checked_bias(Y: Array, bias: Array, activation: str, out: Array, add: bool) 
     check_activation(activation)
     shape = _out_shape(out)
     if add and Y is out:
-        raise ShapeError("sums", expected="a separate array", got="the array to add to", where="add_bias")
+        raise ShapeError("sums", expected="a separate array, not the one to add to", where="add_bias")
     return contiguous(Y, np.float32, shape, where="rows"), contiguous(bias, np.float32, shape[1:], where="bias")
 
 

@@ -16,15 +16,15 @@ def test_names_in_any_script_are_kept_in_their_order():
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("PER", "labels; expected a list of names, got 'PER'"),
-        (None, "labels; expected a list of names, got None"),
-        ([1], "labels; expected a name, got 1"),
-        ([["PER"]], r"labels; expected a name, got \['PER'\]"),
-        (["A", "B", "A"], "labels; expected different names, got one that stands twice"),
+        ("PER", "labels: expected a list of names, got 'PER'"),
+        (None, "labels: expected a list of names, got None"),
+        ([1], "labels: expected a name, got 1"),
+        ([["PER"]], r"labels: expected a name, got \['PER'\]"),
+        (["A", "B", "A"], "labels: expected different names, got one that stands twice"),
         (["x" * (LONGEST_NAME + 1)], "expected names of at most 1,000 characters"),
         (["B-\x1b[31m"], "none of them a control character, got 'B-.x1b"),
         (["\ud800"], "none of them a control character"),
-        ([str(i) for i in range(MOST_LABELS + 1)], "too many labels; expected at most 4,096, got 4,097"),
+        ([str(i) for i in range(MOST_LABELS + 1)], "too many labels: expected at most 4,096, got 4,097"),
     ],
 )
 def test_other_names_are_refused(names, message):
