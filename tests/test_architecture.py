@@ -215,6 +215,7 @@ TESTED_ELSEWHERE = {
     "kernels/plain_trees.py": "kernels/test_trees.py",
     "kernels/plain_windows.py": "kernels/test_windows.py",
     "markup/svg.py": "reports/test_charts.py",
+    "metrics/files.py": "commands/test_score.py",
     "metrics/reliability.py": "models/answers/test_reliability.py",
     "models/answers/decoding.py": "models/answers/test_calibration.py",
     "models/answers/dial.py": "models/answers/test_tuning.py",
@@ -248,6 +249,8 @@ TESTED_ELSEWHERE = {
     "text/conll_writer.py": "text/test_conll.py",
     "text/conllu_writer.py": "text/test_conllu.py",
     "text/document.py": "plain data without behaviour",
+    "text/labelled.py": "commands/test_score.py",
+    "text/scheme_checks.py": "text/test_schemes.py",
 }
 
 
