@@ -172,3 +172,82 @@ def test_every_test_file_stands_where_its_source_stands():
     for path in tests.rglob("test_*.py"):
         folder = path.relative_to(tests).parent
         assert folder == Path() or (PACKAGE / folder).is_dir(), f"{path}: no folder {folder} in the package"
+
+
+# Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
+TESTED_ELSEWHERE = {
+    "commands/bulk.py": "commands/test_tag_workers.py",
+    "commands/check.py": "commands/test_main.py",
+    "commands/kinds.py": "commands/test_train.py",
+    "commands/labelled.py": "commands/test_partial.py",
+    "commands/labeller.py": "commands/test_plain_labeller.py",
+    "commands/models.py": "commands/test_tag.py",
+    "commands/reading.py": "commands/test_convert.py",
+    "commands/tagging.py": "commands/test_tag.py",
+    "commands/terminal/explanation.py": "commands/test_explain.py",
+    "commands/terminal/score.py": "commands/test_score.py",
+    "commands/terminal/training.py": "commands/test_train.py",
+    "commands/terminal/trees.py": "commands/test_tree_classifying.py",
+    "commands/tree_explaining.py": "commands/test_tree_classifying.py",
+    "features/vector_files.py": "features/test_vectors.py",
+    "kernels/build.py": "kernels/test_choice.py",
+    # The compiled kernels and their NumPy twins are one table of tests each, which runs both and compares them.
+    "kernels/compiled.py": "kernels/test_chain.py",
+    "kernels/compiled_columns.py": "kernels/test_columns.py",
+    "kernels/compiled_layers.py": "kernels/test_layers.py",
+    "kernels/compiled_quadratic.py": "kernels/test_quadratic.py",
+    "kernels/compiled_trees.py": "kernels/test_trees.py",
+    "kernels/compiled_windows.py": "kernels/test_windows.py",
+    "kernels/forward_backward.py": "objectives/test_crf.py",
+    "kernels/plain.py": "kernels/test_chain.py",
+    "kernels/plain_columns.py": "kernels/test_columns.py",
+    "kernels/plain_layers.py": "kernels/test_layers.py",
+    "kernels/plain_quadratic.py": "kernels/test_quadratic.py",
+    "kernels/plain_trees.py": "kernels/test_trees.py",
+    "kernels/plain_windows.py": "kernels/test_windows.py",
+    "machine/limits.py": "commands/test_bench.py",
+    "models/answers/decoding.py": "models/answers/test_calibration.py",
+    "models/answers/dial.py": "models/answers/test_tuning.py",
+    "models/estimator.py": "models/test_tagger.py",
+    "models/explaining/contributions.py": "models/explaining/test_explanation.py",
+    "models/explaining/tree_explanation.py": "models/test_tree_classifier.py",
+    "models/fitting/fitting.py": "models/fitting/test_sentences.py",
+    "models/fitting/trees.py": "models/test_tree_classifier.py",
+    "models/fitting/warm_start.py": "models/fitting/test_sentences.py",
+    "models/parts.py": "models/test_storage.py",
+    "models/scoring/tagger_network.py": "models/scoring/test_network.py",
+    "models/scoring/tree_network.py": "gradients/test_fitted_trees.py",
+    "models/sentence_estimator.py": "models/test_tagger.py",
+    "models/sequences.py": "models/test_detector.py",
+    "network/tree_lstm.py": "network/test_tree.py",
+    "reports/answers.py": "reports/test_reports.py",
+    "reports/detector.py": "reports/test_reports.py",
+    "reports/sections.py": "reports/test_reports.py",
+    "reports/spans.py": "reports/test_reports.py",
+    "reports/tagger.py": "reports/test_reports.py",
+    "reports/tokens.py": "reports/test_reports.py",
+    "text/document.py": "plain data without behaviour",
+}
+
+
+def without_mirror(package: Path, tests: Path) -> list[str]:
+    """The modules of a package that have no test file at the same place."""
+    modules = [path.relative_to(package) for path in package.rglob("*.py") if not path.name.startswith("_")]
+    return sorted(str(path) for path in modules if not (tests / path.with_name(f"test_{path.name}")).exists())
+
+
+def test_every_module_has_its_tests_or_says_where_they_are():
+    tests = Path(__file__).parent
+    missing = without_mirror(PACKAGE, tests)
+    assert not set(missing) - set(TESTED_ELSEWHERE), "write tests at the same place, or name those that cover it"
+    assert not set(TESTED_ELSEWHERE) - set(missing), "these have tests of their own now, or are gone"
+    files = [place for place in TESTED_ELSEWHERE.values() if place.endswith(".py")]
+    assert not [place for place in files if not (tests / place).exists()]
+
+
+def test_a_module_without_tests_is_found(tmp_path):
+    package, tests = tmp_path / "package", tmp_path / "tests"
+    for path in ("package/text/one.py", "package/text/two.py", "package/text/__init__.py", "tests/text/test_two.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    assert without_mirror(package, tests) == ["text/one.py"]

@@ -17,12 +17,27 @@ Every message says what is wrong, what was expected, what was there and where. T
 line and exits with code 1; anything that is not a PostilError is a defect of Postil.
 """
 
+import re
+
+# What moves a terminal's cursor, ends a line, turns the direction of writing around, or cannot be encoded.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with control characters escaped as Python writes them: safe on a terminal, whoever wrote it."""
+    return _UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def is_printable(text: str) -> bool:
+    """Whether ``printable`` would leave the text as it is."""
+    return _UNPRINTABLE.search(text) is None
+
 
 def format_message(what: str, expected: object = None, got: object = None, where: object = None) -> str:
     """One line: ``where: what; expected …, got …``. Parts that are None are left out."""
     contrast = [f"{name} {value}" for name, value in (("expected", expected), ("got", got)) if value is not None]
     line = "; ".join(filter(None, [what, ", ".join(contrast)]))
-    return " ".join(f"{where}: {line}".split("\n") if where is not None else line.split("\n"))
+    return printable(" ".join((f"{where}: {line}" if where is not None else line).split("\n")))
 
 
 class PostilError(Exception):

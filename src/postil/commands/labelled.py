@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from postil.errors import DataError
+from postil.errors import DataError, printable
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.lines import shortened
@@ -99,7 +99,7 @@ def widen(
 
 def tell(message: str) -> None:
     """One line that is no part of the result."""
-    print(f"postil: {message}", file=sys.stderr, flush=True)
+    print(f"postil: {printable(message)}", file=sys.stderr, flush=True)
 
 
 def tell_broken_labels(file: LabelledFile, scheme: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
-from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError, ModelFileError
+from postil.arrays import Array, describe
+from postil.errors import ConfigurationError, DataError, ModelFileError, is_printable
 from postil.features.vocabulary import Vocabulary, arrays_under
 
 # The meaning of each id: outside every name, or beginning, inside, end of one, or a name of a single word.
@@ -126,7 +126,17 @@ class Gazetteer:
         if missing:
             raise ModelFileError("arrays of a gazetteer", expected=", ".join(sorted(missing)), got="none of these")
         names, columns = (Vocabulary.from_arrays(arrays_under(f"{part}/", arrays)) for part in ("names", "columns"))
-        return cls(list(columns), bool(arrays["ignore_case"]), names, arrays["classes"])
+        ignore_case, classes = arrays["ignore_case"], arrays["classes"]
+        if ignore_case.shape != () or ignore_case.dtype != np.bool_:
+            raise ModelFileError("ignore_case of a gazetteer", expected="true or false", got=describe(ignore_case))
+        if classes.ndim != 1 or classes.dtype != np.int64 or len(columns) > _MOST_CLASSES:
+            raise ModelFileError("classes of a gazetteer", expected="a vector of int64", got=describe(classes))
+        if classes.min(initial=0) < 0 or classes.max(initial=0) >= 1 << len(columns):
+            raise ModelFileError("classes of a gazetteer", expected=f"bits of {len(columns)} classes", got="others")
+        unprintable = [name for name in columns if not is_printable(name)]
+        if unprintable or len(set(columns)) != len(columns):
+            raise ModelFileError("names of a gazetteer's classes", expected="different names", got=repr(unprintable))
+        return cls(list(columns), bool(ignore_case), names, classes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Gazetteer, (self.columns, self.ignore_case, self._names, self._classes)
@@ -165,7 +175,7 @@ def _names_in(path: Path) -> Iterator[tuple[str, str]]:
             continue
         before, tab, after = text.partition("\t")
         name_class, name = (before.strip(), after) if tab else (path.stem, before)
-        if not name_class or not name.strip():
+        if not name_class or not name.strip() or not is_printable(name_class):
             raise DataError(
                 "a line of the gazetteer", expected="a name, or CLASS<TAB>name", got=repr(text), where=where
             )

@@ -8,11 +8,11 @@ from typing import TypeAlias, final
 import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
-from postil.errors import DataError
+from postil.errors import DataError, ModelFileError
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
 from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary, arrays_under
-from postil.features.words import WordFeatureConfig, WordFeatures, distinct, frequent_values
+from postil.features.words import WordFeatureConfig, WordFeatures, distinct, feature_vocabulary, frequent_values
 
 # A token is its form, or a tuple of its form and the extra columns of the file.
 Token: TypeAlias = str | tuple[str, ...]
@@ -129,7 +129,11 @@ class InputFeatures:
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, columns: int, arrays: Mapping[str, Array]) -> "InputFeatures":
         words = WordFeatures.from_arrays(config, arrays_under("words/", arrays))
-        vocabularies = [Vocabulary.from_arrays(arrays_under(f"column{i}/", arrays)) for i in range(columns)]
+        if not isinstance(columns, int) or isinstance(columns, bool) or not 0 <= columns <= len(arrays):
+            raise ModelFileError(
+                "number of extra columns", expected="that of their vocabularies", got=repr(columns)[:80]
+            )
+        vocabularies = [feature_vocabulary(arrays_under(f"column{i}/", arrays), f"column{i}") for i in range(columns)]
         names = arrays_under("gazetteer/", arrays)
         return cls(words, vocabularies, Gazetteer.from_arrays(names) if names else None)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast, final
 
 import numpy as np
 
-from postil.arrays import Array, offsets_from_lengths
+from postil.arrays import Array, describe, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, shape
 from postil.features.vectors import VectorIds, WordVectors
@@ -23,6 +23,8 @@ UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is e
 _CACHED_WORDS = 200_000
 _CACHED_VALUES = 20_000  # of one affix or shape column
 _LONGEST_CACHED = 100  # characters; longer ones are rarely words and seldom come again
+_LARGEST = 10**9  # of any setting
+_MOST_LENGTHS = 64  # of prefixes or suffixes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,10 +207,20 @@ class WordFeatures:
         missing = [name for name in names if not parts[name]] + ["counts"] * ("counts" not in arrays)
         if missing:
             raise ModelFileError("arrays of word features", expected=", ".join(missing), got="none of these")
-        return cls(config, {name: Vocabulary.from_arrays(parts[name]) for name in names}, arrays["counts"])
+        vocabularies = {name: feature_vocabulary(parts[name], name) for name in names}
+        _check_counts(arrays["counts"], len(vocabularies["word"]) if "word" in vocabularies else 0)
+        return cls(config, vocabularies, arrays["counts"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WordFeatures, (self.config, self.vocabularies, self.counts)
+
+
+def feature_vocabulary(arrays: Mapping[str, Array], name: str) -> Vocabulary:
+    """A stored vocabulary of a feature: it begins with the unknown value."""
+    vocabulary = Vocabulary.from_arrays(arrays)
+    if not len(vocabulary) or vocabulary[0] != UNKNOWN:
+        raise ModelFileError(f"vocabulary {name!r}", expected="the unknown value at id 0", got="another")
+    return vocabulary
 
 
 def frequent_values(values: Mapping[str, int], min_count: int) -> Vocabulary:
@@ -243,6 +255,11 @@ def _counts_by_id(words: Vocabulary, values: Mapping[str, int]) -> Array:
     return counts
 
 
+def _check_counts(counts: Array, V: int) -> None:
+    if counts.dtype != np.int64 or counts.shape != (V,) or counts.min(initial=0) < 0:
+        raise ModelFileError("counts of words", expected=f"int64 ({V},), none below 0", got=describe(counts))
+
+
 def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
     D = int(vectors.matrix.shape[1])
     if config.vector_dim not in (0, D):
@@ -251,13 +268,15 @@ def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
 
 
 def _check_whole(value: object, name: str, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(f"{name} must be a whole number of at least {least}", got=repr(value))
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _LARGEST:
+        raise ConfigurationError(f"{name} must be a whole number of at least {least}", got=repr(value)[:80])
 
 
 def _checked_lengths(value: object, name: str) -> tuple[int, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ConfigurationError(f"{name} must be a list of lengths", got=repr(value))
+        raise ConfigurationError(f"{name} must be a list of lengths", got=repr(value)[:80])
+    if len(value) > _MOST_LENGTHS:
+        raise ConfigurationError(f"{name} must be at most {_MOST_LENGTHS} lengths", got=len(value))
     for length in value:
         _check_whole(length, name, least=1)
     if len(set(value)) != len(value):

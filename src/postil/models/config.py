@@ -4,7 +4,6 @@ Every field can be set from Python (``Tagger(hidden=200)``) and from the command
 that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it differs.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -105,9 +104,12 @@ CHOICES: dict[str, Any] = {
 LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(LEARNT_DIMS, (0, 100_000)),
     **dict.fromkeys(("column_dim", "gazetteer_dim", "position_dim"), (1, 100_000)),
-    **dict.fromkeys(("hidden", "window", "layers", "shards", "epochs", "patience", "batch_sentences"), (1, math.inf)),
+    "hidden": (1, 100_000),
+    "window": (1, 99),
+    "layers": (1, 100),
+    **dict.fromkeys(("shards", "epochs", "patience", "batch_sentences"), (1, 1e9)),
     "corrupt": (1, 100_000),
-    **dict.fromkeys(("min_count", "min_affix_count"), (1, math.inf)),
+    **dict.fromkeys(("min_count", "min_affix_count"), (1, 1e9)),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
     **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 1e9)),
     **dict.fromkeys(("warm_up", "final_share"), (0, 1)),

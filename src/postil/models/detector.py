@@ -77,7 +77,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     @staticmethod
     def labels_from_json(content: Mapping[str, Any]) -> Target:
-        return Target(content["label"], content["scheme"], float(content["threshold"]))
+        return Target.from_json(content)
 
     @staticmethod
     def network(

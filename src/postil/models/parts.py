@@ -1,8 +1,8 @@
 """What a fitted estimator consists of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar, cast, final
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
@@ -36,6 +36,24 @@ class TrainedNetwork(Protocol):
     """(V, D) fixed word vectors."""
 
     def parameters(self) -> dict[str, Parameter]: ...
+
+
+class Stored(Protocol):
+    """What storage asks of an estimator."""
+
+    KIND: ClassVar[str]
+    OWN: ClassVar[tuple[str, ...]]
+    CONFIG: ClassVar[type]
+    parts: "Parts[Any, Any] | None"
+
+    def __init__(self, **parameters: Any) -> None: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def fitted_parts(self) -> "Parts[Any, Any]": ...
+    def check(self) -> None: ...
+    @staticmethod
+    def labels_from_json(content: Mapping[str, Any]) -> Any: ...
+    @staticmethod
+    def network(config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any: ...
 
 
 Labels = TypeVar("Labels", bound=LearntLabels)

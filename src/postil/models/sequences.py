@@ -31,7 +31,7 @@ class SequenceEstimator(SentenceEstimator[Labelling, TaggerNetwork]):
 
     @staticmethod
     def labels_from_json(content: Mapping[str, Any]) -> Labelling:
-        return Labelling(content["scheme"], tuple(content["classes"]))
+        return Labelling.from_json(content)
 
     @staticmethod
     def network(

@@ -42,6 +42,11 @@ def constant(value: float) -> Initialiser:
     return lambda rng, shape: np.full(shape, float(value))
 
 
+def placeholder(rng: np.random.Generator, shape: Shape) -> Array:
+    """Zeros that take no memory, whatever their shape, and cannot be written to: a model file's arrays replace them."""
+    return np.broadcast_to(np.zeros((), np.float32), shape)
+
+
 zeros = constant(0.0)
 ones = constant(1.0)
 

@@ -26,7 +26,7 @@ from postil.errors import ConfigurationError, ShapeError
 from postil.features.trees import Schedule
 from postil.graph import Node, Parameterised, Result
 from postil.network.activations import ACTIVATIONS
-from postil.network.initialisers import Initialiser, new_parameter, xavier, zeros
+from postil.network.initialisers import Initialiser, new_parameter, placeholder, xavier, zeros
 
 # dX (M, H) -> gradients of the leaves' vectors and of the parameters, in their order.
 Downward: TypeAlias = Callable[[Array], tuple[Array, ...]]
@@ -275,4 +275,4 @@ class TensorComposition(_SameWidth):
 
 def _small(initialise: Initialiser) -> Initialiser:
     """Products of two units are many: each of them begins with a share of what a single unit would begin with."""
-    return lambda rng, shape: initialise(rng, shape) / shape[-1]
+    return initialise if initialise is placeholder else lambda rng, shape: initialise(rng, shape) / shape[-1]

@@ -56,7 +56,7 @@ def _training(heading: Heading) -> Markup:
     if data:
         facts.append(f"trained on {data['sentences']:,} sentences, {data['tokens']:,} tokens")
     if training:
-        facts.append(f"{training['epochs']} epochs in {training['seconds']:.0f} s")
+        facts.append(f"{training['epochs']} epochs")
     if about.get("versions"):
         facts.append(f"Postil {about['versions'].get('postil', '')}")
     return element("p", " · ".join(facts), class_="facts-of-model")
@@ -67,8 +67,8 @@ def learning(heading: Heading) -> Section:
     history = [epoch for epoch in heading.about.get("training", {}).get("history", []) if epoch.get("loss") is not None]
     if not history:
         return Section("learning", "Learning curve", note("The model file has no history of its training."))
-    rows = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score")), float(e["seconds"])) for e in history]
-    numbers = table(Table("", ("epoch", "loss", "score", "seconds"), rows))
+    rows = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score"))) for e in history]
+    numbers = table(Table("", ("epoch", "loss", "score"), rows))
     drawn = beside(_loss_chart(history), _dev_chart(history))
     return Section("learning", "Learning curve", joined([drawn, folded("As a table", numbers)]))
 

@@ -168,14 +168,10 @@ def test_mistakes_are_told():
     assert speech.predict([TOKENS], constraints=allowed) == [["VERB"] * 4]
 
 
-def test_the_decoding_is_saved_and_old_files_have_none(tmp_path):
+def test_the_decoding_is_saved(tmp_path):
     model = tagger()
     model.decoding = Decoding(temperature=1.5, shift=0.2, bias=0.5, thresholds={"LOC": 0.25})
     model.save(tmp_path / "m.postil")
     loaded = postil.load(tmp_path / "m.postil")
     assert loaded.decoding == model.decoding
     assert loaded.nbest(TOKENS, 3) == model.nbest(TOKENS, 3)
-    arrays, metadata = postil.archive.load(tmp_path / "m.postil")
-    del metadata["decoding"]
-    postil.archive.save(tmp_path / "old.postil", dict(arrays), metadata)
-    assert postil.load(tmp_path / "old.postil").decoding == Decoding()

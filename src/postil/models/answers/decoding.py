@@ -14,9 +14,9 @@ precision. ``thresholds`` then drop entities that are not probable enough. So a 
 dial stands.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
@@ -25,6 +25,9 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.models.answers.labelling import Labelling
 from postil.objectives.lattice import ChainScores, Lattice
+
+LARGEST = 1e6
+"""Of temperature, shift and bias: far beyond any use, and far from where float64 ends."""
 
 
 @final
@@ -46,10 +49,14 @@ class Decoding:
 
     def __post_init__(self) -> None:
         for name in ("temperature", "shift", "bias"):
-            if not math.isfinite(getattr(self, name)):
-                raise ConfigurationError(name, expected="a finite number", got=getattr(self, name))
-        if self.temperature <= 0:
+            value: Any = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real) or not -LARGEST <= float(value) <= LARGEST:
+                expected = f"a finite number, from {-LARGEST:,.0f} to {LARGEST:,.0f}"
+                raise ConfigurationError(name, expected=expected, got=repr(value)[:80])
+        if self.temperature < 1 / LARGEST:
             raise ConfigurationError("temperature", expected="a positive number", got=self.temperature)
+        if not isinstance(self.thresholds, Mapping):
+            raise ConfigurationError("thresholds", expected="{class: probability}", got=repr(self.thresholds)[:80])
         for label, lowest in self.thresholds.items():
             check_probability(lowest, f"threshold of {label!r}")
 

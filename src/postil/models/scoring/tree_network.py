@@ -14,7 +14,7 @@ from postil.features.words import WordFeatures, distinct
 from postil.graph import Input, Node, Parameterised, Result
 from postil.models.tree_config import TreeConfig
 from postil.network import INITIALISERS, Dropout, Linear, LookupTable
-from postil.network.initialisers import fan_in_variance
+from postil.network.initialisers import fan_in_variance, placeholder
 from postil.network.initialisers import zeros as zero_values
 from postil.network.tree_compositions import new_composition
 from postil.objectives import l2, softmax_cross_entropy
@@ -103,8 +103,8 @@ class TreeNetwork(Parameterised):
         """
         self.config, self.vectors, self.word_counts = config, vectors, word_counts
         D, H = config.word_dim if vectors is None else vectors.shape[1], config.hidden
-        initialise = INITIALISERS[config.initialiser] if rng is not None else zero_values
-        first = fan_in_variance if rng is not None and vectors is None else zero_values
+        initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
+        first = placeholder if rng is None else fan_in_variance if vectors is None else zero_values
         make: dict[str, Any] = {"rng": rng or np.random.default_rng(0), "dtype": dtype}
         self.table = LookupTable(len(word_counts), D, initialise=first, **make) if self._learns_words else None
         if self.table is not None:
