@@ -36,10 +36,9 @@ test: .venv/installed-dev  ## set up, then run the tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,all]'
 	@touch .venv/installed .venv/installed-dev $@
 
-# The documentation is built where there is a target for it.
 test-all: .venv/installed-all  ## with every extra: the tests that need one, and the documentation
 	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m extra
-	if grep -q '^docs:' $(MAKEFILE_LIST); then $(MAKE) docs; fi
+	$(MAKE) docs
 
 check: .venv/installed-dev  ## ruff and strict types
 	$(BIN)/ruff check .

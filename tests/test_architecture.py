@@ -20,7 +20,7 @@ STREAM = [
     *["gradients", "machine", "curation", "reports", "export", "serving", "integrations", "commands"],
 ]
 # Rooms that later work will fill; named here so that each finds its place.
-RESERVED = {"pretraining", "curation", "export", "serving", "integrations"}
+RESERVED = {"pretraining", "curation", "export", "integrations"}
 ORDER = FOUNDATION + STREAM
 # `python -m postil` and the package's own page of lazy names stand above the stream.
 ABOVE = {"__main__", "__init__"}
@@ -144,6 +144,7 @@ PUBLIC = {
         *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
         *["Markup", "element", "Section", "page"],
     ],
+    "postil.serving": ["Labelled", "Labeller", "Summary", "TaggingOptions", "label"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
         *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "clipping_factor", "gradient_norm"],
@@ -190,6 +191,12 @@ TESTED_ELSEWHERE = {
     "commands/terminal/trees.py": "commands/test_tree_classifying.py",
     "commands/tree_explaining.py": "commands/test_tree_classifying.py",
     "features/vector_files.py": "features/test_vectors.py",
+    # The rows of the gradient list are run and removed one by one in a single place.
+    "gradients/layers.py": "gradients/test_checks.py",
+    "gradients/objectives.py": "gradients/test_checks.py",
+    "gradients/operations.py": "gradients/test_checks.py",
+    "gradients/rows.py": "gradients/test_checks.py",
+    "gradients/trees.py": "gradients/test_models.py",
     "kernels/build.py": "kernels/test_choice.py",
     # The compiled kernels and their NumPy twins are one table of tests each, which runs both and compares them.
     "kernels/compiled.py": "kernels/test_chain.py",
@@ -215,7 +222,6 @@ TESTED_ELSEWHERE = {
     "models/fitting/trees.py": "models/test_tree_classifier.py",
     "models/fitting/warm_start.py": "models/fitting/test_sentences.py",
     "models/parts.py": "models/test_storage.py",
-    "models/scoring/tagger_network.py": "models/scoring/test_network.py",
     "models/scoring/tree_network.py": "gradients/test_fitted_trees.py",
     "models/sentence_estimator.py": "models/test_tagger.py",
     "models/sequences.py": "models/test_detector.py",
@@ -239,10 +245,12 @@ def without_mirror(package: Path, tests: Path) -> list[str]:
 def test_every_module_has_its_tests_or_says_where_they_are():
     tests = Path(__file__).parent
     missing = without_mirror(PACKAGE, tests)
-    assert not set(missing) - set(TESTED_ELSEWHERE), "write tests at the same place, or name those that cover it"
-    assert not set(TESTED_ELSEWHERE) - set(missing), "these have tests of their own now, or are gone"
+    untested = [name for name in missing if name not in TESTED_ELSEWHERE]
+    assert untested == [], "write tests at the same place, or name those that cover them in TESTED_ELSEWHERE"
+    stale = [name for name in TESTED_ELSEWHERE if name not in missing]
+    assert stale == [], "these have tests of their own now, or are gone: take them out of TESTED_ELSEWHERE"
     files = [place for place in TESTED_ELSEWHERE.values() if place.endswith(".py")]
-    assert not [place for place in files if not (tests / place).exists()]
+    assert [place for place in files if not (tests / place).exists()] == []
 
 
 def test_a_module_without_tests_is_found(tmp_path):

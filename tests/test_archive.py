@@ -145,43 +145,43 @@ def old_file(**outer):
     ("content", "message"),
     [
         (b"", "not a model file: it is empty"),
-        (b"abc", "not a Postil model file; expected a safetensors file, got b'abc' …"),
+        (b"abc", "not a Postil model file: expected a safetensors file, got b'abc' …"),
         (b"PK\x03\x04" + bytes(100), "not a Postil model file"),
         (b"\x80\x04\x95" + bytes(100), "not a Postil model file"),
-        (CONTENT[:100], "the model file is cut; expected at least"),
-        (CONTENT[:-1], "the model file is cut; expected 114 bytes of arrays, got 113"),
-        (CONTENT + b"\n", "the model file has bytes after its end; expected 114 bytes of arrays, got 115"),
+        (CONTENT[:100], "the model file is cut: expected at least"),
+        (CONTENT[:-1], "the model file is cut: expected 114 bytes of arrays, got 113"),
+        (CONTENT + b"\n", "the model file has bytes after its end: expected 114 bytes of arrays, got 115"),
         (safetensors_bytes({"x": np.zeros(3)}), "a safetensors file, but not a model of Postil's"),
         (safetensors_bytes({"x": np.zeros(3)}, {"format": "pt"}), "a safetensors file, but not a model of Postil's"),
         (old_file(), "the model file has format 1, from before the first release: train the model again"),
         (old_file(arrays={"x": 1}, checksum=2), "the model file has format 1"),
-        (file_with(b"", version=b"3"), "by a newer Postil: update this one; expected format 2, got 3"),
+        (file_with(b"", version=b"3"), "by a newer Postil: update this one: expected format 2, got 3"),
         (file_with(b"", version=b"99999999999999999999999999999999"), "damaged in its header|newer"),
-        (file_with(b"", version=b"two"), "damaged in its header; expected format 2"),
-        (file_with(b"", version=b"1"), "damaged in its header; expected format 2"),
+        (file_with(b"", version=b"two"), "damaged in its header: expected format 2"),
+        (file_with(b"", version=b"1"), "damaged in its header: expected format 2"),
         (file_with(b'","content":"{}"}}', name=b"checksun"), "damaged in its header: its checksum is wrong"),
         (file_with(b'","content":"{}"}}', checksum=b"00000000"), "damaged in its header: its checksum is wrong"),
         (CONTENT.replace(b'"checksum":"', b'"checksun":"'), "damaged in its header: its checksum is wrong"),
         (CONTENT.replace(b'\\"checksums\\":', b'\\"checksumz\\":'), "damaged in its header: its checksum is wrong"),
-        (with_text('{"metadata": {}}'), "damaged in its metadata; expected metadata and checksums"),
-        (with_text('{"metadata": {}, "checksumz": {}}'), "damaged in its metadata; expected metadata and checksums"),
+        (with_text('{"metadata": {}}'), "damaged in its metadata: expected metadata and checksums"),
+        (with_text('{"metadata": {}, "checksumz": {}}'), "damaged in its metadata: expected metadata and checksums"),
         (with_text('{"metadata": {}, "checksums": {}, "more": 1}'), "expected metadata and checksums"),
         (with_text('{"metadata": [], "checksums": {}}'), "damaged in its metadata"),
         (with_text('{"metadata": {}, "checksums": []}'), "damaged in its metadata"),
         (with_text('{"metadata": {}, "checksums": {"x": [1]}}'), "damaged in the names of its arrays"),
-        (with_text('{"metadata": {"x": NaN}, "checksums": {}}'), "in its metadata; expected JSON, got a number"),
+        (with_text('{"metadata": {"x": NaN}, "checksums": {}}'), "in its metadata: expected JSON, got a number"),
         (with_text('{"metadata": {"x": 1e999}, "checksums": {}}'), "got a number that is not finite: 1e999"),
         (with_text('{"metadata": {"x": 1, "x": 2}, "checksums": {}}'), "a name that stands twice"),
-        (with_text("[]"), "damaged in its metadata; expected a JSON object"),
-        (with_text("[" * 99_999), "damaged in its metadata; expected JSON"),
-        (with_text("{"), "damaged in its metadata; expected JSON"),
-        (file_with(b'","content":5}}'), "damaged in its header; expected one text, 'content'"),
+        (with_text("[]"), "damaged in its metadata: expected a JSON object"),
+        (with_text("[" * 99_999), "damaged in its metadata: expected JSON"),
+        (with_text("{"), "damaged in its metadata: expected JSON"),
+        (file_with(b'","content":5}}'), "damaged in its header: expected one text, 'content'"),
         (file_with(b'","content":"{}"},"a":1,"a":2}'), "a name that stands twice"),
-        (file_with(b"]"), "damaged in its header; expected JSON"),
-        (file_with(b"\xff"), "damaged in its header; expected JSON"),
-        (file_with(b'","content":"{}"},"a":' + b"9" * 5000 + b"}"), "damaged in its header; expected JSON"),
+        (file_with(b"]"), "damaged in its header: expected JSON"),
+        (file_with(b"\xff"), "damaged in its header: expected JSON"),
+        (file_with(b'","content":"{}"},"a":' + b"9" * 5000 + b"}"), "damaged in its header: expected JSON"),
         (file_with(b'","content":"{}"}}' + b" " * (4 << 20)), "its? header of the model file is too long|too long"),
-        (with_arrays(a=3), "in its header at array 'a'; expected dtype, shape and data_offsets that agree"),
+        (with_arrays(a=3), "in its header at array 'a': expected dtype, shape and data_offsets that agree"),
         (with_arrays(a={"dtype": "F32"}), "at array 'a'"),
         (with_arrays(bytes(8), a=entry("BF16", (4,))), "at array 'a'"),
         (with_arrays(bytes(8), a=entry(["F32"])), "at array 'a'"),
@@ -191,9 +191,9 @@ def old_file(**outer):
         (with_arrays(bytes(8), a=entry(bounds=(8, 0))), "at array 'a'"),
         (with_arrays(bytes(8), a=entry(bounds=(0, 8, 8))), "at array 'a'"),
         (with_arrays(bytes(8), a=entry(shape=[1] * 99_999 + [2])), "at array 'a'"),
-        (with_arrays(a=entry(shape=[2**62, 2**62, 0], bounds=(0, 0))), "at array 'a'; expected a possible shape"),
+        (with_arrays(a=entry(shape=[2**62, 2**62, 0], bounds=(0, 0))), "at array 'a': expected a possible shape"),
         (with_arrays(bytes(8), a=entry(), b=entry()), "array '.' overlaps another or leaves a gap"),
-        (with_arrays(bytes(12), a=entry(bounds=(4, 12))), "a gap; expected its beginning at byte 0, got 4"),
+        (with_arrays(bytes(12), a=entry(bounds=(4, 12))), "a gap: expected its beginning at byte 0, got 4"),
         (with_arrays(**{f"a{i}": entry(shape=[0], bounds=(0, 0)) for i in range(10_001)}), "too many arrays"),
         (with_arrays(a=entry(shape=[0], bounds=(0, 0))), "damaged in the checksums of array 'a'"),
         (with_arrays(**{"a\x1b[31m\n": 3}), r"at array 'a.x1b\[31m"),
@@ -283,7 +283,7 @@ def test_rows_that_are_not_finite_are_refused():
     table[4, 2] = np.nan
     rows = archive.from_bytes(archive.to_bytes({"t": table}, {}), by_rows="t".__eq__)[0]["t"]
     assert not rows[np.array([0, 3])].any()
-    with pytest.raises(ModelFileError, match="array 't'; expected finite numbers"):
+    with pytest.raises(ModelFileError, match="array 't': expected finite numbers"):
         rows[np.array([0, 4])]
     assert np.isnan(np.asarray(rows)[4, 2])
 
@@ -300,7 +300,7 @@ def test_arrays_are_aligned():
 
 
 def test_headers_that_are_too_long_are_not_written(tmp_path):
-    with pytest.raises(ConfigurationError, match="metadata of a model file; expected at most 4 MiB"):
+    with pytest.raises(ConfigurationError, match="metadata of a model file: expected at most 4 MiB"):
         archive.save(tmp_path / "m", {}, {"text": "x" * (4 << 20)})
 
 
@@ -318,18 +318,18 @@ def test_every_cut_is_found():
 def test_places_that_cannot_be_read_or_written(tmp_path):
     with pytest.raises(ModelFileError, match="nowhere: no such model file"):
         archive.load(tmp_path / "nowhere")
-    with pytest.raises(ModelFileError, match="cannot read the model file; got Is a directory"):
+    with pytest.raises(ModelFileError, match=r"cannot read the model file \(Is a directory"):
         archive.load(tmp_path)
-    with pytest.raises(ModelFileError, match="cannot write the model file; got No such file or directory"):
+    with pytest.raises(ModelFileError, match=r"cannot write the model file \(No such file or directory"):
         archive.save(tmp_path / "nowhere" / "m", ARRAYS, {})
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ModelFileError, match="folder: cannot write the model file; got Is a directory"):
+    with pytest.raises(ModelFileError, match=r"folder: cannot write the model file \(Is a directory"):
         archive.save(tmp_path / "folder", ARRAYS, {})
     assert names_in(tmp_path) == ["folder"]
 
 
 def test_what_cannot_be_saved(tmp_path):
-    with pytest.raises(DtypeError, match="text: array in a model file; expected numbers or booleans, got <U1"):
+    with pytest.raises(DtypeError, match="text: array in a model file: expected numbers or booleans, got <U1"):
         archive.save(tmp_path / "m", {"text": np.array(["a"])}, {})
     with pytest.raises(DtypeError, match="objects"):
         archive.save(tmp_path / "m", {"objects": np.array([None])}, {})
@@ -382,6 +382,6 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
 
     archive.save(tmp_path / "m", {}, {"old": 1})
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ModelFileError, match=r"/m: cannot write the model file; got No space left on device"):
+    with pytest.raises(ModelFileError, match=r"/m: cannot write the model file: got No space left on device"):
         archive.save(tmp_path / "m", ARRAYS, {})
     assert archive.load(tmp_path / "m")[1] == {"old": 1} and names_in(tmp_path) == ["m"]

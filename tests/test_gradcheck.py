@@ -221,7 +221,7 @@ def test_inputs_of_the_same_name_are_all_checked():
 
 
 def test_nothing_to_check_is_a_failure():
-    with pytest.raises(GradientError, match="nothing to check; expected float inputs or parameters, got none"):
+    with pytest.raises(GradientError, match="nothing to check: expected float inputs or parameters, got none"):
         check(lambda ids: Input(1.0), np.arange(3))
 
 

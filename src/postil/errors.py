@@ -13,8 +13,8 @@
 
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
 
-Every message says what is wrong, what was expected, what was there and where. The command line prints it as one
-line and exits with code 1; anything that is not a PostilError is a defect of Postil.
+Every message says what is wrong, what was expected, what was found instead and where, in one line. The command line
+prints that line and exits with code 1; any other exception is a defect of Postil.
 """
 
 import re
@@ -34,10 +34,29 @@ def is_printable(text: str) -> bool:
 
 
 def format_message(what: str, expected: object = None, got: object = None, where: object = None) -> str:
-    """One line: ``where: what; expected …, got …``. Parts that are None are left out."""
-    contrast = [f"{name} {value}" for name, value in (("expected", expected), ("got", got)) if value is not None]
-    line = "; ".join(filter(None, [what, ", ".join(contrast)]))
-    return printable(" ".join((f"{where}: {line}" if where is not None else line).split("\n")))
+    """Return the message as one line. Parts that are None are left out.
+
+    ``what`` is either the name of a value, one word, or a statement of what is wrong::
+
+        name            WHERE: threads must be at least 1 (got 0)
+        statement       WHERE: wrong number of columns: expected 10, got 3
+        no expectation  WHERE: the loss is not finite (nan)
+
+    An ``expected`` that begins with "must" or "needs" is the predicate of any ``what``: ``("size of a batch", "must be
+    at least 1", 0)``, ``("--nbest", "needs --output jsonl")``.
+    """
+    line = _sentence(what, expected, got)
+    return printable(" ".join((line if where is None else f"{where}: {line}").split("\n")))
+
+
+def _sentence(what: str, expected: object, got: object) -> str:
+    if expected is None:
+        return what if got is None else f"{what} ({got})"
+    is_predicate = str(expected).startswith(("must ", "needs "))
+    if is_predicate or " " not in what:
+        requirement = expected if is_predicate else f"must be {expected}"
+        return f"{what} {requirement}" + ("" if got is None else f" (got {got})")
+    return f"{what}: expected {expected}" + ("" if got is None else f", got {got}")
 
 
 class PostilError(Exception):

@@ -42,7 +42,7 @@ def test_a_wrong_command_line_is_told_in_one_line(capsys):
     ):
         with pytest.raises(SystemExit):
             main(words)
-        assert capsys.readouterr().err == f"{line} ({line.split(':')[0]} --help lists what there is)\n"
+        assert capsys.readouterr().err == f"{line} (see {line.split(':')[0]} --help)\n"
 
 
 def test_the_version(capsys):

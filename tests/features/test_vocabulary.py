@@ -114,7 +114,7 @@ def test_pickled_and_back():
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("text", None, "array 'text' of a vocabulary; expected a vector of uint8, got none"),
+        ("text", None, "array 'text' of a vocabulary: expected a vector of uint8, got none"),
         ("offsets", np.array([0, 1, 3]), "expected a vector of int32, got int64"),
         ("offsets", np.array([0, 1, 9], np.int32), "expected offsets that rise from 0 to the number of bytes"),
         ("offsets", np.array([0, 2, 1, 3], np.int32), "offsets that rise"),

@@ -101,9 +101,9 @@ def test_p_values_of_equal_systems_are_uniform() -> None:
 
 def test_bad_input() -> None:
     rng, counts = np.random.default_rng(0), np.ones((2, 3), np.int64)
-    with pytest.raises(DataError, match=r"same sentences; expected \(2, 3\), got \(1, 3\)"):
+    with pytest.raises(DataError, match=r"same sentences: expected \(2, 3\), got \(1, 3\)"):
         compare_systems(counts, counts[:1], f1, rng=rng)
-    with pytest.raises(ConfigurationError, match="resamples; expected 1 or more, got 0"):
+    with pytest.raises(ConfigurationError, match="resamples: expected 1 or more, got 0"):
         bootstrap_interval(counts, f1, rng=rng, resamples=0)
     with pytest.raises(ConfigurationError, match="level of confidence"):
         bootstrap_interval(counts, f1, rng=rng, level=95)

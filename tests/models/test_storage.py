@@ -50,10 +50,10 @@ def test_parts_that_are_missing_or_wrong_are_named(model):
 
     refused("another kind|kind of model", kind="parser")
     refused("unknown settings", config=metadata["config"] | {"magic": 1})
-    refused("labels; expected a JSON object", heads={"main": {"labels": None, "decoding": {}}})
+    refused("labels: expected a JSON object", heads={"main": {"labels": None, "decoding": {}}})
     refused("output0.b", {name: array for name, array in arrays.items() if name != "heads/main/output0.b"})
     refused(
-        r"parameter output0.b; expected float32 \(9,\), got float32 \(99,\)",
+        r"parameter output0.b: expected float32 \(9,\), got float32 \(99,\)",
         arrays | {"heads/main/output0.b": np.zeros(99, np.float32)},
     )
     refused("unknown arrays.*got extra", arrays | {"extra": np.zeros(1)})
@@ -118,7 +118,7 @@ def test_a_damaged_row_of_vectors_is_never_answered_from(tmp_path):
         postil.load(path).predict([["Anna", "left"]])
     wrong = np.full_like(table, np.nan)
     archive.save(path, arrays | {"features/words/vector/table": wrong}, metadata)
-    with pytest.raises(ModelFileError, match=f"{path}: array 'features/words/vector/table'; expected finite numbers"):
+    with pytest.raises(ModelFileError, match=f"{path}: array 'features/words/vector/table': expected finite numbers"):
         postil.load(path).predict([["Anna", "left"]])
 
 
@@ -126,7 +126,7 @@ def test_what_cannot_be_opened_is_not_saved(model, tmp_path):
     tagger = postil.load(model)
     parameter = tagger.parts.network.parameters()["output0.b"]
     parameter.value = np.full_like(parameter.value, np.inf)
-    with pytest.raises(NumericalError, match=r"output0.b: the model cannot be saved; expected finite parameters"):
+    with pytest.raises(NumericalError, match=r"output0.b: the model cannot be saved: expected finite parameters"):
         tagger.save(tmp_path / "new.postil")
 
 

@@ -141,8 +141,8 @@ def test_a_deep_tree_in_float32(kind):
 
 
 def test_mistakes_are_named():
-    with pytest.raises(ConfigurationError, match="activation; expected one of hardtanh"):
+    with pytest.raises(ConfigurationError, match="activation must be one of hardtanh"):
         AffineComposition(3, rng=np.random.default_rng(0), activation="cosine")
     plan = Forest.of([balanced(["a", "b"])]).schedule(np.array([0]))
-    with pytest.raises(ShapeError, match=r"SumComposition: vectors of leaves; expected \(2, 3\), got \(2, 4\)"):
+    with pytest.raises(ShapeError, match=r"SumComposition: vectors of leaves: expected \(2, 3\), got \(2, 4\)"):
         SumComposition(3, rng=np.random.default_rng(0))(graph.Input(np.zeros((2, 4), np.float32)), plan)

@@ -137,7 +137,7 @@ def test_complaints():
     lattice = Lattice.over(np.zeros((4, 2)), [0, 2, 4], ChainScores.under_mask(2))
     for k in (0, 2.5):
         with pytest.raises(
-            ConfigurationError, match=f"number of labellings; expected a whole number, 1 or more, got {k}"
+            ConfigurationError, match=f"number of labellings: expected a whole number, 1 or more, got {k}"
         ):
             k_best(lattice, k)
     allowed = np.ones((4, 2), bool)

@@ -87,7 +87,7 @@ def test_nothing_forbidden_changes_nothing():
 def test_one_sentence_at_a_time():
     lattice = random_lattice(np.random.default_rng(0), "bio", 3)
     two = Lattice(unary=lattice.unary, offsets=np.array([0, 1, 3]), chain=lattice.chain)
-    with pytest.raises(ShapeError, match="one sentence at a time; expected 1, got 2"):
+    with pytest.raises(ShapeError, match="one sentence at a time: expected 1, got 2"):
         without_spans(two, [], entities("bio"))
 
 

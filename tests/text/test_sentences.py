@@ -79,9 +79,9 @@ def test_no_tokens_no_sentences() -> None:
 
 
 def test_wrong_rules_are_named() -> None:
-    with pytest.raises(ConfigurationError, match="rule 'line_breaks' is unknown; expected blank or every or never"):
+    with pytest.raises(ConfigurationError, match="rule 'line_breaks' is unknown: expected blank or every or never"):
         SentenceRules(line_breaks="some")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="rule 'starters' is a list; expected several strings, got 'the'"):
+    with pytest.raises(ConfigurationError, match="rule 'starters' is a list: expected several strings, got 'the'"):
         SentenceRules(starters="the")  # type: ignore[arg-type]
 
 

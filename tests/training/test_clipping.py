@@ -39,7 +39,7 @@ def test_gradients_of_zero_stay():
 
 
 def test_a_gradient_that_is_not_finite_is_named():
-    with pytest.raises(NumericalError, match="W: a gradient is not finite; expected finite numbers, got nan"):
+    with pytest.raises(NumericalError, match="W: a gradient is not finite: expected finite numbers, got nan"):
         clipped({**found(), W: np.array([np.nan, 0])}, 1.0)
     with pytest.raises(ConfigurationError, match="limit of the gradient norm"):
         clipped(found(), 0)

@@ -23,11 +23,11 @@ def test_warm_up_and_decay():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Constant(rate=0), "rate; expected a positive number, got 0"),
-        (lambda: Constant(rate=float("nan")), "rate; expected a positive number, got nan"),
-        (lambda: InverseDecay(rate=1, tau=-1), "tau; expected a positive number, got -1"),
-        (lambda: WarmUpAndDecay(rate=1, steps=5, warm_up=5), "warm_up; expected 0 to 4 of 5 steps, got 5"),
-        (lambda: WarmUpAndDecay(rate=1, steps=5, final_share=2), "final_share; expected 0 to 1, got 2"),
+        (lambda: Constant(rate=0), "rate must be a positive number .got 0"),
+        (lambda: Constant(rate=float("nan")), "rate must be a positive number .got nan"),
+        (lambda: InverseDecay(rate=1, tau=-1), "tau must be a positive number .got -1"),
+        (lambda: WarmUpAndDecay(rate=1, steps=5, warm_up=5), "warm_up must be 0 to 4 of 5 steps .got 5"),
+        (lambda: WarmUpAndDecay(rate=1, steps=5, final_share=2), "final_share must be 0 to 1 .got 2"),
     ],
 )
 def test_impossible_schedules(make, message):
@@ -40,5 +40,5 @@ def test_without_warm_up_the_rate_begins_at_its_height():
 
 
 def test_an_infinite_rate():
-    with pytest.raises(ConfigurationError, match="rate; expected a positive number, got inf"):
+    with pytest.raises(ConfigurationError, match=r"rate must be a positive number \(got inf"):
         Constant(rate=float("inf"))

@@ -1,4 +1,4 @@
-"""Which sentences are learnt from together."""
+"""Batches: which sentences share a step of training."""
 
 from collections.abc import Sequence
 

@@ -30,7 +30,7 @@ class Gazetteer:
     def __init__(self, columns: Sequence[str], ignore_case: bool, names: Vocabulary, classes: Array) -> None:
         if len(names) != len(classes) or not 0 < len(columns) <= _MOST_CLASSES:
             raise ModelFileError(
-                "gazetteer",
+                "damaged gazetteer",
                 expected=f"1 to {_MOST_CLASSES} classes, and the classes of {len(names)} names",
                 got=f"{len(columns)}, and those of {len(classes)}",
             )
@@ -51,17 +51,17 @@ class Gazetteer:
         Without a class on the line, the class is the file's name without its extension, or ``label`` if given.
         ``tokenise`` splits a name into words; it should match the tokenisation of the text.
         """
-        found: dict[str, set[str]] = defaultdict(set)
+        classes_of: dict[str, set[str]] = defaultdict(set)
         for path in _files([paths] if isinstance(paths, str | os.PathLike) else paths):
             for name_class, name in _names_in(path):
                 words = tokenise(name.casefold() if ignore_case else name)
-                found[_BORDER.join(words)].add(label or name_class)
-        columns = sorted(set().union(*found.values()))
+                classes_of[_BORDER.join(words)].add(label or name_class)
+        columns = sorted(set().union(*classes_of.values()))
         if not 0 < len(columns) <= _MOST_CLASSES:
-            raise DataError("gazetteer", expected=f"1 to {_MOST_CLASSES} classes of names", got=len(columns))
+            raise DataError("classes of a gazetteer", expected=f"must number 1 to {_MOST_CLASSES}", got=len(columns))
         bits = {name_class: 1 << i for i, name_class in enumerate(columns)}
-        names = sorted(found)
-        classes = np.array([sum(bits[c] for c in found[name]) for name in names], np.int64)
+        names = sorted(classes_of)
+        classes = np.array([sum(bits[c] for c in classes_of[name]) for name in names], np.int64)
         return cls(columns, ignore_case, Vocabulary.build(names), classes)
 
     def __len__(self) -> int:
@@ -85,7 +85,7 @@ class Gazetteer:
         lengths: dict[str, set[int]] = defaultdict(set)
         for name in classes:
             lengths[name.partition(_BORDER)[0]].add(name.count(_BORDER) + 1)
-        return {first: sorted(found, reverse=True) for first, found in lengths.items()}, classes
+        return {first: sorted(counts, reverse=True) for first, counts in lengths.items()}, classes
 
     def match(self, tokens: Sequence[str]) -> Array:
         """(T, C) int32: the position of each token in the names of each class, as an index into ``GAZETTEER_CODES``.

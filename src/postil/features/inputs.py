@@ -1,4 +1,4 @@
-"""Sentences as the integer arrays that a network takes: distinct words once, and who stands where."""
+"""Sentences as the integer arrays that a network takes: distinct words once, and which of them each token is."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +64,7 @@ class InputFeatures:
 
     def __init__(self, words: WordFeatures, columns: Sequence[Vocabulary], gazetteer: Gazetteer | None) -> None:
         self.words, self.columns, self.gazetteer = words, list(columns), gazetteer
-        self._column_ids = [_RememberedIds(vocabulary) for vocabulary in self.columns]
+        self._column_ids = [_CachedIds(vocabulary) for vocabulary in self.columns]
 
     @classmethod
     def build(
@@ -94,8 +94,8 @@ class InputFeatures:
     def inputs(self, sentences: Sequence[Sequence[Token]]) -> Inputs:
         """The arrays of a batch."""
         forms = [forms_of(tokens) for tokens in sentences]
-        found, places, offsets = distinct(forms)
-        ids, vectors = self.form_ids(found)
+        distinct_forms, places, offsets = distinct(forms)
+        ids, vectors = self.form_ids(distinct_forms)
         return Inputs(
             forms=ids, vectors=vectors, places=places, extra=self.extra(sentences, forms, len(places)), offsets=offsets
         )
@@ -138,19 +138,19 @@ class InputFeatures:
         return cls(words, vocabularies, Gazetteer.from_arrays(names) if names else None)
 
 
-class _RememberedIds(dict[str, int]):
+class _CachedIds(dict[str, int]):
     """Value of a column -> its id, 0 for one that is not known. Columns have few values, which come again and again."""
 
-    MOST = 20_000
+    LARGEST = 20_000
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
 
     def __missing__(self, value: str) -> int:
-        found = self.vocabulary.id(value, 0)
-        if len(self) < self.MOST:
-            self[value] = found
-        return found
+        index = self.vocabulary.id(value, 0)
+        if len(self) < self.LARGEST:
+            self[value] = index
+        return index
 
 
 def forms_of(tokens: Sequence[Token]) -> list[str]:

@@ -2,6 +2,9 @@
 
 Whatever depends on the word alone is worked out once per distinct word: ``distinct`` finds the distinct words of a
 batch, ``WordFeatures.rows`` returns their ids and caches them.
+
+A new feature is a field of ``WordFeatureConfig`` and a row of ``_string_features`` or ``_class_features``; models have
+a setting of the same name.
 """
 
 from collections import Counter, defaultdict
@@ -280,5 +283,5 @@ def _checked_lengths(value: object, name: str) -> tuple[int, ...]:
     for length in value:
         _check_whole(length, name, least=1)
     if len(set(value)) != len(value):
-        raise ConfigurationError(f"{name} must not repeat a length", got=list(value))
+        raise ConfigurationError(name, expected="different lengths", got=list(value))
     return tuple(value)

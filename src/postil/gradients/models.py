@@ -64,21 +64,12 @@ class Data(NamedTuple):
 
 
 def model_checks() -> Iterator[GradientCheck]:
-    for preset in presets_of(Tagger):
-        for inputs in _known(inputs_of(Tagger, preset)):
-            equations, covers = _EQUATIONS.get(preset, "A4 A8"), model(Tagger, preset, inputs)
-            yield row(
-                f"tagger {preset}, {_TITLES.get(inputs, inputs)}", equations, covers, _examined(Tagger, preset, inputs)
-            )
-    for preset in presets_of(Detector):
-        for inputs in _known(inputs_of(Detector, preset)):
-            covers = model(Detector, preset, inputs)
-            yield row(
-                f"detector {preset}, {_TITLES.get(inputs, inputs)}",
-                "B1 B2 E4",
-                covers,
-                _examined(Detector, preset, inputs),
-            )
+    for kind in (Tagger, Detector):
+        for preset in presets_of(kind):
+            equations = "B1 B2 E4" if kind is Detector else _EQUATIONS.get(preset, "A4 A8")
+            for inputs in _known(inputs_of(kind, preset)):
+                title = f"{kind.KIND} {preset}, {_TITLES.get(inputs, inputs)}"
+                yield row(title, equations, model(kind, preset, inputs), _examined(kind, preset, inputs))
     for name, value in unused_settings(TaggerConfig):
         kind, preset = (Detector, "margin") if name in _OF_DETECTORS else (Tagger, "fast")
         covers = setting(TaggerConfig, name, value)

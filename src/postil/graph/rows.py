@@ -1,9 +1,9 @@
-"""Sparse gradients of lookup tables: the rows that occur and their values, added up per row (A2)."""
+"""Gradients, dense or sparse. Those of lookup tables are sparse: the rows that occur, added up per row (A2)."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
@@ -43,3 +43,19 @@ class RowGradient:
         array = np.zeros(self.shape, self.values.dtype)
         array[self.rows] = self.values
         return array
+
+
+Gradient: TypeAlias = Array | RowGradient
+
+
+def dense(gradient: Gradient) -> Array:
+    """A gradient as an array of its parameter's shape."""
+    return gradient.dense() if isinstance(gradient, RowGradient) else gradient
+
+
+def sum_of_two(a: Gradient, b: Gradient) -> Gradient:
+    """A new gradient, sparse only where both are sparse."""
+    if isinstance(a, RowGradient) and isinstance(b, RowGradient):
+        return RowGradient.total([a, b])
+    total: Array = dense(a) + dense(b)
+    return total

@@ -10,7 +10,8 @@ from postil.models.config import OPTIMISERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of
 from postil.network import ACTIVATIONS, INITIALISERS
 from postil.network.tree_compositions import COMPOSITIONS
-from postil.text.tree import SHAPES, Direction
+from postil.text.binarisation import Direction
+from postil.text.tree import SHAPES
 
 LOSSES = ("all", "root")
 UNWEIGHTED, BALANCED = "none", "balanced"

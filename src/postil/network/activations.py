@@ -1,4 +1,4 @@
-"""Activations with their derivatives (A6, B6, E10). Each takes z and gives f(z) with its pullback.
+"""Activations with their derivatives (A6, B6, E10). Each takes z and returns f(z) with its pullback.
 
 | name       | f(z)                 | f'(z)                                             |
 |------------|----------------------|---------------------------------------------------|

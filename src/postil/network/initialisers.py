@@ -68,7 +68,7 @@ def new_parameter(
     fan_in: int = 1,
     decays: bool = True,
 ) -> Parameter:
-    """A parameter of a layer with its first value, once everything it is made of has been checked."""
+    """A parameter of a layer with its first value, after checking all arguments."""
     checked_sizes(shape, where=name)
     if not isinstance(rng, np.random.Generator):
         raise ConfigurationError("rng", expected="np.random.default_rng(…)", got=describe(rng), where=name)

@@ -1,4 +1,4 @@
-"""The contract of every layer (A1): forward returns the output together with its pullback.
+"""The contract of every layer (A1): forward returns the output and its pullback.
 
 A layer declares its parameters as attributes in its ``__init__``; ``parameters()`` finds them there. ``forward`` works
 on plain arrays, so that layers compose without a graph; calling a layer on a node, a ragged batch or an array makes one

@@ -15,7 +15,7 @@ from postil.network.layer import Layer, LayerPullback, Run, checked_rows
 def linear(
     X: Array, W: Array, b: Array, finish: Finish | None = None
 ) -> tuple[Array, Callable[[Array], tuple[Array, Array, Array]]]:
-    """Y = X Wᵀ + b, for every row, and what ``finish`` does to it.  X (N, D), W (H, D), b (H,) -> Y (N, H)."""
+    """Y = X Wᵀ + b, for every row, with ``finish`` applied.  X (N, D), W (H, D), b (H,) -> Y (N, H)."""
     Z = X @ W.T  # 1
     Y, unfinished = finished(Z, b, finish)  # 2
 

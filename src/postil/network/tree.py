@@ -1,6 +1,6 @@
 """Recursive networks over binary trees: the vector of a phrase is composed of those of its two parts (D1, D3).
 
-All trees of a batch are computed together, one level (height) after the other: one matrix product a level. The reverse
+All trees of a batch are computed at once, level (height) by level: one matrix product each. The reverse
 pass goes down the same levels. Each node has one parent, so a node *fetches* what its parent has sent to it, and
 nothing needs to be added up. What belongs to the parameters is a single product over all nodes at the end.
 

@@ -86,7 +86,7 @@ def _arguments(lattice: Lattice) -> tuple[Array, Array, Array, Array, Array]:
 
 
 class Part(NamedTuple):
-    """Sentences solved together, and their tokens as rows of the whole lattice."""
+    """Sentences solved in one batch, and their tokens as rows of the whole lattice."""
 
     sentences: Array
     tokens: Array

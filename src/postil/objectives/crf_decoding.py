@@ -57,9 +57,9 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
     chain = lattice.chain
     paths, scores = kernels.ranked_paths(lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end, k)
     for b, log_total in enumerate(log_z):
-        found = scores[b][scores[b] > -np.inf]
-        probabilities = np.exp(np.minimum(found - log_total, 0))
+        possible = scores[b][scores[b] > -np.inf]
+        probabilities = np.exp(np.minimum(possible - log_total, 0))
         columns = paths[lattice.offsets[b] : lattice.offsets[b + 1]].T  # (k, T)
-        rows = zip(columns, found.tolist(), probabilities.tolist(), strict=False)
+        rows = zip(columns, possible.tolist(), probabilities.tolist(), strict=False)
         ranked.append([RankedPath(*row) for row in rows])
     return ranked

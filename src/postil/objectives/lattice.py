@@ -131,8 +131,8 @@ class Lattice:
 def selected_rows(offsets: Array, which: Array) -> tuple[Array, Array]:
     """Some pieces of a ragged batch: their offsets as a batch of their own, and the rows that they take."""
     lengths = np.diff(offsets)[which]
-    own = offsets_from_lengths(lengths)
-    return own, np.arange(own[-1]) + np.repeat(offsets[which] - own[:-1], lengths)
+    selected = offsets_from_lengths(lengths)
+    return selected, np.arange(selected[-1]) + np.repeat(offsets[which] - selected[:-1], lengths)
 
 
 def checked_scores(scores: Any, shape: tuple[int | None, ...], where: str) -> Array:

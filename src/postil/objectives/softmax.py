@@ -42,7 +42,7 @@ def cross_entropy_and_gradient(scores: Array, gold: Array, weights: Array | None
     lowered = _lowered(scores).T.copy()
     powers = np.exp(lowered)
     totals = powers.sum(axis=0)
-    of_gold = gold * N + np.arange(N)  # where the gold label of each word stands in (L, N)
+    of_gold = gold * N + np.arange(N)  # the place of each word's gold label in (L, N)
     losses = np.log(totals) - lowered.reshape(-1).take(of_gold)
     dscores = np.divide(powers, totals, out=powers)  # ŷ
     dscores.reshape(-1)[of_gold] -= 1  # ŷ - y

@@ -6,8 +6,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.text.conll import Mark, conll_border, read_conll, write_conll
-from postil.text.conllu import Dependencies, read_conllu, write_conllu
+from postil.text.blocks import conll_border
+from postil.text.conll import Mark, read_conll
+from postil.text.conll_writer import write_conll
+from postil.text.conllu import Dependencies, read_conllu
+from postil.text.conllu_writer import write_conllu
 from postil.text.document import Rest, Sentence
 from postil.text.lines import Lines, NumberedLines, Source
 from postil.text.options import ReadOptions, WriteOptions
@@ -124,9 +127,9 @@ def read(source: Source, format: str | None = None, **options: Any) -> Reading:
     return Reading(source, format, ReadOptions(**options))
 
 
-def read_passage(passage: Passage, report: Report, **options: Any) -> Iterator[Sentence]:
+def read_passage(passage: Passage, report: Report, options: ReadOptions) -> Iterator[Sentence]:
     """The sentences of a passage, as if they had been read with the whole source and the same ``options``."""
-    yield from FORMATS[passage.format].read(passage, ReadOptions(**options), report)
+    yield from FORMATS[passage.format].read(passage, options, report)
     if passage.whole and not report.sentences:
         raise _no_sentence(passage.name, report) if passage.text else _empty(passage.name)
 

@@ -11,8 +11,8 @@ from itertools import chain
 from typing import Any, Literal, cast, final
 
 from postil.errors import ConfigurationError, DataError
+from postil.text.binarisation import Direction, binarise
 
-Direction = Literal["left", "right"]
 Shape = Literal["balanced", "right"]
 
 
@@ -133,12 +133,8 @@ class Tree:
 
         Merged nodes share their place; a node that only joins others is the place of none.
         """
-        if direction not in ("left", "right"):
-            raise ConfigurationError("unknown direction", expected="'left' or 'right'", got=repr(direction))
-        build = _Binarising(self)
-        for node in range(len(self)):
-            build.add(node, direction)
-        return Tree(build.labels, build.words, build.children), build.places
+        labels, words, children, places = binarise(self.labels, self.words, self.children, direction)
+        return Tree(labels, words, children), places
 
     def with_labels(self, labels: Sequence[str | None]) -> "Tree":
         """The same tree with other labels, one per node."""
@@ -154,60 +150,6 @@ def widths_of_nodes(trees: Sequence[Tree]) -> bytes | None:
     except ValueError:  # more than 255
         return None
     return None if widths.translate(None, b"\0\2") else widths
-
-
-@final
-class _Binarising:
-    """Lists of the new tree, grown node by node in the order of the old one, so that they are in post-order too."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.labels: list[str | None] = []
-        self.words: list[str | None] = []
-        self.children: list[tuple[int, ...]] = []
-        self.places: list[int] = []  # old node -> new node
-        self.joined: dict[int, int] = {}  # old node -> the new node that joins its children so far
-        self.brothers = {
-            child: (parent, place, len(children))
-            for parent, children in enumerate(tree.children)
-            if len(children) > 2
-            for place, child in enumerate(children)
-        }
-
-    def add(self, node: int, direction: Direction) -> None:
-        children = self.tree.children[node]
-        label = self.tree.labels[node]
-        if len(children) == 1:
-            place = self.places[children[0]]
-            self.labels[place] = label if label is not None else self.labels[place]
-        else:
-            place = self._append(label, self.tree.words[node], self._pair(node, direction))
-        self.places.append(place)
-        if direction == "left" and node in self.brothers:
-            self._join_to_the_left(node)
-
-    def _pair(self, node: int, direction: Direction) -> tuple[int, ...]:
-        new = [self.places[child] for child in self.tree.children[node]]
-        if len(new) > 2 and direction == "left":
-            return self.joined[node], new[-1]
-        while len(new) > 2:
-            last = new.pop()
-            new[-1] = self._append(None, None, (new[-1], last))
-        return tuple(new)
-
-    def _join_to_the_left(self, node: int) -> None:
-        """((a b) c): a join must follow its last child at once, else the lists would not be in post-order."""
-        parent, place, number = self.brothers[node]
-        if place == 0:
-            self.joined[parent] = self.places[node]
-        elif place < number - 1:
-            self.joined[parent] = self._append(None, None, (self.joined[parent], self.places[node]))
-
-    def _append(self, label: str | None, word: str | None, children: tuple[int, ...]) -> int:
-        self.labels.append(label)
-        self.words.append(word)
-        self.children.append(children)
-        return len(self.labels) - 1
 
 
 def shaped(tokens: Sequence[str], shape: Shape = "balanced") -> Tree:

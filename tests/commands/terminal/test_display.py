@@ -31,3 +31,11 @@ def test_a_reader_that_goes_away_reaches_the_entry_of_the_command():
 def test_words():
     assert quote("a b") == "'a b'" and quote("ab") == "ab"
     assert [counted(n, "tree") for n in (0, 1, 2000)] == ["0 trees", "1 tree", "2,000 trees"]
+
+
+def test_control_characters_of_labels_do_not_reach_the_terminal():
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    show_table(console, Table("Labels", ("label", "F1"), [("\x1b[2J\x07PER", 50.0), ("b\rad", 1)]))
+    shown = console.file.getvalue()
+    assert "\\x1b[2J\\x07PER" in shown and "b\\rad" in shown
+    assert "\x1b[2J" not in shown and "\x07" not in shown and "\r" not in shown

@@ -146,23 +146,23 @@ def test_iob1_labels_stay_valid_when_a_neighbour_is_dropped():
 def test_mistakes_are_told():
     model = tagger()
     model.decoding = Decoding()
-    with pytest.raises(ConfigurationError, match="threshold of an unknown class; expected one of LOC, PER, got 'X'"):
+    with pytest.raises(ConfigurationError, match="threshold of an unknown class: expected one of LOC, PER, got 'X'"):
         model.predict([TOKENS], threshold={"X": 0.5})
-    with pytest.raises(ConfigurationError, match="threshold; expected a number from 0 to 1, got 2"):
+    with pytest.raises(ConfigurationError, match=r"threshold must be a number from 0 to 1 \(got 2"):
         model.predict([TOKENS], threshold=2)
-    with pytest.raises(ConfigurationError, match="lowest probability; expected above 0, got 0"):
+    with pytest.raises(ConfigurationError, match="lowest probability: expected above 0, got 0"):
         model.spans_above(TOKENS, 0)
-    with pytest.raises(ConfigurationError, match="temperature; expected a positive number, got -1"):
+    with pytest.raises(ConfigurationError, match=r"temperature must be a positive number \(got -1"):
         Decoding(temperature=-1)
-    with pytest.raises(ConfigurationError, match="bias; expected a finite number"):
+    with pytest.raises(ConfigurationError, match="bias must be a finite number"):
         Decoding(bias=float("nan"))
     with pytest.raises(ConfigurationError, match="unknown class"):
         model.decoding = Decoding(thresholds={"X": 0.5})
     speech = postil.Tagger(**SMALL).fit(*parts_of_speech(30))
-    with pytest.raises(ConfigurationError, match="threshold; expected a model of spans"):
+    with pytest.raises(ConfigurationError, match="threshold needs a model of spans"):
         speech.predict([TOKENS], threshold=0.5)
     assert speech.spans_above(TOKENS, 0.1) == []
-    with pytest.raises(DataError, match="constraints on spans; expected a model of spans, got labels without spans"):
+    with pytest.raises(DataError, match="constraints on spans: expected a model of spans, got labels without spans"):
         speech.predict([TOKENS], constraints=[Constraints(force=[(0, 1, None)])])
     allowed = [Constraints(allow=[(0, 4, ["VERB"])])]
     assert speech.predict([TOKENS], constraints=allowed) == [["VERB"] * 4]

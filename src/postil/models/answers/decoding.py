@@ -98,7 +98,7 @@ def lowest_probabilities(threshold: float | Mapping[str, float], labelling: Labe
     else:
         lowest = dict.fromkeys(labelling.classes, check_probability(threshold, "threshold"))
     if lowest and not labelling.has_spans:
-        raise ConfigurationError("threshold", expected="a model of spans", got="labels without spans")
+        raise ConfigurationError("threshold", expected="needs a model of spans", got="labels without spans")
     unknown = [label for label in lowest if label not in labelling.classes]
     if unknown:
         known = ", ".join(labelling.classes[:12])

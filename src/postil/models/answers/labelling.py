@@ -110,7 +110,7 @@ class Labelling:
         if not any(entry is not None for entry in entries):
             return sequences
         if not self.has_spans and "O" not in self.classes:
-            raise DataError("annotates", expected="a label O for what is none of the classes", got="no such label")
+            raise DataError("annotates", expected="needs a label O for the words of no class", got="no such label")
         return widened(sequences, entries, self.classes, self.scheme)
 
     @cached_property

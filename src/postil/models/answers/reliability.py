@@ -1,13 +1,14 @@
 """How honest a tagger's probabilities are on labelled data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from postil.features.inputs import Token
 from postil.metrics import Calibration, calibrate
 from postil.metrics.counts import check_same_shape
 from postil.metrics.evaluation import prepare
+from postil.metrics.reliability import Reliability
 from postil.text import recognise, with_marks
 from postil.text.partial import Labels
 from postil.text.partial_label import PartialLabel
@@ -15,29 +16,6 @@ from postil.text.schemes import Span
 
 if TYPE_CHECKING:
     from postil.models.tagger import Tagger
-
-
-@final
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reliability:
-    """Of the network's own probabilities, and of those that the model gives; the same where it was not calibrated."""
-
-    before: Calibration
-    after: Calibration
-    temperature: float
-    shift: float
-
-    @property
-    def is_calibrated(self) -> bool:
-        return self.temperature != 1 or bool(self.shift)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "temperature": self.temperature,
-            "shift": self.shift,
-            "before": self.before.as_dict(),
-            "after": self.after.as_dict(),
-        }
 
 
 def reliability(tagger: "Tagger", X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Reliability:

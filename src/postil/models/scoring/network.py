@@ -171,7 +171,7 @@ class ScoringNetwork(Parameterised, ABC):
         return replace(inputs, forms=forms)
 
     def freeze(self) -> None:
-        """From now on nobody can write to the parameters: what is computed from them may be kept."""
+        """From now on nobody can write to the parameters: what is computed from them may be cached."""
         fixed = [] if self.vectors is None else [self.vectors]
         for array in [parameter.value for parameter in self.parameters().values()] + fixed:
             array.flags.writeable = False

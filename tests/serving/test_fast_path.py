@@ -1,6 +1,5 @@
-"""The short way through ``postil tag``: the bytes of the long way, and a clear rule for when it is taken."""
+"""The fast path: the bytes of the general path, and a clear rule for when it is taken."""
 
-import argparse
 import io
 
 import pytest
@@ -9,10 +8,9 @@ from hypothesis import strategies as st
 
 import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
-from postil.commands import labeller, plain_labeller, tag
-from postil.commands.labeller import Labeller
-from postil.commands.plain_labeller import PlainLabeller
 from postil.errors import PostilError
+from postil.serving import Labeller, TaggingOptions, fast_path, general_path, labelled
+from postil.serving.fast_path import FastPath
 from postil.text import lines, read
 from postil.text.options import ReadOptions
 
@@ -32,21 +30,15 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def both(model):
-    made = Labeller(parsed(model))
-    made._plain = PlainLabeller(made.model, ReadOptions(features=()))
-    return made
+    labeller = Labeller(postil.load(model), TaggingOptions())
+    labeller.fast = FastPath(labeller.model, ReadOptions(features=()))
+    return labeller
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(labeller, "BLOCK_TOKENS", 20)
-    monkeypatch.setattr(plain_labeller, "PAYS", True)  # the same results without a compiler
-
-
-def parsed(model, *words):
-    parser = argparse.ArgumentParser()
-    tag.add_arguments(parser)
-    return parser.parse_args([str(model), *words])
+    monkeypatch.setattr(labelled, "BLOCK_TOKENS", 20)
+    monkeypatch.setattr(fast_path, "PAYS", True)  # the same results without a compiler
 
 
 def outcome(label, data, size, format="conll"):
@@ -58,7 +50,7 @@ def outcome(label, data, size, format="conll"):
                 answer = label(passage)
                 content += answer.content
                 tokens, passages = tokens + answer.tokens, passages + 1
-                long += answer.long
+                long += answer.long_sentences
                 if answer.mistake is not None:
                     raise answer.mistake
     except PostilError as error:
@@ -68,7 +60,7 @@ def outcome(label, data, size, format="conll"):
 
 def check(both, data, size):
     for format in ("conll", "tokens"):
-        assert outcome(both.label, data, size, format) == outcome(both._label_sentences, data, size, format)
+        assert outcome(both.label, data, size, format) == outcome(both.general.label, data, size, format)
 
 
 ROWS = ["Anna\tO", "lives\tO", "Oslo\tB-LOC", "é\tO", "#\tO", "#tag\tO", "- \tO", "\tO", "", "", "", " \t", "# said"]
@@ -110,37 +102,41 @@ def test_the_same_on_noise(both, data, size):
     check(both, data, size)
 
 
-def test_plain_files_go_the_short_way(both, monkeypatch):
+def test_plain_files_take_the_fast_path(both, monkeypatch):
     data = ("-DOCSTART-\tO\n\n" + as_conll(X, Y)).encode() + b"# kept\n\n# too\nAnna\tO\n\n"
-    expected = outcome(both._label_sentences, data, 150)
-    monkeypatch.setattr(both, "_label_sentences", None)
+    expected = outcome(both.general.label, data, 150)
+    monkeypatch.setattr(both, "general", None)
     assert outcome(both.label, data, 150) == expected
     assert expected[0].startswith(b"-DOCSTART-\tO\n\n") and expected[0].endswith(b"# kept\n# too\nAnna\tB-PER\n\n")
 
 
 def test_very_long_sentences_are_noted(both, monkeypatch):
-    monkeypatch.setattr(labeller, "LONGEST_VIEW", 5)
+    for path in (fast_path, general_path):
+        monkeypatch.setattr(path, "LONGEST_VIEW", 5)
     data = b"Anna\tO\n" * 9 + b"\nOslo\tO\n"
     assert outcome(both.label, data, 1000)[1:] == (10, [9], 1, None)
     check(both, data, 1000)
 
 
 @pytest.mark.parametrize(
-    ("words", "taken"),
+    ("options", "taken"),
     [
-        ([], True),
-        (["--output", "conll"], True),
-        (["--label-column", "none"], True),
-        (["--output", "jsonl"], False),
-        (["--probabilities"], False),
-        (["--threshold", "0.5"], False),
-        (["--output", "jsonl", "--nbest", "2"], False),
-        (["--output", "jsonl", "--all-above", "0.5"], False),
-        (["--feature-columns", "1"], False),
+        ({}, True),
+        ({"output": "conll"}, True),
+        ({"reading": ReadOptions(features=(), label=None)}, True),
+        ({"output": "jsonl"}, False),
+        ({"probabilities": True}, False),
+        ({"threshold": 0.5}, False),
+        ({"threshold": 0.0}, False),
+        ({"class_thresholds": {"LOC": 0.5}}, False),
+        ({"constraints": postil.Constraints(force=[(0, 4, None)])}, False),
+        ({"output": "jsonl", "nbest": 2}, False),
+        ({"output": "jsonl", "all_above": 0.5}, False),
+        ({"reading": ReadOptions(features=(1,))}, False),
     ],
 )
-def test_which_options_it_is_taken_for(model, words, taken):
-    assert (PlainLabeller.of(postil.load(model), parsed(model, *words)) is not None) == taken
+def test_which_options_it_is_taken_for(model, options, taken):
+    assert (FastPath.of(postil.load(model), TaggingOptions(**options)) is not None) == taken
 
 
 @pytest.mark.parametrize(
@@ -157,14 +153,14 @@ def test_which_options_it_is_taken_for(model, words, taken):
     ids=["accurate", "iob1", "linear-crf", "average-softmax", "no scheme", "unconstrained", "labels with tabs"],
 )
 def test_which_models_it_is_taken_for(tmp_path, labels, settings, taken):
-    both = Labeller(parsed(trained(tmp_path / "m.postil", labels, **settings)))
-    assert (both._plain is not None) == taken
+    both = Labeller(postil.load(trained(tmp_path / "m.postil", labels, **settings)), TaggingOptions())
+    assert (both.fast is not None) == taken
     check(both, as_conll(X, Y).encode(), 300)
 
 
-def test_detectors_and_gazetteers_go_the_long_way(tmp_path):
+def test_detectors_and_gazetteers_take_the_general_path(tmp_path):
     (tmp_path / "places.txt").write_text("Oslo\n")
     path = trained(tmp_path / "m.postil", gazetteers=[tmp_path / "places.txt"])
-    assert PlainLabeller.of(postil.load(path), parsed(path)) is None
+    assert FastPath.of(postil.load(path), TaggingOptions()) is None
     postil.Detector(label="PER", epochs=1).fit(X, Y).save(tmp_path / "d.postil")
-    assert PlainLabeller.of(postil.load(tmp_path / "d.postil"), parsed(tmp_path / "d.postil")) is None
+    assert FastPath.of(postil.load(tmp_path / "d.postil"), TaggingOptions()) is None

@@ -1,6 +1,6 @@
 """Where entities stand in the text of their sentence."""
 
-from postil.commands.marking import add_to_spans, in_characters, record_of
+from postil.serving.annotations import add_to_spans, character_spans, record_of
 from postil.text import Entity, Sentence
 
 
@@ -17,19 +17,19 @@ class Counted(list):
 def test_places_of_tokens_are_characters_with_a_space_between():
     sentence = Sentence(["Anna", "left", "New", "York"])
     entities = [Entity("Anna", "PER", 0, 1), Entity("New York", "LOC", 2, 4)]
-    assert in_characters(sentence, entities) == [(0, 4, "PER"), (10, 18, "LOC")]
+    assert character_spans(sentence, entities) == [(0, 4, "PER"), (10, 18, "LOC")]
     add_to_spans(sentence, entities, [{"probability": 0.5}, {"probability": 0.7}])
     assert record_of(sentence).span_fields == {
         (0, 4, "PER"): {"text": "Anna", "probability": 0.5},
         (10, 18, "LOC"): {"text": "New York", "probability": 0.7},
     }
-    assert in_characters(sentence, []) == []
+    assert character_spans(sentence, []) == []
 
 
 def test_a_sentence_is_not_walked_through_again_for_every_entity():
     def walks(count):
         sentence = Sentence(Counted(["a"] * count))
-        in_characters(sentence, [Entity("a", "X", t, t + 1) for t in range(count)])
+        character_spans(sentence, [Entity("a", "X", t, t + 1) for t in range(count)])
         return sentence.tokens.walks
 
     assert walks(50) == walks(5) > 0

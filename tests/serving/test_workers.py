@@ -1,6 +1,5 @@
 """Processes that label passages: the same answers, also when one of them dies or a mistake comes."""
 
-import argparse
 import io
 import os
 import pickle
@@ -15,11 +14,10 @@ from hypothesis import strategies as st
 
 import postil
 from oracles.corpora import as_conll, named_entities
-from postil.commands import bulk, labeller, tag, tag_workers
-from postil.commands.labeller import Labeller
 from postil.commands.main import main
-from postil.commands.tag_workers import Workers
 from postil.errors import PostilError
+from postil.serving import Labeller, TaggingOptions, bulk, labelled, workers
+from postil.serving.workers import Workers
 from postil.text import read, write
 
 X, Y = named_entities(30)
@@ -42,19 +40,13 @@ def tagger(model):
 def small(monkeypatch):
     monkeypatch.setattr(bulk, "PASSAGE", 150)
     monkeypatch.setattr(bulk, "ALONE", 1)
-    monkeypatch.setattr(labeller, "BLOCK_TOKENS", 20)
+    monkeypatch.setattr(labelled, "BLOCK_TOKENS", 20)
 
 
 @pytest.fixture(scope="module")
 def pool(model):
-    with Workers(Labeller(parsed(model)), 2) as workers:
-        yield workers
-
-
-def parsed(model, *words):
-    parser = argparse.ArgumentParser()
-    tag.add_arguments(parser)
-    return parser.parse_args([str(model), *words])
+    with Workers(Labeller(postil.load(model), TaggingOptions(), str(model)), 2) as pool:
+        yield pool
 
 
 def plainly(tagger, data, format):
@@ -144,8 +136,8 @@ def test_small_inputs_start_no_process(model, tmp_path, monkeypatch):
 
 
 def test_what_a_dead_worker_leaves_is_done_here(model, tagger):
-    with Workers(Labeller(parsed(model)), 1) as workers:
-        (worker,) = workers._all
+    with Workers(Labeller(tagger, TaggingOptions(), str(model)), 1) as pool:
+        (worker,) = pool._all
         answers = []
         with read(io.BytesIO(CONLL), "conll", features=()) as reading:
             for number, passage in enumerate(reading.passages(150)):
@@ -153,17 +145,17 @@ def test_what_a_dead_worker_leaves_is_done_here(model, tagger):
                     worker._process.kill()
                     worker._process.wait()
                 assert (worker.ask(passage) is None) == (number >= 2)
-                answers.append(workers.label(passage).content)
+                answers.append(pool.label(passage).content)
     assert (b"".join(answers), None) == plainly(tagger, CONLL, "conll")
 
 
 def test_the_far_end_answers_until_its_input_ends(model):
     with read(io.BytesIO(CONLL), "conll", features=()) as reading:
         passages = list(reading.passages(150))
-    arguments, target = parsed(model), io.BytesIO()
-    tag_workers.work(io.BytesIO(b"".join(map(pickle.dumps, [arguments, *passages]))), target)
+    options, target = TaggingOptions(), io.BytesIO()
+    workers.work(io.BytesIO(b"".join(map(pickle.dumps, [(str(model), options), *passages]))), target)
     target.seek(0)
-    here = Labeller(arguments)
+    here = Labeller(postil.load(model), options)
     assert [pickle.load(target) for _ in passages] == [here.label(passage) for passage in passages]
     assert target.read() == b""
 
@@ -184,7 +176,7 @@ def test_only_a_few_items_are_under_way():
 
 
 COMMAND = (
-    "import sys; from postil.commands import bulk; from postil.commands.main import main;"
+    "import sys; from postil.serving import bulk; from postil.commands.main import main;"
     "bulk.PASSAGE = 500; bulk.ALONE = 1; sys.exit(main(sys.argv[1:]))"
 )
 

@@ -7,8 +7,8 @@ import pytest
 import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from postil import Constraints
-from postil.commands import labeller
 from postil.commands.main import main
+from postil.serving import labelled
 
 TEXT = "Anna left Paris. Boris slept in Lima."
 
@@ -97,10 +97,10 @@ def test_constraints_in_json_lines(model, capsys, tmp_path):
     assert found[2]["spans"] == found[3]["spans"] != []
     assert found[0]["constraints"] == rows[0]["constraints"]
     for line, message in (
-        ({"force": [[17, 22, "CITY"]]}, "unknown class; expected one of LOC, PER, got 'CITY'"),
+        ({"force": [[17, 22, "CITY"]]}, "unknown class: expected one of LOC, PER, got 'CITY'"),
         ({"force": [[0, 5, "LOC"]]}, "a constraint that does not fit the tokens"),
         ({"force": [[0, 4, "LOC"], [0, 4, "PER"]]}, "contradict each other"),
-        ({"forced": []}, "expected an object with force, forbid, allow"),
+        ({"forced": []}, "constraints must be an object with force, forbid, allow"),
     ):
         path.write_text(json.dumps({"text": "Anna."}) + "\n" + json.dumps({"text": TEXT, "constraints": line}) + "\n")
         error = refused(capsys, model, str(path), "--output", "jsonl")
@@ -109,7 +109,7 @@ def test_constraints_in_json_lines(model, capsys, tmp_path):
 
 
 def test_sentences_of_one_text_keep_their_order_over_blocks_and_threads(model, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(labeller, "BLOCK_TOKENS", 3)
+    monkeypatch.setattr(labelled, "BLOCK_TOKENS", 3)
     (tmp_path / "t.txt").write_text(f"{TEXT} {TEXT} {TEXT}\n" * 5)
     (expected,) = tagged(capsys, model, "--text", f"{TEXT} {TEXT} {TEXT}", "--nbest", "1", "--all-above", "0.1")
     rows = tagged(capsys, model, str(tmp_path / "t.txt"), "--nbest", "1", "--all-above", "0.1", "--threads", "3")
@@ -128,19 +128,19 @@ def test_names_of_lists_are_entities(model, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--threshold", "much"], "--threshold; expected P or CLASS=P, got 'much'"),
-        (["--threshold", "LOC=2"], "--threshold LOC=2; expected a number from 0 to 1, got 2.0"),
-        (["--threshold", "CITY=0.5"], "threshold of an unknown class; expected one of LOC, PER, got 'CITY'"),
-        (["--all-above", "0.3"], "--all-above; expected --output jsonl, got --output conll"),
-        (["--all-above", "3", "--output", "jsonl"], "--all-above; expected a number above 0, at most 1, got 3.0"),
-        (["--force", "LOC"], "--force; expected START:END or START:END=CLASS, got 'LOC'"),
-        (["--force", "0:4="], "--force; expected START:END or START:END=CLASS, got '0:4='"),
-        (["--allow", "0:4"], "--allow; expected START:END=LABEL,…, got '0:4'"),
+        (["--threshold", "much"], "--threshold must be P or CLASS=P (got 'much')"),
+        (["--threshold", "LOC=2"], "--threshold LOC=2: expected a number from 0 to 1, got 2.0"),
+        (["--threshold", "CITY=0.5"], "threshold of an unknown class: expected one of LOC, PER, got 'CITY'"),
+        (["--all-above", "0.3"], "all_above needs output jsonl (got conll)"),
+        (["--all-above", "3", "--output", "jsonl"], "all_above must be above 0 and at most 1 (got 3.0)"),
+        (["--force", "LOC"], "--force must be START:END or START:END=CLASS (got 'LOC')"),
+        (["--force", "0:4="], "--force must be START:END or START:END=CLASS (got '0:4=')"),
+        (["--allow", "0:4"], "--allow must be START:END=LABEL,… (got '0:4')"),
         (["--force", "0:3=LOC"], "--text: a constraint that does not fit the tokens"),
-        (["--force", "0:4=CITY"], "--text: unknown class; expected one of LOC, PER, got 'CITY'"),
+        (["--force", "0:4=CITY"], "--text: unknown class: expected one of LOC, PER, got 'CITY'"),
         (["--force", "0:4=LOC", "--forbid", "0:4"], "--text: constraints that contradict each other"),
-        (["--gazetteer-constraint", "LOC"], "--gazetteer-constraint; expected CLASS=FILE, got 'LOC'"),
-        (["--gazetteer-constraint", "X=a.txt"], "--gazetteer-constraint of an unknown class"),
+        (["--gazetteer-constraint", "LOC"], "--gazetteer-constraint must be CLASS=FILE (got 'LOC')"),
+        (["--gazetteer-constraint", "X=a.txt"], "class of a gazetteer constraint must be one of"),
         (["--gazetteer-constraint", "LOC=missing.txt"], "missing.txt: cannot read the gazetteer"),
     ],
 )
@@ -150,8 +150,10 @@ def test_mistakes_are_told(model, capsys, words, message):
 
 def test_places_need_a_text(model, capsys, tmp_path):
     (tmp_path / "t.txt").write_text(TEXT)
-    assert "--force; expected --text with one line" in refused(capsys, model, str(tmp_path / "t.txt"), "--force", "0:4")
-    assert "got more" in refused(capsys, model, "--text", "Anna\nLima", "--force", "0:4")
+    assert "--force needs --text with a single line" in refused(
+        capsys, model, str(tmp_path / "t.txt"), "--force", "0:4"
+    )
+    assert "got several lines" in refused(capsys, model, "--text", "Anna\nLima", "--force", "0:4")
 
 
 def test_other_models_have_none_of_this(capsys, tmp_path):
@@ -159,11 +161,11 @@ def test_other_models_have_none_of_this(capsys, tmp_path):
     postil.Detector(label="LOC", hidden=8, epochs=1).fit(*named_entities(20)).save(detector)
     postil.Tagger(hidden=8, epochs=1).fit(*parts_of_speech(20)).save(speech)
     error = refused(capsys, detector, "--text", TEXT, "--all-above", "0.3", "--output", "jsonl")
-    assert "--all-above: a margin model decides about each token alone" in error
-    assert "--all-above; expected a model of spans" in refused(
+    assert "all_above cannot be used here: a margin model decides about each token alone" in error
+    assert "all_above needs a model of spans" in refused(
         capsys, speech, "--text", TEXT, "--all-above", "0.3", "--output", "jsonl"
     )
-    assert "threshold; expected a model of spans" in refused(capsys, speech, "--text", TEXT, "--threshold", "0.3")
+    assert "threshold needs a model of spans" in refused(capsys, speech, "--text", TEXT, "--threshold", "0.3")
 
 
 def test_evaluate_shows_reliability_before_and_after(model, capsys, tmp_path):

@@ -1,11 +1,11 @@
-"""Drawing primitives: scales and axes, lines, points, rectangles, texts. Colours are those of the page's style."""
+"""Drawing primitives: scales and axes, lines, points, rectangles, texts. Colours are those of the style sheet."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import TypeAlias, final
 
-from postil.markup import Markup, Value, element, joined
+from postil.markup.elements import Markup, Value, element, joined
 
 Point: TypeAlias = tuple[float, float]
 Range: TypeAlias = tuple[float, float]
@@ -39,18 +39,18 @@ def rectangle(corner: Point, width: float, height: float, *content: Markup, **at
 def text(
     place: Point, content: str, *, anchor: str = "middle", turned: float | None = None, **attributes: Value
 ) -> Markup:
-    """``anchor``: start, middle or end of the text stands at ``place``; ``turned`` in degrees around it."""
+    """``anchor``: which part of the text is at ``place``: start, middle or end; ``turned`` in degrees around it."""
     turn = None if turned is None else f"rotate({turned:g} {place[0]:g} {place[1]:g})"
     return element("text", content, x=place[0], y=place[1], text_anchor=anchor, transform=turn, **attributes)
 
 
 def title(content: str) -> Markup:
-    """What shows when the pointer rests on the element around it."""
+    """The tooltip of the element around it."""
     return element("title", content)
 
 
 def round_numbers(low: float, high: float, about: int = 5) -> list[float]:
-    """About so many numbers of 1, 2 or 5 times a power of ten between low and high."""
+    """About ``about`` round numbers between low and high: multiples of 1, 2 or 5 times a power of ten."""
     span = high - low
     if not span > 0:
         return [low]

@@ -1,8 +1,8 @@
-"""HTML and SVG as text. Here alone strings become markup, so that nothing reaches a page unescaped.
+"""HTML and SVG as text. Only here do strings become markup, so that nothing reaches a page unescaped.
 
     element("p", "a < b", class_="note")      <p class="note">a &lt; b</p>
 
-What comes into an element is escaped unless it is `Markup` already.
+The content of an element is escaped unless it is `Markup` already.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ Content: TypeAlias = str | int | None
 
 
 def _shown_characters() -> dict[int, str]:
-    """Characters that no page may hold, as others that say so."""
+    """Characters that a page must not contain -> visible replacements."""
     pictures = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"}  # ␀ for NUL …
     pictures |= {0x7F: "\u2421"} | dict.fromkeys(range(128, 160), "�")
     directions = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # they would turn around what follows them
@@ -46,7 +46,7 @@ def element(tag: str, /, *content: Content, **attributes: Value) -> Markup:
 
 
 def joined(parts: Iterable[Content]) -> Markup:
-    """One after the other; what is not markup is escaped, None is nothing."""
+    """The parts in order; what is not markup is escaped, None is skipped."""
     given = (part for part in parts if part is not None)
     return Markup("".join(part if isinstance(part, Markup) else escaped(str(part)) for part in given))
 
@@ -59,7 +59,7 @@ def _attribute(item: tuple[str, Value]) -> str:
 
 
 def _number(value: Value) -> str:
-    """Coordinates with two decimals at most."""
+    """Numbers with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 

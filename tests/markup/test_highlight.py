@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.pages import read_page
-from postil.reports.highlight import LONGEST, LONGEST_TOKEN, Mark, colours_of, excerpt, whole
+from postil.markup.highlight import LONGEST, LONGEST_TOKEN, Mark, colours_of, excerpt, whole
 from postil.text.schemes import Span
 
 COLOURS = colours_of(["PER", "LOC"])

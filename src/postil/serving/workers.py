@@ -1,9 +1,9 @@
-"""Processes that label passages for ``postil tag --threads N``.
+"""Worker processes that label passages.
 
 Inside one process Python runs one thread at a time, and most of tagging a file is Python: reading, looking words up,
-writing. So each worker is a process of its own with the same model file open. It reads the command's options, then
-passages from its standard input and writes them labelled to its standard output until its input ends; when this
-process dies, whatever the reason, its input ends.
+writing. So each worker is a process of its own with the same model file open. It reads the model and the options, then
+passages, from its standard input and writes the labelled passages to its standard output until its input ends. When
+this process dies, for whatever reason, the worker's input ends.
 """
 
 import contextlib
@@ -14,18 +14,21 @@ import warnings
 from queue import SimpleQueue
 from typing import Any, BinaryIO, Self, final
 
-from postil.commands.labeller import Labelled, Labeller
 from postil.errors import LongSentenceWarning
+from postil.models.storage import load
+from postil.serving.labelled import Labelled
+from postil.serving.labeller import Labeller
 from postil.text.passages import Passage
 
 
 @final
 class Workers:
-    """``label`` of one process, done by several."""
+    """``Labeller.label``, done by several processes."""
 
     def __init__(self, labeller: Labeller, count: int) -> None:
         self._labeller = labeller
-        self._all = [_Worker(labeller.arguments) for _ in range(count)]
+        model = labeller.model if labeller.path is None else labeller.path
+        self._all = [_Worker((model, labeller.options)) for _ in range(count)]
         self._free: SimpleQueue[_Worker] = SimpleQueue()
         for worker in self._all:
             self._free.put(worker)
@@ -38,7 +41,7 @@ class Workers:
             worker.close()
 
     def label(self, passage: Passage) -> Labelled:
-        """Waits for a free worker. What a worker cannot do is done here."""
+        """Wait for a free worker and return its answer. What a worker fails to do is done here."""
         worker = self._free.get()
         try:
             answer = worker.ask(passage)
@@ -51,12 +54,12 @@ class Workers:
 class _Worker:
     """The near end of one process."""
 
-    def __init__(self, arguments: Any) -> None:
-        self._arguments = arguments
-        # In a session of its own: Ctrl-C is for this process alone, which then ends the worker's input.
-        # Nothing is heard of its defects: they show again where its work is done again.
+    def __init__(self, task: Any) -> None:
+        self._task = task
+        # In a session of its own: Ctrl-C goes to this process alone, which then ends the worker's input.
+        # Its error output is dropped: a defect shows again when its work is repeated here.
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "postil.commands.tag_workers"],
+            [sys.executable, "-c", "from postil.serving.workers import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -66,9 +69,9 @@ class _Worker:
     def ask(self, passage: Passage) -> Labelled | None:
         """The passage with labels, or None where the process has failed."""
         try:
-            if self._arguments is not None:
-                self._send(self._arguments)
-                self._arguments = None
+            if self._task is not None:
+                self._send(self._task)
+                self._task = None
             self._send(passage)
             answer: Labelled = pickle.load(self._process.stdout)  # type: ignore[arg-type]
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
@@ -91,13 +94,15 @@ class _Worker:
 def work(source: BinaryIO, target: BinaryIO) -> None:
     """The far end: answer until the source ends."""
     with contextlib.suppress(EOFError):
-        labeller = Labeller(pickle.load(source))
+        model, options = pickle.load(source)
+        labeller = Labeller(load(model) if isinstance(model, str) else model, options)
         while True:
             answer = labeller.label(pickle.load(source))
             pickle.dump(answer, target, pickle.HIGHEST_PROTOCOL)
             target.flush()
 
 
-if __name__ == "__main__":
-    warnings.simplefilter("ignore", LongSentenceWarning)  # told by the near end
+def main() -> None:
+    """The body of a worker process."""
+    warnings.simplefilter("ignore", LongSentenceWarning)  # the near end reports long sentences
     work(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,33 +1,42 @@
-"""Sentences with marks: what the gold standard says is underlined, what was predicted has a coloured ground."""
+"""Sentences with marked spans: gold spans are underlined, predicted ones have a coloured background."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from postil.markup import Markup, element, joined
-from postil.metrics.tables import show_class
-from postil.text.schemes import Span
+from postil.markup.elements import Markup, element, joined
 
 CONTEXT = 14
 """Tokens shown on either side of what is marked."""
 LONGEST = 500
-"""Characters of an excerpt, about."""
+"""Approximate maximum of characters in an excerpt."""
 LONGEST_TOKEN = 60
 COLOURS = 8
-"""Labels with a colour of their own; the style knows as many."""
+"""Number of labels with a colour of their own in the style sheet."""
+
+
+class LabelledSpan(Protocol):
+    """Tokens ``start`` to ``end`` (exclusive) with a label."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
 
 
 class Mark(NamedTuple):
-    """A span that is marked; both sides where gold and prediction agree. ``figure`` is a probability or a score."""
+    """A marked span: gold, predicted, or both if they agree. ``figure`` is a probability or a score."""
 
-    span: Span
+    span: LabelledSpan
     is_gold: bool
     is_predicted: bool
     figure: float | None = None
 
 
 def colours_of(labels: Sequence[str]) -> Mapping[str, str]:
-    """A colour per label, as the style names them; from the ninth on they share one."""
+    """Label -> its colour in the style sheet; from the ninth on, labels share one."""
     return {label: f"var(--label-{number})" if number < COLOURS else OTHER for number, label in enumerate(labels)}
 
 
@@ -48,7 +57,7 @@ def whole(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, st
 
 def _cut(tokens: Sequence[str], first: int, last: int, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
     last = _within_length(tokens, first, last)
-    edges = {first, last, *(edge for mark in marks for edge in mark.span[1:] if first < edge < last)}
+    edges = {first, last, *(edge for mark in marks for edge in (mark.span.start, mark.span.end) if first < edge < last)}
     parts: list[Markup] = []
     places = sorted(edges)
     for start, end in pairwise(places):
@@ -78,7 +87,7 @@ def _within_length(tokens: Sequence[str], first: int, last: int) -> int:
 
 
 def _segment(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
-    """Tokens between two edges of marks; each side has one mark here at most."""
+    """Tokens between two edges of marks, with at most one gold and one predicted mark."""
     shown = " ".join(token if len(token) <= LONGEST_TOKEN else token[: LONGEST_TOKEN - 1] + "…" for token in tokens)
     classes, style = ["t"], ""
     for mark in marks:
@@ -89,10 +98,10 @@ def _segment(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str,
 
 
 def _chip(mark: Mark, colours: Mapping[str, str]) -> Markup:
-    """The label behind a span, with its probability: filled where it was predicted, with a border where it is gold."""
+    """The label after a span, with its probability: filled if it was predicted, outlined if it is gold."""
     figure = None if mark.figure is None else f" {mark.figure:.2f}"
     side = "✓ " if mark.is_gold and mark.is_predicted else "gold " if mark.is_gold else None
     class_ = "chip filled" if mark.is_predicted else "chip"
-    label = element("bdi", show_class(mark.span.label))
+    label = element("bdi", mark.span.label or "(unnamed)")
     style = f"--label:{colours.get(mark.span.label, OTHER)}"
     return joined([" ", element("small", side, label, figure, class_=class_, style=style)])
