@@ -147,8 +147,8 @@ PUBLIC = {
     ],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
-        *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "clipping_factor", "gradient_norm"],
-        *["generator_state", "restored_generator"],
+        *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "SCHEDULES", "new_schedule"],
+        *["clipping_factor", "gradient_norm"],
     ],
 }
 

@@ -5,7 +5,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, final, overload
@@ -19,16 +18,8 @@ from postil.features.vectors import WordVectors, load_vectors
 from postil.models.estimator import Estimator
 from postil.models.parts import Parts
 from postil.threads import one_blas_thread
-from postil.training import SGD, AdaGrad, Adam, Averaged
+from postil.training import OPTIMISERS, Averaged, new_schedule
 from postil.training.loop import Batch, Epoch, Plan, Step, Training
-
-_OPTIMISERS: dict[str, Callable[..., Any]] = {
-    "adam": Adam,
-    "adagrad": AdaGrad,
-    "sgd": SGD,
-    "sgd-fan-in": partial(SGD, divide_by="fan-in"),
-    "sgd-root-fan-in": partial(SGD, divide_by="root-fan-in"),
-}
 
 
 @final
@@ -85,10 +76,11 @@ class Fitting(ABC):
             minutes=estimator.minutes,
             seed=estimator.seed,
         )
-        self._averaged = Averaged(_OPTIMISERS[config.optimiser](self.parts.network.parameters()))
+        self._averaged = Averaged(OPTIMISERS[config.optimiser](self.parts.network.parameters()))
         score = self._score_of_means if judged else None
+        schedule = new_schedule(config.schedule, asdict(config))
         self.training: Training[Any] = Training(
-            self.parts.network, self._averaged, self._rate, self._batches_of_epoch, plan, score, self._means
+            self.parts.network, self._averaged, schedule, self._batches_of_epoch, plan, score, self._means
         )
         if resume:
             self._resume()
@@ -130,16 +122,6 @@ class Fitting(ABC):
         if self.training.progress.batch == 0:  # not where a stopped epoch goes on
             self._averaged.restart()
         return self._batches(epoch, rng)
-
-    def _rate(self, share: float) -> float:
-        """Linear up to the full rate, then linear down; ``share`` of the training is done."""
-        config = self.parts.config
-        if share < config.warm_up:
-            factor = max(share / config.warm_up, 0.01)
-        else:
-            done = (share - config.warm_up) / max(1 - config.warm_up, 1e-9)
-            factor = 1 - done * (1 - config.final_share)
-        return float(settled(config.rate) * factor)
 
     def _score_of_means(self) -> float:
         with self._averaged.in_place():
