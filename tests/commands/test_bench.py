@@ -8,7 +8,6 @@ import pytest
 from postil.commands import bench
 from postil.commands.main import main
 from postil.machine import limits
-from postil.models.fitting.sentences import SentenceFitting
 from postil.models.tagger import Tagger
 
 
@@ -60,7 +59,7 @@ def test_products_of_a_window_network_are_those_of_its_shapes(monkeypatch):
     )
     monkeypatch.setattr(limits, "bandwidth", lambda: 1e9)
     X, y = [["a", "b", "a"], ["b", "b"]], [["O", "B-X", "O"], ["O", "O"]]
-    fitting = SentenceFitting(Tagger(preset="window-sll", hidden=7, word_dim=4, caps_dim=1), X, y)
+    fitting = Tagger(preset="window-sll", hidden=7, word_dim=4, caps_dim=1).fitting(X, y)
     batches = fitting.training.batches(0, np.random.default_rng(0))
     limit = limits.tagger_training_limit(fitting.parts.network, batches)
     labels = len(fitting.parts.labelling.labels)
@@ -74,6 +73,6 @@ def test_rows_of_trees(monkeypatch):
     monkeypatch.setattr(limits, "product_seconds", lambda *shape, backward=False: asked.append(shape[0]) or 1.0)
     monkeypatch.setattr(limits, "bandwidth", lambda: 1e9)
     tree = ("1", ("0", "a"), ("1", ("0", "b"), ("1", "c")))
-    fitting = bench.TreeFitting(bench.TreeClassifier(), [bench.Tree.of(tree)])
+    fitting = bench.TreeClassifier().fitting([bench.Tree.of(tree)])
     limits.tree_training_limit(fitting.parts.network, fitting.training.batches(0, np.random.default_rng(0)))
     assert sorted(asked) == [2, 3, 5]

@@ -7,7 +7,6 @@ import postil
 from oracles.corpora import named_entities
 from postil.errors import ConfigurationError
 from postil.models.config import configured, parsed_setting
-from postil.models.fitting.sentences import SentenceFitting
 from postil.models.tree_config import configured_tree
 from postil.training import OPTIMISERS, SCHEDULES
 
@@ -44,10 +43,10 @@ def rates(**settings):
     """The rates of all steps of a training, as its optimiser got them."""
     tagger = postil.Tagger(**{**SMALL, "rate": 0.01, **settings})
     seen = []
-    fitting = SentenceFitting(tagger, *TRAIN)
+    fitting = tagger.fitting(*TRAIN)
     step = fitting.training.optimiser.step
     fitting.training.optimiser.step = lambda gradients, rate, **rest: (seen.append(rate), step(gradients, rate, **rest))
-    list(fitting.run())
+    list(fitting)
     return np.array(seen)
 
 

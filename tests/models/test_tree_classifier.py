@@ -42,10 +42,10 @@ def test_every_composition_learns_to_negate(composition):
 
 
 def values_before_and_after_a_step(**settings):
-    fitting = postil.TreeClassifier(**{**SMALL, **settings}).prepared(TRAIN)
+    fitting = postil.TreeClassifier(**{**SMALL, **settings}).fitting(TRAIN)
     parameters = fitting.parts.network.parameters()
     before = {name: parameter.value.copy() for name, parameter in parameters.items()}
-    next(fitting.run())
+    next(fitting)
     return before, {name: parameter.value for name, parameter in parameters.items()}
 
 
@@ -234,7 +234,7 @@ def test_parameters_are_checked():
             postil.TreeClassifier(**wrong).fit(TRAIN)
     with pytest.raises(ConfigurationError, match="unknown setting"):
         postil.TreeClassifier().set_params(hiden=3)
-    with pytest.raises(ConfigurationError, match="this tree-classifier has not learnt anything yet"):
+    with pytest.raises(ConfigurationError, match="this tree-classifier is not fitted yet"):
         postil.TreeClassifier().predict(TEST)
 
 

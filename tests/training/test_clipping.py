@@ -26,9 +26,9 @@ def test_gradients_of_zero_stay():
 
 
 def test_a_gradient_that_is_not_finite_is_named():
-    with pytest.raises(NumericalError, match="W: a gradient is not finite; expected finite numbers, got nan"):
+    with pytest.raises(NumericalError, match=r"W: a gradient is not finite.* expected finite numbers, got nan"):
         clipping_factor({**found(), W: np.array([np.nan, 0])}, 1.0)
-    with pytest.raises(ConfigurationError, match=r"the limit of the gradient norm must be a positive number \(got 0\)"):
+    with pytest.raises(ConfigurationError, match=r"limit of the gradient norm.* a positive number.* got 0"):
         clipping_factor(found(), 0)
 
 

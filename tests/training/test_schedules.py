@@ -38,15 +38,15 @@ def test_a_training_that_only_warms_up():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Constant(rate=0), r"rate must be a positive number \(got 0\)"),
-        (lambda: Constant(rate=float("nan")), r"rate must be a positive number \(got nan\)"),
-        (lambda: InverseDecay(rate=1, tau=-1), r"tau must be a positive number \(got -1\)"),
+        (lambda: Constant(rate=0), r"rate.*a positive number.*got 0"),
+        (lambda: Constant(rate=float("nan")), r"rate.*a positive number.*got nan"),
+        (lambda: InverseDecay(rate=1, tau=-1), r"tau.*a positive number.*got -1"),
         (
             lambda: WarmUpAndDecay(rate=1, length=5, warm_up=6),
-            r"warm_up must be between 0 and the length 5 \(got 6\)",
+            r"warm_up.*between 0 and the length 5.*got 6",
         ),
-        (lambda: WarmUpAndDecay(rate=1, length=0), r"length must be a positive number \(got 0\)"),
-        (lambda: WarmUpAndDecay(rate=1, final_share=2), r"final_share must be between 0 and 1 \(got 2\)"),
+        (lambda: WarmUpAndDecay(rate=1, length=0), r"length.*a positive number.*got 0"),
+        (lambda: WarmUpAndDecay(rate=1, final_share=2), r"final_share.*between 0 and 1.*got 2"),
     ],
 )
 def test_impossible_schedules(make, message):
@@ -59,7 +59,7 @@ def test_without_warm_up_the_rate_begins_at_its_height():
 
 
 def test_an_infinite_rate():
-    with pytest.raises(ConfigurationError, match=r"rate must be a positive number \(got inf\)"):
+    with pytest.raises(ConfigurationError, match=r"rate.*a positive number.*got inf"):
         Constant(rate=float("inf"))
 
 

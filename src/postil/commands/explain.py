@@ -11,7 +11,8 @@ from postil.commands.models import check_columns, open_model, tell_long_sentence
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
-from postil.models.sentence_estimator import SentenceEstimator, tokens_of
+from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.sentences import tokens_of
 from postil.text import Sentence, spans_from_labels, tokenise
 from postil.text.formats import FORMATS, read
 from postil.text.lines import shortened

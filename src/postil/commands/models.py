@@ -10,7 +10,8 @@ from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
 from postil.models.answers.labelling import Labelling
 from postil.models.estimator import Estimator
-from postil.models.sentence_estimator import SentenceEstimator, tokens_of
+from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.sentences import tokens_of
 from postil.models.storage import load
 from postil.network.sentence import LONGEST_VIEW
 from postil.text.partial_label import PartialLabel

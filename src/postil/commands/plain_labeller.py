@@ -13,6 +13,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.commands.answering import OPTIONS
 from postil.commands.reading import reading_options
+from postil.models.answers.posteriors import Posteriors
 from postil.models.tagger import Tagger
 from postil.text.options import ReadOptions
 from postil.text.passages import Passage
@@ -27,7 +28,7 @@ class PlainLabeller:
     """A tagger that labels plain rows; made by ``of``."""
 
     def __init__(self, tagger: Tagger, options: ReadOptions) -> None:
-        self._tagger, self._options = tagger, options
+        self._posteriors, self._options = Posteriors(tagger.fitted_parts()), options
         self._names = [label.encode() for label in tagger.labelling.spellings]
 
     @classmethod
@@ -36,7 +37,9 @@ class PlainLabeller:
         asked = (*OPTIONS, "probabilities", "nbest", "scores", "feature_columns")
         if not PAYS or arguments.output not in (None, "conll") or any(getattr(arguments, name) for name in asked):
             return None
-        if not isinstance(model, Tagger) or not model.takes_cells or not are_writable(model.labelling.spellings):
+        if not isinstance(model, Tagger) or not are_writable(model.labelling.spellings):
+            return None
+        if not Posteriors(model.fitted_parts()).takes_cells:
             return None
         return cls(model, ReadOptions(**reading_options(arguments)))
 
@@ -48,5 +51,5 @@ class PlainLabeller:
         rows = read_plain(passage, self._options)
         if rows is None:
             return None
-        answers = [self._tagger.predict_cells(g.text, g.cells, g.offsets) for g in in_groups(rows, block)]
+        answers = [self._posteriors.labels_of_cells(g.text, g.cells, g.offsets) for g in in_groups(rows, block)]
         return write_plain(rows, np.concatenate(answers), self._names), np.diff(rows.offsets)

@@ -20,7 +20,8 @@ from postil.metrics import Calibration, Evaluation, significance
 from postil.metrics.evaluation import evaluate_compared, prepare
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.reliability import reliability
-from postil.models.tagger import Answer, Tagger, tokens_of
+from postil.models.sentences import tokens_of
+from postil.models.tagger import Answer, Tagger
 from postil.text import Sentence
 from postil.text.output import Target
 
@@ -58,7 +59,7 @@ def report(tagger: Tagger, name: str, file: LabelledFile) -> Scored:
         evaluation=evaluate_compared(compared),
         interval=significance.bootstrap_interval(counts, statistic, rng=rng, resamples=RESAMPLES),
         broken={},
-        reliability=reliability(tagger, X, file.labels),
+        reliability=reliability(tagger.fitted_parts(), X, file.labels),
     )
 
 

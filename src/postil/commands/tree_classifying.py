@@ -14,7 +14,7 @@ from postil.commands.answering import OPTIONS
 from postil.commands.kinds import Mark, unwanted
 from postil.commands.labelled import tell
 from postil.errors import ConfigurationError, DataError
-from postil.metrics import Interval, TreeScores, score_trees, significance
+from postil.metrics import Interval, TreeScores, significance
 from postil.models.settings import parsed
 from postil.models.tree_classifier import NodeLabel, TreeClassifier
 from postil.models.tree_config import TreeConfig
@@ -61,7 +61,7 @@ def load(path: str, encoding: str | None = None, **_: Any) -> TreeFile:
 # --------------------------------------------------------------------------------------------------------------- train
 
 
-def prepared(arguments: argparse.Namespace, checkpoint: Path) -> tuple[TreeClassifier, Any, dict[str, TreeFile]]:
+def new_fitting(arguments: argparse.Namespace, checkpoint: Path) -> tuple[TreeClassifier, Any, dict[str, TreeFile]]:
     """A classifier, its training, and the files on which to score it in the end."""
     unwanted(arguments, "gazetteer", "classifiers of trees have none")
     unwanted(arguments, "warm_start", "classifiers of trees begin fresh")
@@ -74,7 +74,7 @@ def prepared(arguments: argparse.Namespace, checkpoint: Path) -> tuple[TreeClass
     held_out = {name: load(path, arguments.encoding) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out, classifier.config.loss)
     dev = held_out["dev"].trees if "dev" in held_out else None
-    fitting = classifier.prepared(train.trees, None, dev, checkpoint=checkpoint, resume=arguments.resume)
+    fitting = classifier.fitting(train.trees, None, dev, checkpoint=checkpoint, resume=arguments.resume)
     return classifier, fitting, held_out
 
 
@@ -130,18 +130,7 @@ def settle(classifier: TreeClassifier, file: TreeFile, arguments: argparse.Names
 
 
 def evaluation(classifier: TreeClassifier, file: TreeFile) -> TreeScores:
-    """Scores at the nodes of the binary trees that the model sees.
-
-    A model that has learnt the labels of roots only is asked for no label that roots never have.
-    """
-    trees = classifier.trees(file.trees)
-    known = set(classifier.fitted_parts().labelling.labels)
-    if classifier.config.loss == "root":
-        trees = [
-            tree.with_labels([*(label if label in known else None for label in tree.labels[:-1]), tree.root_label])
-            for tree in trees
-        ]
-    return score_trees(trees, classifier.predict_nodes(trees))
+    return classifier.evaluate(file.trees)
 
 
 def headline(found: TreeScores) -> str:

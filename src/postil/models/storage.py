@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -18,8 +18,16 @@ from postil.features.words import WordFeatureConfig
 from postil.models.answers.decoding import Decoding
 from postil.models.parts import Parts, TrainedNetwork
 
-if TYPE_CHECKING:
-    from postil.models.estimator import Estimator
+
+class StoredEstimator(Protocol):
+    """What a model file needs of an estimator."""
+
+    KIND: ClassVar[str]
+    parts: Any
+
+    def get_params(self) -> dict[str, Any]: ...
+    def fitted_parts(self) -> Parts[Any, Any]: ...
+
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
@@ -29,11 +37,11 @@ KINDS = {
 }
 
 
-def save(estimator: "Estimator[Any, Any]", path: Path) -> None:
+def save(estimator: StoredEstimator, path: Path) -> None:
     archive.save(path, *_content(estimator))
 
 
-def to_bytes(estimator: "Estimator[Any, Any]") -> bytes:
+def to_bytes(estimator: StoredEstimator) -> bytes:
     return archive.to_bytes(*_content(estimator))
 
 
@@ -46,16 +54,15 @@ def from_bytes(content: bytes) -> Any:
     return _estimator(*archive.from_bytes(content), where="pickled model")
 
 
-def estimator_class(kind: object, where: object) -> "type[Estimator[Any, Any]]":
+def estimator_class(kind: object, where: object) -> Any:
     """The class of a kind of model."""
     if kind not in KINDS:
         raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=kind, where=where)
     module, name = KINDS[str(kind)]
-    found: type[Estimator[Any, Any]] = getattr(importlib.import_module(module), name)
-    return found
+    return getattr(importlib.import_module(module), name)
 
 
-def _content(estimator: "Estimator[Any, Any]") -> tuple[dict[str, Array], dict[str, Any]]:
+def _content(estimator: StoredEstimator) -> tuple[dict[str, Array], dict[str, Any]]:
     parts = estimator.fitted_parts()
     arrays = {f"parameters/{name}": parameter.value for name, parameter in parts.network.parameters().items()}
     arrays |= {f"features/{name}": array for name, array in parts.features.arrays().items()}
@@ -83,14 +90,12 @@ def _estimator(arrays: Mapping[str, Array], metadata: Mapping[str, Any], where: 
     return estimator
 
 
-def _parts(
-    kind: "type[Estimator[Any, Any]]", arrays: Mapping[str, Array], metadata: Mapping[str, Any]
-) -> Parts[Any, Any]:
-    config = kind.CONFIG(**_known(kind.CONFIG, metadata["config"]))
-    labelling = kind.labels_from_json(metadata["labelling"])
+def _parts(kind: Any, arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> Parts[Any, Any]:
+    config = kind._CONFIG(**_known(kind._CONFIG, metadata["config"]))
+    labelling = kind._LABELS.from_json(metadata["labelling"])
     words = WordFeatureConfig(**_known(WordFeatureConfig, metadata["features"]["words"]))
     features = InputFeatures.from_arrays(words, metadata["features"]["columns"], arrays_under("features/", arrays))
-    network = kind.network(config, features, labelling, arrays.get("vectors"), None)
+    network = kind._network(config, features, labelling, arrays.get("vectors"), None)
     _fill(network, arrays_under("parameters/", arrays))
     return Parts(
         config=config,

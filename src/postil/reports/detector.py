@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from postil.markup import Markup, joined
 from postil.metrics import DetectionScores, PrecisionRecall, Table, precision_recall, score_detection
 from postil.models.detector import Detector
-from postil.models.sentence_estimator import tokens_of
+from postil.models.sentences import tokens_of
 from postil.reports import examples, sections
 from postil.reports.answers import Heading, line_of
 from postil.reports.highlight import Mark, colours_of, excerpt

@@ -18,7 +18,7 @@ def gradient_norm(gradients: Gradients) -> float:
 def clipping_factor(gradients: Gradients, limit: float) -> tuple[float, float]:
     """The factor (at most 1) that brings the norm of all gradients down to ``limit``; and the norm before."""
     if not limit > 0:
-        raise ConfigurationError(f"the limit of the gradient norm must be a positive number (got {limit})")
+        raise ConfigurationError("limit of the gradient norm", expected="a positive number", got=limit)
     norm = gradient_norm(gradients)
     if not np.isfinite(norm):
         names = ", ".join(node.name for node, g in gradients.items() if not np.isfinite(part_and_values(g)[1]).all())

@@ -64,9 +64,9 @@ class WarmUpAndDecay:
         _check_positive("rate", self.rate)
         _check_positive("length", self.length)
         if not 0 <= self.warm_up <= self.length:
-            raise ConfigurationError(f"warm_up must be between 0 and the length {self.length:g} (got {self.warm_up})")
+            raise ConfigurationError("warm_up", expected=f"between 0 and the length {self.length:g}", got=self.warm_up)
         if not 0 <= self.final_share <= 1:
-            raise ConfigurationError(f"final_share must be between 0 and 1 (got {self.final_share})")
+            raise ConfigurationError("final_share", expected="between 0 and 1", got=self.final_share)
 
     def __call__(self, t: float) -> float:
         if t < self.warm_up:
@@ -90,4 +90,4 @@ def new_schedule(name: str, settings: Mapping[str, Any]) -> Schedule:
 
 def _check_positive(name: str, value: float) -> None:
     if not 0 < value < math.inf:
-        raise ConfigurationError(f"{name} must be a positive number (got {value})")
+        raise ConfigurationError(name, expected="a positive number", got=value)

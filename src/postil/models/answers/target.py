@@ -1,6 +1,6 @@
 """The label that a detector looks for, in the labels of the user's data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -32,11 +32,11 @@ class Target:
     def of(cls, label: str, sequences: Sequence[Sequence[str]]) -> "Target":
         """The label as it stands in training labels. There must be tokens that have it and tokens that have not."""
         target = cls(label, recognise(sequences))
-        found = {target.plain(text) for labels in sequences for text in labels if not isinstance(text, PartialLabel)}
-        if label not in found:
-            known = ", ".join(sorted(found - {"O"})[:SHOWN])
+        plain = {target.plain(text) for labels in sequences for text in labels if not isinstance(text, PartialLabel)}
+        if label not in plain:
+            known = ", ".join(sorted(plain - {"O"})[:SHOWN])
             raise DataError("no token has the label to detect", expected=f"one of {known or 'some'}", got=repr(label))
-        if found == {label}:
+        if plain == {label}:
             raise DataError(
                 "every token has the label to detect", expected="also tokens without it", got=f"{label!r} only"
             )
@@ -94,3 +94,7 @@ class Target:
 
     def as_json(self) -> dict[str, Any]:
         return {"label": self.label, "scheme": self.scheme, "threshold": self.threshold}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Target":
+        return cls(content["label"], content["scheme"], float(content["threshold"]))
