@@ -90,13 +90,13 @@ PUBLIC = {
         *["network", "objectives", "metrics", "training", "models", "reports"],
     ],
     "postil.features": [
-        *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape", "prefixes", "suffixes"],
+        *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape"],
         *["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values", "WordVectors"],
         *["arrays_under", "NAMED_VECTORS", "load_vectors", "GAZETTEER_CODES", "Gazetteer", "batches_of_similar_length"],
     ],
     "postil.gradcheck": ["TOLERANCE", "Disagreement", "Entry", "Report", "check", "examine"],
     "postil.graph": [
-        *["Node", "Input", "Parameter", "Result", "Pullback", "Gradient", "Gradients", "RowGradient"],
+        *["Node", "Input", "Parameter", "Parameterised", "Result", "Pullback", "Gradient", "Gradients", "RowGradient"],
         *["gradients", "jacobian", "ancestors", "dense", "sum_of_two"],
         *["add", "subtract", "multiply", "divide", "power", "negative", "matmul", "exp", "log", "sqrt", "tanh"],
         *["sum", "mean", "max", "reshape", "transpose", "concatenate", "getitem", "take_rows", "draw"],
@@ -120,11 +120,10 @@ PUBLIC = {
     ],
     "postil.objectives": [
         *["softmax", "log_softmax", "softmax_cross_entropy", "max_margin", "l2"],
-        *["CRF", "offset_scores", "label_costs", "ChainScores", "Lattice", "path_scores", "log_probabilities"],
+        *["CRF", "offset_scores", "ChainScores", "Lattice", "path_scores", "log_probabilities"],
         *["Posterior", "forward_backward", "SCALED", "LOGARITHMIC", "loss_and_gradient", "LossGradient"],
         *["viterbi", "k_best", "RankedPath", "EntityLabels", "Windows", "span_windows", "window_probabilities"],
-        *["span_probabilities", "any_entity_probabilities"],
-        *["forced_spans", "outside_spans", "viterbi_without_spans"],
+        *["span_probabilities", "forced_spans", "outside_spans", "SpanOfKind", "without_spans", "entities_of"],
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
     "postil.kernels": [

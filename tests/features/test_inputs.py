@@ -8,7 +8,7 @@ from postil.features.inputs import InputFeatures, distinct_numbers, forms_of
 from postil.features.words import WordFeatureConfig
 
 SENTENCES = [[("Anna", "N"), ("left", "V")], [("left", "V")], [("Oslo", "N"), ("Anna", "N"), ("Anna", "X")]]
-CONFIG = WordFeatureConfig(word_dim=2, min_count=1, min_affix_count=1)
+CONFIG = WordFeatureConfig(word_dim=2, caps_dim=2, shape_dim=2)
 
 
 @pytest.fixture

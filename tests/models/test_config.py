@@ -1,12 +1,15 @@
 """Settings that taggers and tree classifiers share: refused where they are impossible, used where they are not."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 import postil
 from oracles.corpora import named_entities
 from postil.errors import ConfigurationError
-from postil.models.config import configured, parsed_setting
+from postil.features.words import LEARNT_DIMS, WordFeatureConfig
+from postil.models.config import PRESETS, TaggerConfig, adapted, configured, parsed_setting
 from postil.models.tree_config import configured_tree
 from postil.training import OPTIMISERS, SCHEDULES
 
@@ -68,3 +71,28 @@ def test_tree_classifiers_learn_by_any_schedule(schedule):
     trees = [("3", ("2", "a"), ("3", "good")), ("1", ("2", "a"), ("1", "bad"))] * 20
     classifier = postil.TreeClassifier(composition="sum", schedule=schedule, epochs=3, rate=0.05).fit(trees)
     assert classifier.score(trees) == 1.0
+
+
+def test_every_word_feature_can_be_set():
+    settings = {field.name for field in fields(TaggerConfig)}
+    assert {field.name for field in fields(WordFeatureConfig)} - settings == {"vector_dim"}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_word_features_are_those_of_the_settings(preset):
+    config = adapted(configured(preset, {}), 100, 1000)
+    words = WordFeatureConfig.of(config)
+    for field in fields(WordFeatureConfig):
+        if field.name != "vector_dim":
+            assert getattr(words, field.name) == getattr(config, field.name)
+
+
+@pytest.mark.parametrize("name", LEARNT_DIMS)
+def test_dimensions_of_word_features_have_limits(name):
+    with pytest.raises(ConfigurationError, match=name):
+        TaggerConfig(**{name: -1})
+
+
+def test_a_tagger_needs_a_word_feature():
+    with pytest.raises(ConfigurationError, match=r"features of words.* a dimension above 0"):
+        TaggerConfig(**dict.fromkeys(LEARNT_DIMS, 0))

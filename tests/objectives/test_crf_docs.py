@@ -22,4 +22,4 @@ def test_the_example_of_the_page():
     assert names["span_probabilities"](posterior, names["spans"], 0, [place]).round(3).tolist() == [0.690, 0.113, 0.157]
     forced = names["forced_spans"](lattice, [(0, 2, 3)], 0, [place])
     assert names["viterbi"](lattice.restricted(forced)).tolist() == [0, 0, 1]
-    assert names["viterbi_without_spans"](lattice, [(0, 1, 3)], 0, [place]).tolist() == [0, 0, 1]
+    assert names["meaning"][names["viterbi"](names["without"])].tolist() == [0, 0, 1]

@@ -9,11 +9,12 @@ from postil.commands.labelled import LabelledFile, settle_partial_labels, tell, 
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
 from postil.models.answers.labelling import Labelling
+from postil.models.config import TaggerConfig
 from postil.models.estimator import Estimator
+from postil.models.scoring.encoders import ENCODERS
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import tokens_of
 from postil.models.storage import load
-from postil.network.sentence import LONGEST_VIEW
 from postil.text.partial_label import PartialLabel
 from postil.text.schemes import recognise
 
@@ -71,9 +72,9 @@ def _tell_if_none_known(file: LabelledFile, labelling: Labelling) -> None:
 
 def tell_long_sentences(model: Estimator[Any, Any], lengths: Iterable[int]) -> None:
     """The sentence approach sees long sentences in pieces: say so, once, with their number."""
-    number = sum(length > LONGEST_VIEW for length in lengths)
-    if number and getattr(model.config, "encoder", "") == "sentence":
-        tell(f"{number:,} sentences of more than {LONGEST_VIEW:,} words are split: each word sees only its own piece")
+    longest = ENCODERS[model.config.encoder].longest_view if isinstance(model.config, TaggerConfig) else None
+    if longest is not None and (number := sum(length > longest for length in lengths)):
+        tell(f"{number:,} sentences of more than {longest:,} words are split: each word sees only its own piece")
 
 
 def settle(model: SentenceEstimator[Any, Any], file: LabelledFile, arguments: argparse.Namespace) -> None:

@@ -17,7 +17,7 @@ from postil.models.answers.labelling import Labelling
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.network.compositions import COMPOSITIONS
+from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.partial import parse_classes
 

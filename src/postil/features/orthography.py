@@ -1,7 +1,6 @@
 """What a word looks like: functions of the word alone, for text in any script."""
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from unicodedata import category
 
@@ -86,13 +85,3 @@ def _cut_runs(classed: str) -> str:
 
 
 _known_cut_runs = lru_cache(20_000)(_cut_runs)  # the classed characters of different words are often the same
-
-
-def prefixes(word: str, lengths: Sequence[int]) -> list[str]:
-    """The first 1, 2, … characters; a word that is shorter stands whole."""
-    return [word[:length] for length in lengths]
-
-
-def suffixes(word: str, lengths: Sequence[int]) -> list[str]:
-    """The last 1, 2, … characters; a word that is shorter stands whole."""
-    return [word[-length:] for length in lengths]

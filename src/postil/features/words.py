@@ -1,7 +1,7 @@
 """Words to integers: one column of ids per feature that depends on the word alone.
 
 Whatever depends on the word alone is worked out once per distinct word: ``distinct`` finds the distinct words of a
-batch, ``WordFeatures.rows`` gives their ids and remembers them.
+batch, ``WordFeatures.rows`` returns their ids and caches them.
 """
 
 from collections import Counter, defaultdict
@@ -20,14 +20,14 @@ from postil.features.vectors import VectorIds, WordVectors
 from postil.features.vocabulary import Vocabulary, arrays_under
 
 UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is empty
-_MOST_REMEMBERED = 200_000  # words
-_MOST_SHARED = 20_000  # values of one affix or shape column
-_LONGEST_REMEMBERED = 100  # characters; longer ones are rarely words and seldom come again
+_CACHED_WORDS = 200_000
+_CACHED_VALUES = 20_000  # of one affix or shape column
+_LONGEST_CACHED = 100  # characters; longer ones are rarely words and seldom come again
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordFeatureConfig:
-    """Which features of a word there are. A dimension of 0 switches a feature off.
+    """Which features of a word there are: none but those whose dimension is above 0.
 
     Words are counted in lower case with digits folded; those seen less than ``min_count`` times in training share the
     unknown word. Prefixes and suffixes are those of the same lower-case form, one column per length;
@@ -35,25 +35,37 @@ class WordFeatureConfig:
     ``WordFeatures.build``.
     """
 
-    word_dim: int = 64
-    min_count: int = 2
-    caps_dim: int = 8
-    shape_dim: int = 16
-    prefix_dim: int = 16
-    prefix_lengths: tuple[int, ...] = (1, 2, 3)
-    suffix_dim: int = 16
-    suffix_lengths: tuple[int, ...] = (1, 2, 3)
-    min_affix_count: int = 3
+    word_dim: int = 0
+    min_count: int = 1
+    caps_dim: int = 0
+    shape_dim: int = 0
+    prefix_dim: int = 0
+    prefix_lengths: tuple[int, ...] = ()
+    suffix_dim: int = 0
+    suffix_lengths: tuple[int, ...] = ()
+    min_affix_count: int = 1
     vector_dim: int = 0
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name.endswith("_lengths"):
-                # A list is what JSON gives back for a tuple.
+                # A list is what JSON returns for a tuple.
                 object.__setattr__(self, field.name, _checked_lengths(value, field.name))
             else:
                 _check_whole(value, field.name, least=1 if field.name.startswith("min_") else 0)
+
+    @classmethod
+    def of(cls, settings: object) -> "WordFeatureConfig":
+        """The features that the settings of a model ask for, by field name; a field that they lack stays off."""
+        names = [field.name for field in fields(cls) if hasattr(settings, field.name)]
+        return cls(**{name: getattr(settings, name) for name in names})
+
+
+LEARNT_DIMS = tuple(
+    field.name for field in fields(WordFeatureConfig) if field.name.endswith("_dim") and field.name != "vector_dim"
+)
+"""The settings that switch a learnt feature of words on."""
 
 
 class Column(NamedTuple):
@@ -72,6 +84,14 @@ class _StringFeature(NamedTuple):
     values: Callable[[Sequence[str], Sequence[str]], Iterable[str]]  # of forms and of their normalised forms
 
 
+class _ClassFeature(NamedTuple):
+    """A feature whose value is one of V classes that are known beforehand."""
+
+    D: int
+    V: int
+    value: Callable[[str], int]  # of a form
+
+
 def _string_features(config: WordFeatureConfig) -> dict[str, _StringFeature]:
     features = {
         "word": _StringFeature(config.word_dim, config.min_count, lambda forms, normal: normal),
@@ -80,6 +100,11 @@ def _string_features(config: WordFeatureConfig) -> dict[str, _StringFeature]:
     for name, cut in _cuts(config).items():
         D = config.prefix_dim if cut.start is None else config.suffix_dim
         features[name] = _StringFeature(D, config.min_affix_count, partial(_affixes, cut=cut))
+    return {name: feature for name, feature in features.items() if feature.D}
+
+
+def _class_features(config: WordFeatureConfig) -> dict[str, _ClassFeature]:
+    features = {"caps": _ClassFeature(config.caps_dim, len(CAPS_CLASSES), caps_class)}
     return {name: feature for name, feature in features.items() if feature.D}
 
 
@@ -104,15 +129,15 @@ class WordFeatures:
 
     def __init__(self, config: WordFeatureConfig, vocabularies: Mapping[str, Vocabulary], counts: Array) -> None:
         self.config, self.vocabularies, self.counts = config, dict(vocabularies), counts
-        strings = _string_features(config)
-        self._vector_ids = VectorIds(vocabularies["vector"]) if config.vector_dim else None
+        strings, classes = _string_features(config), _class_features(config)
         self.columns = [Column(name, len(vocabularies[name]), feature.D) for name, feature in strings.items()]
-        if config.caps_dim:
-            self.columns.append(Column("caps", len(CAPS_CLASSES), config.caps_dim))
+        self.columns += [Column(name, feature.V, feature.D) for name, feature in classes.items()]
+        self._finders = [(_finder(name, vocabularies[name]), feature.values) for name, feature in strings.items()]
+        self._by_form: list[Callable[[str], int]] = [feature.value for feature in classes.values()]
         if config.vector_dim:
             self.columns.append(Column("vector", len(vocabularies["vector"]), config.vector_dim))
-        self._finders = [(_finder(name, vocabularies[name]), feature.values) for name, feature in strings.items()]
-        self._remembered: dict[str, bytes] = {}
+            self._by_form.append(VectorIds(vocabularies["vector"]))
+        self._cache: dict[str, bytes] = {}
 
     @classmethod
     def build(
@@ -139,37 +164,29 @@ class WordFeatures:
 
     def rows(self, forms: Sequence[str]) -> Array:
         """(U, F) int32: the ids of the F columns for each of the U forms."""
-        if len(self._remembered) >= _MOST_REMEMBERED:
-            self._remembered = {}
-        remembered = self._remembered  # held, because another thread may begin a new one meanwhile
-        found = [remembered.get(form) for form in forms]
-        new = [place for place, ids in enumerate(found) if ids is None]
+        if len(self._cache) >= _CACHED_WORDS:
+            self._cache = {}
+        cache = self._cache  # held, because another thread may start a new one meanwhile
+        packed = [cache.get(form) for form in forms]
+        new = [place for place, ids in enumerate(packed) if ids is None]
         if new:
-            worked_out = self._worked_out([forms[place] for place in new])
-            for place, ids in zip(new, worked_out, strict=True):
-                found[place] = ids
-                if len(forms[place]) <= _LONGEST_REMEMBERED and len(remembered) < _MOST_REMEMBERED:
-                    remembered[forms[place]] = ids
-        packed = bytearray().join(cast("list[bytes]", found))
-        return np.frombuffer(packed, np.int32).reshape(len(forms), len(self.columns))
+            for place, ids in zip(new, self._computed([forms[place] for place in new]), strict=True):
+                packed[place] = ids
+                if len(forms[place]) <= _LONGEST_CACHED and len(cache) < _CACHED_WORDS:
+                    cache[forms[place]] = ids
+        joined = bytearray().join(cast("list[bytes]", packed))
+        return np.frombuffer(joined, np.int32).reshape(len(forms), len(self.columns))
 
-    def _worked_out(self, forms: Sequence[str]) -> list[bytes]:
+    def _computed(self, forms: Sequence[str]) -> list[bytes]:
         """The ids of each form, packed. Feature by feature, because that is faster than form by form."""
         normal = list(map(normalise, forms))
         columns: list[Iterable[int]] = [map(find, values(forms, normal)) for find, values in self._finders]
-        if self.config.caps_dim:
-            columns.append(map(caps_class, forms))
-        if self._vector_ids:
-            columns.append(map(self._vector_ids, forms))
+        columns += [map(value, forms) for value in self._by_form]
         ids = np.empty((len(forms), len(self.columns)), np.int32)
         for place, column in enumerate(columns):
             ids[:, place] = list(column)
         packed, size = ids.tobytes(), ids.itemsize * ids.shape[1]
         return [packed[place * size : (place + 1) * size] for place in range(len(forms))]
-
-    def rare_ids(self, at_most: int) -> Array:
-        """The ids of the words seen at most so often in training, without the unknown word."""
-        return 1 + np.flatnonzero(self.counts[1:] <= at_most)
 
     def arrays(self) -> dict[str, Array]:
         """Everything but the configuration, for the model file."""
@@ -182,7 +199,7 @@ class WordFeatures:
 
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, arrays: Mapping[str, Array]) -> "WordFeatures":
-        """The features that ``arrays`` gave: the vocabularies are used where they lie."""
+        """The features whose ``arrays`` these are; the vocabularies are used where they lie."""
         names = [*_string_features(config), *(["vector"] if config.vector_dim else [])]
         parts = {name: arrays_under(f"{name}/", arrays) for name in names}
         missing = [name for name in names if not parts[name]] + ["counts"] * ("counts" not in arrays)
@@ -216,8 +233,8 @@ def distinct(sentences: Iterable[Sequence[str]]) -> tuple[list[str], Array, Arra
 def _finder(name: str, vocabulary: Vocabulary) -> Callable[[str], int]:
     """The id of a value, 0 for one that is not known."""
     find = partial(vocabulary.id, default=0)
-    # Different words share their affixes and shapes, so these come again although a word's row is remembered.
-    return find if name == "word" else lru_cache(_MOST_SHARED)(find)
+    # Different words share their affixes and shapes, so these come again although a word's row is cached.
+    return find if name == "word" else lru_cache(_CACHED_VALUES)(find)
 
 
 def _counts_by_id(words: Vocabulary, values: Mapping[str, int]) -> Array:
@@ -235,14 +252,14 @@ def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
 
 def _check_whole(value: object, name: str, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(f"word feature setting {name}", expected=f"a whole number from {least}", got=value)
+        raise ConfigurationError(f"{name} must be a whole number of at least {least}", got=repr(value))
 
 
 def _checked_lengths(value: object, name: str) -> tuple[int, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ConfigurationError(f"word feature setting {name}", expected="a list of lengths", got=repr(value))
+        raise ConfigurationError(f"{name} must be a list of lengths", got=repr(value))
     for length in value:
         _check_whole(length, name, least=1)
     if len(set(value)) != len(value):
-        raise ConfigurationError(f"word feature setting {name}", expected="different lengths", got=list(value))
+        raise ConfigurationError(f"{name} must not repeat a length", got=list(value))
     return tuple(value)

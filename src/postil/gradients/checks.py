@@ -17,7 +17,8 @@ from postil.gradcheck import Report, examine
 from postil.graph import Node
 from postil.models.config import configured
 from postil.models.scoring.detector_network import DetectorNetwork
-from postil.models.scoring.network import Example, TaggerNetwork
+from postil.models.scoring.network import Example
+from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.tree_network import TreeBatch, TreeExample, TreeNetwork
 from postil.models.tree_config import configured_tree
 from postil.network.finish import Finish
@@ -343,9 +344,6 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
         mask = np.array([[True, True, False], [True, False, True], [True, True, True]])
         return examine(crf(rng, allowed_transitions=mask, normalise="tokens"), _sentences(rng, 3), gold)
 
-    def costly(rng: Rng) -> Report:
-        return examine(crf(rng, costs=objectives.label_costs(np.array([0.5, 2.0, 1.0]))), _sentences(rng, 3), gold)
-
     def three_offsets(rng: Rng) -> Report:
         objective = crf(rng)
         tables = [_sentences(rng, 3) for _ in range(3)]
@@ -360,7 +358,6 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
     yield _row("CRF", "A8 C3 C5", covers, lambda rng: examine(crf(rng), _sentences(rng, 3), gold))
     yield _row("CRF under a mask", "A8 C5", covers, masked)
     yield _row("CRF, partial annotation", "C3 C5", covers, lambda rng: examine(crf(rng), _sentences(rng, 3), several))
-    yield _row("CRF, cost-augmented", "C3 C5", covers, costly)
     yield _row("CRF, scores far apart", "A8", covers, far_apart)
     yield _row("CRF on three offsets", "C2 C5 C6", (covers, objectives.offset_scores), three_offsets)
     yield _row("log-odds of an entity", "C4 C5 E6", objectives.summed_log_odds, _log_odds)

@@ -36,12 +36,14 @@ from postil.graph.operations import (
     tanh,
     transpose,
 )
+from postil.graph.parameters import Parameterised
 from postil.graph.rows import RowGradient
 
 __all__ = [
     "Node",
     "Input",
     "Parameter",
+    "Parameterised",
     "Result",
     "Pullback",
     "Gradient",

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from postil.errors import ConfigurationError
+from postil.features.words import LEARNT_DIMS
+from postil.models.scoring.encoders import ENCODERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of, parsed
 from postil.network import ACTIVATIONS, INITIALISERS
 from postil.objectives.margin import NORMALISATIONS
 from postil.training import OPTIMISERS, SCHEDULES
 
-ENCODERS = ("none", "average", "window", "sentence", "convolutions")
 OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
 
 
@@ -92,12 +93,12 @@ class TaggerConfig:
         if self.window % 2 == 0:
             raise ConfigurationError("window", expected="an odd number", got=self.window)
         check_positive(self, "rate", "word_rate", "tau", "clip", "vector_scale")
-        if not any((self.word_dim, self.caps_dim, self.shape_dim, self.prefix_dim, self.suffix_dim)):
+        if not any(getattr(self, name) for name in LEARNT_DIMS):
             raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
 
 
 _CHOICES: dict[str, Any] = {
-    "encoder": ENCODERS,
+    "encoder": tuple(ENCODERS),
     "objective": OBJECTIVES,
     "activation": tuple(ACTIVATIONS),
     "initialiser": tuple(INITIALISERS),
@@ -107,7 +108,7 @@ _CHOICES: dict[str, Any] = {
     "pairs": NORMALISATIONS,
 }
 _LIMITS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim"), (0, 100_000)),
+    **dict.fromkeys(LEARNT_DIMS, (0, 100_000)),
     **dict.fromkeys(("column_dim", "gazetteer_dim", "position_dim"), (1, 100_000)),
     **dict.fromkeys(("hidden", "window", "layers", "shards", "epochs", "patience", "batch_sentences"), (1, math.inf)),
     "corrupt": (1, 100_000),
@@ -197,7 +198,7 @@ def adapted(config: TaggerConfig, sentences: int, tokens: int) -> TaggerConfig:
         "batch_sentences": batch,
         "epochs": 10,
         # A second core pays for what it costs to cut a batch only where the batch and its network are large.
-        "shards": 2 if config.encoder in ("convolutions", "sentence") and batch >= 32 else 1,
+        "shards": 2 if ENCODERS[config.encoder].second_shard_pays and batch >= 32 else 1,
         "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),
     }
     return replace(config, **{name: value for name, value in resolved.items() if getattr(config, name) is None})

@@ -21,7 +21,8 @@ from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.tuning import Tuned, checked_wish, tuned
 from postil.models.config import TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_entity
-from postil.models.scoring.network import TaggerNetwork, feature_sizes
+from postil.models.scoring.network import feature_sizes
+from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import entity, sentences_of, tokens_of
 from postil.text import Document, Entity, Sentence, with_marks

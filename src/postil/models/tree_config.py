@@ -8,7 +8,7 @@ from typing import Any, get_args
 from postil.errors import ConfigurationError
 from postil.models.settings import check_fields, check_known, check_positive, one_of
 from postil.network import ACTIVATIONS, INITIALISERS
-from postil.network.compositions import COMPOSITIONS
+from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.tree import SHAPES, Direction
 from postil.training import OPTIMISERS, SCHEDULES
 

@@ -10,7 +10,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.network.activations import ACTIVATIONS, Activation
-from postil.network.composition import Chain, Residual
+from postil.network.containers import Chain, Residual
 from postil.network.dropout import Dropout
 from postil.network.layer import Layer, Run
 from postil.network.linear import Linear

@@ -24,7 +24,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ShapeError
 from postil.features.trees import Schedule
-from postil.graph import Node, Parameter, Result
+from postil.graph import Node, Parameterised, Result
 from postil.network.activations import ACTIVATIONS
 from postil.network.initialisers import Initialiser, new_parameter, xavier, zeros
 
@@ -163,10 +163,11 @@ def tensor_composition(
 # ------------------------------------------------------------------------------------------------ compositions
 
 
-class Composition(ABC):
+class Composition(Parameterised, ABC):
     """Vectors of all nodes of a batch of trees from those of the leaves.
 
-    ``leaf_dim`` is the width of the leaves' vectors and ``hidden`` that of all nodes'.
+    ``leaf_dim`` is the width of the leaves' vectors and ``hidden`` that of all nodes'. Parameters are declared in the
+    order of their gradients in ``upward``.
     """
 
     leaf_dim: int
@@ -187,10 +188,6 @@ class Composition(ABC):
     @property
     def name(self) -> str:
         return type(self).__name__
-
-    def parameters(self) -> dict[str, Parameter]:
-        """Every parameter by its name, in the order of ``upward``'s gradients."""
-        return {name: value for name, value in vars(self).items() if isinstance(value, Parameter)}
 
     def __call__(self, leaves: Node, plan: Schedule) -> Result:
         """The whole recursion as one node (M, H). ``leaves`` (n, D) are the vectors of the leaves, row by row."""

@@ -13,7 +13,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.graph import Parameter
 from postil.kernels.plain_layers import overlapping_sum, padded_places, shifts
-from postil.network.composition import Chain
+from postil.network.containers import Chain
 from postil.network.initialisers import Initialiser, new_parameter, xavier, zeros
 from postil.network.layer import Layer, LayerPullback, Run, checked_rows, needed_offsets
 from postil.network.linear import Linear

@@ -45,7 +45,7 @@ def log_partition(lattice: Lattice) -> Array:
     found = np.zeros(len(lattice.lengths))
     for b, (first, end) in enumerate(pairwise(lattice.offsets.tolist())):
         pieces = _sweep(lattice.unary[first:end], lattice.chain)
-        found[b] = sum(float(piece.found.log_partition[0]) for _, piece in pieces)
+        found[b] = sum(float(piece.chain.log_partition[0]) for _, piece in pieces)
     return found
 
 
@@ -116,9 +116,9 @@ def _messages(unary: Array, chain: ChainScores, cuts: Array) -> Array | None:
     """(C, L) log Σ_i α_c-1(i) E_ij at every cut (rising), up to a constant each; None where nothing is possible."""
     found = np.empty((len(cuts), chain.labels))
     for first, piece in _sweep(unary, chain):
-        if not np.isfinite(piece.found.log_partition[0]):
+        if not np.isfinite(piece.chain.log_partition[0]):
             return None
-        own = slice(*np.searchsorted(cuts, [first, first + len(piece.found.prefix)], side="right"))
+        own = slice(*np.searchsorted(cuts, [first, first + len(piece.chain.prefix)], side="right"))
         found[own] = _handed_over(piece, cuts[own] - 1 - first)
     return found
 
@@ -134,7 +134,7 @@ def _sweep(unary: Array, chain: ChainScores) -> Iterator[tuple[int, Messages]]:
         own = chain if first + PIECE >= len(unary) else replace(chain, end=np.zeros(chain.labels))
         piece = _solved(Lattice(unary=rows, offsets=np.array([0, len(rows)]), chain=own))
         yield first, piece
-        if not np.isfinite(piece.found.log_partition[0]):
+        if not np.isfinite(piece.chain.log_partition[0]):
             return
         chain = replace(chain, start=_handed_over(piece, np.array([len(rows) - 1]))[0])
 
@@ -142,17 +142,17 @@ def _sweep(unary: Array, chain: ChainScores) -> Iterator[tuple[int, Messages]]:
 def _solved(lattice: Lattice) -> Messages:
     """Scaled where that loses nothing, else in logarithms."""
     scaled = forward_backward(lattice, SCALED)
-    return scaled if scaled.found.is_exact.all() else forward_backward(lattice, LOGARITHMIC)
+    return scaled if scaled.chain.is_exact.all() else forward_backward(lattice, LOGARITHMIC)
 
 
 def _handed_over(piece: Messages, tokens: Array) -> Array:
     """(n, L) log Σ_i p_t(i) E_ij of some tokens t (n,), p_t being α_t with sum 1."""
-    algebra, alpha = piece.algebra, piece.found.prefix[tokens]  # (n, L)
+    algebra, alpha = piece.algebra, piece.chain.prefix[tokens]  # (n, L)
     shares = algebra.over(alpha, algebra.total(alpha))[
         None
     ]  # (1, n, L): an algebra steps in several directions at once
     message = np.empty_like(shares)
-    algebra.step(shares, piece.found.transitions[None], message)
+    algebra.step(shares, piece.chain.transitions[None], message)
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant: impossible
         logs = algebra.log(message[0])
     return np.asarray(logs + piece.lattice.chain.transitions.max())  # which forward-backward takes off

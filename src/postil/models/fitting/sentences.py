@@ -158,7 +158,7 @@ def _new_parts(
         check_same_architecture(known.config, config)
     vectors = _vectors(estimator, config, known)
     gazetteer = Gazetteer.load([Path(path) for path in estimator.gazetteers]) if estimator.gazetteers else None
-    features = InputFeatures.build(word_features(config), X, vectors=vectors, gazetteer=gazetteer)
+    features = InputFeatures.build(WordFeatureConfig.of(config), X, vectors=vectors, gazetteer=gazetteer)
     if known is not None:
         features = extended_features(known.features, features)
     labelling = estimator._labels_of(y) if known is None else known.labelling.extended(y)
@@ -177,20 +177,6 @@ def _vectors(estimator: SentenceTrainee, config: TaggerConfig, known: Parts[Any,
     if known is not None and known.network.vectors is not None:
         return WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
     return None
-
-
-def word_features(config: TaggerConfig) -> WordFeatureConfig:
-    return WordFeatureConfig(
-        word_dim=config.word_dim,
-        min_count=resolved(config.min_count),
-        caps_dim=config.caps_dim,
-        shape_dim=config.shape_dim,
-        prefix_dim=config.prefix_dim,
-        suffix_dim=config.suffix_dim,
-        prefix_lengths=config.prefix_lengths,
-        suffix_lengths=config.suffix_lengths,
-        min_affix_count=config.min_affix_count,
-    )
 
 
 def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:

@@ -76,18 +76,11 @@ class TreeFitting(Fitting):
 
 def _new_parts(estimator: Trainee, config: TreeConfig, trees: Sequence[Tree]) -> Parts[Any, Any]:
     vectors = scaled_vectors(estimator.vectors, config.vector_scale) if estimator.vectors is not None else None
-    features = InputFeatures.build(word_features(config), [tree.tokens for tree in trees], vectors=vectors)
+    features = InputFeatures.build(WordFeatureConfig.of(config), [tree.tokens for tree in trees], vectors=vectors)
     labels = TreeLabels.of(trees, config.loss)
     matrix = vectors.matrix if vectors is not None else None
     network = estimator._network(config, features, labels, matrix, np.random.default_rng(estimator.seed))
     return Parts(config=config, labelling=labels, features=features, network=network)
-
-
-def word_features(config: TreeConfig) -> WordFeatureConfig:
-    """The word itself and nothing else."""
-    return WordFeatureConfig(
-        word_dim=config.word_dim, min_count=config.min_count, caps_dim=0, shape_dim=0, prefix_dim=0, suffix_dim=0
-    )
 
 
 def _gold(config: TreeConfig, labels: TreeLabels, trees: Sequence[Tree]) -> Array:

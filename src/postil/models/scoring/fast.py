@@ -15,8 +15,9 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import InputFeatures, Token, forms_of
-from postil.models.scoring.network import ScoringNetwork, TaggerNetwork
+from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.pieces import Piece, in_pieces
+from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.word_rows import WordRows
 from postil.network import Activation, Chain, Layer, Linear, Window, WindowAverage
 from postil.network.inference import infer, infer_linear, is_fused

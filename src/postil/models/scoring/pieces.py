@@ -17,7 +17,8 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import LongSentenceWarning
 from postil.models.config import TaggerConfig
-from postil.network.sentence import LONGEST_VIEW, views
+from postil.models.scoring.encoders import ENCODERS
+from postil.network.sentence import views
 
 TOKENS_AT_ONCE = 4096  # so many layers' outputs stay in the cache, and memory stays flat
 
@@ -34,10 +35,8 @@ class Piece(NamedTuple):
 
 def reach(config: TaggerConfig) -> int | None:
     """How many tokens to either side the scores of a token depend on; None: on all of the sentence."""
-    half = config.window // 2
-    neighbours = 1 if config.offsets == 3 else 0
-    widths = {"none": 0, "average": half, "window": half, "convolutions": config.layers * half}
-    return widths[config.encoder] + neighbours if config.encoder in widths else None
+    of_encoder, neighbours = ENCODERS[config.encoder].reach, config.offsets // 2
+    return None if of_encoder is None else of_encoder(config) + neighbours
 
 
 def pieces(offsets: Array, config: TaggerConfig, size: int) -> Iterator[Piece]:
@@ -69,7 +68,8 @@ def in_pieces(offsets: Array, config: TaggerConfig, scores: Callable[[Piece], Ar
 
 def _between_views(offsets: Array, config: TaggerConfig, size: int) -> Iterator[Piece]:
     """The neighbours' output maps reach over the borders of views: then there is only the whole."""
-    cut = views(offsets, LONGEST_VIEW) if config.offsets == 1 else offsets
+    longest = ENCODERS[config.encoder].longest_view
+    cut = views(offsets, longest) if config.offsets == 1 and longest is not None else offsets
     first = 0
     while first < len(cut) - 1:
         last = max(first + 1, int(np.searchsorted(cut, cut[first] + size, side="right")) - 1)
@@ -87,7 +87,8 @@ def _within(offsets: Array, first: int, end: int) -> Array:
 
 
 def warn_of_long_sentences(config: TaggerConfig, lengths: Iterable[int]) -> None:
-    """Python shows it once; the commands say it in their own words."""
-    if config.encoder == "sentence" and any(length > LONGEST_VIEW for length in lengths):
-        what = f"sentences of more than {LONGEST_VIEW:,} words are split: each word sees only its own piece"
+    """Python shows the warning once; the commands say it in their own words."""
+    longest = ENCODERS[config.encoder].longest_view
+    if longest is not None and any(length > longest for length in lengths):
+        what = f"sentences of more than {longest:,} words are split: each word sees only its own piece"
         warnings.warn(what, LongSentenceWarning, stacklevel=3)

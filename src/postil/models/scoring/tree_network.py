@@ -11,12 +11,12 @@ from postil import graph
 from postil.arrays import Array
 from postil.features.trees import Forest, Schedule
 from postil.features.words import WordFeatures, distinct
-from postil.graph import Input, Node, Parameter, Result
+from postil.graph import Input, Node, Parameterised, Result
 from postil.models.tree_config import TreeConfig
 from postil.network import INITIALISERS, Dropout, Linear, LookupTable
-from postil.network.compositions import new_composition
 from postil.network.initialisers import fan_in_variance
 from postil.network.initialisers import zeros as zero_values
+from postil.network.tree_compositions import new_composition
 from postil.objectives import l2, softmax_cross_entropy
 from postil.text.tree import Tree
 
@@ -77,13 +77,15 @@ class TreeExample:
 
 
 @final
-class TreeNetwork:
+class TreeNetwork(Parameterised):
     """L scores for every node of every tree.
 
     A word's vector is a row of the learnt table; with fixed ``vectors`` (V', D) it is the word's row of these plus that
     of the table, which then begins with zeros: what is learnt is how far a word moves from where it was found. A word
     that only the fixed vectors know has its own vector too.
     """
+
+    PATHS = {"table": "words", "leaf_map": "leaves"}
 
     def __init__(
         self,
@@ -118,20 +120,6 @@ class TreeNetwork:
     @property
     def _learns_words(self) -> bool:
         return self.vectors is None or self.config.learn_vectors
-
-    def parameters(self) -> dict[str, Parameter]:
-        parts = {
-            "words": self.table,
-            "leaves": self.leaf_map,
-            "composition": self.composition,
-            "output": self.output,
-        }
-        return {
-            f"{name}.{path}": parameter
-            for name, part in parts.items()
-            if part is not None
-            for path, parameter in part.parameters().items()
-        }
 
     def loss(self, shard: TreeExample, *, rng: np.random.Generator) -> Node:
         """Mean cross-entropy at the labelled nodes, and the regulariser."""

@@ -1,4 +1,4 @@
-"""Layers made of layers (A1, E7): one behind the other, side by side, around a shortcut."""
+"""Layers made of layers (A1, E7): one after the other, side by side, around a shortcut."""
 
 from collections.abc import Sequence
 from typing import final
@@ -21,7 +21,7 @@ from postil.network.linear import Linear
 
 @final
 class Chain(Layer):
-    """Layers one behind the other: f_L(… f_2(f_1(X)))."""
+    """Layers one after the other: f_L(… f_2(f_1(X)))."""
 
     def __init__(self, *layers: Layer) -> None:
         self.layers = [checked_layer(layer, "part of a chain") for layer in layers]
@@ -36,9 +36,9 @@ class Chain(Layer):
         while waiting:
             layer, *waiting = waiting
             if isinstance(layer, Linear):
-                together, finish = finish_of(waiting, run)
+                fused, finish = finish_of(waiting, run)
                 X, back = layer.forward(X, run, finish)
-                waiting = waiting[together:]
+                waiting = waiting[fused:]
             else:
                 X, back = layer.forward(X, run)
                 run = Run(offsets=layer.offsets_after(run.offsets), rng=run.rng)
@@ -91,7 +91,7 @@ class Concatenation(Layer):
         return self.layers[0].offsets_after(offsets)
 
     def _check_side_by_side(self, outputs: Sequence[Array], run: Run) -> None:
-        """Rows of words and rows of sentences do not go together, even where there are as many of both."""
+        """Rows of words and rows of sentences do not fit side by side, even where there are as many of both."""
         pooled = [layer.offsets_after(run.offsets) is None for layer in self.layers]
         if len(set(pooled)) > 1 or len({len(Y) for Y in outputs}) > 1 or any(Y.ndim != 2 for Y in outputs):
             got = ", ".join(f"{layer.name} {Y.shape}" for layer, Y in zip(self.layers, outputs, strict=True))

@@ -1,4 +1,4 @@
-"""All compositions of trees by name."""
+"""The table of tree compositions: name -> class, and one function that builds any of them."""
 
 from typing import Any
 
@@ -29,5 +29,5 @@ def new_composition(
     """A composition to vectors of width H. Only a Tree-LSTM takes word vectors of another width D."""
     if name == "tree-lstm":
         return TreeLSTM(D, H, rng=rng, initialise=initialise, dtype=dtype)
-    made: Composition = COMPOSITIONS[name](H, rng=rng, activation=activation, initialise=initialise, dtype=dtype)
-    return made
+    composition: Composition = COMPOSITIONS[name](H, rng=rng, activation=activation, initialise=initialise, dtype=dtype)
+    return composition
