@@ -114,7 +114,12 @@ def test_evaluation_at_roots_and_at_all_nodes():
     scores = classifier.evaluate(TEST)
     assert scores.roots.accuracy == pytest.approx(classifier.score(TEST))
     nodes = zip(classifier.predict_nodes(TEST), classifier.trees(TEST), strict=True)
-    right = [found.label == label for answers, tree in nodes for found, label in zip(answers, tree.labels, strict=True)]
+    right = [
+        found.label == label
+        for answers, tree in nodes
+        for found, label in zip(answers, tree.labels, strict=True)
+        if label
+    ]
     assert scores.nodes.tokens == len(right) and scores.nodes.accuracy == pytest.approx(np.mean(right))
     wrong = ["1" if label == "0" else "0" for label in roots(TEST)]
     assert classifier.evaluate(TEST, wrong).roots.accuracy == pytest.approx(1 - scores.roots.accuracy)
