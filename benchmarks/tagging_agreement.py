@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmarks.measuring import Outcome, parser, report
 from postil.models.answers.posteriors import Posteriors
-from postil.models.sentences import blocks, tokens_of
+from postil.models.scoring.blocks import blocks
+from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import k_best, viterbi

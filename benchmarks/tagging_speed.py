@@ -18,7 +18,7 @@ import postil
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil import kernels
 from postil.machine.limits import tagging_limit
-from postil.models.sentences import blocks
+from postil.models.scoring.blocks import blocks
 from postil.models.tagger import Tagger
 from postil.objectives.crf_decoding import viterbi
 from postil.text import Sentence

@@ -1,8 +1,7 @@
 import pytest
 
 from postil.errors import DataError
-from postil.models import sentences
-from postil.models.sentences import blocks, check_sentences, entity, sentences_of, tokens_of
+from postil.models.sentences import entity, sentences_of, tokens_of
 from postil.text import Entity, Sentence
 
 
@@ -18,18 +17,6 @@ def test_tokens_have_the_extra_columns_of_their_sentence():
     assert tokens_of(Sentence(["a", "b"], columns=[["X"], ["Y"]])) == [("a", "X"), ("b", "Y")]
     with pytest.raises(DataError, match="a sentence to annotate"):
         tokens_of(["a", "b"])
-
-
-def test_a_text_is_not_a_list_of_tokens():
-    check_sentences([["a"], []])
-    with pytest.raises(DataError, match=r"sentence 1: .*a list of tokens.*'Anna left'"):
-        check_sentences([["a"], "Anna left"])
-
-
-def test_blocks_are_filled_by_length(monkeypatch):
-    monkeypatch.setattr(sentences, "TOKENS_PER_BLOCK", 10)
-    assert list(blocks([4, 25, 3, 4, 0])) == [[4, 2, 0], [3], [1]]
-    assert list(blocks([])) == []
 
 
 def test_entities_count_characters_where_there_is_a_text():

@@ -16,10 +16,11 @@ from postil.models.answers.target import UNDECIDED, Target
 from postil.models.config import TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_detection
 from postil.models.parts import Parts
+from postil.models.scoring.blocks import scored
 from postil.models.scoring.detector_network import DetectorNetwork
 from postil.models.scoring.network import feature_sizes
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import entity, scored, tokens_of
+from postil.models.sentences import entity, tokens_of
 from postil.text import Entity, Sentence, labels_from_spans, recognise, with_marks
 
 

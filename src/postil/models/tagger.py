@@ -137,8 +137,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         With ``constraints``, one or None per sentence, the best that agree with them. Entities less probable than
         ``threshold`` (one for all classes, or by class) are dropped; without it, than those of the model's decoding.
         """
-        posteriors = self._posteriors
         answers: list[list[str]] = [[] for _ in X]
+        posteriors = self._posteriors
         for posterior in posteriors.of(X, constraints):
             texts = posterior.texts(posteriors.labels(posterior, threshold))
             for i, labels in zip(posterior.which, texts, strict=True):
@@ -153,8 +153,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         threshold: float | Mapping[str, float] | None = None,
     ) -> tuple[list[list[str]], list[Array]]:
         """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence."""
-        posteriors = self._posteriors
         answers: list[list[str]] = [[] for _ in X]
+        posteriors = self._posteriors
         probabilities: list[Array] = [np.zeros(0) for _ in X]
         for posterior in posteriors.of(X, constraints):
             numbers = posteriors.labels(posterior, threshold)

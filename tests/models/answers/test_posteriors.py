@@ -8,12 +8,11 @@ import pytest
 import postil
 from oracles.corpora import named_entities
 from postil import Constraints, Decoding
-from postil.models import sentences
 from postil.models.answers.posteriors import Posteriors
 from postil.objectives import Posterior
 
 TOKENS = ["Anna", "left", "Paris", "Lima"]
-X = named_entities(30, seed=2)[0]
+X = named_entities(60, seed=2)[0] * 40  # several blocks
 
 
 @cache
@@ -25,8 +24,7 @@ def posteriors(**decoding):
     return Posteriors(tagger().fitted_parts(), Decoding(**decoding))
 
 
-def test_every_sentence_is_in_one_block(monkeypatch):
-    monkeypatch.setattr(sentences, "TOKENS_PER_BLOCK", 40)
+def test_every_sentence_is_in_one_block():
     distributions = list(posteriors().of(X))
     assert len(distributions) > 2
     assert sorted(i for distribution in distributions for i in distribution.which) == list(range(len(X)))
@@ -79,8 +77,7 @@ def test_what_must_be_an_entity_is_kept():
 @pytest.mark.parametrize(
     "decoding", [{}, {"bias": 2.0}, {"temperature": 0.5, "shift": -1.0, "thresholds": {"LOC": 0.9}}]
 )
-def test_words_as_bytes_get_the_labels_of_words_as_strings(decoding, monkeypatch):
-    monkeypatch.setattr(sentences, "TOKENS_PER_BLOCK", 40)
+def test_words_as_bytes_get_the_labels_of_words_as_strings(decoding):
     model = posteriors(**decoding)
     assert model.takes_cells
     words = [word.encode() for tokens in X for word in tokens]

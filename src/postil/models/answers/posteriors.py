@@ -16,7 +16,7 @@ from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.distribution import Distribution, FoundSpan, calibrated_lattice
 from postil.models.answers.labelling import Labelling
 from postil.models.parts import Parts
-from postil.models.sentences import blocks, scored
+from postil.models.scoring.blocks import blocks, scored
 from postil.objectives.lattice import Lattice
 from postil.threads import one_blas_thread
 

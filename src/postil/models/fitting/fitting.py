@@ -88,7 +88,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         self.parts, self.checkpoint, self._estimator = parts, checkpoint, estimator
         self._fingerprint = _fingerprint(parts, estimator.seed, digests) if checkpoint is not None else ""
         plan = Plan(
-            epochs=resolved(config.epochs),
+            epochs=config.epochs,
             patience=config.patience,
             clip=config.clip,
             threads=estimator.threads,
@@ -186,12 +186,6 @@ class Fitting(ABC, Iterator[Step | Epoch]):
                 where=self.checkpoint,
             )
         self.training.restore(arrays, metadata["progress"])
-
-
-def resolved(value: Any) -> Any:
-    """A field of an adapted config, in which none is open."""
-    assert value is not None, "adapted() resolves every open field"
-    return value
 
 
 def scaled_vectors(source: str | os.PathLike[str], scale: float) -> WordVectors:

@@ -17,12 +17,12 @@ from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted
-from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, resolved, scaled_vectors
+from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
 from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
 from postil.models.parts import Parts
+from postil.models.scoring.blocks import check_sentences
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
-from postil.models.sentences import check_sentences
 from postil.text.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.partial_label import UNKNOWN
 from postil.training.loop import Batch
@@ -77,7 +77,8 @@ class SentenceFitting(Fitting):
         held_out = _checked_data(*dev) if dev is not None and len(dev[0]) else None
         config = adapted(estimator._configured(estimator.settings), len(X), sum(map(len, X)))
         parts = _new_parts(estimator, config, X, y, warm_start)
-        y = parts.labelling.widened(y, annotates)
+        if annotates is not None:
+            y = parts.labelling.widened(y, annotates)
         if held_out is not None:
             X_dev, y_dev = held_out
             held_out = X_dev, with_marks(y_dev, X_dev, partial=partial, known=parts.labelling.answers)
@@ -97,14 +98,14 @@ class SentenceFitting(Fitting):
         )
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Example]]:
-        size = resolved(self.parts.config.batch_sentences)
+        size = self.parts.config.batch_sentences
         if self.parts.config.objective == "margin":
             return Batches(self._batch, batches_with_label(self._gold, size, rng))
         return Batches(self._batch, batches_of_similar_length(self._lengths, size, rng))
 
     def _batch(self, which: Array) -> Batch[Example]:
         """A batch in shards, each with its share of the mean; one that has no share is left out."""
-        count = min(resolved(self.parts.config.shards), len(which))
+        count = min(self.parts.config.shards, len(which))
         pieces = np.array_split(which, count) if count > 1 else [which]
         shards = [Example(inputs=self._inputs.selected(p), gold=self._gold_of(p)) for p in pieces]
         weights = [self.parts.network.weight(shard) for shard in shards]
@@ -198,15 +199,15 @@ def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> D
 
 def _checked_training_data(
     X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], partial: bool | None, annotates: Annotates
-) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], list[tuple[str, ...] | None]]:
+) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], Annotates]:
     """Marks are recognised; a sentence of which nothing is known is left out, and so is one without words."""
-    entries = per_sentence(annotates, len(X))
+    entries = None if annotates is None else per_sentence(annotates, len(X))
     _checked_data(X, y)
     y = with_marks(y, X, partial=partial)
     kept = [i for i in range(len(X)) if not is_unknown(y[i])]
     if not kept:
         raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
-    return [X[i] for i in kept], [y[i] for i in kept], [entries[i] for i in kept]
+    return [X[i] for i in kept], [y[i] for i in kept], entries and [entries[i] for i in kept]
 
 
 def _data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
