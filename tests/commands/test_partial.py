@@ -59,10 +59,10 @@ def test_labels_that_look_like_marks_can_be_kept(folder, capsys):
 
 
 MISTAKES = [
-    (["unknown.txt"], "unknown.txt: every token is unknown; expected some labels, got nothing but '?'"),
+    (["unknown.txt"], "unknown.txt: every token is unknown: expected some labels, got nothing but '?'"),
     (["places.txt", "unknown.txt"], "unknown.txt: every token is unknown"),
     (["places.txt", "--annotates", "PER"], "places.txt, line 1: a label of a class that is not annotated there"),
-    (["places.txt", "--annotates", "x.txt=PER"], "--annotates; expected one of the training files, got 'x.txt'"),
+    (["places.txt", "--annotates", "x.txt=PER"], "--annotates must name one of the training files (got 'x.txt')"),
 ]
 
 

@@ -88,7 +88,7 @@ def test_parts_of_speech_with_unknown_ones():
 
 
 def test_nothing_known_is_an_error():
-    with pytest.raises(DataError, match=r"every token is unknown; expected some labels, got nothing but '\?'"):
+    with pytest.raises(DataError, match=r"every token is unknown: expected some labels, got nothing but '\?'"):
         postil.Tagger().fit([["a", "b"]], [["?", "?"]])
     with pytest.raises(DataError, match="every token is unknown"):
         Labelling.of([[PartialLabel("?")]])

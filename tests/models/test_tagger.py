@@ -243,5 +243,5 @@ def test_mistakes_in_the_data_are_named():
 
 def test_lists_of_tokens_are_not_annotated():
     tagger = postil.Tagger(hidden=4, epochs=1).fit(*named_entities(10))
-    with pytest.raises(DataError, match=r"a sentence to annotate; expected a postil.text.Sentence .*, got a list"):
+    with pytest.raises(DataError, match=r"a sentence to annotate: expected a postil.text.Sentence .*, got a list"):
         tagger.annotate([["Anna", "left"]])

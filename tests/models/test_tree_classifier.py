@@ -146,7 +146,7 @@ def test_weights_of_classes():
     assert _probability_of_b(trees, settings) == pytest.approx(0.25, abs=0.1)
     assert _probability_of_b(trees, {**settings, "class_weights": "balanced"}) == pytest.approx(0.5, abs=0.1)
     assert _probability_of_b(trees, {**settings, "class_weights": {"B": 9}}) == pytest.approx(0.75, abs=0.1)
-    with pytest.raises(DataError, match="class_weights of an unknown label; expected one of A, B, got C"):
+    with pytest.raises(DataError, match="class_weights of an unknown label: expected one of A, B, got C"):
         _probability_of_b(trees, {**settings, "class_weights": {"C": 2}})
 
 
@@ -275,7 +275,7 @@ def test_mistakes_in_the_data_are_named():
         classifier.fit([])
     with pytest.raises(DataError, match="no labels to learn from"):
         classifier.fit([["a", "b"]])
-    with pytest.raises(DataError, match="trees and labels; expected 2 labels, got 1"):
+    with pytest.raises(DataError, match="trees and labels: expected 2 labels, got 1"):
         classifier.fit([["a"], ["b"]], ["x"])
     with pytest.raises(DataError, match="tree 1: "):
         classifier.fit([["a"], []], ["x", "y"])
@@ -327,7 +327,7 @@ def test_an_explanation_explains_the_prediction_unless_told_otherwise():
     assert one.phrases == () and len(one.words) == 1
     assert set(one.as_dict()) == {"label", "probability", "words", "phrases"}
     assert isinstance(one.as_dict()["words"][0]["effect"], float)
-    with pytest.raises(DataError, match="label to explain; expected one of 0, 1, got 'great'"):
+    with pytest.raises(DataError, match="label to explain: expected one of 0, 1, got 'great'"):
         classifier.explain(["good"], label="great")
 
 

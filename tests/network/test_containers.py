@@ -21,13 +21,13 @@ def test_a_chain_ends_sentences_where_it_pools():
 
 def test_a_shortcut_needs_the_same_width():
     with pytest.raises(
-        ShapeError, match=r"shortcut around a layer; expected output \(4, 2\) like the input, got \(4, 3\)"
+        ShapeError, match=r"shortcut around a layer: expected output \(4, 2\) like the input, got \(4, 3\)"
     ):
         Residual(Linear(2, 3, rng=rng()))(np.ones((4, 2), np.float32))
 
 
 def test_a_concatenation_of_nothing():
-    with pytest.raises(ConfigurationError, match="concatenation of layers; expected at least one layer"):
+    with pytest.raises(ConfigurationError, match="concatenation of layers: expected at least one layer"):
         Concatenation()
 
 
@@ -47,7 +47,7 @@ def test_a_function_is_no_layer(make):
 @pytest.mark.parametrize("offsets", [[0, 1, 4], [0, 1, 2, 3, 4]])
 def test_words_and_sentences_do_not_stand_side_by_side(offsets):
     both = Concatenation(Activation("tanh"), MaxOverTime())
-    with pytest.raises(ShapeError, match=r"layers side by side; expected a row per word.*, got tanh \(4, 2\), MaxOver"):
+    with pytest.raises(ShapeError, match=r"layers side by side: expected a row per word.*, got tanh \(4, 2\), MaxOver"):
         both(Ragged(np.ones((4, 2)), offsets))
 
 

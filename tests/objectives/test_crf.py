@@ -277,7 +277,7 @@ def test_long_sentences_stay_accurate_in_logarithms():
 def test_a_sentence_without_a_possible_path_is_named():
     chain = ChainScores.under_mask(2, allowed_transitions=np.array([[False, True], [False, False]]))
     lattice = Lattice.over(np.zeros((6, 2)), [0, 2, 3, 6], chain)
-    with pytest.raises(ConfigurationError, match=r"sentence 2: no labelling is possible; expected a path that"):
+    with pytest.raises(ConfigurationError, match=r"sentence 2: no labelling is possible: expected a path that"):
         Posterior.of(lattice)
     with pytest.raises(ConfigurationError, match="sentence 1: no labelling is possible"):
         Posterior.of(Lattice.over(np.zeros((2, 2)), [0, 1, 2], chain, allowed=np.array([[True, True], [False, False]])))
@@ -308,7 +308,7 @@ def test_gold_labels_that_are_forbidden_are_named(gold, step):
     sets = np.ones((5, 3), bool)
     sets[3, 2] = False
     lattice = Lattice.over(np.zeros((5, 3)), [0, 2, 5], ChainScores.under_mask(3, **allowed), allowed=sets)
-    with pytest.raises(DataError, match=f"sentence 1: gold labels on a forbidden path; expected .*, got {step}$"):
+    with pytest.raises(DataError, match=f"sentence 1: gold labels on a forbidden path: expected .*, got {step}$"):
         loss_and_gradient(lattice, np.array(gold))
 
 
@@ -328,11 +328,11 @@ def test_threads_do_not_disturb_each_other():
 
 def test_labels_that_do_not_fit():
     lattice = Lattice.over(np.zeros((3, 2)), [0, 3], ChainScores.under_mask(2))
-    with pytest.raises(IndexRangeError, match=r"labels: index out of range; expected 0 to 1, got 2 at position \(1,\)"):
+    with pytest.raises(IndexRangeError, match=r"labels: index out of range: expected 0 to 1, got 2 at position \(1,\)"):
         path_scores(lattice, np.array([0, 2, 1]))
     with pytest.raises(IndexRangeError, match="got -1 at position"):
         loss_and_gradient(lattice, np.array([0, -1, 1]))
-    with pytest.raises(ShapeError, match=r"labels: one label per token; expected \(3,\), got \(2,\)"):
+    with pytest.raises(ShapeError, match=r"labels: one label per token: expected \(3,\), got \(2,\)"):
         path_scores(lattice, np.array([0, 1]))
-    with pytest.raises(DtypeError, match="labels: wrong element type; expected integers"):
+    with pytest.raises(DtypeError, match="labels: wrong element type: expected integers"):
         path_scores(lattice, np.array([0.0, 1.0, 1.0]))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.examples import examples
 from oracles.paths import enumerate_paths
 from postil.errors import ConfigurationError, ShapeError
 from postil.objectives import ChainScores, Lattice, Posterior, forced_spans, span_probabilities, viterbi
@@ -51,6 +52,7 @@ def spans_of(path, scheme: str) -> set[tuple[int, int, int]]:
     return {(span.start, span.end, "XY".index(span.label)) for span in found}
 
 
+@examples(0.6)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(SCHEMES)), st.integers(1, 4), st.integers(1, 5))
 def test_paths_scores_and_probabilities_are_those_without_the_spans(seed, scheme, T, number):
     rng = np.random.default_rng(seed)
@@ -85,7 +87,7 @@ def test_nothing_forbidden_changes_nothing():
 def test_one_sentence_at_a_time():
     lattice = random_lattice(np.random.default_rng(0), "bio", 3)
     two = Lattice(unary=lattice.unary, offsets=np.array([0, 1, 3]), chain=lattice.chain)
-    with pytest.raises(ShapeError, match="one sentence at a time; expected 1, got 2"):
+    with pytest.raises(ShapeError, match="one sentence at a time: expected 1, got 2"):
         without_spans(two, [], entities("bio"))
 
 

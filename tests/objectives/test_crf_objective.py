@@ -171,10 +171,10 @@ def test_decoding_with_allowed_sets_and_bias_through_the_objective():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"labels": 0}, ConfigurationError, "number of labels; expected 1 or more, got 0"),
-        ({"normalise": "words"}, ConfigurationError, "normalise; expected sentences or tokens or sum, got 'words'"),
+        ({"labels": 0}, ConfigurationError, "number of labels: expected 1 or more, got 0"),
+        ({"normalise": "words"}, ConfigurationError, "normalise must be sentences or tokens or sum .got 'words'"),
         ({"allowed_transitions": np.ones((2, 3), bool)}, ShapeError, "allowed transitions: wrong shape"),
-        ({"allowed_start": np.ones(3)}, DtypeError, "allowed start: wrong element type; expected bool"),
+        ({"allowed_start": np.ones(3)}, DtypeError, "allowed start: wrong element type: expected bool"),
     ],
 )
 def test_a_crf_that_cannot_be(options, error, message):
@@ -185,28 +185,28 @@ def test_a_crf_that_cannot_be(options, error, message):
 def test_scores_that_do_not_fit():
     crf, gold = CRF(3), np.zeros(2, np.int64)
     good = np.zeros((2, 3), np.float32)
-    with pytest.raises(ShapeError, match="CRF: the scores are not cut into sentences; expected a node that carries"):
+    with pytest.raises(ShapeError, match="CRF: the scores are not cut into sentences: expected a node that carries"):
         crf.loss(Input(good), gold)
-    with pytest.raises(DtypeError, match="CRF: float types of scores and parameters differ; expected float32"):
+    with pytest.raises(DtypeError, match="CRF: float types of scores and parameters differ: expected float32"):
         crf.loss(Input(good.astype(np.float64), offsets=[0, 2]), gold)
-    with pytest.raises(NumericalError, match=r"unary scores: a value is not finite; .* got nan at position \(1, 2\)"):
+    with pytest.raises(NumericalError, match=r"unary scores: a value is not finite: .* got nan at position \(1, 2\)"):
         crf.loss(Input(np.array([[0, 0, 0], [0, 0, np.nan]], np.float32), offsets=[0, 2]), gold)
     cut = Input(good, offsets=[0, 2])
     for other in (Input(good[:1]), Input(good.astype(np.float64))):
         with pytest.raises(
-            ShapeError, match=r"offset scores: three score tables; expected one shape \(N, L\) and type"
+            ShapeError, match=r"offset scores: three score tables: expected one shape \(N, L\) and type"
         ):
             offset_scores(cut, Input(good), other)
-    with pytest.raises(ShapeError, match="score tables; expected one node, or three for the offsets 0"):
+    with pytest.raises(ShapeError, match="score tables: expected one node, or three for the offsets 0"):
         crf.loss([cut, cut], gold)
     for arrays in (np.ones((3, 3), np.float32), [cut, cut, good]):
-        with pytest.raises(DtypeError, match="score table; expected a node, such as Input"):
+        with pytest.raises(DtypeError, match="score table: expected a node, such as Input"):
             crf.loss(arrays, gold)
-    with pytest.raises(IndexRangeError, match="labels: index out of range; expected 0 to 2, got 3"):
+    with pytest.raises(IndexRangeError, match="labels: index out of range: expected 0 to 2, got 3"):
         crf.loss(cut, np.array([0, 3]))
-    with pytest.raises(ShapeError, match=r"labels: one label per token; expected \(2,\), got \(1,\)"):
+    with pytest.raises(ShapeError, match=r"labels: one label per token: expected \(2,\), got \(1,\)"):
         crf.loss(cut, gold[:1])
-    with pytest.raises(ShapeError, match=r"allowed labels: wrong shape; expected \(2, 3\)"):
+    with pytest.raises(ShapeError, match=r"allowed labels: wrong shape: expected \(2, 3\)"):
         crf.loss(cut, np.ones((1, 3), bool))
     crf.transitions.value[0, 1] = np.nan
     with pytest.raises(NumericalError, match="transitions scores: a value is not finite"):

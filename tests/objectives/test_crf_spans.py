@@ -220,13 +220,13 @@ def test_no_spans_at_all():
 @pytest.mark.parametrize(
     ("spans", "kinds", "error", "message"),
     [
-        ([(0, 2, 2)], 0, IndexRangeError, r"span 0: a span lies outside its sentence; expected 0 <= start < end <= 3"),
+        ([(0, 2, 2)], 0, IndexRangeError, r"span 0: a span lies outside its sentence: expected 0 <= start < end <= 3"),
         ([(0, 0, 1), (1, 0, 4)], 0, IndexRangeError, r"span 1: .* got \(1, 0, 4\)"),
         ([(2, 0, 1)], 0, IndexRangeError, "expected a sentence of the batch"),
-        ([(0, 1)], 0, ShapeError, r"spans; expected integers \(M, 3\): sentence, start, end"),
+        ([(0, 1)], 0, ShapeError, r"spans must be integers \(M, 3\): sentence, start, end"),
         ([(0.0, 0.0, 1.0)], 0, ShapeError, "got float64"),
-        ([(0, 0, 1)], 2, IndexRangeError, "kinds of spans: index out of range; expected 0 to 1"),
-        ([(0, 0, 1)], [0, 1], ShapeError, r"kinds of spans; expected one number, or \(1,\), got \(2,\)"),
+        ([(0, 0, 1)], 2, IndexRangeError, "kinds of spans: index out of range: expected 0 to 1"),
+        ([(0, 0, 1)], [0, 1], ShapeError, r"kinds of spans: expected one number, or \(1,\), got \(2,\)"),
     ],
 )
 def test_spans_that_do_not_fit(spans, kinds, error, message):
@@ -243,14 +243,14 @@ def test_windows_that_do_not_fit():
         return Windows(tokens, np.array(offsets), np.ones((len(tokens), 2), bool) if allowed is None else allowed)
 
     assert np.allclose(window_probabilities(posterior, windows([2, 3, 0, 1, 1], [0, 2, 4, 5])), 1)
-    with pytest.raises(DtypeError, match="allowed labels of windows: wrong element type; expected bool"):
+    with pytest.raises(DtypeError, match="allowed labels of windows: wrong element type: expected bool"):
         window_probabilities(posterior, windows([0], [0, 1], np.ones((1, 2))))
-    with pytest.raises(IndexRangeError, match="tokens of windows: index out of range; expected 0 to 3, got 4"):
+    with pytest.raises(IndexRangeError, match="tokens of windows: index out of range: expected 0 to 3, got 4"):
         window_probabilities(posterior, windows([4], [0, 1]))
     for tokens, offsets in (([1, 2], [0, 2]), ([0, 0], [0, 2]), ([0], [0, 0, 1]), ([1, 0], [0, 2])):
-        with pytest.raises(ShapeError, match="windows; expected consecutive tokens of one sentence each"):
+        with pytest.raises(ShapeError, match="windows must be consecutive tokens of one sentence each"):
             window_probabilities(posterior, windows(tokens, offsets))
     with pytest.raises(IndexRangeError, match="labels of an entity: index out of range"):
         EntityLabels.bio(2, begin=1, inside=2)
-    with pytest.raises(ShapeError, match=r"labels of an entity: wrong shape; expected \(6, 2\), got \(6, 5\)"):
+    with pytest.raises(ShapeError, match=r"labels of an entity: wrong shape: expected \(6, 2\), got \(6, 5\)"):
         span_probabilities(posterior, [(0, 0, 1)], 0, entities("BIO"))

@@ -114,7 +114,7 @@ def test_outside_means_one_of_the_other_classes():
     assert widened([["B-PER", "O"]], [("PER",)], ["LOC", "ORG", "PER"], "bio") == [["B-PER", "O|LOC|ORG"]]
     assert widened([["B-PER", "O"]], [None], ["LOC", "PER"], "bio") == [["B-PER", "O"]]
     assert widened([["PER", "O"]], [("PER",)], ["LOC", "O", "PER"], "none") == [["PER", "O|LOC"]]
-    with pytest.raises(DataError, match=r"not annotated there; expected one of PER, as annotates says, got 'LOC'"):
+    with pytest.raises(DataError, match=r"not annotated there: expected one of PER, as annotates says, got 'LOC'"):
         widened([["B-LOC"]], [("PER",)], ["LOC", "PER"], "bio")
 
 

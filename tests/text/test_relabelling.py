@@ -24,7 +24,7 @@ def test_relabelling_strictly() -> None:
         list(relabel([broken], "bio", "bio", Report(), name="f", strict=True))
     assert (
         str(caught.value)
-        == "f, line 5, token 2: a label breaks the BIO scheme; expected a label that may follow, got I-Y after O"
+        == "f, line 5, token 2: a label breaks the BIO scheme: expected a label that may follow, got I-Y after O"
     )
 
 
@@ -32,7 +32,7 @@ def test_labels_without_spans_cannot_be_relabelled() -> None:
     with pytest.raises(ConfigurationError) as caught:
         list(relabel([], "none", "bio", Report(), name="f"))
     assert str(caught.value) == (
-        "f: cannot turn labels of scheme 'none' into 'bio'; expected a span scheme such as BIO on both sides"
+        "f: cannot turn labels of scheme 'none' into 'bio': expected a span scheme such as BIO on both sides"
     )
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -44,15 +44,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    console, folder = make_console(), arguments.output
+    return show(arguments.output, arguments.seed)
+
+
+def show(
+    folder: Path, seed: int, sizes: Mapping[str, int] = SIZES, tree_sizes: Mapping[str, int] = demo_trees.SIZES
+) -> int:
+    """All steps, with corpora of these sizes."""
+    console = make_console()
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError("the demo's output", expected="a folder, or a new name", got="a file", where=folder)
     folder.mkdir(parents=True, exist_ok=True)
     console.print(Text("Postil learns to put labels on words. Here it learns names from a file of examples.\n"))
     _heading(console, 1, "Sentences with labels")
-    _show_corpus(console, write_corpus(folder, arguments.seed), folder)
+    _show_corpus(console, write_corpus(folder, seed, sizes), folder)
     _heading(console, 2, "Learning from them")
-    code = _learn(console, folder, arguments.seed)
+    code = _learn(console, folder, seed)
     if code:
         return code
     tagger = load_model(folder / "names.postil")
@@ -65,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     _heading(console, 6, "A report")
     _show_report(console, tagger, folder)
     _heading(console, 7, "Trees: a word that turns a phrase around")
-    code = demo_trees.show(console, folder, arguments.seed)
+    code = demo_trees.show(console, folder, seed, tree_sizes)
     if code:
         return code
     _show_what_next(console, folder)
@@ -84,10 +91,10 @@ def _say(console: Console, text: Text | str) -> None:
 # ------------------------------------------------------------------------------------------------ the steps
 
 
-def write_corpus(folder: Path, seed: int) -> list[LabelledSentence]:
+def write_corpus(folder: Path, seed: int, sizes: Mapping[str, int] = SIZES) -> list[LabelledSentence]:
     """``train.txt``, ``dev.txt`` and ``test.txt``; gives the sentences of the first."""
     rng = np.random.default_rng(seed)
-    parts = {name: made_up_sentences(size, rng, new_names=name != "train") for name, size in SIZES.items()}
+    parts = {name: made_up_sentences(size, rng, new_names=name != "train") for name, size in sizes.items()}
     for name, sentences in parts.items():
         rows = (Sentence(tokens=list(s.tokens), labels=list(s.labels)) for s in sentences)
         write(rows, folder / f"{name}.txt", "conll")

@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +26,9 @@ SAID = ("( ( never) ( dull))", "( ( hardly) ( ( a) ( ( good) ( film))))")
 STYLES = {GOOD: "#101418 on #9fdc9f", BAD: "#101418 on #f2a3a3"}
 
 
-def show(console: Console, folder: Path, seed: int) -> int:
+def show(console: Console, folder: Path, seed: int, sizes: Mapping[str, int] = SIZES) -> int:
     """Learn, show what was learnt, write a report; everything is left in the folder."""
-    parts = _write_treebank(folder, seed)
+    parts = _write_treebank(folder, seed, sizes)
     _say(console, "A sentence is a tree of phrases, each with a label. A negation turns a phrase around:")
     console.print(Padding(branches(_turned_around(parts["train"])), (0, 0, 0, 3)))
     code = _learn(console, folder, seed)
@@ -49,9 +49,9 @@ def _path(folder: Path, part: str) -> Path:
     return folder / f"opinions-{part}.trees"
 
 
-def _write_treebank(folder: Path, seed: int) -> dict[str, list[Tree]]:
+def _write_treebank(folder: Path, seed: int, sizes: Mapping[str, int]) -> dict[str, list[Tree]]:
     rng = np.random.default_rng(seed)
-    parts = {name: made_up_trees(size, rng, new_pairs=name == "test") for name, size in SIZES.items()}
+    parts = {name: made_up_trees(size, rng, new_pairs=name == "test") for name, size in sizes.items()}
     for name, trees in parts.items():
         write_trees(trees, _path(folder, name))
     return parts

@@ -18,7 +18,7 @@ class WordVectors(NamedTuple):
     """Words and their vectors: word id ``i`` has row ``i`` of ``matrix`` (V, D), float32.
 
     Id 0 is the unknown word, the empty string, with a vector of zeros. ``repeated`` says how many rows of the file were
-    left out because their word had come before.
+    skipped because their word had occurred before.
     """
 
     words: Vocabulary
@@ -27,10 +27,10 @@ class WordVectors(NamedTuple):
 
 
 def load_vectors(source: str | os.PathLike[str]) -> WordVectors:
-    """Vectors from a file, or installed ones by their name (``NAMED_VECTORS``).
+    """Load vectors from a file, or installed ones by name (``NAMED_VECTORS``).
 
-    GloVe and fastText text, word2vec text and binary, each also compressed with gzip, are told apart by their content.
-    Bytes in a word that are not UTF-8 become U+FFFD, as older word2vec files cut words in the middle of a character.
+    GloVe and fastText text, word2vec text and binary, optionally gzipped, are recognised by their content.
+    Bytes in a word that are not UTF-8 become U+FFFD, because older word2vec files cut words inside a character.
     """
     if isinstance(source, str) and source in NAMED_VECTORS:
         return NAMED_VECTORS[source]()

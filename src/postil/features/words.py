@@ -2,6 +2,9 @@
 
 Whatever depends on the word alone is worked out once per distinct word: ``distinct`` finds the distinct words of a
 batch, ``WordFeatures.rows`` returns their ids and caches them.
+
+A new feature is a field of ``WordFeatureConfig`` and a row of ``_string_features`` or ``_class_features``; models have
+a setting of the same name.
 """
 
 from collections import Counter, defaultdict
@@ -13,7 +16,7 @@ from typing import Any, NamedTuple, cast, final
 
 import numpy as np
 
-from postil.arrays import Array, offsets_from_lengths
+from postil.arrays import Array, describe, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, shape
 from postil.features.vectors import VectorIds, WordVectors
@@ -23,15 +26,17 @@ UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is e
 _CACHED_WORDS = 200_000
 _CACHED_VALUES = 20_000  # of one affix or shape column
 _LONGEST_CACHED = 100  # characters; longer ones are rarely words and seldom come again
+_LARGEST = 10**9  # of any setting
+_MOST_LENGTHS = 64  # of prefixes or suffixes
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordFeatureConfig:
-    """Which features of a word there are: none but those whose dimension is above 0.
+    """Which features a word has: those whose dimension is above 0.
 
-    Words are counted in lower case with digits folded; those seen less than ``min_count`` times in training share the
+    Words are counted in lower case with digits folded; those seen fewer than ``min_count`` times in training share the
     unknown word. Prefixes and suffixes are those of the same lower-case form, one column per length;
-    ``min_affix_count`` holds for them and for shapes. ``vector_dim`` is set from the vectors given to
+    ``min_affix_count`` applies to them and to shapes. ``vector_dim`` is set from the vectors given to
     ``WordFeatures.build``.
     """
 
@@ -57,7 +62,7 @@ class WordFeatureConfig:
 
     @classmethod
     def of(cls, settings: object) -> "WordFeatureConfig":
-        """The features that the settings of a model ask for, by field name; a field that they lack stays off."""
+        """The features that the settings of a model ask for, by field name. A missing field stays disabled."""
         names = [field.name for field in fields(cls) if hasattr(settings, field.name)]
         return cls(**{name: getattr(settings, name) for name in names})
 
@@ -69,7 +74,7 @@ LEARNT_DIMS = tuple(
 
 
 class Column(NamedTuple):
-    """One feature: ids from 0 (unknown) to V - 1, each to become a vector of D numbers."""
+    """One feature: ids from 0 (unknown) to V - 1, each looked up as a vector of D numbers."""
 
     name: str
     V: int
@@ -123,8 +128,8 @@ class WordFeatures:
     """The ids of every feature of a word; the vocabularies come from the training words.
 
     ``columns`` are the features in the order of the ids. ``counts`` (V of the column ``word``,) says how often each
-    word id occurred in training; place 0 counts the tokens whose word was too rare for an id of its own. It is empty
-    when the word feature is switched off.
+    word id occurred in training; entry 0 counts the tokens whose word was too rare for its own id. It is empty if the
+    word feature is disabled.
     """
 
     def __init__(self, config: WordFeatureConfig, vocabularies: Mapping[str, Vocabulary], counts: Array) -> None:
@@ -199,29 +204,39 @@ class WordFeatures:
 
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, arrays: Mapping[str, Array]) -> "WordFeatures":
-        """The features whose ``arrays`` these are; the vocabularies are used where they lie."""
+        """The features whose ``arrays()`` these are; the vocabularies are used in place."""
         names = [*_string_features(config), *(["vector"] if config.vector_dim else [])]
         parts = {name: arrays_under(f"{name}/", arrays) for name in names}
         missing = [name for name in names if not parts[name]] + ["counts"] * ("counts" not in arrays)
         if missing:
             raise ModelFileError("arrays of word features", expected=", ".join(missing), got="none of these")
-        return cls(config, {name: Vocabulary.from_arrays(parts[name]) for name in names}, arrays["counts"])
+        vocabularies = {name: feature_vocabulary(parts[name], name) for name in names}
+        _check_counts(arrays["counts"], len(vocabularies["word"]) if "word" in vocabularies else 0)
+        return cls(config, vocabularies, arrays["counts"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WordFeatures, (self.config, self.vocabularies, self.counts)
 
 
-def frequent_values(values: Mapping[str, int], min_count: int) -> Vocabulary:
-    """The values that occur at least so often, most frequent first, after the unknown value at id 0.
+def feature_vocabulary(arrays: Mapping[str, Array], name: str) -> Vocabulary:
+    """A stored vocabulary of a feature: it begins with the unknown value."""
+    vocabulary = Vocabulary.from_arrays(arrays)
+    if not len(vocabulary) or vocabulary[0] != UNKNOWN:
+        raise ModelFileError(f"vocabulary {name!r}", expected="the unknown value at id 0", got="another")
+    return vocabulary
 
-    Equal counts stand in the order of their characters, so that the order of the sentences does not matter.
+
+def frequent_values(values: Mapping[str, int], min_count: int) -> Vocabulary:
+    """The values that occur at least ``min_count`` times, most frequent first, after the unknown value at id 0.
+
+    Ties are sorted by their characters, so the order of the sentences does not matter.
     """
     frequent = [(-count, value) for value, count in values.items() if count >= min_count and value != UNKNOWN]
     return Vocabulary.build([UNKNOWN, *(value for _, value in sorted(frequent))])
 
 
 def distinct(sentences: Iterable[Sequence[str]]) -> tuple[list[str], Array, Array]:
-    """The distinct forms of a batch (U), which of them stands at each token (N,), and the offsets (B + 1,)."""
+    """The distinct forms of a batch (U), the index of each token's form (N,), and the offsets (B + 1,)."""
     sentences = list(sentences)
     offsets = offsets_from_lengths([len(sentence) for sentence in sentences])
     places: defaultdict[str, int] = defaultdict()
@@ -243,6 +258,11 @@ def _counts_by_id(words: Vocabulary, values: Mapping[str, int]) -> Array:
     return counts
 
 
+def _check_counts(counts: Array, V: int) -> None:
+    if counts.dtype != np.int64 or counts.shape != (V,) or counts.min(initial=0) < 0:
+        raise ModelFileError("counts of words", expected=f"int64 ({V},), none below 0", got=describe(counts))
+
+
 def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
     D = int(vectors.matrix.shape[1])
     if config.vector_dim not in (0, D):
@@ -251,15 +271,17 @@ def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
 
 
 def _check_whole(value: object, name: str, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(f"{name} must be a whole number of at least {least}", got=repr(value))
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _LARGEST:
+        raise ConfigurationError(f"{name} must be a whole number of at least {least}", got=repr(value)[:80])
 
 
 def _checked_lengths(value: object, name: str) -> tuple[int, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ConfigurationError(f"{name} must be a list of lengths", got=repr(value))
+        raise ConfigurationError(f"{name} must be a list of lengths", got=repr(value)[:80])
+    if len(value) > _MOST_LENGTHS:
+        raise ConfigurationError(f"{name} must be at most {_MOST_LENGTHS} lengths", got=len(value))
     for length in value:
         _check_whole(length, name, least=1)
     if len(set(value)) != len(value):
-        raise ConfigurationError(f"{name} must not repeat a length", got=list(value))
+        raise ConfigurationError(name, expected="different lengths", got=list(value))
     return tuple(value)

@@ -14,7 +14,7 @@ WIDEST_MATRIX = 80
 
 
 class Table(NamedTuple):
-    """A title, names of columns, rows of cells, and a sentence that explains them. A last row may be a total."""
+    """A title, column names, rows of cells, and a note. The last row may be a total."""
 
     title: str
     columns: tuple[str, ...]

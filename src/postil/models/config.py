@@ -4,7 +4,6 @@ Every field can be set from Python (``Tagger(hidden=200)``) and from the command
 that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it differs.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +21,7 @@ OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the 
 
 @dataclass(frozen=True, kw_only=True)
 class TaggerConfig:
-    """All settings of a tagger. Dimensions of 0 switch a feature off."""
+    """All settings of a tagger. A dimension of 0 disables a feature."""
 
     # Features of the word alone (A2)
     word_dim: int = 50
@@ -89,7 +88,7 @@ class TaggerConfig:
     clip: float = 5.0
 
     def __post_init__(self) -> None:
-        check_fields(self, _CHOICES, _LIMITS)
+        check_fields(self, CHOICES, LIMITS)
         if self.window % 2 == 0:
             raise ConfigurationError("window", expected="an odd number", got=self.window)
         check_positive(self, "rate", "word_rate", "tau", "clip", "vector_scale")
@@ -97,7 +96,7 @@ class TaggerConfig:
             raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
 
 
-_CHOICES: dict[str, Any] = {
+CHOICES: dict[str, Any] = {
     "encoder": tuple(ENCODERS),
     "objective": OBJECTIVES,
     "activation": tuple(ACTIVATIONS),
@@ -107,12 +106,15 @@ _CHOICES: dict[str, Any] = {
     "offsets": (1, 3),
     "pairs": NORMALISATIONS,
 }
-_LIMITS: dict[str, tuple[float, float]] = {
+LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(LEARNT_DIMS, (0, 100_000)),
     **dict.fromkeys(("column_dim", "gazetteer_dim", "position_dim"), (1, 100_000)),
-    **dict.fromkeys(("hidden", "window", "layers", "shards", "epochs", "patience", "batch_sentences"), (1, math.inf)),
+    "hidden": (1, 100_000),
+    "window": (1, 99),
+    "layers": (1, 100),
+    **dict.fromkeys(("shards", "epochs", "patience", "batch_sentences"), (1, 1e9)),
     "corrupt": (1, 100_000),
-    **dict.fromkeys(("min_count", "min_affix_count"), (1, math.inf)),
+    **dict.fromkeys(("min_count", "min_affix_count"), (1, 1e9)),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
     **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 1e9)),
     **dict.fromkeys(("warm_up", "final_share", "tau"), (0, 1)),

@@ -34,17 +34,17 @@ class Detections(NamedTuple):
 
 @final
 class Detector(SentenceEstimator[Target, DetectorNetwork]):
-    """Is the word in the middle of this window a Location?
+    """Detects the words of one class, by a score that ranks them.
 
         detector = Detector(label="LOC", seed=0)
         detector.fit(X, y, dev=(X_dev, y_dev))
         detector.decision(X)      # one score per token: the higher, the more likely
         detector.predict(X)       # "LOC" where the score is above the threshold, else "O"
 
-    X are lists of tokens (a token is its form, or a tuple of form and extra columns), y lists of labels in any scheme.
-    ``preset`` names features and encoder; the objective is always the margin between windows whose middle is of that
-    label and windows whose middle is not. ``settings`` are fields of TaggerConfig that differ from the preset. Follows
-    scikit-learn's estimator rules.
+    X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
+    is a list of lists of labels in any scheme. ``preset`` selects features and encoder; the objective is always the
+    margin between windows whose middle is of that label and windows whose middle is not. ``settings`` are fields of
+    TaggerConfig that override the preset. Follows scikit-learn's estimator rules.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     # -------------------------------------------------------------------------------------------- answers
 
     def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
-        """One score per token, (T,) of each sentence: the higher, the more likely. Scores are not probabilities."""
+        """One score per token, an array (T,) for each sentence. Higher is likelier; scores are not probabilities."""
         answers: list[Array] = [np.zeros(0)] * len(X)
         for which, scores, offsets in scored(self.fitted_parts().scorer(), X):
             of_tokens = scores[:, 0].astype(np.float64)  # so that comparing with a threshold is exact

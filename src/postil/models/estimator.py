@@ -106,7 +106,7 @@ class Estimator(ABC, Generic[Labels, Network]):
     # -------------------------------------------------------------------------------------------- model file
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model into one file: a new file is written and renamed, so no half-written model is ever seen."""
+        """Write the model to one file, atomically: it is either the old file or the new one, never a partial one."""
         storage.save(self, Path(path))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar, cast, final
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
@@ -36,6 +36,23 @@ class TrainedNetwork(Protocol):
     """(V, D) fixed word vectors."""
 
     def parameters(self) -> dict[str, Parameter]: ...
+
+
+class Stored(Protocol):
+    """What storage asks of an estimator."""
+
+    KIND: ClassVar[str]
+    _PARAMETERS: ClassVar[tuple[str, ...]]
+    _CONFIG: ClassVar[type]
+    _LABELS: ClassVar[Any]
+    parts: "Parts[Any, Any] | None"
+
+    def __init__(self, **parameters: Any) -> None: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def fitted_parts(self) -> "Parts[Any, Any]": ...
+    def check(self) -> None: ...
+    @staticmethod
+    def _network(config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any: ...
 
 
 Labels = TypeVar("Labels", bound=LearntLabels)

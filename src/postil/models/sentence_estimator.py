@@ -77,15 +77,17 @@ class SentenceEstimator(Estimator[Labels, Network]):
         partial: bool | None = None,
         annotates: Annotates = None,
     ) -> Self:
-        """Learn from sentences X with labels y. With ``dev`` the best epoch on it is kept; without, the last one.
+        """Train on sentences X with labels y.
 
-        With ``warm_start``, a fitted model of the same kind and architecture (or this one itself), go on from what that
-        one knows: its words and labels stay known, those that are new in X and y begin fresh.
+        With ``dev``, the epoch that scores best on it is kept, otherwise the last one.
+
+        With ``warm_start``, a fitted model of the same kind and architecture (or this one itself), training continues
+        from that model: its words and labels stay known, and those that are new in X and y start fresh.
 
         A label ``?`` is unknown, ``PER|ORG`` or ``B-PER|O`` one of these. With ``partial=False`` such strings are
-        labels of their own, with True they never are; None decides by the data (docs/partial-labels.md). ``annotates``
-        are the classes that the sentences annotate, or a list of them for each sentence (None: all): where a class is
-        not annotated, an O may be one of its labels.
+        labels in their own right, with True never; None decides by the data. ``annotates`` lists the classes that the
+        sentences annotate, for all sentences or for each (None: all). Where a class is not annotated, an O may be one
+        of its labels.
         """
         for _ in self.fitting(X, y, dev, warm_start=warm_start, partial=partial, annotates=annotates):
             pass

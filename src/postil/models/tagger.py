@@ -45,8 +45,9 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         tagger.fit(X, y, dev=(X_dev, y_dev))
         tagger.predict(X)
 
-    X are lists of tokens (a token is its form, or a tuple of form and extra columns), y lists of labels. ``settings``
-    are fields of TaggerConfig that differ from the preset. Follows scikit-learn's estimator rules.
+    X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
+    is a list of lists of labels. ``settings`` are fields of TaggerConfig that override the preset. Follows
+    scikit-learn's estimator rules.
     """
 
     def __init__(
@@ -134,8 +135,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
     ) -> list[list[str]]:
         """The best labels of every sentence, in the scheme of the training data.
 
-        With ``constraints``, one or None per sentence, the best that agree with them. Entities less probable than
-        ``threshold`` (one for all classes, or by class) are dropped; without it, than those of the model's decoding.
+        With ``constraints``, one or None per sentence, the best labels that satisfy them. Entities less probable than
+        ``threshold`` (one for all classes, or by class) are dropped; the default is the thresholds of the model.
         """
         answers: list[list[str]] = [[] for _ in X]
         posteriors = self._posteriors
@@ -164,11 +165,11 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         return answers, probabilities
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
-        """conlleval's F1 for span schemes, else the share of right tokens; 0 to 1."""
+        """conlleval's F1 for span schemes, otherwise token accuracy; 0 to 1."""
         return self.evaluate(X, y).main_score
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Evaluation:
-        """All scores of ``predict``. What unknown labels (``?``, ``PER|ORG``) leave open is not counted."""
+        """All scores of ``predict``. What unknown labels (``?``, ``PER|ORG``) leave undetermined is not counted."""
         gold = with_marks(y, X, known=self.labelling.data_labels())
         return evaluate(gold, self.predict(X), scheme=self.labelling.scheme)
 
@@ -181,7 +182,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
     def nbest(
         self, tokens: Sequence[Token], k: int = 5, constraints: Constraints | None = None
     ) -> list[tuple[list[str], float]]:
-        """The k most probable label sequences with their probabilities, best first; fewer where there are fewer."""
+        """The k most probable label sequences with their probabilities, best first; fewer if there are fewer."""
         at_most = len(self.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
         (paths,) = self._posteriors.of_one(tokens, constraints).ranked(min(k, at_most))
         return [(self.labelling.texts(labels), probability) for labels, probability in paths]
@@ -195,10 +196,10 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         return float(self._posteriors.of_one(tokens, constraints).probabilities_of(numbers)[0])
 
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
-        """What each word and each feature contributed to the log-odds of "exactly ``start:end`` is a ``label``".
+        """The contribution of each word and each feature to the log-odds of "exactly ``start:end`` is a ``label``".
 
-        Without ``label``: the one that the best path gives the span; where it gives none, the most probable one. "O"
-        asks why the tokens belong to no entity. For labels without spans: ``end`` is ``start + 1``.
+        ``label`` defaults to the label of the span on the best path, or, if it has none, to its most probable one. "O"
+        asks why the tokens belong to no entity. For labels without spans, ``end`` is ``start + 1``.
         """
         _, lattice = next(self._posteriors.lattices([tokens]))
         return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
@@ -206,7 +207,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
     def spans_above(
         self, tokens: Sequence[Token], lowest: float, constraints: Constraints | None = None
     ) -> list[Entity]:
-        """Every span with at least this probability, whether it is on the best path or not; they may overlap.
+        """Every span with at least this probability, on the best path or not. Spans may overlap.
 
         Offsets count tokens.
         """
@@ -240,7 +241,10 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         constraints: Constraints | None = None,
         threshold: float | Mapping[str, float] | None = None,
     ) -> Document:
-        """Tokens, sentences, labels and entities of a raw text; offsets, those of constraints too, count characters."""
+        """Tokens, sentences, labels and entities of a raw text.
+
+        Offsets, including those of constraints, count characters.
+        """
         sentences = sentences_of(text)
         by_sentence = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
         entities = self.annotate(sentences, constraints=by_sentence, threshold=threshold)
@@ -303,12 +307,11 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         precision: float | None = None,
         margin: float = 1.0,
     ) -> Tuned:
-        """Turn the dial: recall (or precision) reaches what is wanted, with as much of the other as possible.
+        """Trade precision for recall: reach the requested recall (or precision), with as much of the other as possible.
 
         Sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
-        probable ones. X and y should be held out from training; the figure must be reached on them with ``margin``
-        standard errors to spare. Returns the point that was chosen, with the precision and recall to expect, and the
-        curve.
+        probable ones. X and y should be held out from training; the figure must be reached on them with a margin of
+        ``margin`` standard errors. Returns the chosen setting, with the expected precision and recall, and the curve.
         """
         figure, wanted = checked_wish(recall, precision, margin)
         dial = Dial.of(self._posteriors, X, y)

@@ -32,7 +32,7 @@ Dev: TypeAlias = list[TreeLike] | tuple[Sequence[TreeLike], Sequence[str] | None
 
 
 class NodeLabel(NamedTuple):
-    """What a phrase is: its best label, and the probability of each."""
+    """The best label of a phrase, and the probability of each label."""
 
     label: str
     probabilities: dict[str, float]
@@ -40,16 +40,16 @@ class NodeLabel(NamedTuple):
 
 @final
 class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
-    """Labels sentences, and every phrase of them, by what their parts mean and how these are put together.
+    """Labels sentences and all their phrases, by a recursive network over their trees.
 
         classifier = TreeClassifier(composition="tree-lstm", seed=0)
         classifier.fit(trees, dev=dev_trees)          # the labels are in the trees
-        classifier.predict(trees)                     # one label a tree: that of its root
+        classifier.predict(trees)                     # one label per tree: that of its root
         classifier.predict_nodes(trees)               # a label and all probabilities for every phrase
 
     A tree is a Tree, nested tuples ``("3", ("2", "good"), ("2", "film"))``, an nltk.Tree or a list of tokens, which
-    gets a tree of the shape ``tree``. ``settings`` are fields of TreeConfig that differ from the composition's own.
-    Follows scikit-learn's estimator rules.
+    gets a tree of the shape ``tree``. ``settings`` are fields of TreeConfig that override the defaults of the
+    composition. Follows scikit-learn's estimator rules.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
         return score_trees(binary, self.predict_nodes(binary))
 
     def explain(self, tree: TreeLike, label: str | None = None) -> TreeExplanation:
-        """Which words and phrases moved the label of the root, by default the predicted one."""
+        """Which words and phrases contributed to a label of the root, by default the predicted one."""
         (binary,) = self.trees([tree])
         return explained(self.fitted_parts(), self.predict_proba, binary, label)
 

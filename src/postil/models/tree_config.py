@@ -9,7 +9,8 @@ from postil.errors import ConfigurationError
 from postil.models.settings import check_fields, check_known, check_positive, one_of
 from postil.network import ACTIVATIONS, INITIALISERS
 from postil.network.tree_compositions import COMPOSITIONS
-from postil.text.tree import SHAPES, Direction
+from postil.text.binarisation import Direction
+from postil.text.tree import SHAPES
 from postil.training import OPTIMISERS, SCHEDULES
 
 LOSSES = ("all", "root")
@@ -74,13 +75,13 @@ class TreeConfig:
     clip: float = 5.0
 
     def __post_init__(self) -> None:
-        check_fields(self, _CHOICES, _LIMITS)
+        check_fields(self, CHOICES, LIMITS)
         check_positive(self, "rate", "word_rate", "tau", "clip", "vector_scale")
         if self.class_weights not in (UNWEIGHTED, BALANCED):
             explicit_weights(self)
 
 
-_CHOICES: dict[str, Any] = {
+CHOICES: dict[str, Any] = {
     "composition": tuple(COMPOSITIONS),
     "binarise": get_args(Direction),
     "tree": tuple(SHAPES),
@@ -90,7 +91,7 @@ _CHOICES: dict[str, Any] = {
     "optimiser": tuple(OPTIMISERS),
     "schedule": tuple(SCHEDULES),
 }
-_LIMITS: dict[str, tuple[float, float]] = {
+LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("word_dim", "hidden"), (1, 100_000)),
     **dict.fromkeys(("min_count", "epochs", "patience", "batch_trees", "shards"), (1, 1e9)),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),

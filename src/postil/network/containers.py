@@ -18,6 +18,9 @@ from postil.network.layer import (
 )
 from postil.network.linear import Linear
 
+# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {"Chain": ("layer used twice",)}
+
 
 @final
 class Chain(Layer):

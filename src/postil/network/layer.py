@@ -1,4 +1,4 @@
-"""The contract of every layer (A1): forward returns the output together with its pullback.
+"""The contract of every layer (A1): forward returns the output and its pullback.
 
 A layer declares its parameters as attributes in its ``__init__``; ``parameters()`` finds them there. ``forward`` works
 on plain arrays, so that layers compose without a graph; calling a layer on a node, a ragged batch or an array makes one
@@ -24,10 +24,10 @@ LayerPullback: TypeAlias = Callable[[Array], tuple[Array | None, ParameterGradie
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What a forward pass carries besides the array.
+    """What a forward pass needs besides the array.
 
-    ``offsets`` (B + 1,) cuts the rows into sentences. ``rng`` is there in training only: a layer that makes noise
-    (dropout) makes it when it finds an ``rng``, and does nothing without.
+    ``offsets`` (B + 1,) divides the rows into sentences. ``rng`` is set in training only: a layer with noise (dropout)
+    is active if there is an ``rng``, and does nothing otherwise.
     """
 
     offsets: Array | None = None
@@ -39,7 +39,7 @@ class Layer(Parameterised, ABC):
 
     @abstractmethod
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        """Y and the function that carries dY back to dX and the parameters. Neither X nor dY is changed."""
+        """Y and the pullback, which propagates dY to dX and the parameters. Neither X nor dY is modified."""
 
     def offsets_after(self, offsets: Array | None) -> Array | None:
         """The offsets of the output: those of the input, unless the layer pools sentences."""

@@ -26,7 +26,7 @@ def new_composition(
     initialise: Initialiser = xavier,
     dtype: Any = np.float32,
 ) -> Composition:
-    """A composition to vectors of width H. Only a Tree-LSTM takes word vectors of another width D."""
+    """Create a composition with vectors of width H. Only a Tree-LSTM accepts word vectors of another width D."""
     if name == "tree-lstm":
         return TreeLSTM(D, H, rng=rng, initialise=initialise, dtype=dtype)
     composition: Composition = COMPOSITIONS[name](H, rng=rng, activation=activation, initialise=initialise, dtype=dtype)

@@ -70,7 +70,7 @@ class Messages:
 
 
 def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
-    """Both recursions over all sentences."""
+    """Run both recursions over all sentences."""
     arguments = _arguments(lattice)
     chain = kernels.chain_messages(*arguments) if algebra is SCALED else chain_messages(algebra, *arguments)
     return Messages(algebra=algebra, lattice=lattice, chain=chain)
@@ -86,7 +86,7 @@ def _arguments(lattice: Lattice) -> tuple[Array, Array, Array, Array, Array]:
 
 
 class Part(NamedTuple):
-    """Sentences solved together, and their tokens as rows of the whole lattice."""
+    """Sentences solved in one batch, and their tokens as rows of the whole lattice."""
 
     sentences: Array
     tokens: Array
@@ -96,14 +96,14 @@ class Part(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """p(y) of every sentence of a lattice, ready for questions."""
+    """The posterior p(y) of every sentence of a lattice."""
 
     lattice: Lattice
     parts: tuple[Part, ...]
 
     @classmethod
     def of(cls, lattice: Lattice) -> "Posterior":
-        """Solve a lattice: scaled, and in logarithms the sentences that may have lost something to underflow."""
+        """Run forward-backward: scaled, and in log space for sentences that may have underflowed."""
         scaled = forward_backward(lattice, SCALED)
         exact = scaled.chain.is_exact
         if exact.all():
@@ -128,7 +128,7 @@ class Posterior:
         return self._gathered((N, L, L), lambda part: (part.tokens, _pairwise_marginals(part.messages)))
 
     def transition_counts(self) -> Array:
-        """(L, L) how often each transition is expected in the batch: the sum of the pairwise marginals."""
+        """(L, L) the expected number of each transition in the batch: the sum of the pairwise marginals."""
         counts: Array = np.sum([_transition_counts(part.messages) for part in self.parts], axis=0)
         return counts
 
@@ -204,9 +204,9 @@ class LossGradient(NamedTuple):
 def loss_and_gradient(lattice: Lattice, gold: Any) -> tuple[Array, LossGradient]:
     """-log p(gold) of every sentence (B,), and the derivatives of their sum (A8, C3, C5).
 
-    gold (N,) is one label per token, or (N, L) boolean the labels each token may have (partial annotation). The loss
-    is log Z - log Z(gold), with Z(gold) summed over the paths that agree with the gold (one path: its score). Its
-    derivative by any score is what the model expects minus what the gold expects: p(y_t = j) - 1[gold_t = j].
+    gold (N,) is one label per token, or (N, L) boolean the labels each token may have (partial annotation). The loss is
+    log Z - log Z(gold), with Z(gold) summed over the paths consistent with the gold labels (for one path, its score).
+    Its derivative by any score is what the model expects minus what the gold expects: p(y_t = j) - 1[gold_t = j].
     """
     expected = _moments(lattice)
     subtract = _subtract_sets if np.asarray(gold).dtype == np.bool_ else _subtract_path

@@ -13,11 +13,21 @@ from postil.objectives.crf import loss_and_gradient
 from postil.objectives.lattice import ChainScores, Lattice
 
 NORMALISATIONS = ("sentences", "tokens", "sum")
+# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {
+    "CRF": (
+        "allowed labels",
+        "three score tables",
+        "scores far apart",
+        "long sentences",
+        "more labels than kernels take",
+    )
+}
 
 
 @final
 class CRF(Parameterised):
-    """Sentence-level log-likelihood (A8, C3): scores of labels for tokens, learnt scores for what follows what.
+    """Sentence-level log-likelihood (A8, C3): scores of labels for tokens, and learnt transition scores.
 
         crf = CRF(17, allowed_transitions=mask)
         loss = crf.loss(scores, gold)                            a node: the mean over the sentences
@@ -55,7 +65,7 @@ class CRF(Parameterised):
         self.chain()  # an error where a mask does not fit
 
     def chain(self) -> ChainScores:
-        """The present scores under the masks."""
+        """The current scores under the masks."""
         return ChainScores.under_mask(
             self.labels,
             transitions=self.transitions.value,
@@ -65,7 +75,7 @@ class CRF(Parameterised):
         )
 
     def lattice(self, scores: Any, offsets: Any, *, allowed: Any = None, bias: Any = None) -> Lattice:
-        """All paths of a batch under the present parameters.  scores (N, L), offsets (B + 1,)."""
+        """All paths of a batch under the current parameters.  scores (N, L), offsets (B + 1,)."""
         return Lattice.over(scores, offsets, self.chain(), allowed=allowed, bias=bias)
 
     def loss(self, scores: Node | Sequence[Node], gold: Any) -> Result:
@@ -101,8 +111,8 @@ def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
 
     U_k = centre_k + 1[k > 1] previous_k-1 + 1[k < K] following_k+1
 
-    Each of the three comes from an output map of its own, on one network or on three. The gradient at U_k goes to each
-    term as it is, and nowhere over the edges of a sentence (C5).
+    Each of the three comes from its own output layer, on one network or on three. The gradient at U_k is passed to each
+    term unchanged, and never across the edges of a sentence (C5).
     """
     nodes = (centre, previous, following)
     for node in nodes:

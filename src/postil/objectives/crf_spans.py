@@ -26,7 +26,7 @@ from postil.objectives.lattice import Lattice, checked_mask, selected_rows
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EntityLabels:
-    """How a scheme writes one class of entity: the labels allowed at each place, (L,) boolean each."""
+    """How a scheme encodes one class of entity: the labels allowed at each position, (L,) boolean each."""
 
     before: Array  # of the token before the entity
     only: Array  # of an entity of one token
@@ -80,7 +80,7 @@ def _one(labels: int, label: int) -> Array:
 
 
 class Windows(NamedTuple):
-    """M runs of tokens, each token with its allowed labels; a ragged batch like the sentences themselves."""
+    """M runs of tokens, each token with its allowed labels, as a ragged batch."""
 
     tokens: Array  # (W,) rows of the lattice; consecutive inside a window, which stays inside a sentence
     offsets: Array  # (M + 1,)
@@ -90,8 +90,8 @@ class Windows(NamedTuple):
 def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Windows:
     """The windows that say "exactly this span is an entity of this kind".
 
-    spans (M, 3); kinds (M,), or one for all: places in ``entities``. A window also covers the token before the span
-    and the one after it where the scheme asks something of them: BIO does of the one after, IOBES of neither.
+    spans (M, 3); kinds (M,), or one for all: indices into ``entities``. A window also covers the token before the span
+    and the one after it if the scheme constrains them: BIO constrains the one after, IOBES neither.
     """
     rows, begin, end = _checked_spans(lattice, spans).T
     kind = _checked_kinds(kinds, len(rows), entities)
@@ -110,7 +110,7 @@ def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
 
 
 def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
-    """(M,) the probability that every token of the window has one of its allowed labels, whatever happens outside."""
+    """(M,) the probability that every token of the window has one of its allowed labels, whatever is outside."""
     lattice = posterior.lattice
     _check_windows(lattice, windows)
     probabilities = np.empty(len(windows.offsets) - 1)

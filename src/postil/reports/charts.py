@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from postil.markup import Markup, element, joined
-from postil.metrics import Calibration
-from postil.reports.svg import (
+from postil.markup.svg import (
     Plot,
     Point,
     circle,
@@ -17,6 +16,7 @@ from postil.reports.svg import (
     text,
     title,
 )
+from postil.metrics import Calibration
 
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 LONGEST_NAME = 14

@@ -11,7 +11,7 @@ from postil.metrics.significance import Interval
 from postil.metrics.tables import calibration_table, label_table
 from postil.reports import charts
 from postil.reports.answers import Heading
-from postil.reports.page import Section, beside, figure, folded, note, table
+from postil.reports.page import Section, columns, figure, folded, note, table
 
 MOST_LABELS = 200
 """Rows of a table of labels."""
@@ -56,7 +56,7 @@ def _training(heading: Heading) -> Markup:
     if data:
         facts.append(f"trained on {data['sentences']:,} sentences, {data['tokens']:,} tokens")
     if training:
-        facts.append(f"{training['epochs']} epochs in {training['seconds']:.0f} s")
+        facts.append(f"{training['epochs']} epochs")
     if about.get("versions"):
         facts.append(f"Postil {about['versions'].get('postil', '')}")
     return element("p", " · ".join(facts), class_="facts-of-model")
@@ -67,9 +67,9 @@ def learning(heading: Heading) -> Section:
     history = [epoch for epoch in heading.about.get("training", {}).get("history", []) if epoch.get("loss") is not None]
     if not history:
         return Section("learning", "Learning curve", note("The model file has no history of its training."))
-    rows = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score")), float(e["seconds"])) for e in history]
-    numbers = table(Table("", ("epoch", "loss", "score", "seconds"), rows))
-    drawn = beside(_loss_chart(history), _dev_chart(history))
+    rows = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score"))) for e in history]
+    numbers = table(Table("", ("epoch", "loss", "score"), rows))
+    drawn = columns(_loss_chart(history), _dev_chart(history))
     return Section("learning", "Learning curve", joined([drawn, folded("As a table", numbers)]))
 
 
@@ -123,7 +123,7 @@ def reliability(calibration: Calibration, before: Calibration | None, *, answers
             *numbers,
             folded("before calibration", table(calibration_table(before))),
         ]
-    return Section("reliability", "Reliability", joined([meaning, beside(drawn, element("div", *numbers))]))
+    return Section("reliability", "Reliability", joined([meaning, columns(drawn, element("div", *numbers))]))
 
 
 def precision_and_recall(
@@ -147,7 +147,7 @@ def precision_and_recall(
         element("ul", *map(_legend, drawn), class_="legend"),
         _at_thresholds(next(iter(curves.values()))),
     )
-    body = joined([note(told), beside(figure("Every point is a threshold", chart), aside)])
+    body = joined([note(told), columns(figure("Every point is a threshold", chart), aside)])
     return Section("curve", "Precision against recall", body)
 
 

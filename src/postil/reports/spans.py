@@ -6,13 +6,13 @@ from typing import NamedTuple, final
 from urllib.parse import urlencode
 
 from postil.markup import Markup, element, joined
+from postil.markup.highlight import Mark, colours_of, excerpt, whole
 from postil.metrics import Calibration, PrecisionRecall, SpanScores, calibrate, precision_recall, spans_by_length
 from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS, Pair
 from postil.metrics.tables import confusion_table, errors_table, label_table, show_class, span_novelty_table
 from postil.reports import charts, examples, sections
 from postil.reports.answers import LOWEST, Answers, Heading, Place
-from postil.reports.highlight import Mark, colours_of, excerpt, whole
 from postil.reports.page import Section, folded, note, table
 from postil.text.schemes import Span
 

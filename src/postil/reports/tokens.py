@@ -6,12 +6,12 @@ from typing import NamedTuple, final
 from urllib.parse import urlencode
 
 from postil.markup import Markup, element, joined
+from postil.markup.highlight import Mark, colours_of, excerpt, whole
 from postil.metrics import Calibration, TokenScores, calibrate
 from postil.metrics.significance import Interval
 from postil.metrics.tables import mistakes_table, token_novelty_table
 from postil.reports import charts, examples, sections
 from postil.reports.answers import Answers, Heading
-from postil.reports.highlight import Mark, colours_of, excerpt, whole
 from postil.reports.page import Section, note, table
 from postil.reports.spans import HARDEST, MOST_CELLS, MOST_MARKS, key
 from postil.text.schemes import Span

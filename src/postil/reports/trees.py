@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, final
 
 from postil.markup import Markup, element, joined
+from postil.markup.highlight import colours_of
+from postil.markup.svg import Point, circle, drawing, line, text, title
 from postil.metrics import Interval, TreeScores
 from postil.metrics.trees import BAD, GOOD, NEUTRAL, label_confusion_table, length_table
 from postil.reports import sections
 from postil.reports.answers import Heading
-from postil.reports.highlight import colours_of
 from postil.reports.page import Section, figure, note, page, table
-from postil.reports.svg import Point, circle, drawing, line, text, title
 from postil.text import Tree
 
 MOST_DRAWN = 24

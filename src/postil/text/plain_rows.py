@@ -15,7 +15,8 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import PostilError
 from postil.kernels import TokenCells
-from postil.text.conll import columns_of, read_conll, write_conll
+from postil.text.conll import columns_of, read_conll
+from postil.text.conll_writer import write_conll
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.passages import Passage
 from postil.text.report import Report

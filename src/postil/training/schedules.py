@@ -34,7 +34,7 @@ class Constant:
 @final
 @dataclass(frozen=True, kw_only=True)
 class InverseDecay:
-    """B8: α(t) = α0 τ / max(t, τ). Constant until τ, then falling like 1/t."""
+    """B8: α(t) = α0 τ / max(t, τ). Constant until τ, then decreasing as 1/t."""
 
     rate: float
     tau: float
@@ -50,7 +50,7 @@ class InverseDecay:
 @final
 @dataclass(frozen=True, kw_only=True)
 class WarmUpAndDecay:
-    """Linear up to ``rate`` until ``warm_up``, then linear down to ``final_share`` of it at ``length``, the end.
+    """Linear increase to ``rate`` until ``warm_up``, then linear decrease to ``final_share`` of it at ``length``.
 
     With ``final_share`` 0 a step at the very end has the rate 0 and changes nothing.
     """

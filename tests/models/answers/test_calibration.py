@@ -77,10 +77,10 @@ def test_labels_without_a_scheme_have_a_temperature_and_no_shift():
     assert model.decoding.shift == pytest.approx(0, abs=1e-9)
 
 
-def test_dev_with_unknown_classes_is_no_obstacle():
+def test_dev_with_unknown_classes_is_no_obstacle(names_model):
     X, y = named_entities(40, seed=1)
     y = [[label.replace("LOC", "CITY") for label in labels] if i % 2 else labels for i, labels in enumerate(y)]
-    model = postil.Tagger(hidden=12, epochs=2, rate=0.02).fit(*named_entities(60))
+    model = postil.load(names_model)
     assert any(found is None for found in known_labels(model.labelling, y))
     assert model.calibrate(X, y).temperature != 1
     only_unknown = [["B-CITY"] * len(labels) for labels in y]
@@ -88,7 +88,7 @@ def test_dev_with_unknown_classes_is_no_obstacle():
     assert model.calibrate(X, only_unknown) == before
 
 
-def test_reliability_counts_the_entities_that_were_found():
+def test_reliability_counts_the_entities_that_were_found(speech_model):
     model = postil.Tagger(hidden=12, epochs=2, rate=0.02).fit(*named_entities(60), dev=named_entities(40, seed=1))
     X, y = named_entities(40, seed=2)
     y[0] = ["O"] * len(y[0])
@@ -101,6 +101,6 @@ def test_reliability_counts_the_entities_that_were_found():
     assert found.after.promised.sum() == pytest.approx(sum(promised))
     model.decoding = Decoding()
     assert not reliability(model.fitted_parts(), X, y).is_calibrated
-    speech = postil.Tagger(hidden=12, epochs=2, rate=0.02).fit(*parts_of_speech(60))
+    speech = postil.load(speech_model)
     X, y = parts_of_speech(20, seed=1)
     assert entity_calibration(Posteriors(speech.fitted_parts()), X, y).counts.sum() == sum(map(len, X))

@@ -80,7 +80,7 @@ def test_positions_of_the_dial():
 
 def test_what_cannot_be_reached_is_told_with_what_can():
     model = tagger()
-    with pytest.raises(ConfigurationError, match=r"no setting reaches this recall .*; expected 100, got \d.* at best"):
+    with pytest.raises(ConfigurationError, match=r"no setting reaches this recall .*: expected 100, got \d.* at best"):
         model.tune(*DATA, recall=1.0)
     assert model.decoding.bias == 0
     with pytest.raises(ConfigurationError, match=r"no setting reaches this precision .* has to become better"):
@@ -99,17 +99,17 @@ def test_overlapping_spans_reach_more():
 def test_mistakes_are_told():
     model = tagger()
     for wish, message in (
-        ({}, "what to tune for; expected recall or precision, got none"),
+        ({}, "what to tune for: expected recall or precision, got none"),
         ({"recall": 0.5, "precision": 0.5}, "got recall and precision"),
-        ({"recall": 95}, "recall; expected a number above 0, at most 1, got 95"),
-        ({"recall": 0.5, "margin": -1}, "margin; expected"),
+        ({"recall": 95}, "recall must be a number above 0, at most 1 .got 95"),
+        ({"recall": 0.5, "margin": -1}, "margin must be"),
     ):
         with pytest.raises(ConfigurationError, match=message):
             model.tune(*DATA, **wish)
     with pytest.raises(DataError, match="nothing to tune on"):
         model.tune(DATA[0], [["O"] * len(x) for x in DATA[0]], recall=0.5)
     speech = postil.Tagger(hidden=8, epochs=1).fit(*parts_of_speech(20))
-    with pytest.raises(ConfigurationError, match="nothing to tune; expected a model of spans, or with a label O"):
+    with pytest.raises(ConfigurationError, match="nothing to tune: expected a model of spans, or with a label O"):
         speech.tune(*parts_of_speech(20), recall=0.5)
 
 

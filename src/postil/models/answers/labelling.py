@@ -16,6 +16,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
+from postil.models.answers.names import MOST_LABELS, checked_names, checked_scheme
 from postil.objectives.crf_spans import EntityLabels
 from postil.text import Span, TransitionMask, labels_from_spans, recognise, spans_from_labels, transition_mask
 from postil.text.partial import Annotates, Labels, classes_of, is_partial, is_unknown, per_sentence, widened
@@ -42,10 +43,10 @@ class Labelling:
             raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
         scheme = recognise(sequences)
         if scheme == "none":
-            return cls(scheme, tuple(sorted(_single_labels(sequences))))
+            return cls(scheme, tuple(checked_names(sorted(_single_labels(sequences)), "labels")))
         if scheme == "iobes":
             scheme = _letters_in_use(_single_labels(sequences))
-        return cls(scheme, tuple(sorted(classes_of(sequences))))
+        return cls(scheme, tuple(checked_names(sorted(classes_of(sequences)), "classes of labels")))
 
     @property
     def has_spans(self) -> bool:
@@ -109,7 +110,7 @@ class Labelling:
         if not any(entry is not None for entry in entries):
             return sequences
         if not self.has_spans and "O" not in self.classes:
-            raise DataError("annotates", expected="a label O for what is none of the classes", got="no such label")
+            raise DataError("annotates", expected="needs a label O for the words of no class", got="no such label")
         return widened(sequences, entries, self.classes, self.scheme)
 
     @cached_property
@@ -289,7 +290,14 @@ class Labelling:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        return cls(content["scheme"], tuple(content["classes"]))
+        """What ``as_json`` has written into a model file, checked."""
+        labelling = cls(checked_scheme(content["scheme"]), tuple(checked_names(content["classes"], "classes")))
+        # How many labels there will be, before any is made.
+        L = 1 + 4 * len(labelling.classes) if labelling.inner == "iobes" else 1 + 2 * len(labelling.classes)
+        L = L if labelling.has_spans else len(labelling.classes)
+        if not 0 < L <= MOST_LABELS:
+            raise DataError("number of labels", expected=f"1 to {MOST_LABELS:,}", got=L)
+        return labelling
 
 
 def _single_labels(sequences: Iterable[Sequence[str]]) -> set[str]:

@@ -1,13 +1,13 @@
 """How well the probabilities of a tagger are calibrated on labelled data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 from postil.features.inputs import Token
 from postil.metrics import Calibration, calibrate
 from postil.metrics.counts import check_same_shape
 from postil.metrics.evaluation import prepare
+from postil.metrics.reliability import Reliability
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.models.parts import Parts
@@ -15,29 +15,6 @@ from postil.text import recognise, with_marks
 from postil.text.partial import Labels
 from postil.text.partial_label import PartialLabel
 from postil.text.schemes import Span
-
-
-@final
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reliability:
-    """Calibration of the network's own probabilities, and of the model's; the same where it was not calibrated."""
-
-    before: Calibration
-    after: Calibration
-    temperature: float
-    shift: float
-
-    @property
-    def is_calibrated(self) -> bool:
-        return self.temperature != 1 or bool(self.shift)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "temperature": self.temperature,
-            "shift": self.shift,
-            "before": self.before.as_dict(),
-            "after": self.after.as_dict(),
-        }
 
 
 def reliability(parts: Parts[Labelling, Any], X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Reliability:

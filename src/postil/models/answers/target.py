@@ -8,6 +8,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
+from postil.models.answers.names import checked_name, checked_scheme
 from postil.text import PartialLabel, Span
 from postil.text.partial import Annotates, per_sentence, widened
 from postil.text.schemes import parse_label, recognise
@@ -31,7 +32,7 @@ class Target:
     @classmethod
     def of(cls, label: str, sequences: Sequence[Sequence[str]]) -> "Target":
         """The label as it stands in training labels. There must be tokens that have it and tokens that have not."""
-        target = cls(label, recognise(sequences))
+        target = cls(checked_name(label, "label to detect"), recognise(sequences))
         plain = {target.plain(text) for labels in sequences for text in labels if not isinstance(text, PartialLabel)}
         if label not in plain:
             known = ", ".join(sorted(plain - {"O"})[:SHOWN])
@@ -97,4 +98,10 @@ class Target:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Target":
-        return cls(content["label"], content["scheme"], float(content["threshold"]))
+        """What ``as_json`` has written into a model file, checked."""
+        threshold = content["threshold"]
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not abs(threshold) < 1e300:
+            raise DataError("threshold of a detector", expected="a finite number", got=repr(threshold)[:80])
+        return cls(
+            checked_name(content["label"], "label to detect"), checked_scheme(content["scheme"]), float(threshold)
+        )

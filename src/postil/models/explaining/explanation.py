@@ -33,9 +33,9 @@ class Explanation:
     """Contributions to ``value``: the log-odds of "exactly the tokens ``start:end`` are a ``label``".
 
     ``measure`` names the value: "log-odds", log p / (1 - p) of the entity's probability p; or "margin", how far the
-    score of a detector lies above its threshold. ``of_words`` + ``of_transitions`` = ``value``: what it would be if
-    every possible step from label to label scored alike, and the rest. ``unknown`` is the value with every word of the
-    sentence left out.
+    score of a detector lies above its threshold. ``of_words`` is the value with all possible transitions scored alike,
+    ``of_transitions`` the rest; they add up to ``value``. ``unknown`` is the value with every word of the sentence
+    left out.
     """
 
     tokens: tuple[str, ...]
@@ -66,7 +66,10 @@ class Explanation:
         return "\n".join([title, *rows[: len(words)], "features", *rows[len(words) :]])
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON. ``left_out`` is null at words that are too far away to be tried."""
+        """The explanation as a dict, ready for JSON.
+
+        ``left_out`` is None for words that are too far away to be tried.
+        """
         return {
             "tokens": list(self.tokens),
             "start": self.start,

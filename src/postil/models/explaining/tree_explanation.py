@@ -63,7 +63,7 @@ class TreeExplanation:
     phrases: tuple[PhraseEffect, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """In JSON's types."""
+        """The explanation as a dict, ready for JSON."""
         return asdict(self) | {"words": list(map(asdict, self.words)), "phrases": list(map(asdict, self.phrases))}
 
 

@@ -143,8 +143,8 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             "epochs": progress.epoch,
             "best_epoch": progress.best_epoch or progress.epoch,
             "dev_score": progress.best_score,
-            "seconds": round(progress.seconds, 2),
-            "history": progress.history,
+            # Without the seconds: the same data and seed give the same file.
+            "history": [{name: epoch[name] for name in ("epoch", "loss", "score")} for epoch in progress.history],
         }
         self._estimator.parts = self.parts
 

@@ -12,7 +12,6 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from postil.arrays import Array
 from postil.network import (
     INITIALISERS,
     Activation,
@@ -27,7 +26,7 @@ from postil.network import (
     Window,
     WindowAverage,
 )
-from postil.network.initialisers import fan_in_variance
+from postil.network.initialisers import fan_in_variance, placeholder
 from postil.network.sentence import LONGEST_VIEW
 
 
@@ -62,12 +61,8 @@ class LayerMaker:
     def __init__(self, config: EncoderSettings, rng: np.random.Generator | None, dtype: Any) -> None:
         self.config, self.dtype = config, dtype
         self.rng = rng or np.random.default_rng(0)
-        self.initialise = INITIALISERS[config.initialiser] if rng is not None else self._placeholder
-        self.initialise_table = fan_in_variance if rng is not None else self._placeholder
-
-    def _placeholder(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Zeros that take neither time nor memory until they are touched."""
-        return np.zeros(shape, self.dtype)
+        self.initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
+        self.initialise_table = fan_in_variance if rng is not None else placeholder
 
     def tables(self, sizes: list[tuple[int, int]]) -> LookupTables | None:
         if not sizes:
