@@ -146,4 +146,4 @@ def test_a_detector_knows_no_novelty(tmp_path, capsys):
         main(["evaluate", *[str(tmp_path / name) for name in ("loc", "d.txt")], "--train", str(tmp_path / "d.txt")])
         == 1
     )
-    assert "--train: a model of one label" in capsys.readouterr().err
+    assert "--train cannot be used here: a detector" in capsys.readouterr().err

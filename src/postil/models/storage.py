@@ -1,8 +1,8 @@
 """A fitted model as one file: parameters, vocabularies and tables as arrays, everything else as one small JSON object.
 
-The layout is described in docs/model-file.md. A file is checked completely before anything is built from it: whoever
-wrote it, it makes a model that answers, or one clear error. What a thing may consist of is checked where the thing is:
-vocabularies, gazetteers and labels have ``from_arrays`` or ``from_json``, settings check themselves.
+The layout is described in docs/internals/model-file.md. A file is checked completely before anything is built from it:
+whoever wrote it, it makes a model that answers, or one clear error. What a thing may consist of is checked where the
+thing is: vocabularies, gazetteers and labels have ``from_arrays`` or ``from_json``, settings check themselves.
 """
 
 import importlib

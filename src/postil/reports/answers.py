@@ -1,4 +1,4 @@
-"""What a report on a tagger is made from: gold and predicted labels side by side, with probabilities."""
+"""What a report on a tagger is made from: gold and predicted labels with probabilities."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ LOWEST = 0.01
 @final
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """Which model on which data, and when; ``about`` is what the model file tells about its training."""
+    """Which model on which data, and when; ``about`` is what the model file says about its training."""
 
     model: str
     data: str
@@ -51,7 +51,7 @@ class Place(NamedTuple):
 
 
 def line_of(sentences: Sequence[Sentence]) -> Callable[[int, int], str]:
-    """Where a token stands, as far as sentences know it: the line of their first token."""
+    """The place of a token, if sentences know it: the line of their first token."""
 
     def place(sentence: int, token: int) -> str:
         line = sentences[sentence].line
@@ -67,7 +67,7 @@ class Answers:
 
     ``sure`` holds the probability of every predicted span (labels with a scheme) or of every token's label (without).
     ``likely`` holds every span with at least the probability LOWEST, predicted or not, of each sentence.
-    ``place`` says where a token (sentence, token) stands in the file; ``probabilities`` gives that of any spans.
+    ``place`` names the place of a token (sentence, token) in the file; ``probabilities`` returns those of any spans.
     """
 
     tokens: Sequence[Sequence[str]]
@@ -86,7 +86,7 @@ class Answers:
         compared: Compared,
         place: Callable[[int, int], str] | None = None,
     ) -> Self:
-        """Ask the tagger how sure it is; ``compared`` are its predictions beside the labels of the sentences."""
+        """Ask the tagger for its probabilities; ``compared`` are its predictions and the labels of the sentences."""
         X = [tokens_of(sentence) for sentence in sentences]
         return cls(
             tokens=[sentence.tokens for sentence in sentences],
@@ -101,7 +101,7 @@ class Answers:
         )
 
     def pairs(self) -> Iterator[tuple[int, Pair]]:
-        """Gold and predicted spans that belong together, sentence by sentence."""
+        """Aligned gold and predicted spans, sentence by sentence."""
         sides = zip(self.compared.gold_spans, self.compared.predicted_spans, strict=True)
         for number, (gold, predicted) in enumerate(sides):
             for pair in align(gold, predicted):

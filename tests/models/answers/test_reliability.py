@@ -1,4 +1,4 @@
-"""Tables of promised and kept probabilities."""
+"""Tables of predicted and observed probabilities."""
 
 import numpy as np
 import pytest
