@@ -208,7 +208,6 @@ TESTED_ELSEWHERE = {
     "kernels/plain_quadratic.py": "kernels/test_quadratic.py",
     "kernels/plain_trees.py": "kernels/test_trees.py",
     "kernels/plain_windows.py": "kernels/test_windows.py",
-    "markup/svg.py": "reports/test_charts.py",
     "metrics/reliability.py": "models/answers/test_reliability.py",
     "models/answers/decoding.py": "models/answers/test_calibration.py",
     "models/answers/dial.py": "models/answers/test_tuning.py",

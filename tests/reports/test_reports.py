@@ -258,7 +258,7 @@ def test_a_large_report_stays_small_and_its_counts_exact(scheme):
     section = sections(page)["mistakes"]
     shown = len(section.one("ol", id="examples").children)
     assert 0 < shown <= 500
-    assert f"{shown:,} of {wrong:,} mistakes are on this page" in section.text
+    assert f"This page lists {shown:,} of {wrong:,} mistakes" in section.text
     assert "rarer labels are not shown" in sections(page)["labels"].text
 
 

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from postil.reports import svg
+from postil.markup import svg
 
 
 def parsed(markup):
