@@ -23,10 +23,6 @@ KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h) sr
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
 	@touch .venv/installed $@
 
-.venv/installed-all: $(BIN)/python pyproject.toml $(KERNELS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,vectors]'
-	@touch .venv/installed .venv/installed-dev $@
-
 demo: .venv/installed  ## set up, then show what Postil does
 	$(BIN)/postil demo
 
@@ -40,13 +36,9 @@ test: .venv/installed-dev  ## set up, then run the tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,all]'
 	@touch .venv/installed .venv/installed-dev $@
 
-# The documentation is built where there is a target for it.
 test-all: .venv/installed-all  ## with every extra: the tests that need one, and the documentation
 	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m extra
-	if grep -q '^docs:' $(MAKEFILE_LIST); then $(MAKE) docs; fi
-
-test-all: .venv/installed-all  ## set up every extra, then run the tests, also those that need one
-	$(BIN)/python -m pytest
+	$(MAKE) docs
 
 check: .venv/installed-dev  ## ruff and strict types
 	$(BIN)/ruff check .

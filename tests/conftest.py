@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,3 +32,29 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if not any(importlib.util.find_spec(name) or shutil.which(name) for name in marker.args):
             told = f"needs {' or '.join(marker.args)}; `make test-all` installs the Python packages"
             (pytest.fail if os.environ.get("POSTIL_EXTRAS") == "required" else pytest.skip)(told)
+
+
+# ------------------------------------------------------------------------------------------------ fitted models
+# Learnt once per process. They are shared: a test that changes a model, or its file, makes one of its own.
+
+
+@pytest.fixture(scope="session")
+def names_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a tagger of persons and places, which gets most of them right."""
+    return _saved(tmp_path_factory, "names", "named_entities")
+
+
+@pytest.fixture(scope="session")
+def speech_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a tagger of parts of speech: labels without spans."""
+    return _saved(tmp_path_factory, "speech", "parts_of_speech")
+
+
+def _saved(tmp_path_factory: pytest.TempPathFactory, name: str, corpus: str) -> Path:
+    import postil
+    from oracles import corpora
+
+    path = tmp_path_factory.mktemp("models") / f"{name}.postil"
+    postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(*getattr(corpora, corpus)(60)).save(path)
+    path.chmod(0o444)
+    return path

@@ -18,10 +18,8 @@ X, Y = named_entities(40, seed=1)
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "m.postil"
-    postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(*named_entities(60)).save(path)
-    return str(path)
+def model(names_model):
+    return str(names_model)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Drawing primitives: well-formed, escaped, in the right places. Scales and ticks are in test_charts.py."""
+"""Drawing primitives: well-formed, escaped, in the right places. Scales and ticks are in reports/test_charts.py."""
 
 from xml.etree import ElementTree
 

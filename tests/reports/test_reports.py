@@ -266,8 +266,8 @@ def test_a_large_report_stays_small_and_its_counts_exact(scheme):
 
 
 @pytest.fixture(scope="module")
-def tagger():
-    return postil.Tagger(hidden=16, epochs=3, rate=0.02).fit(*named_entities(60))
+def tagger(names_model):
+    return postil.load(names_model)
 
 
 def sentences_of(X, y):

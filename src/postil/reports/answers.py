@@ -9,8 +9,9 @@ import numpy as np
 
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
 from postil.metrics.spans import Pair, align
+from postil.models.answers.posteriors import Posteriors
 from postil.models.estimator import Estimator
-from postil.models.sentence_estimator import tokens_of
+from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives import Posterior, span_probabilities
 from postil.text import Sentence, Span
@@ -128,9 +129,9 @@ def _sure_of_spans(tagger: Tagger, sentences: Sequence[Sentence], compared: Comp
 
 def _likely(tagger: Tagger, X: Sequence[Any]) -> list[list[tuple[Span, float]]]:
     spans: list[list[tuple[Span, float]]] = [[] for _ in X]
-    for believed in tagger.distributions(X):
-        for row, span, probability in believed.spans_above(LOWEST):
-            spans[believed.which[row]].append((span, probability))
+    for posterior in Posteriors(tagger.fitted_parts()).of(X):
+        for row, span, probability in posterior.spans_above(LOWEST):
+            spans[posterior.which[row]].append((span, probability))
     return spans
 
 
@@ -148,7 +149,7 @@ def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[Place]) 
             asked.setdefault(place.sentence, []).append(i)
     answers: list[float | None] = [None] * len(places)
     wanted = list(asked)
-    for which, lattice in tagger.lattices([X[sentence] for sentence in wanted]):
+    for which, lattice in Posteriors(tagger.fitted_parts()).lattices([X[sentence] for sentence in wanted]):
         rows = [(row, i) for row, local in enumerate(which) for i in asked[wanted[local]]]
         spans = np.array([(row, places[i].span.start, places[i].span.end) for row, i in rows])
         kinds = np.array([number[places[i].span.label] for _, i in rows])

@@ -11,7 +11,7 @@ from postil.markup import Markup, joined
 from postil.markup.highlight import Mark, colours_of, excerpt
 from postil.metrics import DetectionScores, PrecisionRecall, Table, precision_recall, score_detection
 from postil.models.detector import Detector
-from postil.models.sentence_estimator import tokens_of
+from postil.models.sentences import tokens_of
 from postil.reports import examples, sections
 from postil.reports.answers import Heading, line_of
 from postil.reports.page import Section, note, page, table
