@@ -216,7 +216,7 @@ def test_nothing_predicted_and_nothing_wrong():
     nothing = read_page(tagger_page(HEADING, answers_on(TOKENS, GOLD, [["O"] * len(t) for t in TOKENS])))
     assert "No span is probable enough" in sections(nothing)["curve"].text
     perfect = read_page(tagger_page(HEADING, answers_on(TOKENS, GOLD, GOLD)))
-    assert "no mistakes" in sections(perfect)["mistakes"].text and "right" in sections(perfect)["hardest"].text
+    assert "no mistakes" in sections(perfect)["mistakes"].text and "correct" in sections(perfect)["hardest"].text
 
 
 @pytest.mark.parametrize("scheme", ["bio", "none"])
