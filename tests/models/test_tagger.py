@@ -229,7 +229,7 @@ def test_parameters_are_checked():
 
 
 def test_mistakes_in_the_data_are_named():
-    with pytest.raises(ConfigurationError, match="not learnt anything"):
+    with pytest.raises(ConfigurationError, match="is not fitted yet"):
         postil.Tagger().predict([["a"]])
     with pytest.raises(DataError, match="sentence 1"):
         postil.Tagger().fit([["a"], ["b", "c"]], [["O"], ["O"]])

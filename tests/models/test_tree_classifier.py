@@ -42,10 +42,10 @@ def test_every_composition_learns_to_negate(composition):
 
 
 def values_before_and_after_a_step(**settings):
-    fitting = postil.TreeClassifier(**{**SMALL, **settings}).prepared(TRAIN)
+    fitting = postil.TreeClassifier(**{**SMALL, **settings}).fitting(TRAIN)
     parameters = fitting.parts.network.parameters()
     before = {name: parameter.value.copy() for name, parameter in parameters.items()}
-    next(fitting.run())
+    next(fitting)
     return before, {name: parameter.value for name, parameter in parameters.items()}
 
 
@@ -107,6 +107,37 @@ def test_wide_trees_and_unlabelled_ones():
     for binarise in ("left", "right"):
         classifier = postil.TreeClassifier(**SMALL, binarise=binarise).fit([*trees, ["no", "label"]])
         assert classifier.score([*trees, ["no", "label"]]) == 1
+
+
+def test_evaluation_at_roots_and_at_all_nodes():
+    classifier = fitted()
+    scores = classifier.evaluate(TEST)
+    assert scores.roots.accuracy == pytest.approx(classifier.score(TEST))
+    nodes = zip(classifier.predict_nodes(TEST), classifier.trees(TEST), strict=True)
+    right = [
+        found.label == label
+        for answers, tree in nodes
+        for found, label in zip(answers, tree.labels, strict=True)
+        if label
+    ]
+    assert scores.nodes.tokens == len(right) and scores.nodes.accuracy == pytest.approx(np.mean(right))
+    wrong = ["1" if label == "0" else "0" for label in roots(TEST)]
+    assert classifier.evaluate(TEST, wrong).roots.accuracy == pytest.approx(1 - scores.roots.accuracy)
+
+
+def test_a_classifier_of_roots_is_not_judged_by_other_labels():
+    trees = [("good", ("N", "a"), ("good", "b")), ("bad", ("N", "a"), ("bad", "c"))] * 5
+    classifier = postil.TreeClassifier(**{**SMALL, "loss": "root", "epochs": 1}).fit(trees)
+    scores = classifier.evaluate(trees)
+    assert (scores.roots.tokens, scores.nodes.tokens) == (10, 20)  # the nodes of N are left out
+
+
+def test_a_classifier_fitted_again_takes_the_new_shape_of_trees():
+    tokens, y = [["a", "b", "c", "d"], ["e", "f", "g", "h"]] * 4, ["0", "1"] * 4
+    settings = {**SMALL, "epochs": 1, "word_dropout": 0.0}
+    again = postil.TreeClassifier(tree="balanced", **settings).fit(tokens, y).set_params(tree="right").fit(tokens, y)
+    fresh = postil.TreeClassifier(tree="right", **settings).fit(tokens, y)
+    assert (again.predict_proba(tokens) == fresh.predict_proba(tokens)).all()
 
 
 def test_weights_of_classes():
@@ -234,7 +265,7 @@ def test_parameters_are_checked():
             postil.TreeClassifier(**wrong).fit(TRAIN)
     with pytest.raises(ConfigurationError, match="unknown setting"):
         postil.TreeClassifier().set_params(hiden=3)
-    with pytest.raises(ConfigurationError, match="this tree-classifier has not learnt anything yet"):
+    with pytest.raises(ConfigurationError, match="this tree-classifier is not fitted yet"):
         postil.TreeClassifier().predict(TEST)
 
 

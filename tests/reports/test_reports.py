@@ -126,7 +126,7 @@ def test_before_and_after_calibration_stand_side_by_side():
     assert "before calibration: 99.00 %" in found.text
     legend = found.one("ul", class_="legend")
     styles = [sample.attributes["class"] for sample in legend.all("line")]
-    assert [li.text for li in legend.all("li")] == ["before calibration", "after calibration", "honest"]
+    assert [li.text for li in legend.all("li")] == ["before calibration", "after calibration", "perfect calibration"]
     assert styles == ["line other", "line", "ideal"]
 
 

@@ -161,21 +161,6 @@ def test_the_far_end_answers_until_its_input_ends(model):
     assert target.read() == b""
 
 
-def test_only_a_few_items_are_under_way():
-    taken, most = 0, 0
-
-    def items():
-        nonlocal taken
-        for number in range(50):
-            taken += 1
-            yield number
-
-    for done, result in enumerate(bulk.in_order(lambda item: item * 2, items(), 2)):
-        assert result == 2 * done
-        most = max(most, taken - done)
-    assert taken == 50 and most <= 5
-
-
 COMMAND = (
     "import sys; from postil.serving import bulk; from postil.commands.main import main;"
     "bulk.PASSAGE = 500; bulk.ALONE = 1; sys.exit(main(sys.argv[1:]))"

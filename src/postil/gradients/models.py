@@ -16,6 +16,7 @@ from postil.gradcheck import Report, Sampling, examine
 from postil.gradients.model_requirements import (
     BY_DEFAULT,
     PARTIAL_LABELS,
+    config_of,
     inputs_of,
     model,
     presets_of,
@@ -25,7 +26,7 @@ from postil.gradients.model_requirements import (
 from postil.gradients.rows import Examine, GradientCheck, Rng, of, row, sentences
 from postil.graph import Node, Parameter
 from postil.models import Detector, Tagger, TaggerConfig
-from postil.models.fitting.sentences import SentenceFitting
+from postil.models.config import configured
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.text import transition_mask
@@ -96,9 +97,9 @@ def sentence_loss(kind: Any, preset: str, inputs: str, settings: Mapping[str, An
     with TemporaryDirectory() as folder:
         data = SENTENCE_INPUTS[inputs](Path(folder))
         label = {"label": "PER"} if kind is Detector else {}
-        sizes = small_sizes(kind.configured(preset, {}))
+        sizes = small_sizes(config_of(kind, preset))
         estimator = kind(preset=preset, **label, **data.arguments, **{**sizes, **settings})
-        return first_loss(SentenceFitting(estimator, data.X, data.y, **data.options), rng)
+        return first_loss(estimator.fitting(data.X, data.y, **data.options), rng)
 
 
 def first_loss(fitting: Any, rng: Rng) -> Loss:
@@ -172,7 +173,7 @@ SENTENCE_INPUTS: dict[str, SentenceInputs] = {
 def _scores_of(rng: Rng) -> Report:
     """The derivative by token vectors, of which explanations are made."""
     network = TaggerNetwork(
-        Tagger.configured("window-softmax", {"hidden": 3, "word_dim": 3, "caps_dim": 2}),
+        configured("window-softmax", {"hidden": 3, "word_dim": 3, "caps_dim": 2}),
         form_sizes=[(7, 3), (3, 2)],
         extra_sizes=[],
         vectors=None,

@@ -14,7 +14,6 @@ from postil.gradients.model_requirements import TREES, model, setting, tree_inpu
 from postil.gradients.models import SAMPLING, Loss, first_loss, small_sizes, vector_file
 from postil.gradients.rows import Examine, GradientCheck, Rng, of, row
 from postil.models import TreeClassifier, TreeConfig
-from postil.models.fitting.trees import TreeFitting
 from postil.models.scoring.tree_network import TreeNetwork
 from postil.models.tree_config import configured_tree
 from postil.text import Tree, balanced, right_branching
@@ -96,4 +95,4 @@ def tree_loss(composition: str, inputs: str, settings: Mapping[str, Any], rng: R
         # As by default, words and phrases have one width; vectors, of width 2, need a map.
         sizes = {**small_sizes(configured_tree(composition, {})), "word_dim": 3, "hidden": 3}
         classifier = TreeClassifier(composition=composition, vectors=vectors, **{**sizes, **chosen, **settings})
-        return first_loss(TreeFitting(classifier, classifier.trees(_TREES)), rng)
+        return first_loss(classifier.fitting(_TREES), rng)

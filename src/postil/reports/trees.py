@@ -64,7 +64,7 @@ def _trees(answers: Sequence[Drawn]) -> Section:
     short = [one for one in answers if len(one.tree.tokens) <= LONGEST_DRAWN]
     chosen = sorted(short, key=lambda one: (not one.is_wrong, -one.probability))[:MOST_DRAWN]
     colours = colours_of_trees([one.tree for one in chosen])
-    told = note("The surest mistakes at the root come first. A ring marks a phrase whose gold label is another one.")
+    told = note("The most confident mistakes at the root come first. A ring marks a phrase with another gold label.")
     drawn = [figure(_caption(one), drawn_tree(one.tree, one.gold, colours)) for one in chosen]
     return Section("trees", "Trees", joined([told, *(element("div", one, class_="scroll") for one in drawn)]))
 
@@ -96,7 +96,7 @@ def drawn_tree(tree: Tree, gold: Sequence[str | None], colours: Mapping[str, str
 
 
 def _points(tree: Tree) -> tuple[list[Point], float]:
-    """Leaves side by side, each as wide as its word; a node stands over the middle of its children."""
+    """Leaves in a row, each as wide as its word; a node is centred over its children."""
     xs: list[float] = []
     right = _GAP
     for word, children in zip(tree.words, tree.children, strict=True):

@@ -5,9 +5,9 @@
     (NP a good film)                        words without brackets are leaves without labels
     ( (2 good) ( film))                     no label: nothing, or a blank, after the bracket
 
-A label stands before everything else in its bracket. Lines that begin with "#" outside a tree are comments.
+A label comes first in its bracket. Lines that begin with "#" outside a tree are comments.
 
-The fast path takes a whole line at once; only a line that does not pass is read bracket by bracket, to put together a
+The fast path takes a whole line at once; only a line that does not pass is read bracket by bracket, to assemble a
 tree that is spread over lines, or to say exactly what is wrong with it. Nothing here calls itself.
 """
 
