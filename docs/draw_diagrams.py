@@ -124,7 +124,7 @@ def lattice() -> str:
     return _picture(800, 300, title, [*sorted(arrows, key=lambda arrow: arrow.thick), *places.values(), start, end])
 
 
-def chain(title: str, boxes: list[tuple[tuple[str, ...], str]], gap: int = 150, width: int = 104) -> str:
+def chain(title: str, boxes: list[tuple[tuple[str, ...], str]], gap: int = 124, width: int = 104) -> str:
     """Boxes from left to right; each comes with the label of the arrow that leads to it."""
     step = width + gap
     row = [

@@ -24,6 +24,7 @@ class NotIsolated(AssertionError):
 def watch() -> None:
     """From now on in this process; audit hooks cannot be taken away again."""
     elsewhere = {tempfile.gettempdir(), sys.prefix, sys.base_prefix, *filter(None, sys.path)} - {str(ROOT.parent)}
+    elsewhere |= {os.path.realpath(folder) for folder in elsewhere}  # an environment may be a link
     installed = tuple(f"{folder}{os.sep}" for folder in elsewhere)
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:

@@ -68,6 +68,67 @@ def test_an_import_against_the_stream_is_found():
     assert against_the_stream("objectives", {"training", "network"}) == {"training"}
 
 
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_modules(source: str, known: set[str]) -> set[str]:
+    """The known modules that a source text imports: at its top, inside functions, for type checking only."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= {name if name in known else str(node.module) for name in found}
+    return names & known
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle; empty if there is none."""
+    done: set[str] = set()
+
+    def visit(module: str, path: list[str]) -> list[str]:
+        if module in path:
+            return path[path.index(module) :]
+        if module in done:
+            return []
+        for other in sorted(graph.get(module, ())):
+            if found := visit(other, [*path, module]):
+                return found
+        done.add(module)
+        return []
+
+    return next((found for module in sorted(graph) if (found := visit(module, []))), [])
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    sources = {module_of(path): path for path in PACKAGE.rglob("*.py")}
+    graph = {
+        module: imported_modules(path.read_text(encoding="utf8"), set(sources)) - {module}
+        for module, path in sources.items()
+    }
+    assert sum(map(len, graph.values())) > 500, "imports are found"
+    assert not cycle(graph)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "def f():\n    from postil.b import g\n",
+        "if TYPE_CHECKING:\n    from postil import b\n",
+        "import postil.b\n",
+    ],
+)
+def test_a_circle_of_imports_is_found(hidden):
+    known = {"postil.a", "postil.b", "postil.c"}
+    sources = {"postil.a": hidden, "postil.b": "from postil.c import h", "postil.c": "from postil.a import f"}
+    graph = {module: imported_modules(source, known) for module, source in sources.items()}
+    assert cycle(graph) == ["postil.a", "postil.b", "postil.c"]
+    assert not cycle({**graph, "postil.c": set()})
+
+
 PUBLIC = {
     "postil": [
         *[
@@ -147,10 +208,30 @@ PUBLIC = {
     "postil.serving": ["Labelled", "Labeller", "Summary", "TaggingOptions", "label"],
     "postil.training": [
         *["Optimiser", "SGD", "AdaGrad", "Adam", "OPTIMISERS", "Averaged"],
-        *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "clipped", "clipping_factor", "gradient_norm"],
-        *["generator_state", "restored_generator"],
+        *["Schedule", "Constant", "InverseDecay", "WarmUpAndDecay", "SCHEDULES", "new_schedule"],
+        *["clipping_factor", "gradient_norm"],
     ],
 }
+
+
+EVERY_ESTIMATOR = [
+    *["KIND", "fit", "fitting", "predict", "score", "evaluate", "explain", "save", "classes_"],
+    *["get_params", "set_params", "check", "config", "fitted_parts"],
+]
+PUBLIC_OF_ESTIMATORS = {
+    "Tagger": [
+        *["tag", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
+        *["spans_above", "entities_above", "labelling", "decoding", "calibrate", "tune"],
+    ],
+    "Detector": ["tag", "annotate", "annotate_with_scores", "decision", "threshold"],
+    "TreeClassifier": ["predict_proba", "predict_nodes", "node_probabilities", "trees"],
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC_OF_ESTIMATORS)
+def test_public_names_of_estimators_are_listed(name):
+    public = {member for member in dir(getattr(postil, name)) if not member.startswith("_")}
+    assert public == {*EVERY_ESTIMATOR, *PUBLIC_OF_ESTIMATORS[name]}
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -177,19 +258,21 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
-    "commands/bulk.py": "commands/test_tag_workers.py",
     "commands/check.py": "commands/test_main.py",
     "commands/kinds.py": "commands/test_train.py",
     "commands/labelled.py": "commands/test_partial.py",
-    "commands/labeller.py": "commands/test_plain_labeller.py",
     "commands/models.py": "commands/test_tag.py",
     "commands/reading.py": "commands/test_convert.py",
     "commands/tagging.py": "commands/test_tag.py",
+    "commands/terminal/detection.py": "commands/test_detecting.py",
     "commands/terminal/explanation.py": "commands/test_explain.py",
+    "commands/terminal/gradients.py": "commands/test_main.py",
+    "commands/terminal/notices.py": "commands/test_score.py",
     "commands/terminal/score.py": "commands/test_score.py",
     "commands/terminal/training.py": "commands/test_train.py",
+    "commands/terminal/tree_explanation.py": "commands/test_tree_classifying.py",
     "commands/terminal/trees.py": "commands/test_tree_classifying.py",
-    "commands/tree_explaining.py": "commands/test_tree_classifying.py",
+    "commands/terminal/tuning.py": "commands/test_tune.py",
     "features/vector_files.py": "features/test_vectors.py",
     # The rows of the gradient list are run and removed one by one in a single place.
     "gradients/layers.py": "gradients/test_checks.py",
@@ -212,19 +295,17 @@ TESTED_ELSEWHERE = {
     "kernels/plain_quadratic.py": "kernels/test_quadratic.py",
     "kernels/plain_trees.py": "kernels/test_trees.py",
     "kernels/plain_windows.py": "kernels/test_windows.py",
-    "machine/limits.py": "commands/test_bench.py",
+    "metrics/reliability.py": "models/answers/test_reliability.py",
     "models/answers/decoding.py": "models/answers/test_calibration.py",
     "models/answers/dial.py": "models/answers/test_tuning.py",
     "models/estimator.py": "models/test_tagger.py",
     "models/explaining/contributions.py": "models/explaining/test_explanation.py",
     "models/explaining/tree_explanation.py": "models/test_tree_classifier.py",
-    "models/fitting/fitting.py": "models/fitting/test_sentences.py",
     "models/fitting/trees.py": "models/test_tree_classifier.py",
     "models/fitting/warm_start.py": "models/fitting/test_sentences.py",
     "models/parts.py": "models/test_storage.py",
     "models/scoring/tree_network.py": "gradients/test_fitted_trees.py",
     "models/sentence_estimator.py": "models/test_tagger.py",
-    "models/sequences.py": "models/test_detector.py",
     "network/tree_lstm.py": "network/test_tree.py",
     "reports/answers.py": "reports/test_reports.py",
     "reports/detector.py": "reports/test_reports.py",
@@ -232,6 +313,18 @@ TESTED_ELSEWHERE = {
     "reports/spans.py": "reports/test_reports.py",
     "reports/tagger.py": "reports/test_reports.py",
     "reports/tokens.py": "reports/test_reports.py",
+    "serving/constraints.py": "commands/test_tag_options.py",
+    "serving/detector_answers.py": "commands/test_detecting.py",
+    "serving/general_path.py": "serving/test_fast_path.py",
+    "serving/labelled.py": "plain data without behaviour",
+    "serving/labeller.py": "serving/test_fast_path.py",
+    "serving/tagger_answers.py": "commands/test_tag_options.py",
+    "serving/tree_answers.py": "commands/test_tree_classifying.py",
+    "text/binarisation.py": "text/test_tree.py",
+    "text/blocks.py": "text/test_passages.py",
+    "text/bracket_reader.py": "text/test_treebank.py",
+    "text/conll_writer.py": "text/test_conll.py",
+    "text/conllu_writer.py": "text/test_conllu.py",
     "text/document.py": "plain data without behaviour",
 }
 

@@ -5,9 +5,10 @@ import importlib
 import importlib.util
 import inspect
 import itertools
+import os
 import re
+import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -244,13 +245,11 @@ def test_only_errors_of_postil_are_shown(page):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    from mkdocs.commands import build
-    from mkdocs.config import load_config
-
     folder = tmp_path_factory.mktemp("site")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the site's own tools warn of their future
-        build.build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1", "NO_COLOR": "1"}
+    done = subprocess.run(build, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
     return folder
 
 

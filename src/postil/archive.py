@@ -9,7 +9,7 @@ The file is a safetensors file, so other tools can open it:
 
 The header begins with exactly these bytes. ``checksum`` is the CRC-32 of the length and of every byte of the header
 after the checksum's own digits. ``content`` is JSON again, ``{"checksums": {name: [number, …]}, "metadata": {…}}``:
-for every array the CRC-32 of each 64 KiB of its bytes. docs/model-file.md describes what models write.
+for every array the CRC-32 of each 64 KiB of its bytes. docs/internals/model-file.md describes what models write.
 """
 
 import contextlib

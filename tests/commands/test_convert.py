@@ -105,9 +105,9 @@ def test_labels_that_break_their_scheme(capsys: pytest.CaptureFixture[str]) -> N
     assert Path("b.txt").read_text() == "a\tB-X\nb\tB-X\nc\tI-Y\n\n"
     capsys.readouterr()
     assert convert("a.txt", "c.jsonl") == 0
-    assert "  changed: labels that break the BIO scheme, read by conlleval's rules: 1\n" in capsys.readouterr().err
+    assert "  changed: labels that violate the BIO scheme, read by conlleval's rules: 1\n" in capsys.readouterr().err
     assert refused(capsys, "a.txt", "b.txt", "--strict") == (
-        "a.txt, line 1, token 3: a label breaks the BIO scheme: expected a label that may follow, got I-Y after B-X"
+        "a.txt, line 1, token 3: a label violates the BIO scheme: expected a label that may follow, got I-Y after B-X"
     )
 
 
@@ -140,7 +140,7 @@ def test_text_is_tokenised_and_cut() -> None:
         (
             b"a\tX\nb\tX\tY\n",
             (),
-            "a, line 2: another number of columns: expected 2 columns as on line 1, got 3: 'b\\tX\\tY'",
+            "a, line 2: wrong number of columns: expected 2 columns as on line 1, got 3: 'b\\tX\\tY'",
         ),
         (
             b"a\tX\nb\n",
@@ -182,8 +182,8 @@ def test_mistakes_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> Non
     assert refused(capsys, "missing.txt", "b.conll") == "missing.txt: No such file or directory"
     assert refused(capsys, ".", "b.conll") == ".: Is a directory"
     Path("a.txt").write_text(BIO)
-    assert refused(capsys, "a.txt", "-") == "standard output has no name to tell the format by: expected --to FORMAT"
-    assert refused(capsys, "a.txt", "b.xml").startswith("cannot tell the format to write: expected a format (conll, ")
+    assert refused(capsys, "a.txt", "-") == "standard output needs --to FORMAT"
+    assert refused(capsys, "a.txt", "b.xml").startswith("unknown format to write: expected a format (conll, ")
     assert refused(capsys, "a.txt", "missing/b.conll").endswith("missing/b.conll: No such file or directory")
     with pytest.raises(SystemExit) as caught:
         convert("a.txt", "b.conll", "--scheme", "bios")

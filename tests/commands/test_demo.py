@@ -32,7 +32,7 @@ def test_it_shows_every_step(shown):
         "5. Reasons",
         "6. A report",
         "7. Trees",
-        "Now you",
+        "Try it yourself",
     ):
         assert expected in printed
     assert "Museums in  Paris LOC " in printed and "F1" in printed

@@ -82,7 +82,7 @@ def test_a_report_shows_reliability_before_and_after_calibration(tmp_path, capsy
     tagger.save(tmp_path / "m")
     (tmp_path / "d.txt").write_text(as_conll(*dev))
     assert main(["evaluate", str(tmp_path / "m"), str(tmp_path / "d.txt"), "--report", str(tmp_path / "r.html")]) == 0
-    calibration = reliability(tagger, *dev)
+    calibration = reliability(tagger.fitted_parts(), *dev)
     page = (tmp_path / "r.html").read_text(encoding="utf8")
     for name, found in (("before", calibration.before), ("after", calibration.after)):
         assert f"{name} calibration: {100 * found.expected_error:.2f} %" in page
@@ -146,4 +146,4 @@ def test_a_detector_knows_no_novelty(tmp_path, capsys):
         main(["evaluate", *[str(tmp_path / name) for name in ("loc", "d.txt")], "--train", str(tmp_path / "d.txt")])
         == 1
     )
-    assert "--train: a model of one label" in capsys.readouterr().err
+    assert "--train cannot be used here: a detector" in capsys.readouterr().err

@@ -80,7 +80,7 @@ def test_tables(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[:2] == ["predicted.txt against gold.txt", "2 sentences, 8 tokens, BIO labels"]
     assert lines[3].startswith("F1 33.33   95 % interval ")
     assert lines[4] == "precision 33.33   recall 33.33   token accuracy 75.00"
-    titles = {"Classes", "Mistakes by kind", "Confusion of overlapping spans", "Ways to count a span as found"}
+    titles = {"Classes", "Mistakes by kind", "Confusion of overlapping spans", "Scores by matching rule"}
     assert titles <= set(lines)
     assert "PER       100.00  100.00  100.00     1          1        1" in lines
 
@@ -167,12 +167,12 @@ def test_comparison_of_two_systems(write: Write, capsys: pytest.CaptureFixture[s
     assert main(["score", gold, worse, "--compare", gold]) == 0
     out = capsys.readouterr().out
     assert "difference +66.67, 95 % interval +" in out
-    assert "unlikely to be luck; g.txt is ahead in 100.0 % of 2,000 resamples" in out
+    assert "unlikely to be chance; g.txt is ahead in 100.0 % of 2,000 resamples" in out
 
 
 def test_broken_labels_are_counted_once_or_refused(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     odd = write("odd.txt", GOLD.replace("Oslo\tB-LOC", "Oslo\tI-LOC").replace("helps\tO", "helps\tI-PER"))
-    expected = "2 labels in 2 sentences break the BIO scheme, first on line 4: 'I-LOC' after 'O'"
+    expected = "2 labels in 2 sentences violate the BIO scheme, first on line 4: 'I-LOC' after 'O'"
     assert main(["score", "gold.txt", odd, "--json"]) == 0
     captured = capsys.readouterr()
     assert captured.err == f"postil: odd.txt: {expected}; read by conlleval's rules\n"
@@ -190,15 +190,15 @@ def test_broken_labels_are_counted_once_or_refused(write: Write, capsys: pytest.
     [
         (
             PREDICTED.replace("Oslo", "oslo"),
-            "postil: other.txt, line 4: token differs from gold.txt, line 4: expected 'Oslo', got 'oslo'",
+            "postil: other.txt, line 4: the token differs from gold.txt, line 4: expected 'Oslo', got 'oslo'",
         ),
         (
             PREDICTED.replace(".\tO\n", ""),
-            "postil: other.txt, line 4: sentence ends too early beside gold.txt, line 1: expected 5 tokens, got 4",
+            "postil: other.txt, line 4: the sentence is shorter than at gold.txt, line 1: expected 5 tokens, got 4",
         ),
         (
             PREDICTED.replace("\n\n", "\n"),
-            "postil: other.txt, line 6: sentence goes on too long beside gold.txt, line 1: expected 5 tokens, got 8",
+            "postil: other.txt, line 6: the sentence is longer than at gold.txt, line 1: expected 5 tokens, got 8",
         ),
         (
             PREDICTED.split("\n\n")[0] + "\n",
@@ -237,7 +237,7 @@ def test_places_in_json_lines(write: Write, capsys: pytest.CaptureFixture[str]) 
     gold = write("g.jsonl", '{"text": "Anna left.", "spans": []}\n')
     other = write("p.jsonl", '{"text": "Anna fell.", "spans": []}\n')
     assert complaint(capsys, gold, other) == (
-        "postil: p.jsonl, line 1, token 2: token differs from g.jsonl, line 1, token 2: expected 'left', got 'fell'"
+        "postil: p.jsonl, line 1, token 2: the token differs from g.jsonl, line 1, token 2: expected 'left', got 'fell'"
     )
 
 

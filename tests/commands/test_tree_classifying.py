@@ -123,15 +123,20 @@ def test_an_interrupted_training_goes_on(folder):
         (
             "(3 (2 good) (2 film))\n",
             ("--dev", "dev"),
-            "dev: no trees: expected bracketed trees: (LABEL (LABEL word) …)",
+            "dev: not a file of trees: expected bracketed trees: (LABEL (LABEL word) …)",
         ),
         ("(3 (2 good) (2 film))\n", ("--dev", "rootless"), "rootless: no labels at the roots"),
-        ("(3 (2 good) (2 film))\n", ("--preset", "fast", "--composition", "sum"), "--composition: only classifiers"),
-        ("a\tO\n", ("--composition", "sum"), "train: no trees"),
+        (
+            "(3 (2 good) (2 film))\n",
+            ("--preset", "fast", "--composition", "sum"),
+            "--composition cannot be used here: it is for tree classifiers",
+        ),
+        ("a\tO\n", ("--composition", "sum"), "train: not a file of trees"),
         (
             "# only this\n",
             ("--composition", "sum"),
-            "train: no trees: expected bracketed trees: (LABEL (LABEL word) …), got what looks like plain text",
+            "train: not a file of trees: expected bracketed trees: (LABEL (LABEL word) …), "
+            "got what looks like plain text",
         ),
     ],
 )
@@ -203,7 +208,7 @@ def test_evaluate_refuses_what_has_no_labels(folder, model, capsys, tmp_path):
     (tmp_path / "plain.txt").write_text("( ( good) ( film))\n", encoding="utf8")
     assert "no labels" in refused(capsys, "evaluate", model, tmp_path / "plain.txt")
     (tmp_path / "columns.txt").write_text("Oslo\tB-LOC\n", encoding="utf8")
-    assert "no trees" in refused(capsys, "evaluate", model, tmp_path / "columns.txt")
+    assert "not a file of trees" in refused(capsys, "evaluate", model, tmp_path / "columns.txt")
 
 
 # Tag

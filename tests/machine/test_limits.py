@@ -3,8 +3,6 @@
 import numpy as np
 
 from postil.machine import limits
-from postil.models.fitting.sentences import SentenceFitting
-from postil.models.fitting.trees import TreeFitting
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
 from postil.text.tree import Tree
@@ -23,7 +21,7 @@ def test_products_of_a_window_network_are_those_of_its_shapes(monkeypatch):
     )
     monkeypatch.setattr(limits, "bandwidth", lambda: 1e9)
     X, y = [["a", "b", "a"], ["b", "b"]], [["O", "B-X", "O"], ["O", "O"]]
-    fitting = SentenceFitting(Tagger(preset="window-sll", hidden=7, word_dim=4, caps_dim=1), X, y)
+    fitting = Tagger(preset="window-sll", hidden=7, word_dim=4, caps_dim=1).fitting(X, y)
     batches = fitting.training.batches(0, np.random.default_rng(0))
     limit = limits.tagger_training_limit(fitting.parts.network, batches)
     labels = len(fitting.parts.labelling.labels)
@@ -37,6 +35,6 @@ def test_rows_of_trees(monkeypatch):
     monkeypatch.setattr(limits, "product_seconds", lambda *shape, backward=False: asked.append(shape[0]) or 1.0)
     monkeypatch.setattr(limits, "bandwidth", lambda: 1e9)
     tree = ("1", ("0", "a"), ("1", ("0", "b"), ("1", "c")))
-    fitting = TreeFitting(TreeClassifier(), [Tree.of(tree)])
+    fitting = TreeClassifier().fitting([Tree.of(tree)])
     limits.tree_training_limit(fitting.parts.network, fitting.training.batches(0, np.random.default_rng(0)))
     assert sorted(asked) == [2, 3, 5]

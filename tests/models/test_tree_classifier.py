@@ -6,8 +6,6 @@ from functools import cache
 import joblib
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import postil
 from oracles.negation import sentiment_trees
@@ -42,10 +40,10 @@ def test_every_composition_learns_to_negate(composition):
 
 
 def values_before_and_after_a_step(**settings):
-    fitting = postil.TreeClassifier(**{**SMALL, **settings}).prepared(TRAIN)
+    fitting = postil.TreeClassifier(**{**SMALL, **settings}).fitting(TRAIN)
     parameters = fitting.parts.network.parameters()
     before = {name: parameter.value.copy() for name, parameter in parameters.items()}
-    next(fitting.run())
+    next(fitting)
     return before, {name: parameter.value for name, parameter in parameters.items()}
 
 
@@ -109,6 +107,37 @@ def test_wide_trees_and_unlabelled_ones():
         assert classifier.score([*trees, ["no", "label"]]) == 1
 
 
+def test_evaluation_at_roots_and_at_all_nodes():
+    classifier = fitted()
+    scores = classifier.evaluate(TEST)
+    assert scores.roots.accuracy == pytest.approx(classifier.score(TEST))
+    nodes = zip(classifier.predict_nodes(TEST), classifier.trees(TEST), strict=True)
+    right = [
+        found.label == label
+        for answers, tree in nodes
+        for found, label in zip(answers, tree.labels, strict=True)
+        if label
+    ]
+    assert scores.nodes.tokens == len(right) and scores.nodes.accuracy == pytest.approx(np.mean(right))
+    wrong = ["1" if label == "0" else "0" for label in roots(TEST)]
+    assert classifier.evaluate(TEST, wrong).roots.accuracy == pytest.approx(1 - scores.roots.accuracy)
+
+
+def test_a_classifier_of_roots_is_not_judged_by_other_labels():
+    trees = [("good", ("N", "a"), ("good", "b")), ("bad", ("N", "a"), ("bad", "c"))] * 5
+    classifier = postil.TreeClassifier(**{**SMALL, "loss": "root", "epochs": 1}).fit(trees)
+    scores = classifier.evaluate(trees)
+    assert (scores.roots.tokens, scores.nodes.tokens) == (10, 20)  # the nodes of N are left out
+
+
+def test_a_classifier_fitted_again_takes_the_new_shape_of_trees():
+    tokens, y = [["a", "b", "c", "d"], ["e", "f", "g", "h"]] * 4, ["0", "1"] * 4
+    settings = {**SMALL, "epochs": 1, "word_dropout": 0.0}
+    again = postil.TreeClassifier(tree="balanced", **settings).fit(tokens, y).set_params(tree="right").fit(tokens, y)
+    fresh = postil.TreeClassifier(tree="right", **settings).fit(tokens, y)
+    assert (again.predict_proba(tokens) == fresh.predict_proba(tokens)).all()
+
+
 def test_weights_of_classes():
     trees = [("A", "x")] * 30 + [("B", "x")] * 10
     settings = {**SMALL, "epochs": 40, "word_dropout": 0.0}
@@ -151,19 +180,23 @@ def test_the_same_bits_for_any_number_of_threads():
     assert (first.predict_proba(TEST) != other.predict_proba(TEST)).any()
 
 
+def again(classifier):
+    return postil.TreeClassifier(**classifier.get_params())
+
+
 def test_a_training_stops_and_goes_on_with_the_same_bits(tmp_path):
     classifier = postil.TreeClassifier(**{**SMALL, "epochs": 4, "hidden_dropout": 0.2})
-    whole = clone(classifier).fit(TRAIN, dev=TEST)
+    whole = again(classifier).fit(TRAIN, dev=TEST)
     checkpoint = tmp_path / "checkpoint"
-    for event in clone(classifier).fitting(TRAIN, dev=TEST, checkpoint=checkpoint):
+    for event in again(classifier).fitting(TRAIN, dev=TEST, checkpoint=checkpoint):
         if isinstance(event, Epoch) and event.epoch == 2:
             break
-    resumed = clone(classifier)
+    resumed = again(classifier)
     events = list(resumed.fitting(TRAIN, dev=TEST, checkpoint=checkpoint, resume=True))
     assert [event.epoch for event in events if isinstance(event, Epoch)] == [3, 4]
     assert (resumed.predict_proba(TEST) == whole.predict_proba(TEST)).all()
     with pytest.raises(ConfigurationError, match="the checkpoint belongs to another training"):
-        list(clone(classifier).set_params(rate=0.1).fitting(TRAIN, checkpoint=checkpoint, resume=True))
+        list(again(classifier).set_params(rate=0.1).fitting(TRAIN, checkpoint=checkpoint, resume=True))
 
 
 def test_with_dev_the_best_epoch_is_kept():
@@ -213,6 +246,9 @@ def test_pickle_and_joblib_carry_the_model(tmp_path):
 
 
 def test_scikit_learn_clones_searches_and_cross_validates():
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+
     classifier = postil.TreeClassifier(composition="sum", **{**SMALL, "epochs": 2}, class_weights={"1": 2})
     copy = clone(classifier.fit(TRAIN))
     assert copy.parts is None and copy.get_params() == classifier.get_params()
@@ -234,7 +270,7 @@ def test_parameters_are_checked():
             postil.TreeClassifier(**wrong).fit(TRAIN)
     with pytest.raises(ConfigurationError, match="unknown setting"):
         postil.TreeClassifier().set_params(hiden=3)
-    with pytest.raises(ConfigurationError, match="this tree-classifier has not learnt anything yet"):
+    with pytest.raises(ConfigurationError, match="this tree-classifier is not fitted yet"):
         postil.TreeClassifier().predict(TEST)
 
 

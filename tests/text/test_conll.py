@@ -157,9 +157,9 @@ def test_empty_tokens_are_kept_and_counted() -> None:
         ("a\tX\nb\t \n", "stream, line 2: the label is empty: expected a label, got 'b\\t '"),
         (
             "# c d\na X\n\nb N X\n",
-            "stream, line 4: another number of columns: expected 2 columns as on line 2, got 3: 'b N X'",
+            "stream, line 4: wrong number of columns: expected 2 columns as on line 2, got 3: 'b N X'",
         ),
-        ("a\tN\tX\nb\n", "stream, line 2: another number of columns: expected 3 columns as on line 1, got 1: 'b'"),
+        ("a\tN\tX\nb\n", "stream, line 2: wrong number of columns: expected 3 columns as on line 1, got 1: 'b'"),
         ("a\tX\nb Y\n", "stream, line 2: the label is missing: expected 2 columns as on line 1, got 1: 'b Y'"),
         ("a\tX\n# x\nb\tY\n", "stream, line 2: the label is missing: expected 2 columns as on line 1, got 1: '# x'"),
         (
@@ -222,7 +222,7 @@ def test_impossible_options(options: dict[str, object], message: str) -> None:
 
 def test_a_mark_in_another_column() -> None:
     assert failure("1\ta\tO\n2\t-DOCSTART-\tO\n", token=1) == (
-        "stream, line 2: -DOCSTART- among the tokens: expected it at the beginning of a line"
+        "stream, line 2: -DOCSTART- among the tokens: expected it only at the beginning of a line"
     )
 
 
@@ -230,7 +230,7 @@ def test_a_mark_in_another_column() -> None:
 def test_rows_whose_cells_only_add_up(delimiter: str) -> None:
     """One cell too many here and one too few there is still a mistake."""
     text = "a X\nb X Y\nc\nd X\n".replace(" ", delimiter)
-    assert "line 2: another number of columns: expected 2 columns as on line 1, got 3" in failure(text)
+    assert "line 2: wrong number of columns: expected 2 columns as on line 1, got 3" in failure(text)
 
 
 def test_a_sentence_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,8 +284,6 @@ def test_what_cannot_be_written(sentence: Sentence, options: dict[str, object], 
 
 
 def test_all_sentences_have_the_same_columns() -> None:
-    message = (
-        "sentence of line 7: a sentence with another number of columns: expected 2 as in the first sentence, got 1"
-    )
+    message = "sentence of line 7: wrong number of columns: expected 2 as in the first sentence, got 1"
     with pytest.raises(DataError, match=re.escape(message)):
         written([Sentence(["a"], ["X"]), Sentence(["b"], line=7)])

@@ -77,7 +77,7 @@ def test_a_text_that_the_words_do_not_spell_is_counted() -> None:
         reading = reading_of(f"# text = {text}\n" + ROW.format(1))
         (found,) = reading
         assert (found.text, found.starts) == (None, None)
-        assert reading.report.notes["sentences whose words do not spell their text"] == 1
+        assert reading.report.notes["sentences whose words do not match their text"] == 1
 
 
 def test_everything_is_written_again() -> None:
@@ -147,7 +147,7 @@ def test_what_cannot_be_written() -> None:
         ),
         (
             ROW.format(1) + "# late\n",
-            "stream, line 2: comment inside a sentence: expected comments before its first word, got '# late'",
+            "stream, line 2: a comment inside a sentence: expected comments before its first word, got '# late'",
         ),
         (
             ROW.format(1).replace("X", ""),
@@ -156,14 +156,14 @@ def test_what_cannot_be_written() -> None:
         ),
         (
             "1.1\tx" + "\t_" * 8 + "\n",
-            "stream, line 1: the numbers of the words do not go on: "
+            "stream, line 1: the word is misnumbered: "
             "expected word 1 (or a multiword "
             "token or an empty node that fits there), got '1.1\\tx\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_'",
         ),
-        ("0.1\tx" + "\t_" * 8 + "\n", "stream, line 1: no word in the sentence: expected lines numbered 1, 2, …"),
+        ("0.1\tx" + "\t_" * 8 + "\n", "stream, line 1: the sentence has no words: expected lines numbered 1, 2, …"),
         (
             "1-2\tx" + "\t_" * 8 + "\n" + ROW.format(1),
-            "stream, line 2: the numbers of the words do not go on: "
+            "stream, line 2: the word is misnumbered: "
             "expected "
             "word 2 (or a multiword token or an empty node that fits there), got the end of the sentence",
         ),
@@ -193,7 +193,7 @@ def test_mistakes(text: str, message: str) -> None:
     ],
 )
 def test_numbers_that_do_not_go_on(numbers: str) -> None:
-    assert "the numbers of the words do not go on" in failure("".join(map(ROW.format, numbers.split())))
+    assert "the word is misnumbered" in failure("".join(map(ROW.format, numbers.split())))
 
 
 @pytest.mark.parametrize("numbers", ["1 2 3", "1-2 1 2 3", "0.1 1 1.1 1.2 2 2.1", "1-1 1", "1 2-3 2 2.1 3"])

@@ -111,7 +111,7 @@ def test_columns_of_conllu_are_counted() -> None:
         (lambda: write([], "-", "text"), "no writer for this format: expected conll, conllu, jsonl, trees, got 'text'"),
         (
             lambda: write([], "a.doc"),
-            "cannot tell the format to write: expected a format (conll, "
+            "unknown format to write: expected a format (conll, "
             "conllu, jsonl, trees) or a file "
             "name in .conll, .tsv, .txt, .bio, .iob, .conllu, .jsonl, .ndjson, .json, .ptb, .mrg, .trees, got a.doc",
         ),

@@ -138,5 +138,5 @@ def test_spans_with_several_labels_and_unknown_stretches():
     (one,) = sentences('{"text": "Anna", "spans": [{"start": 0, "end": 4, "label": ["PER"]}]}\n')
     assert one.labels == ["B-PER"]
     for wrong in ("[]", "[1]", '[""]'):
-        with pytest.raises(DataError, match="this is not a span"):
+        with pytest.raises(DataError, match="not a span"):
             sentences(f'{{"text": "Anna", "spans": [{{"start": 0, "end": 4, "label": {wrong}}}]}}\n')

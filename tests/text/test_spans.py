@@ -236,19 +236,19 @@ def test_overlapping_spans_are_chosen(overlaps: str, labels: list[str], dropped:
             '{"text": "a", "text": "b"}',
             "stream, line 1: the same key twice in an object: expected one value, got 'text'",
         ),
-        ('{"text": "a\\ud83d"}', "stream, line 1: half a surrogate pair: expected whole characters, got \\ud83d"),
+        ('{"text": "a\\ud83d"}', "stream, line 1: half of a surrogate pair: expected whole characters, got \\ud83d"),
         ("{}", 'stream, line 1: the text is missing: expected {"text": "…"}, got no field text'),
         ({"text": 5}, 'stream, line 1: the text is missing: expected {"text": "…"}, got text: \'5\''),
-        ({"text": "a", "tokens": 5}, "stream, line 1: tokens is not a list: expected a list, got '5'"),
+        ({"text": "a", "tokens": 5}, "stream, line 1: tokens must be a list (got '5')"),
         (
             {"text": "a b", "tokens": ["b", "a"]},
-            "stream, line 1: a token does not stand in the text: "
+            "stream, line 1: a token does not occur in the text: "
             "expected tokens in the "
             "order of the text, with start and end in characters, got '\"b\"'",
         ),
         (
             {"text": "a b", "tokens": [{"start": 0, "end": 9}]},
-            "stream, line 1: a token does not stand in the text: "
+            "stream, line 1: a token does not occur in the text: "
             "expected "
             'tokens in the order of the text, with start and end in characters, got \'{"start": 0, "end": 9}\'',
         ),
@@ -262,19 +262,19 @@ def test_overlapping_spans_are_chosen(overlaps: str, labels: list[str], dropped:
         ),
         (
             {"text": "a", "spans": [{"start": True, "end": 1, "label": "X"}]},
-            "stream, line 1: this is not a span: expected "
+            "stream, line 1: not a span: expected "
             '{"start": number, "end": number, "label": "…"} or [start, end, "label"], '
             'got \'{"start": true, "end": 1, "label": "X"}\'',
         ),
         (
             {"text": "a", "spans": [[0, 2, "X"]]},
-            "stream, line 1: a span outside its text or empty: expected "
+            "stream, line 1: a span that is empty or outside its text: expected "
             "0 <= start < end "
             "<= 1 (the length of the text), got '[0, 2, \"X\"]'",
         ),
         (
             {"text": "a", "spans": [[1, 1, "X"]]},
-            "stream, line 1: a span outside its text or empty: expected "
+            "stream, line 1: a span that is empty or outside its text: expected "
             "0 <= start < end "
             "<= 1 (the length of the text), got '[1, 1, \"X\"]'",
         ),
@@ -292,7 +292,7 @@ def test_overlapping_spans_are_chosen(overlaps: str, labels: list[str], dropped:
         ),
         (
             {"tokens": ["a"], "labels": ["X"], "columns": [["1"], ["2"]]},
-            "stream, line 1: columns do not go with the tokens: expected 1 lists of one length, one a token, got 2",
+            "stream, line 1: columns do not match the tokens: expected 1 lists of one length, one a token, got 2",
         ),
     ],
 )
@@ -338,7 +338,7 @@ def test_tokens_that_do_not_spell_their_text_are_counted() -> None:
     report = Report()
     (record,) = written([Sentence(["de", "el"], ["X", "X"], None, "del", [0, 0], [3, 3])], report=report)
     assert record["text"] == "de el"
-    assert +report.changed == {"texts put together again from tokens that do not spell them": 1}
+    assert +report.changed == {"texts rebuilt from tokens that do not match them": 1}
 
 
 def test_a_labelled_token_without_characters() -> None:

@@ -61,7 +61,7 @@ def trees_in(text: str | bytes) -> list[Tree]:
 )
 def test_read(text, expected):
     if expected is None:
-        with pytest.raises(DataError, match="beside"):
+        with pytest.raises(DataError, match="next to"):
             trees_in(text)
     else:
         assert trees_in(text) == [Tree.of(expected)]
@@ -106,7 +106,7 @@ def test_a_no_break_space_belongs_to_its_word():
         ),
         (
             "(3 (2 good) (2 film\n\n(2 one)\n(2 two)\n",
-            "stream, line 3, column 1: a bracket beside the word 'film': expected (LABEL word), or ( word) without a "
+            "stream, line 3, column 1: a bracket next to the word 'film': expected (LABEL word), or ( word) without a "
             "label, got (",
         ),
         (
@@ -114,8 +114,8 @@ def test_a_no_break_space_belongs_to_its_word():
             "stream, line 1, column 1: 2 brackets are never closed: expected 2 more ), got the end of the file; "
             "the next tree seems to begin on line 3",
         ),
-        ("(2 one))\n", "stream, line 1, column 8: a closing bracket without its opening one: expected (, got )"),
-        ("(2 one)\n)", "stream, line 2, column 1: a closing bracket without its opening one: expected (, got )"),
+        ("(2 one))\n", "stream, line 1, column 8: a closing bracket without an opening one: expected (, got )"),
+        ("(2 one)\n)", "stream, line 2, column 1: a closing bracket without an opening one: expected (, got )"),
         ("(3 () (2 film))", "stream, line 1, column 4: an empty node: expected (LABEL word) or (LABEL (…) …), got ()"),
         (
             "(3 (2 good)\n  (2film))",
@@ -126,12 +126,12 @@ def test_a_no_break_space_belongs_to_its_word():
         ("(2 one) x (2 two)", "stream, line 1, column 9: text outside the trees: expected (, got 'x (2 two)'"),
         (
             "(NP (DT a) good (NN film))",
-            "stream, line 1, column 12: a word beside brackets: expected (LABEL word), or ( word) without a label, "
+            "stream, line 1, column 12: a word next to brackets: expected (LABEL word), or ( word) without a label, "
             "got 'good'",
         ),
         (
             "(NP good (NN film))",
-            "stream, line 1, column 10: a bracket beside the word 'good': expected (LABEL word), or ( word) without a "
+            "stream, line 1, column 10: a bracket next to the word 'good': expected (LABEL word), or ( word) without a "
             "label, got (",
         ),
         ("( )", "stream, line 1, column 1: an empty node: expected (LABEL word) or (LABEL (…) …), got ()"),
@@ -145,7 +145,7 @@ def test_refused(text, message):
 
 def test_a_missing_bracket_does_not_fill_the_memory(monkeypatch):
     monkeypatch.setattr(bracket_reader, "TREE_LIMIT", 100)
-    with pytest.raises(DataError, match=r"line 1, column 1: 2 brackets .* 100 nodes and no end: .* on line 2"):
+    with pytest.raises(DataError, match=r"line 1, column 1: 2 brackets .* 100 nodes and no end; .* on line 2"):
         trees_in("(3 (2 (2 film)\n" + "(3 (2 good) (2 film))\n" * 100)
 
 

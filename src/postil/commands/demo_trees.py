@@ -29,7 +29,7 @@ STYLES = {GOOD: "#101418 on #9fdc9f", BAD: "#101418 on #f2a3a3"}
 def show(console: Console, folder: Path, seed: int, sizes: Mapping[str, int] = SIZES) -> int:
     """Learn, show what was learnt, write a report; everything is left in the folder."""
     parts = _write_treebank(folder, seed, sizes)
-    _say(console, "A sentence is a tree of phrases, each with a label. A negation turns a phrase around:")
+    _say(console, "A sentence is a tree of phrases, each with a label. A negation reverses a phrase:")
     console.print(Padding(branches(_turned_around(parts["train"])), (0, 0, 0, 3)))
     code = _learn(console, folder, seed)
     if code:
@@ -77,16 +77,18 @@ def _show_scores(console: Console, classifier: TreeClassifier, parts: dict[str, 
         f"the tree classifier ({classifier.composition})": classifier.score(parts["test"]),
         "a bag of words": bag,
     }
-    _say(console, "Sentences of the test file that got the right label:")
+    _say(console, "Accuracy on the sentences of the test file:")
     for name, share in figures.items():
         _say(console, Text.assemble(f"{name:>34}  ", (f"{share:6.1%}", "bold")))
-    _say(console, "Each word is as often in good opinions as in bad ones: counting words, one can only guess.\n")
+    _say(
+        console, "Each word is equally frequent in good and bad opinions: counting words is no better than guessing.\n"
+    )
 
 
 def _show_phrases(console: Console, classifier: TreeClassifier) -> None:
     tree = parse_tree(DRAWN)
     (nodes,) = classifier.predict_nodes([tree])
-    _say(console, "What it says about each phrase, and how sure it is:")
+    _say(console, "The label of each phrase with its probability:")
     console.print(Padding(branches(tree, nodes), (0, 0, 0, 3)))
     for text in SAID:
         (nodes,) = classifier.predict_nodes([parse_tree(text)])
@@ -98,7 +100,7 @@ def _show_report(console: Console, classifier: TreeClassifier, folder: Path) -> 
     path, name = folder / "opinions.html", str(folder / "opinions.postil")
     file = tree_classifying.load(str(_path(folder, "test")))
     write_text(path, [tree_classifying.page(classifier, tree_classifying.report(classifier, name, file), name, file)])
-    _say(console, Text.assemble("Open ", (str(path.resolve()), "bold green"), ": the same with the drawn trees.\n"))
+    _say(console, Text.assemble("Open ", (str(path.resolve()), "bold green"), " for the report with drawn trees.\n"))
 
 
 # ------------------------------------------------------------------------------------------------ pictures and figures
@@ -112,19 +114,19 @@ def branches(tree: Tree, nodes: Sequence[NodeLabel] | None = None) -> Branches:
     spans, tokens = tree.spans, tree.tokens
     drawn: list[Branches] = []
     for i, (label, _, children) in enumerate(tree):
-        found = None if nodes is None else nodes[i]
-        shown = label if found is None else found.label
-        drawn.append(Branches(_phrase(shown, " ".join(tokens[slice(*spans[i])]), found), guide_style="dim"))
+        node = None if nodes is None else nodes[i]
+        shown = label if node is None else node.label
+        drawn.append(Branches(_phrase(shown, " ".join(tokens[slice(*spans[i])]), node), guide_style="dim"))
         if shown in STYLES:
             drawn[i].children.extend(drawn[child] for child in children)
     return drawn[-1]
 
 
-def _phrase(label: str | None, words: str, found: NodeLabel | None) -> Text:
+def _phrase(label: str | None, words: str, node: NodeLabel | None) -> Text:
     if label not in STYLES:
         return Text(words, "dim")
     style = STYLES[label]
-    figure = "" if found is None else f" {found.probabilities[found.label]:.2f}"
+    figure = "" if node is None else f" {node.probabilities[node.label]:.2f}"
     return Text.assemble((f" {words} ", style), (f"{label}{figure} ", f"{style} bold"))
 
 
@@ -139,8 +141,8 @@ def bag_of_words_accuracy(trees: Sequence[Tree], test: Sequence[Tree], steps: in
     W = np.zeros((len(columns), len(labels)))
     for _ in range(steps):
         W -= 0.5 * X.T @ (softmax(X @ W) - np.eye(len(labels))[gold]) / len(X)
-    found = (_counts(test, columns) @ W).argmax(axis=1)
-    return float(np.mean([labels[i] == tree.root_label for i, tree in zip(found, test, strict=True)]))
+    predicted = (_counts(test, columns) @ W).argmax(axis=1)
+    return float(np.mean([labels[i] == tree.root_label for i, tree in zip(predicted, test, strict=True)]))
 
 
 def _counts(trees: Sequence[Tree], columns: dict[str, int]) -> np.ndarray:

@@ -12,7 +12,8 @@ from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
-from postil.models.sentence_estimator import SentenceEstimator, tokens_of
+from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.sentences import tokens_of
 from postil.serving.options import check_columns
 from postil.text import Sentence, spans_from_labels, tokenise
 from postil.text.formats import FORMATS, read

@@ -13,7 +13,8 @@ from postil.models.answers.labelling import Labelling
 from postil.models.config import TaggerConfig
 from postil.models.estimator import Estimator
 from postil.models.scoring.encoders import ENCODERS
-from postil.models.sentence_estimator import SentenceEstimator, tokens_of
+from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.sentences import tokens_of
 from postil.models.storage import load
 from postil.text.labelled import LabelledFile
 from postil.text.partial_label import PartialLabel

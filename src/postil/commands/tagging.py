@@ -38,8 +38,8 @@ def report(tagger: Tagger, name: str, file: LabelledFile) -> FileScores:
     gold_scheme = checked_scheme(file, tagger.labelling)
     X = inputs_of(file)
     compared = prepare(file.labels, tagger.predict(X), gold_scheme, tagger.labelling.scheme)
-    rng = np.random.default_rng(0)
-    return score_compared(file.path, name, compared, rng, reliability=reliability(tagger, X, file.labels))
+    calibration = reliability(tagger.fitted_parts(), X, file.labels)
+    return score_compared(file.path, name, compared, np.random.default_rng(0), reliability=calibration)
 
 
 def with_novelty(scores: FileScores, file: LabelledFile, train: LabelledFile) -> FileScores:

@@ -95,10 +95,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     check_output(arguments.output, "model file")
     if _learns_from_trees(arguments):
-        from postil.commands.tree_classifying import prepared
+        from postil.commands.tree_classifying import new_fitting
 
-        return _train(*prepared(arguments, _checkpoint(arguments)), arguments)
-    return _train(*_prepared(arguments), arguments)
+        return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
+    return _train(*_new_fitting(arguments), arguments)
 
 
 def _learns_from_trees(arguments: argparse.Namespace) -> bool:
@@ -114,7 +114,7 @@ def _learns_from_trees(arguments: argparse.Namespace) -> bool:
     return Path(first).is_file() and format_of(first, arguments.encoding) == "trees"
 
 
-def _prepared(
+def _new_fitting(
     arguments: argparse.Namespace,
 ) -> tuple[SentenceEstimator[Any, Any], Any, dict[str, LabelledFile]]:
     """The tagger or detector, its training, and the files to score it on at the end."""
@@ -130,11 +130,7 @@ def _prepared(
     held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out, arguments)
     warn_of_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
-
-    from postil.models.fitting.sentences import SentenceFitting
-
-    fitting = SentenceFitting(
-        model,
+    fitting = model.fitting(
         *_examples(*train),
         _examples(held_out["dev"]) if "dev" in held_out else None,
         checkpoint=_checkpoint(arguments),
@@ -181,17 +177,16 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
     from postil.commands.terminal.training import Display
 
     with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
-        for event in fitting.run():
+        for event in fitting:
             display.show(event)
             if stop.requested:
                 return _interrupted(fitting)
-    model.parts = fitting.parts
     kind = kind_of(model)
     scores = {name: kind.evaluation(model, file) for name, file in held_out.items()}
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
     model.save(arguments.output)
     fitting.checkpoint.unlink(missing_ok=True)
-    display.summary(arguments.output, {name: kind.headline(found) for name, found in scores.items()})
+    display.summary(arguments.output, {name: kind.headline(evaluation) for name, evaluation in scores.items()})
     return 0
 
 
@@ -225,14 +220,14 @@ def _check_data(train: list[LabelledFile], held_out: dict[str, LabelledFile], ar
 
 def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, ...] | None]:
     """The classes of --annotates for each training file."""
-    found: dict[str, tuple[str, ...] | None] = dict.fromkeys(arguments.train)
+    annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(arguments.train)
     for text in arguments.annotates:
         path, equals, classes = text.rpartition("=")
-        if equals and path not in found:
+        if equals and path not in annotated:
             raise ConfigurationError("--annotates", expected="must name one of the training files", got=repr(path))
-        for name in [path] if equals else found:
-            found[name] = parse_classes(classes)
-    return found
+        for name in [path] if equals else annotated:
+            annotated[name] = parse_classes(classes)
+    return annotated
 
 
 class _Stop:

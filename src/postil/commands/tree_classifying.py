@@ -10,7 +10,7 @@ import numpy as np
 from postil.commands.kinds import refuse
 from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError, DataError
-from postil.metrics import TreeScores, score_trees, significance
+from postil.metrics import TreeScores, significance
 from postil.metrics.files import RESAMPLES, TreeFileScores
 from postil.models.settings import parsed
 from postil.models.tree_classifier import TreeClassifier
@@ -54,7 +54,7 @@ def load(path: str, encoding: str | None = None, **_: Any) -> TreeFile:
 # --------------------------------------------------------------------------------------------------------------- train
 
 
-def prepared(arguments: argparse.Namespace, checkpoint: Path) -> tuple[TreeClassifier, Any, dict[str, TreeFile]]:
+def new_fitting(arguments: argparse.Namespace, checkpoint: Path) -> tuple[TreeClassifier, Any, dict[str, TreeFile]]:
     """The classifier, its training, and the files to score it on at the end."""
     refuse(arguments, "gazetteer", "tree classifiers use no gazetteers")
     refuse(arguments, "warm_start", "tree classifiers always start from scratch")
@@ -67,7 +67,7 @@ def prepared(arguments: argparse.Namespace, checkpoint: Path) -> tuple[TreeClass
     held_out = {name: load(path, arguments.encoding) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out, classifier.config.loss)
     dev = held_out["dev"].trees if "dev" in held_out else None
-    fitting = classifier.prepared(train.trees, None, dev, checkpoint=checkpoint, resume=arguments.resume)
+    fitting = classifier.fitting(train.trees, None, dev, checkpoint=checkpoint, resume=arguments.resume)
     return classifier, fitting, held_out
 
 
@@ -123,18 +123,7 @@ def resolve_labels(classifier: TreeClassifier, file: TreeFile, arguments: argpar
 
 
 def evaluation(classifier: TreeClassifier, file: TreeFile) -> TreeScores:
-    """Scores at the nodes of the binary trees that the model sees.
-
-    A model that was trained on the labels of roots is not scored on labels that no root has.
-    """
-    trees = classifier.trees(file.trees)
-    known = set(classifier.fitted_parts().labelling.labels)
-    if classifier.config.loss == "root":
-        trees = [
-            tree.with_labels([*(label if label in known else None for label in tree.labels[:-1]), tree.root_label])
-            for tree in trees
-        ]
-    return score_trees(trees, classifier.predict_nodes(trees))
+    return classifier.evaluate(file.trees)
 
 
 def headline(scores: TreeScores) -> str:

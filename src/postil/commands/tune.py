@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tuned(model: "Tagger", arguments: argparse.Namespace) -> "Tuned":
     from postil.models.answers.tuning import checked_wish
-    from postil.models.sentence_estimator import tokens_of
+    from postil.models.sentences import tokens_of
 
     checked_wish(arguments.recall, arguments.precision, arguments.margin)  # before any file is read
     check_columns(model, arguments.feature_columns)

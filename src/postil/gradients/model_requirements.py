@@ -19,7 +19,7 @@ TREES = "trees"
 # Fields that say how parameters begin, how trees are made of other things, or what the training loop does.
 _NOT_ABOUT_THE_LOSS = {
     *("initialiser", "optimiser", "binarise", "tree"),
-    *("warm_up", "final_share"),
+    *("schedule", "warm_up", "final_share", "tau"),
 }
 
 
@@ -43,7 +43,7 @@ def sentence_estimators(base: Any = SentenceEstimator) -> list[type[SentenceEsti
 def networks_of_estimators() -> list[type]:
     """The classes of the networks that estimators train."""
     estimators: list[Any] = [*sentence_estimators(), TreeClassifier]
-    return [get_type_hints(estimator.network)["return"] for estimator in estimators]
+    return [get_type_hints(estimator._network)["return"] for estimator in estimators]
 
 
 def model(estimator: type, preset: str, inputs: str) -> str:
@@ -61,10 +61,17 @@ def presets_of(estimator: type[SentenceEstimator[Any, Any]]) -> list[str]:
 
 def _is_possible(estimator: type[SentenceEstimator[Any, Any]], preset: str) -> bool:
     try:
-        estimator.configured(preset, {})
+        config_of(estimator, preset)
     except ConfigurationError:
         return False
     return True
+
+
+def config_of(estimator: Any, preset: str) -> TaggerConfig:
+    """The settings of a model of this kind and preset; an error where there is none."""
+    label = {"label": "PER"} if "label" in inspect.signature(estimator).parameters else {}
+    config: TaggerConfig = estimator(preset=preset, **label).config
+    return config
 
 
 def inputs_of(estimator: type[SentenceEstimator[Any, Any]], preset: str) -> list[str]:
@@ -72,7 +79,7 @@ def inputs_of(estimator: type[SentenceEstimator[Any, Any]], preset: str) -> list
 
     A detector of a tagger's preset is made of a tagger's layers and a detector's objective, both checked in full.
     """
-    is_own = estimator.configured(preset, {}).objective == sentence_config.configured(preset, {}).objective
+    is_own = config_of(estimator, preset).objective == sentence_config.configured(preset, {}).objective
     return sentence_inputs() if is_own else [BY_DEFAULT]
 
 
@@ -118,7 +125,7 @@ def unused_settings(config: type) -> Iterator[tuple[str, Any]]:
 def _configs(config: type) -> list[Any]:
     if config is TreeConfig:
         return [tree_config.configured_tree(composition, {}) for composition in COMPOSITIONS]
-    return [kind.configured(preset, {}) for kind in sentence_estimators() for preset in presets_of(kind)]
+    return [config_of(kind, preset) for kind in sentence_estimators() for preset in presets_of(kind)]
 
 
 def _tables(config: type) -> tuple[Mapping[str, Any], Mapping[str, tuple[float, float]]]:

@@ -16,6 +16,7 @@ from postil.gradcheck import Report, Sampling, examine
 from postil.gradients.model_requirements import (
     BY_DEFAULT,
     PARTIAL_LABELS,
+    config_of,
     inputs_of,
     model,
     presets_of,
@@ -25,12 +26,14 @@ from postil.gradients.model_requirements import (
 from postil.gradients.rows import Examine, GradientCheck, Rng, of, row, sentences
 from postil.graph import Node, Parameter
 from postil.models import Detector, Tagger, TaggerConfig
-from postil.models.fitting.sentences import SentenceFitting
+from postil.models.config import configured
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.text import transition_mask
 
 SAMPLING = Sampling(every_entry_up_to=0, entries=0, directions=2)
+# Wider steps than usual: a parameter far from the loss moves it by so little that rounding would hide it.
+EPSILONS = (1e-3, 1e-4)
 _NOISE = 3  # the seed of dropout and sampled pairs: the same at every evaluation
 _EQUATIONS = {
     "average-softmax": "E2 A7",
@@ -86,7 +89,7 @@ def _known(inputs: list[str]) -> list[str]:
 def _examined(kind: Any, preset: str, inputs: str, settings: Mapping[str, Any] | None = None) -> Examine:
     def run(rng: Rng) -> Report:
         loss = sentence_loss(kind, preset, inputs, settings or {}, rng)
-        return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING)
+        return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING, epsilons=EPSILONS)
 
     return run
 
@@ -96,9 +99,9 @@ def sentence_loss(kind: Any, preset: str, inputs: str, settings: Mapping[str, An
     with TemporaryDirectory() as folder:
         data = SENTENCE_INPUTS[inputs](Path(folder))
         label = {"label": "PER"} if kind is Detector else {}
-        sizes = small_sizes(kind.configured(preset, {}))
+        sizes = small_sizes(config_of(kind, preset))
         estimator = kind(preset=preset, **label, **data.arguments, **{**sizes, **settings})
-        return first_loss(SentenceFitting(estimator, data.X, data.y, **data.options), rng)
+        return first_loss(estimator.fitting(data.X, data.y, **data.options), rng)
 
 
 def first_loss(fitting: Any, rng: Rng) -> Loss:
@@ -172,7 +175,7 @@ SENTENCE_INPUTS: dict[str, SentenceInputs] = {
 def _scores_of(rng: Rng) -> Report:
     """The derivative by token vectors, of which explanations are made."""
     network = TaggerNetwork(
-        Tagger.configured("window-softmax", {"hidden": 3, "word_dim": 3, "caps_dim": 2}),
+        configured("window-softmax", {"hidden": 3, "word_dim": 3, "caps_dim": 2}),
         form_sizes=[(7, 3), (3, 2)],
         extra_sizes=[],
         vectors=None,

@@ -11,16 +11,12 @@ from postil import network
 from postil.features.trees import Forest
 from postil.gradcheck import Report, examine
 from postil.gradients.model_requirements import TREES, model, setting, tree_inputs, unused_settings
-from postil.gradients.models import SAMPLING, Loss, first_loss, small_sizes, vector_file
+from postil.gradients.models import EPSILONS, SAMPLING, Loss, first_loss, small_sizes, vector_file
 from postil.gradients.rows import Examine, GradientCheck, Rng, of, row
 from postil.models import TreeClassifier, TreeConfig
-from postil.models.fitting.trees import TreeFitting
 from postil.models.scoring.tree_network import TreeNetwork
 from postil.models.tree_config import configured_tree
 from postil.text import Tree, balanced, right_branching
-
-# Wider steps than usual: a phrase deep in a tree moves the loss by so little that rounding would hide it.
-_EPSILONS = (1e-3, 1e-4)
 
 
 def tree_checks() -> Iterator[GradientCheck]:
@@ -81,7 +77,7 @@ _TREES: list[Any] = [
 def _examined(composition: str, inputs: str, settings: Mapping[str, Any]) -> Examine:
     def run(rng: Rng) -> Report:
         loss = tree_loss(composition, inputs, settings, rng)
-        return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING, epsilons=_EPSILONS)
+        return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING, epsilons=EPSILONS)
 
     return run
 
@@ -96,4 +92,4 @@ def tree_loss(composition: str, inputs: str, settings: Mapping[str, Any], rng: R
         # As by default, words and phrases have one width; vectors, of width 2, need a map.
         sizes = {**small_sizes(configured_tree(composition, {})), "word_dim": 3, "hidden": 3}
         classifier = TreeClassifier(composition=composition, vectors=vectors, **{**sizes, **chosen, **settings})
-        return first_loss(TreeFitting(classifier, classifier.trees(_TREES)), rng)
+        return first_loss(classifier.fitting(_TREES), rng)

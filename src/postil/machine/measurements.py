@@ -18,8 +18,6 @@ from postil.machine.limits import (
     tagging_limit,
     tree_training_limit,
 )
-from postil.models.fitting.sentences import SentenceFitting
-from postil.models.fitting.trees import TreeFitting
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
 from postil.samples.zipf import ZipfCorpus, zipf_trees
@@ -66,17 +64,15 @@ def measurements(threads: int, seed: int) -> Iterator[Measured]:
 
 def _training(tagger: Tagger, X: list[list[str]], y: list[list[str]]) -> Measured:
     """The second epoch: the first one touches every page of memory for the first time."""
-    fitting = SentenceFitting(tagger, X, y)
+    fitting = tagger.fitting(X, y)
     seconds = _second_epoch(fitting, tagger.threads)
-    tagger.parts = fitting.parts
-    fitting.parts.network.freeze()
     limit = tagger_training_limit(fitting.parts.network, _batches(fitting))
     return _measured(f"train {tagger.preset}", "tokens", sum(map(len, X)), seconds, limit, tagger.threads)
 
 
 def _second_epoch(fitting: Any, threads: int) -> float:
     clock = _clock(threads)
-    marks = [clock() for event in fitting.run() if isinstance(event, Epoch)]
+    marks = [clock() for event in fitting if isinstance(event, Epoch)]
     return marks[1] - marks[0]
 
 
@@ -98,7 +94,7 @@ def _tagging(tagger: Tagger, X: list[list[str]]) -> Iterator[Measured]:
 
 def _trees(trees: list[Tree], threads: int) -> Measured:
     classifier = TreeClassifier(threads=threads, epochs=2)
-    fitting = TreeFitting(classifier, trees)
+    fitting = classifier.fitting(trees)
     seconds = _second_epoch(fitting, threads)
     limit = tree_training_limit(fitting.parts.network, _batches(fitting))
     return _measured("train trees (Tree-LSTM)", "trees", len(trees), seconds, limit, threads)

@@ -1,8 +1,8 @@
 """A fitted model as one file: parameters, vocabularies and tables as arrays, everything else as one small JSON object.
 
-The layout is described in docs/model-file.md. A file is checked completely before anything is built from it: whoever
-wrote it, it makes a model that answers, or one clear error. What a thing may consist of is checked where the thing is:
-vocabularies, gazetteers and labels have ``from_arrays`` or ``from_json``, settings check themselves.
+The layout is described in docs/internals/model-file.md. A file is checked completely before anything is built from it:
+whoever wrote it, it makes a model that answers, or one clear error. What a thing may consist of is checked where the
+thing is: vocabularies, gazetteers and labels have ``from_arrays`` or ``from_json``, settings check themselves.
 """
 
 import importlib
@@ -148,9 +148,9 @@ def _refused(message: str, where: object) -> ModelFileError:
 
 
 def _parts(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> Parts[Any, Any]:
-    config = kind.CONFIG(**_known(kind.CONFIG, _mapping(metadata, "config")))
+    config = kind._CONFIG(**_known(kind._CONFIG, _mapping(metadata, "config")))
     head = _head(metadata)
-    labels = kind.labels_from_json(_mapping(head, "labels"))
+    labels = kind._LABELS.from_json(_mapping(head, "labels"))
     decoding = Decoding(**_known(Decoding, _mapping(head, "decoding")))
     if isinstance(labels, Labelling):
         lowest_probabilities(decoding.thresholds, labels)
@@ -158,7 +158,7 @@ def _parts(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
     vectors = _checked_vectors(arrays.get(_TABLE))
     features = _features(config, arrays, _mapping(metadata, "features"), vectors)
     _check_output(arrays, len(labels.labels))
-    network = kind.network(config, features, labels, vectors, None)
+    network = kind._network(config, features, labels, vectors, None)
     _fill(network, arrays)
     parts: Parts[Any, Any] = Parts(
         config=config, labelling=labels, features=features, network=network, decoding=decoding, about=about
@@ -310,12 +310,12 @@ def _check_parameters(estimator: Stored, labels: LearntLabels) -> None:
     """What the estimator was made with is what one can be made with again."""
     parameters = estimator.get_params()
     for name, kind in _PARAMETERS.items():
-        if name in estimator.OWN:
+        if name in estimator._PARAMETERS:
             _check_shape(parameters[name], kind, f"parameter {name}", whole=True)
     if not all(isinstance(path, str) for path in parameters.get("gazetteers", ())):
         raise ConfigurationError("gazetteers", expected="names of files", got=repr(parameters["gazetteers"])[:80])
     estimator.check()
-    if "label" in estimator.OWN and [parameters["label"]] != labels.labels:
+    if "label" in estimator._PARAMETERS and [parameters["label"]] != labels.labels:
         raise ConfigurationError("label", expected=repr(labels.labels[0]), got=repr(parameters["label"])[:80])
 
 

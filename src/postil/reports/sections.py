@@ -23,7 +23,7 @@ MOST_CURVES = 12
 def header(
     heading: Heading, headline: str, percent: float, interval: Interval | None, cards: Mapping[str, str]
 ) -> Markup:
-    """What was scored, the score in large figures with its interval, and some more beside it."""
+    """What was scored, the score in large figures with its interval, and further figures."""
     titles = [
         element("h1", "Report on ", element("bdi", heading.model)),
         element("p", "scored on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle"),
@@ -82,7 +82,7 @@ def _loss_chart(history: Sequence[Mapping[str, Any]]) -> Markup:
 def _dev_chart(history: Sequence[Mapping[str, Any]]) -> Markup:
     scores = [(float(e["epoch"]), 100 * float(e["score"])) for e in history if e.get("score") is not None]
     if not scores:
-        return note("There was no dev file: the parameters of the last epoch were kept.")
+        return note("There was no dev file: the model has the parameters of the last epoch.")
     best = max(scores, key=lambda point: point[1])
     name, mark = "Score on dev per epoch", f"kept: {best[1]:.2f}"
     drawn = charts.line_chart(name, scores, x_name="epoch", y_name="score", marked=best, mark=mark)
@@ -103,19 +103,19 @@ def label_scores(by_label: Mapping[str, Counts], total: Counts | None, *, column
 
 
 def reliability(calibration: Calibration, before: Calibration | None, *, answers: str) -> Section:
-    """Do probabilities mean what they say? Before and after calibration where both are known."""
+    """The calibration of the probabilities, before and after temperature scaling if both are known."""
     if not calibration.counts.sum():
         return Section("reliability", "Reliability", note(f"No {answers} to judge."))
     series = {"before calibration": before, "after calibration": calibration} if before else {answers: calibration}
-    tables = {name: found for name, found in series.items() if found is not None}
-    errors = [f"{name}: {100 * found.expected_error:.2f} %" for name, found in tables.items()]
+    tables = {name: entry for name, entry in series.items() if entry is not None}
+    errors = [f"{name}: {100 * entry.expected_error:.2f} %" for name, entry in tables.items()]
     meaning = note(
         f"Of all {answers} given with probability 0.8, eight in ten should be right: points on the dashed line are "
-        "honest, points below it promise too much. The bars count the answers. Expected calibration error, the mean "
-        f"distance from that line: {'; '.join(errors) if before else errors[0].split(': ')[1]}."
+        "well calibrated, points below it are overconfident. The bars count the answers. Expected calibration error, "
+        f"the mean distance from that line: {'; '.join(errors) if before else errors[0].split(': ')[1]}."
     )
     chart = charts.reliability_chart("Reliability diagram", tables)
-    drawn = figure("Promised and kept", joined([chart, charts.reliability_legend(list(tables))]))
+    drawn = figure("Predicted and observed", joined([chart, charts.reliability_legend(list(tables))]))
     numbers = [table(calibration_table(calibration))]
     if before:
         numbers = [
@@ -127,11 +127,11 @@ def reliability(calibration: Calibration, before: Calibration | None, *, answers
 
 
 def precision_and_recall(
-    curves: Mapping[str, PrecisionRecall], colours: Mapping[str, str], told: str, marks: Mapping[str, Counts]
+    curves: Mapping[str, PrecisionRecall], colours: Mapping[str, str], meaning: str, marks: Mapping[str, Counts]
 ) -> Section:
     """The curve of everything and of the most frequent labels, one of them chosen by the reader.
 
-    ``marks`` are the answers that were given, a point beside each curve.
+    ``marks`` are the answers that were given, a point next to each curve.
     """
     drawn = [
         charts.Curve(name, _thinned(curve), colours.get(name, "var(--strong)"), _point(marks[name]))
@@ -147,7 +147,7 @@ def precision_and_recall(
         element("ul", *map(_legend, drawn), class_="legend"),
         _at_thresholds(next(iter(curves.values()))),
     )
-    body = joined([note(told), columns(figure("Every point is a threshold", chart), aside)])
+    body = joined([note(meaning), columns(figure("Every point is a threshold", chart), aside)])
     return Section("curve", "Precision against recall", body)
 
 
@@ -171,7 +171,7 @@ def _point(counts: Counts) -> tuple[float, float]:
 
 
 def _thinned(curve: PrecisionRecall) -> list[tuple[float, float]]:
-    """At most so many points, evenly spread along the curve, always with the first and the last."""
+    """At most ``most`` points, evenly spread along the curve, including the first and the last."""
     way = np.abs(np.diff(curve.recall, prepend=0)) + np.abs(np.diff(curve.precision, prepend=1))
     walked = np.cumsum(way)
     kept = range(len(way))

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from postil import kernels
+from postil.models.answers.posteriors import Posteriors
 from postil.models.tagger import Tagger
 from postil.network.sentence import LONGEST_VIEW
 from postil.serving import labelled
@@ -27,7 +28,7 @@ class FastPath:
     """Labels plain rows; made by ``of``."""
 
     def __init__(self, tagger: Tagger, options: ReadOptions) -> None:
-        self._tagger, self._options = tagger, options
+        self._posteriors, self._options = Posteriors(tagger.fitted_parts()), options
         self._names = [label.encode() for label in tagger.labelling.spellings]
 
     @classmethod
@@ -36,7 +37,9 @@ class FastPath:
         asks_for_more = options.sets("probabilities", "scores", *TAGGER_OPTIONS) or options.reading.features
         if not PAYS or asks_for_more or options.output not in (None, "conll"):
             return None
-        if not isinstance(model, Tagger) or not model.takes_cells or not are_writable(model.labelling.spellings):
+        if not isinstance(model, Tagger) or not are_writable(model.labelling.spellings):
+            return None
+        if not Posteriors(model.fitted_parts()).takes_cells:
             return None
         return cls(model, options.reading)
 
@@ -46,7 +49,7 @@ class FastPath:
         if rows is None:
             return None
         groups = in_groups(rows, labelled.BLOCK_TOKENS)
-        labels = np.concatenate([self._tagger.predict_cells(g.text, g.cells, g.offsets) for g in groups])
+        labels = np.concatenate([self._posteriors.labels_of_cells(g.text, g.cells, g.offsets) for g in groups])
         lengths = np.diff(rows.offsets)
         return Labelled(
             content=write_plain(rows, labels, self._names),

@@ -7,7 +7,8 @@ from typing import Any
 from postil.errors import ConfigurationError
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import lowest_probabilities
-from postil.models.tagger import Answer, Tagger, tokens_of
+from postil.models.sentences import tokens_of
+from postil.models.tagger import Answer, Tagger
 from postil.serving.annotations import add_column, add_to_spans, character_spans, record_of, write_spans
 from postil.serving.constraints import ConstraintSource
 from postil.serving.general_path import Annotate

@@ -25,7 +25,7 @@ class _Open:
     atoms: list[str] = field(default_factory=list)
     """The label, then words without brackets of their own."""
     has_blank: bool = False
-    """Whether a blank stands between the bracket and its first atom."""
+    """Whether there is a blank between the bracket and its first atom."""
 
 
 _BRACKET_OR_ATOM = re.compile(r"[()]|[^ \t()]+")
@@ -70,7 +70,7 @@ class BracketReader:
             raise self._unclosed(f"{TREE_LIMIT:,} nodes and no end")
 
     def finish(self) -> None:
-        """Refuse a tree that the end of the file has cut."""
+        """Refuse a tree that the end of the file cuts off."""
         if self.open:
             raise self._unclosed("the end of the file")
 
@@ -79,7 +79,7 @@ class BracketReader:
             parent = self.open[-1]
             if len(parent.atoms) > 1:
                 raise self._mistake(
-                    f"a bracket beside the word {shortened(parent.atoms[1])}", _EVERY_WORD, "(", line, column
+                    f"a bracket next to the word {shortened(parent.atoms[1])}", _EVERY_WORD, "(", line, column
                 )
         self.open.append(_Open(line, column))
 
@@ -88,14 +88,14 @@ class BracketReader:
             raise self._mistake("text outside the trees", "(", shortened(line[column - 1 :]), number, column)
         parent = self.open[-1]
         if parent.children:
-            raise self._mistake("a word beside brackets", _EVERY_WORD, shortened(text), number, column)
+            raise self._mistake("a word next to brackets", _EVERY_WORD, shortened(text), number, column)
         if not parent.atoms:
             parent.has_blank = (number, column) != (parent.line, parent.column + 1)
         parent.atoms.append(text)
 
     def _closes(self, line: int, column: int) -> None:
         if not self.open:
-            raise self._mistake("a closing bracket without its opening one", "(", ")", line, column)
+            raise self._mistake("a closing bracket without an opening one", "(", ")", line, column)
         node = self.open.pop()
         label, words = self._label_and_words(node)
         if node.children:

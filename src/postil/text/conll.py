@@ -125,7 +125,7 @@ class _ConllReader:
         return Sentence(tokens, labels, features, line=first)
 
     def _columns(self, rows: list[str]) -> list[list[str]] | None:
-        """The cells by column, or None if a row has not as many as it should.
+        """The cells by column, or None if a row has the wrong number.
 
         One split for all rows is much faster than one each. No cell contains a line end, so rows joined by a cell that
         is one show whether each of them has its number of cells.
@@ -181,7 +181,7 @@ class _ConllReader:
         return is_header(line) or not (self.width and self.delimiter == " " and self._is_row(line, number))
 
     def _is_row(self, line: str, number: int) -> bool:
-        """Whether a line of spaces that begins with "# " is a row. Where both could be meant, nobody guesses."""
+        """Whether a line of spaces that begins with "# " is a row. An ambiguous line is refused."""
         fields = split_spaces(line)
         if len(fields) != self.width:
             return False
@@ -264,10 +264,10 @@ class _ConllReader:
                 continue
             as_before = f"{self.width} columns as on line {self.width_line}"
             short = len(fields) == self.width - 1 and self.label == self.width - 1
-            what = "the label is missing" if short else "another number of columns"
+            what = "the label is missing" if short else "wrong number of columns"
             return DataError(what, expected=as_before, got=f"{len(fields)}: {shortened(line)}", where=where)
         number = next(number for number, line in rows if DOCUMENT_MARK in self._split(line))
-        expected = "it at the beginning of a line"
+        expected = "it only at the beginning of a line"
         return DataError(f"{DOCUMENT_MARK} among the tokens", expected=expected, where=self.lines.where(number))
 
     def _split(self, line: str) -> list[str]:

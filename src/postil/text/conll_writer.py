@@ -12,7 +12,7 @@ from postil.text.report import Report
 
 
 def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
-    """The lines of a CoNLL file, one string a sentence: token, extra columns, label."""
+    """The lines of a CoNLL file, one string per sentence: token, extra columns, label."""
     delimiter = options.delimiter
     width = 0
     good_labels: set[str] = set()
@@ -26,7 +26,7 @@ def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Re
         width = width or len(cells)
         if len(cells) != width:
             expected, where = f"{width} as in the first sentence", _place_of(sentence)
-            raise DataError("a sentence with another number of columns", expected=expected, got=len(cells), where=where)
+            raise DataError("wrong number of columns", expected=expected, got=len(cells), where=where)
         body = _joined(cells, delimiter)
         if not _is_readable(sentence, body, delimiter, width, good_labels):
             raise _unwritable(sentence, cells, delimiter)
@@ -34,7 +34,7 @@ def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Re
 
 
 def _joined(cells: Sequence[Sequence[str]], delimiter: str) -> str:
-    """The rows of a sentence from its columns; one join for all cells takes half the time of a join per row."""
+    """The rows of a sentence from its columns. One join of all cells takes half the time of a join per row."""
     step = 2 * len(cells)
     pieces = [delimiter] * (len(cells[0]) * step)
     for place, column in enumerate(cells):
@@ -59,9 +59,9 @@ def _preamble(sentence: Sentence, width: int, delimiter: str, report: Report) ->
 
 
 def _is_readable(sentence: Sentence, body: str, delimiter: str, width: int, good_labels: set[str]) -> bool:
-    """Whether the reader would give back this sentence: counting delimiters costs less than looking at cells.
+    """Whether the reader would return this sentence: counting delimiters is cheaper than looking at cells.
 
-    Labels that can be read are added to ``good_labels``, to be looked at once.
+    Labels that can be read are added to ``good_labels``, so that each is checked once.
     """
     tokens, labels = sentence.tokens, sentence.labels
     if body.count("\n") != len(tokens) - 1 or body.count(delimiter) != len(tokens) * (width - 1):
@@ -81,7 +81,7 @@ def _is_readable(sentence: Sentence, body: str, delimiter: str, width: int, good
 
 
 def _unwritable(sentence: Sentence, cells: list[Sequence[str]], delimiter: str) -> DataError:
-    """Name the first cell that cannot stand in a column."""
+    """The error about the first cell that cannot be written in a column."""
     labelled = sentence.labels is not None
     for place, column in enumerate(cells):
         name = "token" if place == 0 else "label" if labelled and place == len(cells) - 1 else "feature"
@@ -98,7 +98,7 @@ def _unwritable(sentence: Sentence, cells: list[Sequence[str]], delimiter: str) 
 def _unwritable_cell(name: str, cell: str, sentence: Sentence) -> DataError:
     return DataError(
         f"this {name} cannot be written in a CoNLL column",
-        expected="a text without the delimiter, line ends and NUL, not empty, not a document mark or a comment",
+        expected="text without the delimiter, line ends or NUL that is not empty, a document mark or a comment",
         got=shortened(cell),
         where=_place_of(sentence),
     )

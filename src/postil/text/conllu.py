@@ -1,6 +1,6 @@
 """CoNLL-U: ten columns between tabs, numbered words, multiword tokens (3-4) and empty nodes (8.1).
 
-Tokens are the syntactic words. Everything else of a sentence travels along and is written again.
+Tokens are the syntactic words. Everything else of a sentence is kept and written again.
 """
 
 import re
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """A line that is not a word: it stands before the word number ``before`` (from 0; T at the end)."""
+    """A line that is not a word, before the word number ``before`` (from 0; T at the end)."""
 
     before: int
     line: str
@@ -89,7 +89,7 @@ class _ConlluReader:
         rest = self._rows(block[count:], first)
         if not rest.rows:
             where = self.lines.where(first)
-            raise DataError("no word in the sentence", expected="lines numbered 1, 2, …", where=where)
+            raise DataError("the sentence has no words", expected="lines numbered 1, 2, …", where=where)
         tokens = [row[FORM] for row in rest.rows]
         labels = None if self.label is None else [get(row, self.label) for row in rest.rows]
         columns = [tuple(get(row, place) for place in self.features) for row in rest.rows] if self.features else None
@@ -121,7 +121,10 @@ class _ConlluReader:
         where = self.lines.where(number)
         if line[0] == "#":
             raise DataError(
-                "comment inside a sentence", expected="comments before its first word", got=shortened(line), where=where
+                "a comment inside a sentence",
+                expected="comments before its first word",
+                got=shortened(line),
+                where=where,
             )
         if len(fields) != len(COLUMNS):
             got = f"{len(fields)}: {shortened(line)}"
@@ -132,7 +135,7 @@ class _ConlluReader:
 
     def _misnumbered(self, expected: int, got: str, number: int) -> DataError:
         return DataError(
-            "the numbers of the words do not go on",
+            "the word is misnumbered",
             expected=f"word {expected} (or a multiword token or an empty node that fits there)",
             got=got,
             where=self.lines.where(number),
@@ -140,41 +143,41 @@ class _ConlluReader:
 
     def _read_comments(self, sentence: Sentence, rest: Dependencies) -> None:
         for comment in sentence.comments:
-            if found := NEW_DOCUMENT.match(comment):
-                sentence.document = found[1] or ""
+            if match := NEW_DOCUMENT.match(comment):
+                sentence.document = match[1] or ""
                 self.report.documents += 1
-            elif found := TEXT.match(comment):
-                self._align(sentence, rest, found[1])
+            elif match := TEXT.match(comment):
+                self._align(sentence, rest, match[1])
 
     def _align(self, sentence: Sentence, rest: Dependencies, text: str) -> None:
         offsets = _word_offsets(text, rest)
         if offsets is None:
-            self.report.notes["sentences whose words do not spell their text"] += 1
+            self.report.notes["sentences whose words do not match their text"] += 1
         else:
             sentence.text, (sentence.starts, sentence.ends) = text, offsets
 
 
 @final
 class _Numbering:
-    """Which multiword tokens and empty nodes may stand after so many words."""
+    """Which multiword tokens and empty nodes may follow a number of words."""
 
     def __init__(self) -> None:
         self.covered = 0  # last word of the multiword tokens so far
         self.node = (0, 0)  # last empty node: word before it, its own number
 
     def accepts(self, identity: str, words: int) -> bool:
-        found = _ID.match(identity)
-        if found is None:
+        match = _ID.match(identity)
+        if match is None:
             return False
-        if found[2] is not None:
-            fits = int(found[1]) == words + 1 > self.covered and int(found[2]) > words
-            self.covered = int(found[2]) if fits else self.covered
+        if match[2] is not None:
+            fits = int(match[1]) == words + 1 > self.covered and int(match[2]) > words
+            self.covered = int(match[2]) if fits else self.covered
             return fits
-        if found[3] is None:
+        if match[3] is None:
             return False  # a plain number, but not the next one
-        own = self.node[1] + 1 if self.node[0] == words else 1
-        fits = int(found[3]) == words and int(found[4]) == own
-        self.node = (words, own)
+        number = self.node[1] + 1 if self.node[0] == words else 1
+        fits = int(match[3]) == words and int(match[4]) == number
+        self.node = (words, number)
         return fits
 
 
@@ -215,9 +218,9 @@ def put(row: list[str], place: Place, value: str) -> None:
 
 
 def _word_offsets(text: str, rest: Dependencies) -> tuple[list[int], list[int]] | None:
-    """Where the words stand in the text; None if they do not spell it.
+    """The offsets of the words in the text; None if they do not match it.
 
-    Words of a multiword token that do not spell it (French "du" = "de le") all get its whole stretch.
+    The words of a multiword token that do not match it (French "du" = "de le") all get its whole span.
     """
     forms = [row[FORM] for row in rest.rows]
     multiword = dict(_multiword_tokens(rest))

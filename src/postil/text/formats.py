@@ -182,7 +182,7 @@ def format_of_path(target: Target) -> str:
             return name
     endings = ", ".join(ending for row in FORMATS.values() for ending in row.endings)
     raise ConfigurationError(
-        "cannot tell the format to write", expected=f"a format ({_writable()}) or a file name in {endings}", got=target
+        "unknown format to write", expected=f"a format ({_writable()}) or a file name in {endings}", got=target
     )
 
 

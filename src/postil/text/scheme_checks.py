@@ -49,14 +49,14 @@ def summarise(report: SchemeReport, place: str = "") -> str:
     """One line on a report with breaks: how many, where the first one is (``place``, if given) and how it looks."""
     places = "1 label" if report.broken == 1 else f"{report.broken:,} labels"
     sentences = "1 sentence" if report.sentences == 1 else f"{report.sentences:,} sentences"
-    verb = "breaks" if report.broken == 1 else "break"
+    verb = "violates" if report.broken == 1 else "violate"
     sentence, token = report.first or (0, 0)
     line = f"{places} in {sentences} {verb} the {report.scheme.upper()} scheme"
     return f"{line}, first {place or f'in sentence {sentence + 1}, token {token + 1}'}: {report.example}"
 
 
 def _describe(labels: Sequence[str], position: int, scheme: str) -> str:
-    """What is wrong at ``position``, in words."""
+    """A description of what is wrong at ``position``."""
     label, before = labels[position], labels[position - 1] if position else "O"
     if not belongs(label, scheme):
         return f"{label!r} is not a label of this scheme"

@@ -8,7 +8,7 @@
 
 BILOU and BMEWO are IOBES in other letters: they are read as IOBES and written on request.
 
-Sequences that break their scheme still have one reading, that of conlleval: a span goes on as long as the class
+Sequences that break their scheme still have one reading, that of conlleval: a span continues as long as the class
 stays the same, and ends before B and S and after E and S. So ``O I-PER`` opens a span, and ``I-PER I-LOC`` holds two.
 """
 
@@ -156,7 +156,7 @@ def recognise(sequences: Iterable[Sequence[str]]) -> str:
     its alternatives are; names of classes in marks count for nothing.
     """
     pairs: Counter[tuple[str, str]] = Counter()
-    alone: Counter[str] = Counter()  # labels behind a mark, and marks as labels of their kind
+    alone: Counter[str] = Counter()  # labels after a mark, and marks as labels of their kind
     has_marks = has_outside = False
     for labels in sequences:
         has_outside |= "O" in labels
@@ -164,7 +164,7 @@ def recognise(sequences: Iterable[Sequence[str]]) -> str:
         if any(isinstance(label, PartialLabel) for label in labels):
             has_marks = True
             pairs.update(pair for pair in neighbours if not any(isinstance(label, PartialLabel) for label in pair))
-            alone.update(_kind_behind_mark(*pair) for pair in pairwise(["O", *labels, "O"]))
+            alone.update(_kind_after_mark(*pair) for pair in pairwise(["O", *labels, "O"]))
         else:
             pairs.update(neighbours)
     kinds = alone
@@ -209,8 +209,8 @@ def _continues(previous_label: str, label: str) -> bool:
     return tag.role in "IE" and previous.role in "BI" and tag.label == previous.label
 
 
-def _kind_behind_mark(one: str, other: str) -> str:
-    """The kind of a mark, or of a label behind one; others are counted as pairs."""
+def _kind_after_mark(one: str, other: str) -> str:
+    """The kind of a mark, or of a label after one; others are counted as pairs."""
     if isinstance(other, PartialLabel):
         kinds = {_kind_of_label(part) for part in other.alternatives}
         return "with class" if "with class" in kinds and kinds <= {"with class", "outside"} else "mark"
@@ -240,12 +240,12 @@ def may_follow(previous_label: str, label: str, scheme: str) -> bool:
     previous, tag, rules = parse_label(previous_label), parse_label(label), _RULES[scheme]
     if not belongs(label, scheme):
         return False
-    span_goes_on = previous.role in "BI" and previous.label == tag.label
+    span_continues = previous.role in "BI" and previous.label == tag.label
     if rules == "bio":
-        return tag.role != "I" or span_goes_on
+        return tag.role != "I" or span_continues
     if rules == "iob1":
-        return tag.role != "B" or span_goes_on
-    return span_goes_on if tag.role in "IE" else previous.role not in "BI"
+        return tag.role != "B" or span_continues
+    return span_continues if tag.role in "IE" else previous.role not in "BI"
 
 
 def _allowed_pairs(labels: Sequence[str], rules: str) -> NDArray[np.bool_]:
@@ -255,10 +255,10 @@ def _allowed_pairs(labels: Sequence[str], rules: str) -> NDArray[np.bool_]:
     classes = np.array([number[tag.label] for tag in tags], np.int64)
     roles = np.array([tag.role for tag in tags], "U1")
     opens = np.isin(roles, ["B", "I"])
-    span_goes_on = opens[:, None] & (classes[:, None] == classes)
+    span_continues = opens[:, None] & (classes[:, None] == classes)
     if rules in ("bio", "iob1"):
-        return np.asarray((roles != {"bio": "I", "iob1": "B"}[rules]) | span_goes_on)
-    return np.where(np.isin(roles, ["I", "E"]), span_goes_on, ~opens[:, None])
+        return np.asarray((roles != {"bio": "I", "iob1": "B"}[rules]) | span_continues)
+    return np.where(np.isin(roles, ["I", "E"]), span_continues, ~opens[:, None])
 
 
 def _check_label(label: str, scheme: str) -> None:

@@ -1,11 +1,12 @@
 """Optimisers: one small class each. A step on sparse gradients costs what the touched rows cost, never the table.
 
 An optimiser is made with the named parameters it may change. ``step(gradients, rate)`` changes their values in place;
-``state()`` gives everything it remembers as plain arrays and ``restore`` takes it back exactly.
+``state()`` returns everything it has accumulated as plain arrays and ``restore`` takes it back exactly.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import EllipsisType
 from typing import NamedTuple, TypeAlias, final
 
@@ -181,4 +182,11 @@ class Adam(Optimiser):
         kernels.adam_step(memory, change.part, change.g, settings, change.totals)
 
 
-OPTIMISERS: dict[str, Callable[..., Optimiser]] = {"sgd": SGD, "adagrad": AdaGrad, "adam": Adam}
+OPTIMISERS: dict[str, Callable[[Mapping[str, Parameter]], Optimiser]] = {
+    "adam": Adam,
+    "adagrad": AdaGrad,
+    "sgd": SGD,
+    "sgd-fan-in": partial(SGD, divide_by="fan-in"),
+    "sgd-root-fan-in": partial(SGD, divide_by="root-fan-in"),
+}
+"""Name -> how to build it; the choices of the setting ``optimiser``."""

@@ -11,6 +11,7 @@ from oracles.corpora import named_entities, parts_of_speech
 from postil import Decoding
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.dial import Dial
+from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.tuning import POSITIONS, Point, Setting
 
 DATA = named_entities(80, seed=4)
@@ -52,7 +53,7 @@ def test_the_figures_to_expect_are_those_of_the_tuned_model(wish, margin):
 
 def test_every_point_of_the_curve_is_what_the_model_does_there():
     model = tagger()
-    dial = Dial.of(model, *DATA)
+    dial = Dial.of(Posteriors(model.fitted_parts()), *DATA)
     for position in POSITIONS[::5]:
         setting = Setting.at(position)
         point = Point.of(setting, dial.counts(setting))
@@ -87,7 +88,7 @@ def test_what_cannot_be_reached_is_told_with_what_can():
 
 
 def test_overlapping_spans_reach_more():
-    dial = Dial.of(tagger(), *DATA)
+    dial = Dial.of(Posteriors(tagger().fitted_parts()), *DATA)
     recalls = [dial.overlapping(lowest).recall for lowest in (0.5, 0.1, 0.01)]
     assert recalls == sorted(recalls)
     best = max(Point.of(Setting.at(p), dial.counts(Setting.at(p))).recall for p in POSITIONS)

@@ -13,6 +13,7 @@ from postil.errors import ConfigurationError, DataError, IndexRangeError
 from postil.graph import Input
 from postil.models import PRESETS
 from postil.models.answers import labelling
+from postil.models.answers.posteriors import Posteriors
 from postil.models.explaining.contributions import (
     FARTHEST,
     ORIGINAL,
@@ -42,7 +43,7 @@ def odds(probability):
 
 
 def lattice_of(tagger, tokens):
-    return next(iter(tagger.lattices([tokens])))[1]
+    return next(Posteriors(tagger.fitted_parts()).lattices([tokens]))[1]
 
 
 def probability_of(tagger, tokens, start, end, label):
@@ -55,7 +56,7 @@ def probability_of(tagger, tokens, start, end, label):
 
 def in_float64(tagger):
     """The same model with its parameters in float64, for exact comparisons."""
-    twin = tagger.around(tagger.parts)
+    twin = tagger._with_parts(tagger.parts)
     network = tagger.parts.network.resized(
         form_sizes=tagger.parts.network.form_tables.sizes,
         extra_sizes=tagger.parts.network.extra_tables.sizes if tagger.parts.network.extra_tables else [],
@@ -381,7 +382,7 @@ def test_mistakes(detector):
         tagger.explain(TOKENS, 3, 5, "B-LOC")
     with pytest.raises(DataError, match="a list of tokens"):
         tagger.explain("Anna", 0, 1)
-    with pytest.raises(ConfigurationError, match="has not learnt anything yet"):
+    with pytest.raises(ConfigurationError, match="is not fitted yet"):
         postil.Tagger().explain(TOKENS, 0, 1)
 
 

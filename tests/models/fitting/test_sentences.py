@@ -8,7 +8,6 @@ import pytest
 import postil
 from oracles.corpora import named_entities
 from postil.errors import ConfigurationError, DataError
-from postil.models.fitting.sentences import SentenceFitting
 from postil.training.loop import Epoch, Step
 
 SMALL = {"hidden": 12, "word_dim": 8, "epochs": 3, "rate": 0.02, "batch_sentences": 8, "shards": 2}
@@ -38,10 +37,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(preset):
 
 @cache
 def uninterrupted(optimiser):
-    whole = SentenceFitting(postil.Tagger(optimiser=optimiser, **SMALL), *TRAIN, DEV)
-    for _ in whole.run():
-        pass
-    return whole.parts
+    return postil.Tagger(optimiser=optimiser, **SMALL).fit(*TRAIN, dev=DEV).parts
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in"])
@@ -49,16 +45,16 @@ def uninterrupted(optimiser):
 def test_a_training_goes_on_with_the_same_bits(optimiser, stop, tmp_path):
     def fitting(**options):
         tagger = postil.Tagger(optimiser=optimiser, **SMALL)
-        return SentenceFitting(tagger, *TRAIN, DEV, checkpoint=tmp_path / "c", **options)
+        return tagger.fitting(*TRAIN, DEV, checkpoint=tmp_path / "c", **options)
 
     whole = uninterrupted(optimiser)
     part = fitting()
-    for number, _ in enumerate(part.run(), 1):
+    for number, _ in enumerate(part, 1):
         if number == stop:
             part.save_checkpoint()
             break
     rest = fitting(resume=True)
-    assert len(list(rest.run())) > 0
+    assert len(list(rest)) > 0
     assert same(values(whole), values(rest.parts))
     kept = ("epoch", "loss", "score")
     history = [
@@ -69,13 +65,12 @@ def test_a_training_goes_on_with_the_same_bits(optimiser, stop, tmp_path):
 
 def test_a_foreign_checkpoint_is_refused(tmp_path):
     def fitting(data=TRAIN, dev=DEV, resume=True, **parameters):
-        return SentenceFitting(
-            postil.Tagger(**{**SMALL, **parameters}), *data, dev, checkpoint=tmp_path / "c", resume=resume
-        )
+        tagger = postil.Tagger(**{**SMALL, **parameters})
+        return tagger.fitting(*data, dev, checkpoint=tmp_path / "c", resume=resume)
 
     with pytest.raises(ConfigurationError, match="nothing to resume"):
         fitting()
-    for _ in fitting(resume=False, epochs=1).run():
+    for _ in fitting(resume=False, epochs=1):
         pass
     fitting(epochs=1, threads=2)
     for other in ({"seed": 1}, {"hidden": 13}, {"data": DEV}, {"dev": None}):
@@ -174,7 +169,7 @@ def test_what_does_not_fit_is_refused():
         postil.Tagger(**SMALL).fit([["a", "b"]], [["NOUN", "VERB"]], warm_start=old)
     with pytest.raises(ConfigurationError, match="extra columns"):
         postil.Tagger(**SMALL).fit([[("a", "x")]], [["B-PER"]], warm_start=old)
-    with pytest.raises(ConfigurationError, match="not learnt anything"):
+    with pytest.raises(ConfigurationError, match="is not fitted yet"):
         postil.Tagger(**SMALL).fit(*NEW, warm_start=postil.Tagger())
 
 
@@ -191,9 +186,9 @@ def test_vectors_stay_with_a_warm_start(tmp_path):
 
 def test_word_features_learn_at_a_rate_of_their_own():
     def after_a_step(word_rate):
-        fitting = SentenceFitting(postil.Tagger(**SMALL, word_rate=word_rate), *TRAIN)
+        fitting = postil.Tagger(**SMALL, word_rate=word_rate).fitting(*TRAIN)
         before = values(fitting.parts)
-        next(fitting.run())
+        next(fitting)
         return {name: value - before[name] for name, value in values(fitting.parts).items()}
 
     slow, quick = after_a_step(1.0), after_a_step(4.0)

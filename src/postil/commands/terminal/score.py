@@ -20,7 +20,7 @@ def headline(evaluation: Evaluation) -> str:
 
 
 def show(scores: FileScores) -> None:
-    """The score first, then where it comes from, then how sure one can be."""
+    """The score first, then its details, then its uncertainty."""
     console = make_console()
     _show_headline(console, scores)
     if scores.evaluation.spans is not None:
@@ -54,8 +54,10 @@ def _show_headline(console: Console, scores: FileScores) -> None:
 
 
 def _left_out(left_out: LeftOut) -> str:
-    tokens = f"left out: {left_out.tokens:,} tokens whose gold label is not known"
-    spans = f"{left_out.gold_entities:,} gold and {left_out.predicted_entities:,} predicted entities that it decides"
+    tokens = f"not scored: {left_out.tokens:,} tokens whose gold label is unknown"
+    spans = (
+        f"{left_out.gold_entities:,} gold and {left_out.predicted_entities:,} predicted entities that depend on them"
+    )
     return f"{tokens}, {spans}" if any(left_out[1:]) else tokens
 
 
@@ -97,18 +99,18 @@ def _show_comparison(console: Console, scores: FileScores, comparison: Compariso
     low, high = 100 * comparison.low, 100 * comparison.high
     interval = f"{100 * comparison.level:g} % interval {low:+.2f} to {high:+.2f}"
     console.print(Text(f"difference {100 * comparison.difference:+.2f}, {interval}"))
-    luck = "unlikely to be luck" if comparison.p_value < 0.05 else "may well be luck"
+    luck = "unlikely to be chance" if comparison.p_value < 0.05 else "may well be chance"
     ahead = f"ahead in {100 * comparison.second_better:.1f} % of {comparison.resamples:,} resamples"
     console.print(Text(f"p-value {comparison.p_value:.4f}: {luck}; {scores.other} is {ahead}"), soft_wrap=True)
 
 
-def _show_reliability(console: Console, found: Reliability, things: str) -> None:
-    """What probabilities promised and what was kept."""
-    title = f"Are probabilities of {things} honest?"
-    if not found.is_calibrated:
-        show_table(console, tables.calibration_table(found.after)._replace(title=f"{title} (not calibrated: no dev)"))
+def _show_reliability(console: Console, reliability: Reliability, things: str) -> None:
+    """Predicted probabilities against observed frequencies."""
+    title = f"Reliability of the probabilities of {things}"
+    before, after = tables.calibration_table(reliability.before), tables.calibration_table(reliability.after)
+    if not reliability.is_calibrated:
+        show_table(console, after._replace(title=f"{title} (not calibrated: trained without --dev)"))
         return
-    before, after = tables.calibration_table(found.before), tables.calibration_table(found.after)
-    fitted = f"temperature {found.temperature:.3f}, shift {found.shift:+.3f}"
-    show_table(console, before._replace(title=f"{title} Before calibration"))
-    show_table(console, after._replace(title=f"{title} After calibration on dev ({fitted})"))
+    fitted = f"temperature {reliability.temperature:.3f}, shift {reliability.shift:+.3f}"
+    show_table(console, before._replace(title=f"{title}, before calibration"))
+    show_table(console, after._replace(title=f"{title}, after calibration on dev ({fitted})"))

@@ -18,7 +18,7 @@ def headline(scores: TreeScores) -> str:
 
 
 def show(report: TreeFileScores) -> None:
-    """The score first, then where it comes from, then how sure one can be."""
+    """The score first, then its details."""
     console, scores, interval = make_console(), report.scores, report.interval
     console.print(Text(f"{report.model} against {report.data}"), soft_wrap=True)
     console.print(f"{scores.trees:,} trees, {scores.roots.tokens:,} labelled roots, {scores.nodes.tokens:,} nodes\n")

@@ -1,11 +1,11 @@
 """How answers are read from a network's scores: settings of a fitted model, stored beside its config.
 
-Two of them are about what the model *believes*. Every probability comes from the one distribution
+Two of them shape the posterior. Every probability comes from the one distribution
 
     p(y) ∝ exp(s(y) / temperature + shift · (tokens that y does not label O)).
 
-Two are about what it *answers*, given what it believes. ``bias`` finds more entities: answered is the labelling with
-the largest
+Two decide what is *answered*, given the posterior. ``bias`` finds more entities: answered is the labelling with the
+largest
 
     log p(y) + bias · (entities of y).
 
@@ -21,10 +21,8 @@ from typing import Any, final
 
 import numpy as np
 
-from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.models.answers.labelling import Labelling
-from postil.objectives.lattice import ChainScores, Lattice
 
 LARGEST = 1e6
 """Of temperature, shift and bias: far beyond any use, and far from where float64 ends."""
@@ -67,28 +65,6 @@ class Decoding:
     def uncalibrated(self) -> "Decoding":
         """The same choices over the uncalibrated distribution of the network."""
         return replace(self, temperature=1.0, shift=0.0)
-
-    def distribution(self, lattice: Lattice, labelling: Labelling) -> Lattice:
-        """The posterior of the model, from the lattice of the network's scores."""
-        if self.temperature == 1 and not self.shift:
-            return lattice
-        chain, T = lattice.chain, self.temperature
-        cooled = ChainScores(transitions=chain.transitions / T, start=chain.start / T, end=chain.end / T)
-        unary = lattice.unary / T
-        if self.shift and labelling.outside is not None:
-            unary[:, labelling.outside] -= self.shift  # the same probabilities as adding it to all others
-        return Lattice(unary=unary, offsets=lattice.offsets, chain=cooled)
-
-
-def favouring(lattice: Lattice, labelling: Labelling, bias: float, meaning: Array | None = None) -> Lattice:
-    """The lattice to choose labels from: every entity scores ``bias`` more.
-
-    ``meaning`` (S,) are the model's labels that the lattice's labels stand for, where they are not the same.
-    """
-    if not bias:
-        return lattice
-    opens = labelling.opens_entity if meaning is None else labelling.opens_entity[meaning]
-    return replace(lattice, unary=lattice.unary + bias * opens)
 
 
 def lowest_probabilities(threshold: float | Mapping[str, float], labelling: Labelling) -> dict[str, float]:

@@ -80,7 +80,7 @@ class Labelling:
         return np.array([label != OUTSIDE for label in self.labels])
 
     def extended(self, sequences: Sequence[Sequence[str]]) -> "Labelling":
-        """The same classes under the same numbers, and behind them those that are new in ``sequences``."""
+        """The same classes under the same numbers, and after them those that are new in ``sequences``."""
         other = Labelling.of(sequences)
         if other.has_spans != self.has_spans:
             kinds = {True: "spans, as B-PER", False: "labels without a scheme"}
@@ -134,7 +134,7 @@ class Labelling:
         """(N,) places in ``spellings`` of the label numbers (N,) of valid sequences.
 
         There a label has one spelling wherever it stands, but for the first one of an entity in IOB1: it is a B only
-        right behind an entity of the same class.
+        right after an entity of the same class.
         """
         if self.scheme != "iob1":
             return numbers
@@ -169,7 +169,7 @@ class Labelling:
 
     @cached_property
     def spellings(self) -> list[str]:
-        """Spellings of the network's labels; behind them, for IOB1, those of first tokens without the mark."""
+        """Spellings of the network's labels; after them, for IOB1, those of first tokens without the mark."""
         if self.scheme != "iob1":
             return self._spellings
         _, classes = self.begins_and_classes
@@ -228,9 +228,9 @@ class Labelling:
             answers.append(merged)
         if marked is not None:
             for merged, row in zip(answers, marked.tolist(), strict=True):
-                for name, own in zip(self.classes, row, strict=True):
+                for name, probability in zip(self.classes, row, strict=True):
                     begin, inside = _spelt("B", name), _spelt("I", name)
-                    merged[begin], merged[inside] = own, max(merged[begin] + merged[inside] - own, 0.0)
+                    merged[begin], merged[inside] = probability, max(merged[begin] + merged[inside] - probability, 0.0)
         return answers
 
     def iob1_probabilities_of(self, numbers: Array, offsets: Array, probabilities: Array, marked: Array) -> Array:
@@ -238,9 +238,9 @@ class Labelling:
         begins, classes = self.begins_and_classes
         kinds = classes[numbers]
         of_class = np.einsum("nl,nl->n", probabilities, (classes == kinds[:, None]).astype(np.float64))
-        behind = np.where(kinds >= 0, marked[np.arange(len(numbers)), kinds], 0.0)
+        begin = np.where(kinds >= 0, marked[np.arange(len(numbers)), kinds], 0.0)
         is_marked = begins[numbers] & ~self._is_bare(numbers, offsets)
-        return np.asarray(np.where(is_marked, behind, np.maximum(of_class - behind, 0.0)))
+        return np.asarray(np.where(is_marked, begin, np.maximum(of_class - begin, 0.0)))
 
     def probabilities_of(self, numbers: Array, probabilities: Array) -> Array:
         """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up."""

@@ -33,11 +33,11 @@ class Target:
     def of(cls, label: str, sequences: Sequence[Sequence[str]]) -> "Target":
         """The label as it stands in training labels. There must be tokens that have it and tokens that have not."""
         target = cls(checked_name(label, "label to detect"), recognise(sequences))
-        found = {target.plain(text) for labels in sequences for text in labels if not isinstance(text, PartialLabel)}
-        if label not in found:
-            known = ", ".join(sorted(found - {"O"})[:SHOWN])
+        plain = {target.plain(text) for labels in sequences for text in labels if not isinstance(text, PartialLabel)}
+        if label not in plain:
+            known = ", ".join(sorted(plain - {"O"})[:SHOWN])
             raise DataError("no token has the label to detect", expected=f"one of {known or 'some'}", got=repr(label))
-        if found == {label}:
+        if plain == {label}:
             raise DataError(
                 "every token has the label to detect", expected="also tokens without it", got=f"{label!r} only"
             )

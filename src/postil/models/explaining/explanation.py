@@ -9,6 +9,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, IndexRangeError
 from postil.features.inputs import Token, forms_of
+from postil.models.answers.distribution import calibrated_lattice
 from postil.models.answers.labelling import Labelling
 from postil.models.explaining.contributions import Contribution, Contributions, Measure, WordContribution, contributions
 from postil.models.parts import Parts
@@ -153,10 +154,10 @@ def explain_entity(
 def log_odds_of(parts: Parts[Labelling, Any], allowed: Array) -> LogOdds:
     """Read from scores as every answer of the tagger is."""
 
-    def believed(scores: Array, offsets: Array) -> Lattice:
-        return parts.decoding.distribution(parts.network.lattice_over(scores, offsets), parts.labelling)
+    def lattice_over(scores: Array, offsets: Array) -> Lattice:
+        return calibrated_lattice(parts.network.lattice_over(scores, offsets), parts.labelling, parts.decoding)
 
-    return LogOdds(believed, allowed, parts.decoding.temperature)
+    return LogOdds(lattice_over, allowed, parts.decoding.temperature)
 
 
 def checked_span(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:

@@ -65,7 +65,7 @@ def _averages(size: int, output: Linear) -> _Split:
 
 
 @final
-class Prepared:
+class FastScorer:
     """Scores (N, L) of sentences, the fast way; made from a network that no longer changes.
 
     ``chain`` says what a tagger's labels score besides their tokens.

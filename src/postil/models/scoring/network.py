@@ -170,12 +170,6 @@ class ScoringNetwork(Parameterised, ABC):
         forms[dropped, 0] = 0
         return replace(inputs, forms=forms)
 
-    def freeze(self) -> None:
-        """From now on nobody can write to the parameters: what is computed from them may be cached."""
-        fixed = [] if self.vectors is None else [self.vectors]
-        for array in [parameter.value for parameter in self.parameters().values()] + fixed:
-            array.flags.writeable = False
-
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.outputs[0].W.dtype

@@ -1,10 +1,10 @@
-"""Drawing primitives: well-formed, escaped, in the right places. Scales and ticks are in test_charts.py."""
+"""Drawing primitives: well-formed, escaped, in the right places. Scales and ticks are in reports/test_charts.py."""
 
 from xml.etree import ElementTree
 
 import pytest
 
-from postil.reports import svg
+from postil.markup import svg
 
 
 def parsed(markup):
