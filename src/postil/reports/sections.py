@@ -171,7 +171,7 @@ def _point(counts: Counts) -> tuple[float, float]:
 
 
 def _thinned(curve: PrecisionRecall) -> list[tuple[float, float]]:
-    """At most ``most`` points, evenly spread along the curve, including the first and the last."""
+    """At most `MOST_POINTS` points, evenly spread along the curve, including the first and the last."""
     way = np.abs(np.diff(curve.recall, prepend=0)) + np.abs(np.diff(curve.precision, prepend=1))
     walked = np.cumsum(way)
     kept = range(len(way))
