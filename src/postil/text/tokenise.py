@@ -44,7 +44,7 @@ _SPACE = re.compile(r"(\s+)")
 
 
 def tokenise(text: str, rules: Rules = DEFAULT) -> Tokens:
-    """Cut a text into tokens. Every character that is not white space belongs to exactly one token."""
+    """Split a text into tokens. Every character that is not whitespace belongs to exactly one token."""
     cuts = _default_cuts() if rules is DEFAULT else _cuts_of(rules)  # to hash rules costs as much as a short line
     parts = _SPACE.split(text)  # chunk, space, chunk, …, chunk; only the first and the last chunk may be empty
     edges = [0, *accumulate(map(len, parts))]
