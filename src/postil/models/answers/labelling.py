@@ -204,6 +204,13 @@ class Labelling:
         table = np.array(spans, np.int64).reshape(-1, 4)
         return table[:, :3], table[:, 3]
 
+    @cached_property
+    def after_entities(self) -> Array | None:
+        """(classes, L) boolean, the labels that may follow an entity of each class and not continue it; None: all."""
+        if self.inner != "bio":
+            return None
+        return np.stack([entity.after for entity in self.entity_labels()])
+
     def entity_labels(self) -> list[EntityLabels]:
         """How each class of entity is written, for the probabilities of spans."""
         number = {label: i for i, label in enumerate(self.labels)}
@@ -244,10 +251,10 @@ class Labelling:
 
     def probabilities_of(self, numbers: Array, probabilities: Array) -> Array:
         """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up."""
-        return np.asarray(np.einsum("nl,nl->n", probabilities, self._is_spelt_alike[numbers]))
+        return np.asarray(np.einsum("nl,nl->n", probabilities, self.spelt_alike[numbers]))
 
     @cached_property
-    def _is_spelt_alike(self) -> Array:
+    def spelt_alike(self) -> Array:
         """(L, L) 1 where two of the network's labels have one spelling in the data's scheme, else 0."""
         shared = np.unique(self._spellings, return_inverse=True)[1]
         return np.asarray(shared[:, None] == shared, np.float64)
