@@ -284,6 +284,8 @@ TESTED_ELSEWHERE = {
     "kernels/build.py": "kernels/test_choice.py",
     # The compiled kernels and their NumPy twins are one table of tests each, which runs both and compares them.
     "kernels/compiled.py": "kernels/test_chain.py",
+    "kernels/compiled_answers.py": "kernels/test_answers.py",
+    "kernels/plain_answers.py": "kernels/test_answers.py",
     "kernels/compiled_columns.py": "kernels/test_columns.py",
     "kernels/compiled_layers.py": "kernels/test_layers.py",
     "kernels/compiled_quadratic.py": "kernels/test_quadratic.py",

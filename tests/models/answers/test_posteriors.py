@@ -7,7 +7,7 @@ import pytest
 
 import postil
 from oracles.corpora import named_entities
-from postil import Constraints, Decoding
+from postil import Constraints, Decoding, kernels
 from postil.models.answers.posteriors import Posteriors
 from postil.objectives import Posterior
 
@@ -97,3 +97,45 @@ def test_a_model_of_extra_columns_needs_strings():
     X, y = [[("Anna", "N"), ("left", "V")]] * 10, [["B-PER", "O"]] * 10
     parts = postil.Tagger(hidden=4, epochs=1).fit(X, y).fitted_parts()
     assert not Posteriors(parts).takes_cells
+
+
+@cache
+def tagger_of(scheme):
+    return postil.Tagger(hidden=12, word_dim=8, epochs=2, rate=0.02).fit(*named_entities(40, scheme=scheme))
+
+
+@pytest.mark.parametrize("scheme", ["bio", "iobes", "iob1"])
+@pytest.mark.parametrize(
+    "decoding",
+    [{}, {"temperature": 1.7, "shift": 0.4}, {"bias": 2.0}, {"thresholds": {"PER": 0.6, "LOC": 0.3}}],
+    ids=["plain", "calibrated", "favoured", "thresholds"],
+)
+def test_the_fast_path_answers_what_the_general_path_answers(scheme, decoding):
+    fitted = Posteriors(tagger_of(scheme).fitted_parts(), Decoding(**decoding))
+    sentences = [*X[:60], []]
+    with_labels = scheme != "iob1"  # there the fast path leaves the probabilities of labels to the general one
+    (fast,) = fitted.answers(sentences, label_probabilities=with_labels)
+    (posterior,) = fitted.of(sentences)
+    general = fitted._general(posterior, None, with_labels)
+    assert fast.which == general.which and np.array_equal(fast.offsets, general.offsets)
+    assert np.array_equal(fast.numbers, general.numbers) and np.array_equal(fast.spans, general.spans)
+    assert fast.probabilities == pytest.approx(general.probabilities, rel=1e-9)
+    assert fast.span_probabilities == pytest.approx(general.span_probabilities, rel=1e-9)
+    if with_labels:
+        assert fast.label_probabilities == pytest.approx(general.label_probabilities, rel=1e-9)
+    assert len(fast.spans)
+
+
+def test_what_the_kernel_may_have_lost_goes_the_general_path(monkeypatch):
+    fitted = posteriors()
+    expected = list(fitted.answers(X[:5]))
+    lost = kernels.chain_answers
+
+    def with_a_loss(*arguments):
+        answers = lost(*arguments)
+        return answers._replace(is_exact=np.zeros_like(answers.is_exact))
+
+    monkeypatch.setattr(kernels, "chain_answers", with_a_loss)
+    (answers,) = fitted.answers(X[:5])
+    assert np.array_equal(answers.numbers, expected[0].numbers)
+    assert answers.span_probabilities == pytest.approx(expected[0].span_probabilities)
