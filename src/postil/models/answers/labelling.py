@@ -196,12 +196,12 @@ class Labelling:
         return np.stack([sentence, first - offsets[sentence], end - offsets[sentence]], axis=1), classes[numbers[first]]
 
     def _spans_one_by_one(self, numbers: Array, offsets: Array) -> tuple[Array, Array]:
-        found = [
+        spans = [
             (sentence, span.start, span.end, self.classes.index(span.label))
             for sentence, (first, end) in enumerate(pairwise(offsets.tolist()))
             for span in self.spans(numbers[first:end])
         ]
-        table = np.array(found, np.int64).reshape(-1, 4)
+        table = np.array(spans, np.int64).reshape(-1, 4)
         return table[:, :3], table[:, 3]
 
     def entity_labels(self) -> list[EntityLabels]:
@@ -302,9 +302,9 @@ class Labelling:
 
 def _single_labels(sequences: Iterable[Sequence[str]]) -> set[str]:
     """Labels, also those that occur only as one of several."""
-    found = {label for labels in sequences for label in labels if not isinstance(label, PartialLabel)}
+    single = {label for labels in sequences for label in labels if not isinstance(label, PartialLabel)}
     marks = {label for labels in sequences for label in labels if isinstance(label, PartialLabel)}
-    return found.union(*(mark.alternatives for mark in marks))
+    return single.union(*(mark.alternatives for mark in marks))
 
 
 def _letters_in_use(labels: Iterable[str]) -> str:
