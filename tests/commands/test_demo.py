@@ -28,7 +28,7 @@ def test_it_shows_every_step(shown):
         "1. Labelled sentences",
         "2. Training",
         "3. New sentences",
-        "4. Ambiguous sentences",
+        "4. Ambiguous",
         "5. Explanations",
         "6. A report",
         "7. Trees",

@@ -270,7 +270,7 @@ def test_threads_do_not_change_the_answer(folder, model, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--output", "conll"], "output of a tree classifier must be trees or jsonl (got conll)"),
+        (["--output", "conll"], "output of a tree classifier must be trees or jsonl"),
         (["--probabilities"], "probabilities needs output jsonl (got trees)"),
         (["--scores"], "scores cannot be used here: a tree classifier has probabilities"),
         (

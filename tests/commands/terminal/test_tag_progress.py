@@ -18,17 +18,20 @@ def test_the_line():
     assert tag_progress.line(0, 0.0).startswith("0 tokens")
 
 
-def test_a_terminal_gets_a_line_that_counts(monkeypatch):
+def test_tokens_are_counted_on_a_terminal(monkeypatch):
+    monkeypatch.setattr(tag_progress, "EVERY", 0.0)
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     with tag_progress.progress_line() as count:
-        assert count is not None
-        count(3)
+        count(1000)
+        count(234)
+    assert sys.stdout.getvalue() == ""
 
 
 @pytest.mark.parametrize(("error", "output"), [(io.StringIO, io.StringIO), (Terminal, Terminal)])
-def test_no_line_where_standard_error_is_no_terminal_or_shares_it_with_the_output(error, output, monkeypatch):
+def test_nothing_is_shown_in_a_file_or_next_to_output_on_the_same_terminal(monkeypatch, error, output):
     monkeypatch.setattr(sys, "stderr", error())
     monkeypatch.setattr(sys, "stdout", output())
     with tag_progress.progress_line() as count:
         assert count is None
+    assert sys.stderr.getvalue() == ""
