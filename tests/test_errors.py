@@ -69,4 +69,4 @@ def test_control_characters_are_shown_not_sent():
     for word in ("naïve", "東京", "👩\u200d💻", "a b", "می\u200cخواهم", ""):
         assert printable(word) == word and is_printable(word)
     message = str(DataError("label", got="\x1b[31m\nB", where="a\x07.txt"))
-    assert message == "a\\x07.txt: label: got \\x1b[31m B"
+    assert message == "a\\x07.txt: label (\\x1b[31m B)"

@@ -50,7 +50,7 @@ def test_parts_that_are_missing_or_wrong_are_named(model):
 
     refused("another kind|kind of model", kind="parser")
     refused("unknown settings", config=metadata["config"] | {"magic": 1})
-    refused("labels: expected a JSON object", heads={"main": {"labels": None, "decoding": {}}})
+    refused("labels must be a JSON object", heads={"main": {"labels": None, "decoding": {}}})
     refused("output0.b", {name: array for name, array in arrays.items() if name != "heads/main/output0.b"})
     refused(
         r"parameter output0.b: expected float32 \(9,\), got float32 \(99,\)",
