@@ -382,6 +382,6 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
 
     archive.save(tmp_path / "m", {}, {"old": 1})
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ModelFileError, match=r"/m: cannot write the model file .No space left on device"):
+    with pytest.raises(ModelFileError, match=r"/m: cannot write the model file \(No space left on device\)"):
         archive.save(tmp_path / "m", ARRAYS, {})
     assert archive.load(tmp_path / "m")[1] == {"old": 1} and names_in(tmp_path) == ["m"]

@@ -25,11 +25,11 @@ def shown(tmp_path_factory):
 def test_it_shows_every_step(shown):
     printed, folder = shown
     for expected in (
-        "1. Sentences with labels",
-        "2. Learning",
+        "1. Labelled sentences",
+        "2. Training",
         "3. New sentences",
-        "4. Where",
-        "5. Reasons",
+        "4. Ambiguous sentences",
+        "5. Explanations",
         "6. A report",
         "7. Trees",
         "Try it yourself",

@@ -230,7 +230,7 @@ def test_other_mistakes(write: Write, capsys: pytest.CaptureFixture[str]) -> Non
     assert run_json(capsys, pos, "gold.txt", "--scheme", "none")["accuracy"] == 0
     assert "gold.txt: predicted labels are BIO" in complaint(capsys, pos, pos, "--compare", "gold.txt")
     line = complaint(capsys, "gold.txt", "gold.txt", "--train", pos)
-    assert line == "postil: pos.txt: training labels have no labelling scheme: expected spans as in GOLD"
+    assert line == "postil: pos.txt: training labels have no labelling scheme: expected spans as in the gold labels"
 
 
 def test_places_in_json_lines(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,7 @@ def test_another_file_and_none(model, dev, capsys, tmp_path):
     assert main(["tune", model, dev, "--precision", "0.97", "-o", str(tmp_path / "other.postil")]) == 0
     out = capsys.readouterr().out
     assert "target precision 97, with a margin of 1 standard error" in out
-    assert "The dial" in out
+    assert "Settings" in out
     assert "chosen" in out
     assert "●" in out
     assert f"written to {tmp_path / 'other.postil'}" in out.replace("\n", "")
@@ -88,7 +88,7 @@ def test_mistakes_are_told(model, dev, capsys, words, message, tmp_path):
 
 def test_other_models_and_data_are_refused(model, dev, capsys, tmp_path):
     assert main(["tune", model, "--recall", "0.5"]) == 1
-    assert "nothing to tune on: expected DATA" in capsys.readouterr().err
+    assert "nothing to tune on: expected a labelled file as DATA" in capsys.readouterr().err
     (tmp_path / "pos.conll").write_text(as_conll(*parts_of_speech(20)))
     assert main(["tune", model, str(tmp_path / "pos.conll"), "--recall", "0.5"]) == 1
     assert "these labels have no scheme" in capsys.readouterr().err

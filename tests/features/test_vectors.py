@@ -128,7 +128,7 @@ def test_wrong_files(tmp_path, content, message):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(DataError, match=r"nowhere: cannot read the file of word vectors \(No such file or directory"):
+    with pytest.raises(DataError, match=r"nowhere: cannot read the file of word vectors \(No such file or directory\)"):
         load_vectors(tmp_path / "nowhere")
 
 

@@ -151,15 +151,15 @@ def test_vectors_and_their_dimension_must_agree():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"word_dim": -1}, "word_dim.* a whole number of at least 0.*got -1"),
-        ({"caps_dim": 1.5}, "caps_dim.* a whole number of at least 0.*got 1.5"),
+        ({"word_dim": -1}, r"word_dim must be a whole number of at least 0 \(got -1\)"),
+        ({"caps_dim": 1.5}, r"caps_dim must be a whole number of at least 0 \(got 1.5\)"),
         ({"shape_dim": True}, "shape_dim"),
-        ({"min_count": 0}, "min_count.* a whole number of at least 1.*got 0"),
+        ({"min_count": 0}, r"min_count must be a whole number of at least 1 \(got 0\)"),
         ({"min_affix_count": "2"}, "min_affix_count"),
-        ({"prefix_lengths": (0,)}, "prefix_lengths.* a whole number of at least 1.*got 0"),
-        ({"suffix_lengths": (2, 2)}, r"suffix_lengths.* different lengths.*got \[2, 2\]"),
-        ({"suffix_lengths": 3}, "suffix_lengths.* a list of lengths.*got 3"),
-        ({"suffix_lengths": "123"}, "suffix_lengths.* a list of lengths.*got '123'"),
+        ({"prefix_lengths": (0,)}, r"prefix_lengths must be a whole number of at least 1 \(got 0\)"),
+        ({"suffix_lengths": (2, 2)}, r"suffix_lengths must be different lengths \(got \[2, 2\]\)"),
+        ({"suffix_lengths": 3}, r"suffix_lengths must be a list of lengths \(got 3\)"),
+        ({"suffix_lengths": "123"}, r"suffix_lengths must be a list of lengths \(got '123'\)"),
     ],
 )
 def test_impossible_settings(setting, message):

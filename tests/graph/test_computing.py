@@ -15,7 +15,7 @@ def test_operands_of_one_float_type():
 
 
 def test_a_result_that_is_not_finite_names_its_operation():
-    with pytest.raises(NumericalError, match=r"log.* a finite result.* got divide by zero"):
+    with pytest.raises(NumericalError, match=r"result of log must be finite \(got divide by zero"):
         computed("log", np.log, np.zeros(1))
     with pytest.raises(NumericalError, match="matmul: a value is not finite"):
         product(np.full((1, 1), 1e300), np.full((1, 1), 1e300))

@@ -82,8 +82,8 @@ def test_calibration() -> None:
     assert lines(tables.calibration_table(calibrate([0.95, 0.85, 0.9], [True, True, False]))) == [
         "Reliability",
         "probability %  answers  predicted %  observed %",
-        "----------------------------------------",
-        "80-90                2     87.50   50.00",
-        "90-100               1     95.00  100.00",
-        "expected calibration error 26.67 %; perfect probabilities would have 18.24 % on so many answers",
+        "-----------------------------------------------",
+        "80-90                2        87.50       50.00",
+        "90-100               1        95.00      100.00",
+        "expected calibration error 26.67 %; about 18.24 % would be expected by chance",
     ]

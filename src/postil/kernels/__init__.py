@@ -5,10 +5,19 @@ The environment variable POSTIL_KERNELS chooses: ``auto`` (the default) takes th
 plain_x.py, its wrapper in compiled_x.py, and a line here.
 """
 
-from postil.kernels import plain, plain_columns, plain_layers, plain_quadratic, plain_trees, plain_windows
+from postil.kernels import (
+    plain,
+    plain_answers,
+    plain_columns,
+    plain_layers,
+    plain_quadratic,
+    plain_trees,
+    plain_windows,
+)
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
+from postil.kernels.plain_answers import Answers, Question
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_trees import TreeCells
@@ -20,6 +29,9 @@ __all__ = [
     "AdamSettings",
     "Noise",
     "Totals",
+    "Answers",
+    "Question",
+    "chain_answers",
     "chain_messages",
     "chain_moments",
     "viterbi",
@@ -60,6 +72,7 @@ __all__ = [
 
 viterbi = _chosen(plain.viterbi)
 ranked_paths = _chosen(plain.ranked_paths)
+chain_answers = _chosen(plain_answers.chain_answers)
 chain_messages = _chosen(plain.chain_messages)
 chain_moments = _chosen(plain.chain_moments)
 sum_windows = _chosen(plain_windows.sum_windows)

@@ -30,6 +30,15 @@ int chain_messages(const void *unary, int single, const int64_t *offsets, int64_
                    double *steps, double *prefix, double *scale, double *following, double *arriving, double *weight,
                    double *log_partition, uint8_t *exact);
 
+/* answers.c: `classes` (L,) is the class of an entity's labels, negative elsewhere (NULL: labels without spans), `begins`
+   (L,) says with which labels an entity begins, `after` (classes, L) which may follow it (NULL: all). What may be NULL
+   besides: `bonus` (L,), `lowest` (classes,), `alike` (L, L). `outside` is negative where there is no label O. */
+int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+                  int64_t labels, const double *transitions, const double *start, const double *end, double temperature,
+                  double shift, int64_t outside, const double *bonus, const int64_t *classes, const uint8_t *begins,
+                  const uint8_t *after, const double *lowest, const double *alike, int64_t *path, double *whole,
+                  double *label_probabilities, int64_t *spans, double *probabilities, int64_t *found, uint8_t *exact);
+
 /* windows.c */
 enum { IDENTITY, RELU, HARDTANH };
 int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,

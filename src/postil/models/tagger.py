@@ -155,12 +155,12 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
     ) -> tuple[list[list[str]], list[Array]]:
         """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence."""
         answers: list[list[str]] = [[] for _ in X]
-        posteriors = self._posteriors
         probabilities: list[Array] = [np.zeros(0) for _ in X]
-        for posterior in posteriors.of(X, constraints):
-            numbers = posteriors.labels(posterior, threshold)
-            by_sentence = posterior.by_sentence(posterior.label_probabilities(numbers))
-            for i, labels, values in zip(posterior.which, posterior.texts(numbers), by_sentence, strict=True):
+        for block in self._posteriors.answers(X, constraints, threshold, label_probabilities=True):
+            assert block.label_probabilities is not None, "asked for"
+            texts = self.labelling.texts_of_sentences(block.numbers, block.offsets)
+            by_sentence = np.split(block.label_probabilities, block.offsets[1:-1])
+            for i, labels, values in zip(block.which, texts, by_sentence, strict=True):
                 answers[i], probabilities[i] = labels, values
         return answers, probabilities
 
@@ -274,16 +274,16 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         threshold: float | Mapping[str, float] | None = None,
     ) -> list[Answer]:
         """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence."""
-        posteriors = self._posteriors
         answers = [Answer([], [], 1.0) for _ in sentences]
-        for posterior in posteriors.of([tokens_of(sentence) for sentence in sentences], constraints):
-            numbers, spans = posteriors.labels_and_spans(posterior, threshold)
-            whole = posterior.probabilities_of(numbers).tolist()
-            for i, labels, probability in zip(posterior.which, posterior.texts(numbers), whole, strict=True):
+        classes = self.labelling.classes
+        X = [tokens_of(sentence) for sentence in sentences]
+        for block in self._posteriors.answers(X, constraints, threshold):
+            texts = self.labelling.texts_of_sentences(block.numbers, block.offsets)
+            for i, labels, probability in zip(block.which, texts, block.probabilities.tolist(), strict=True):
                 answers[i] = Answer(labels, [], probability)
-            for row, span, probability in spans:
-                i = posterior.which[row]
-                answers[i].entities.append(entity(sentences[i], span.label, span.start, span.end, probability))
+            for (row, start, end, kind), p in zip(block.spans.tolist(), block.span_probabilities.tolist(), strict=True):
+                i = block.which[row]
+                answers[i].entities.append(entity(sentences[i], classes[kind], start, end, p))
         return answers
 
     # -------------------------------------------------------------------------------------------- held-out data

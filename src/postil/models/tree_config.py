@@ -134,9 +134,9 @@ def explicit_weights(config: TreeConfig) -> dict[str, float]:
         got=config.class_weights,
     )
     try:
-        found = json.loads(config.class_weights)
+        weights = json.loads(config.class_weights)
     except ValueError:
         raise complaint from None
-    if not isinstance(found, dict) or not all(type(w) in (int, float) and 0 <= w < 1e9 for w in found.values()):
+    if not isinstance(weights, dict) or not all(type(w) in (int, float) and 0 <= w < 1e9 for w in weights.values()):
         raise complaint
-    return {label: float(weight) for label, weight in found.items()}
+    return {label: float(weight) for label, weight in weights.items()}

@@ -51,25 +51,25 @@ class Averaged:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Inside the block, the parameters have their mean values; afterwards, their own again."""
-        own = {name: parameter.value for name, parameter in self.optimiser.parameters.items()}
+        values = {name: parameter.value for name, parameter in self.optimiser.parameters.items()}
         for name, parameter in self.optimiser.parameters.items():
             parameter.value = self.mean(name)
         try:
             yield
         finally:
             for name, parameter in self.optimiser.parameters.items():
-                parameter.value = own[name]
+                parameter.value = values[name]
 
     def state(self) -> State:
-        own = {key: array.copy() for key, array in self._memory().items()}
-        return own | {f"optimiser/{key}": array for key, array in self.optimiser.state().items()}
+        sums = {key: array.copy() for key, array in self._memory().items()}
+        return sums | {f"optimiser/{key}": array for key, array in self.optimiser.state().items()}
 
     def restore(self, state: Mapping[str, Array]) -> None:
         inner = {k.removeprefix("optimiser/"): v for k, v in state.items() if k.startswith("optimiser/")}
-        own = checked_state({k: v for k, v in state.items() if not k.startswith("optimiser/")}, like=self._memory())
+        sums = checked_state({k: v for k, v in state.items() if not k.startswith("optimiser/")}, like=self._memory())
         self.optimiser.restore(inner)
-        self.steps = int(own["steps"])
-        self._totals = {name: Totals(own[f"total/{name}"], own[f"settled/{name}"], 0) for name in self._totals}
+        self.steps = int(sums["steps"])
+        self._totals = {name: Totals(sums[f"total/{name}"], sums[f"settled/{name}"], 0) for name in self._totals}
 
     def _memory(self) -> State:
         sums = {f"total/{name}": totals.total for name, totals in self._totals.items()}

@@ -185,9 +185,9 @@ class Training(Generic[Shard]):
         total: dict[Node, Gradient] = {}
         mean = 0.0
         try:
-            for loss, found in mapped(of_shard, range(len(batch.shards))):
+            for loss, shard_gradients in mapped(of_shard, range(len(batch.shards))):
                 mean += loss
-                for node, gradient in found.items():
+                for node, gradient in shard_gradients.items():
                     total[node] = sum_of_two(total[node], gradient) if node in total else gradient
             if not np.isfinite(mean):
                 raise NumericalError("the loss is not finite", got=mean)

@@ -18,15 +18,17 @@ def test_the_line():
     assert tag_progress.line(0, 0.0).startswith("0 tokens")
 
 
-@pytest.mark.parametrize("error", [io.StringIO, Terminal])
-def test_all_items_pass(error, monkeypatch):
-    monkeypatch.setattr(sys, "stderr", error())
-    monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert list(tag_progress.shown(iter("abc"), len)) == ["a", "b", "c"]
-
-
-def test_nothing_is_shown_beside_output_on_the_same_terminal(monkeypatch):
+def test_a_terminal_gets_a_line_that_counts(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr(sys, "stdout", Terminal())
-    items = iter("abc")
-    assert tag_progress.shown(items, len) is items
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    with tag_progress.progress_line() as count:
+        assert count is not None
+        count(3)
+
+
+@pytest.mark.parametrize(("error", "output"), [(io.StringIO, io.StringIO), (Terminal, Terminal)])
+def test_no_line_where_standard_error_is_no_terminal_or_shares_it_with_the_output(error, output, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", error())
+    monkeypatch.setattr(sys, "stdout", output())
+    with tag_progress.progress_line() as count:
+        assert count is None

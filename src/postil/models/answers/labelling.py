@@ -196,13 +196,20 @@ class Labelling:
         return np.stack([sentence, first - offsets[sentence], end - offsets[sentence]], axis=1), classes[numbers[first]]
 
     def _spans_one_by_one(self, numbers: Array, offsets: Array) -> tuple[Array, Array]:
-        found = [
+        spans = [
             (sentence, span.start, span.end, self.classes.index(span.label))
             for sentence, (first, end) in enumerate(pairwise(offsets.tolist()))
             for span in self.spans(numbers[first:end])
         ]
-        table = np.array(found, np.int64).reshape(-1, 4)
+        table = np.array(spans, np.int64).reshape(-1, 4)
         return table[:, :3], table[:, 3]
+
+    @cached_property
+    def after_entities(self) -> Array | None:
+        """(classes, L) boolean, the labels that may follow an entity of each class and not continue it; None: all."""
+        if self.inner != "bio":
+            return None
+        return np.stack([entity.after for entity in self.entity_labels()])
 
     def entity_labels(self) -> list[EntityLabels]:
         """How each class of entity is written, for the probabilities of spans."""
@@ -244,10 +251,10 @@ class Labelling:
 
     def probabilities_of(self, numbers: Array, probabilities: Array) -> Array:
         """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up."""
-        return np.asarray(np.einsum("nl,nl->n", probabilities, self._is_spelt_alike[numbers]))
+        return np.asarray(np.einsum("nl,nl->n", probabilities, self.spelt_alike[numbers]))
 
     @cached_property
-    def _is_spelt_alike(self) -> Array:
+    def spelt_alike(self) -> Array:
         """(L, L) 1 where two of the network's labels have one spelling in the data's scheme, else 0."""
         shared = np.unique(self._spellings, return_inverse=True)[1]
         return np.asarray(shared[:, None] == shared, np.float64)
@@ -302,9 +309,9 @@ class Labelling:
 
 def _single_labels(sequences: Iterable[Sequence[str]]) -> set[str]:
     """Labels, also those that occur only as one of several."""
-    found = {label for labels in sequences for label in labels if not isinstance(label, PartialLabel)}
+    single = {label for labels in sequences for label in labels if not isinstance(label, PartialLabel)}
     marks = {label for labels in sequences for label in labels if isinstance(label, PartialLabel)}
-    return found.union(*(mark.alternatives for mark in marks))
+    return single.union(*(mark.alternatives for mark in marks))
 
 
 def _letters_in_use(labels: Iterable[str]) -> str:

@@ -5,10 +5,11 @@ sentences -> scores of the network -> lattice -> calibrated lattice -> Distribut
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import Token
 from postil.models.answers.constraints import Constraints, check_constraints, constrained
@@ -17,8 +18,21 @@ from postil.models.answers.distribution import Distribution, FoundSpan, calibrat
 from postil.models.answers.labelling import Labelling
 from postil.models.parts import Parts
 from postil.models.scoring.blocks import blocks, scored
-from postil.objectives.lattice import Lattice
+from postil.objectives.lattice import ChainScores, Lattice
+from postil.objectives.long_chains import LONG
 from postil.threads import one_blas_thread
+
+
+class BlockAnswers(NamedTuple):
+    """What is answered about a block of sentences: N tokens, B sentences, M entities."""
+
+    which: list[int]  # the places of the sentences in what was asked
+    offsets: Array  # (B + 1,)
+    numbers: Array  # (N,) label numbers
+    probabilities: Array  # (B,) of each sentence's whole labelling
+    label_probabilities: Array | None  # (N,) of each token's label, where asked for
+    spans: Array  # (M, 4) sentence of the block, start, end, class
+    span_probabilities: Array  # (M,)
 
 
 @final
@@ -88,6 +102,90 @@ class Posteriors:
             else:
                 kept.append(entity)
         return numbers, kept
+
+    # -------------------------------------------------------------------------------------------- answers
+
+    def answers(
+        self,
+        X: Sequence[Sequence[Token]],
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+        *,
+        label_probabilities: bool = False,
+    ) -> Iterator[BlockAnswers]:
+        """Labels, entities and all their probabilities, in blocks.
+
+        The fast path is one kernel from scores to answers. Constraints, sentences of many thousand tokens, models that
+        may break their scheme, and scores so far apart that scaled probabilities underflow take the general path.
+        """
+        lowest = lowest_probabilities(self.decoding.thresholds if threshold is None else threshold, self.labelling)
+        is_plain = constraints is None or not any(constraints)
+        if is_plain and self._can_fuse and not (label_probabilities and self.labelling.scheme == "iob1"):
+            chain, question = self._calibrated_chain(), self._question(lowest, label_probabilities)
+            for which, scores, offsets in scored(self._parts.scorer(), X):
+                answer = self._fused(which, scores, offsets, chain, question)
+                yield answer or self._general(self._posterior(which, scores, offsets), threshold, label_probabilities)
+        else:
+            for posterior in self.of(X, constraints):
+                yield self._general(posterior, threshold, label_probabilities)
+
+    def _fused(
+        self, which: list[int], scores: Array, offsets: Array, chain: ChainScores, question: kernels.Question
+    ) -> BlockAnswers | None:
+        """None where the general path has to answer."""
+        if len(offsets) > 1 and int(np.diff(offsets).max()) > LONG:
+            return None
+        answers = kernels.chain_answers(scores, offsets, chain.transitions, chain.start, chain.end, question)
+        if not answers.is_exact.all():
+            return None
+        return BlockAnswers(which, offsets, *answers[:5])
+
+    def _general(
+        self, posterior: Distribution, threshold: float | Mapping[str, float] | None, label_probabilities: bool
+    ) -> BlockAnswers:
+        numbers, entities = self.labels_and_spans(posterior, threshold)
+        number_of = {name: i for i, name in enumerate(self.labelling.classes)}
+        rows = [(row, span.start, span.end, number_of[span.label]) for row, span, _ in entities]
+        return BlockAnswers(
+            posterior.which,
+            posterior.lattice.offsets,
+            numbers,
+            posterior.probabilities_of(numbers),
+            posterior.label_probabilities(numbers) if label_probabilities else None,
+            np.array(rows, np.int64).reshape(-1, 4),
+            np.array([entity.probability for entity in entities]),
+        )
+
+    @property
+    def _can_fuse(self) -> bool:
+        """Whether every best path is a valid labelling, from which the kernel can read entities."""
+        return not self.labelling.has_spans or bool(self._parts.config.constrained)
+
+    def _posterior(self, which: list[int], scores: Array, offsets: Array) -> Distribution:
+        chain = self._parts.scorer().chain
+        assert chain is not None, "the network of a tagger"
+        lattice = calibrated_lattice(Lattice.over(scores, offsets, chain), self.labelling, self.decoding)
+        return Distribution(which=which, lattice=lattice, labelling=self.labelling)
+
+    def _calibrated_chain(self) -> ChainScores:
+        chain, T = self._parts.scorer().chain, self.decoding.temperature
+        assert chain is not None, "the network of a tagger"
+        return ChainScores(transitions=chain.transitions / T, start=chain.start / T, end=chain.end / T)
+
+    def _question(self, lowest: Mapping[str, float], label_probabilities: bool) -> kernels.Question:
+        labelling, decoding = self.labelling, self.decoding
+        begins, classes = labelling.begins_and_classes if labelling.has_spans else (None, None)
+        return kernels.Question(
+            temperature=decoding.temperature,
+            shift=decoding.shift,
+            outside=-1 if labelling.outside is None else labelling.outside,
+            bonus=decoding.bias * labelling.opens_entity if decoding.bias else None,
+            classes=classes,
+            begins=begins,
+            after=labelling.after_entities,
+            lowest=np.array([lowest.get(name, 0.0) for name in labelling.classes]) if lowest else None,
+            alike=labelling.spelt_alike if label_probabilities else None,
+        )
 
     # -------------------------------------------------------------------------------------------- words as bytes
 

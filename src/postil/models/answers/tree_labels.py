@@ -26,10 +26,10 @@ class TreeLabels:
     def of(cls, trees: Sequence[Tree], loss: str) -> "TreeLabels":
         """The labels of training trees; with the loss "root" only those of roots."""
         at_roots = {tree.root_label for tree in trees} - {None}
-        found = at_roots if loss == "root" else {label for tree in trees for label in tree.labels} - {None}
-        if not found:
+        learnt = at_roots if loss == "root" else {label for tree in trees for label in tree.labels} - {None}
+        if not learnt:
             raise DataError("no labels to learn from", expected="a label at every root, or at phrases", got="none")
-        labels = checked_names(sorted(label for label in found if label is not None), "labels of trees")
+        labels = checked_names(sorted(label for label in learnt if label is not None), "labels of trees")
         return cls(labels, sorted(label for label in at_roots if label is not None) or labels)
 
     def numbers(self, trees: Sequence[Sequence[str | None]]) -> list[Array]:

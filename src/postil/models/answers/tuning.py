@@ -154,11 +154,11 @@ def checked_wish(recall: float | None, precision: float | None, margin: float) -
 def _unreachable(path: Sequence[Point], figure: str, wanted: float, margin: float, hint: str) -> ConfigurationError:
     best = max(path, key=lambda point: point.surely(figure, margin))
     other = "precision" if figure == "recall" else "recall"
-    found = f"{100 * best.surely(figure, margin):.1f} at best ({100 * getattr(best, figure):.1f} on these data"
+    reached = f"{100 * best.surely(figure, margin):.1f} at best ({100 * getattr(best, figure):.1f} on these data"
     spare = f" less {standard_errors(margin)}" if margin else ""
     if margin and max(getattr(point, figure) for point in path) >= wanted:
         hint = f"without the margin it is reached (margin 0), or {hint}"
-    got = f"{found}{spare}, {other} {100 * getattr(best, other):.1f}); {hint}"
+    got = f"{reached}{spare}, {other} {100 * getattr(best, other):.1f}); {hint}"
     what = f"no setting reaches this {figure} with labels that do not overlap"
     return ConfigurationError(what, expected=f"{100 * wanted:g}", got=got)
 
@@ -174,6 +174,6 @@ def _standard_error(part: Array, whole: Array, share: float) -> float:
     return float(np.sqrt(((part - share * whole) ** 2).sum()) / total) if total else 0.0
 
 
-def counts_of(gold: Sequence[set[Any]], found: Iterable[set[Any]]) -> Array:
+def counts_of(gold: Sequence[set[Any]], predicted: Iterable[set[Any]]) -> Array:
     """(B, 3) correct, predicted and gold things of each sentence."""
-    return np.array([(len(g & f), len(f), len(g)) for g, f in zip(gold, found, strict=True)]).reshape(-1, 3)
+    return np.array([(len(g & f), len(f), len(g)) for g, f in zip(gold, predicted, strict=True)]).reshape(-1, 3)

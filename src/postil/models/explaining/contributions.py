@@ -131,17 +131,17 @@ class FeatureGroup:
 
 def feature_groups(config: TaggerConfig, features: InputFeatures) -> list[FeatureGroup]:
     """In the order in which the token vectors hold them: of words, fixed vectors, columns of the file, gazetteers."""
-    found: dict[str, FeatureGroup] = {}
+    groups: dict[str, FeatureGroup] = {}
     D = 0
     for name, kind, column, width in _columns(config, features):
-        group = found.setdefault(
+        group = groups.setdefault(
             name, FeatureGroup(name=name, dims=[], forms=[], extra=[], has_vector=kind == "vector")
         )
         group.dims.extend(range(D, D + width))
         if kind != "vector":
             {"forms": group.forms, "extra": group.extra}[kind].append(column)
         D += width
-    return list(found.values())
+    return list(groups.values())
 
 
 def _columns(config: TaggerConfig, features: InputFeatures) -> Iterator[tuple[str, str, int, int]]:
@@ -222,10 +222,10 @@ def gradient_times_input(
     scores = network.scores_of(X)
     tables = [layer.distances.table for layer in _position_layers(network)]
     slope = measure.slope(scores.value, original.offsets).astype(scores.dtype)
-    found = gradients(scores, [X, *tables], seed=slope)
-    products = dense(found[X]).astype(np.float64) * (X.value - network.token_vectors(unknown).value)
+    slopes = gradients(scores, [X, *tables], seed=slope)
+    products = dense(slopes[X]).astype(np.float64) * (X.value - network.token_vectors(unknown).value)
     cells = np.stack([products[:, group.dims].sum(axis=1) for group in groups], axis=1)
-    of_tables = [float((dense(found[table]) * (table.value - table.value.mean(axis=0))).sum()) for table in tables]
+    of_tables = [float((dense(slopes[table]) * (table.value - table.value.mean(axis=0))).sum()) for table in tables]
     return cells, sum(of_tables) if tables else None
 
 

@@ -145,10 +145,10 @@ def explain_entity(
         )
     asked = answered_label(labelling, lattice, start, end) if label is None else label
     allowed = allowed_labels(labelling, lattice, start, end, asked)
-    found = contributions(parts, tokens, log_odds_of(parts, allowed), start, end)
+    contributed = contributions(parts, tokens, log_odds_of(parts, allowed), start, end)
     of_transitions = log_odds(lattice, allowed)[0] - log_odds(without_transition_scores(lattice), allowed)[0]
-    probability = float(np.exp(-np.logaddexp(0, -found.value)))
-    return _explanation(tokens, start, end, asked, "log-odds", found, float(of_transitions), probability)
+    probability = float(np.exp(-np.logaddexp(0, -contributed.value)))
+    return _explanation(tokens, start, end, asked, "log-odds", contributed, float(of_transitions), probability)
 
 
 def log_odds_of(parts: Parts[Labelling, Any], allowed: Array) -> LogOdds:
@@ -228,8 +228,8 @@ def explain_detection(
     if label not in (None, target.label):
         raise ConfigurationError("label of a detector", expected=repr(target.label), got=repr(label))
     measure = Margin(start + int(np.argmin(scores[start:end])), target.threshold)
-    found = contributions(parts, tokens, measure, start, end)
-    return _explanation(tokens, start, end, target.label, "margin", found, 0.0, None)
+    contributed = contributions(parts, tokens, measure, start, end)
+    return _explanation(tokens, start, end, target.label, "margin", contributed, 0.0, None)
 
 
 def _explanation(
@@ -238,7 +238,7 @@ def _explanation(
     end: int,
     label: str,
     measure: str,
-    found: Contributions,
+    contributed: Contributions,
     of_transitions: float,
     probability: float | None,
 ) -> Explanation:
@@ -248,11 +248,11 @@ def _explanation(
         end=end,
         label=label,
         measure=measure,
-        value=found.value,
+        value=contributed.value,
         probability=probability,
-        of_words=found.value - of_transitions,
+        of_words=contributed.value - of_transitions,
         of_transitions=of_transitions,
-        unknown=found.unknown,
-        words=found.words,
-        features=found.features,
+        unknown=contributed.unknown,
+        words=contributed.words,
+        features=contributed.features,
     )

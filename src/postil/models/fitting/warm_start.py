@@ -93,13 +93,13 @@ def take_over(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
 
 def _rows_of_tables(old: Parts[Any, Any], new: Parts[Any, Any]) -> dict[str, Array]:
     """For each parameter that holds tables: where its old rows stand among the new ones."""
-    found: dict[str, Array] = {}
+    rows_of: dict[str, Array] = {}
     for part in ("form_tables", "extra_tables"):
         before, after = getattr(old.network, part), getattr(new.network, part)
         if before is not None:
             name = part.removesuffix("_tables").replace("form", "forms")
-            found |= {f"{name}.tables.{i}": rows for i, rows in enumerate(_moved_rows(before, after))}
-    return found
+            rows_of |= {f"{name}.tables.{i}": rows for i, rows in enumerate(_moved_rows(before, after))}
+    return rows_of
 
 
 def _moved_rows(before: LookupTables, after: LookupTables) -> list[Array]:
@@ -112,8 +112,8 @@ def _moved_rows(before: LookupTables, after: LookupTables) -> list[Array]:
 def _places_of_labels(old: Parts[Any, Any], new: Parts[Any, Any]) -> dict[str, Array | tuple[Array, ...]]:
     number = {label: i for i, label in enumerate(new.labelling.labels)}
     labels = np.array([number[label] for label in old.labelling.labels])
-    found: dict[str, Array | tuple[Array, ...]] = {"crf.start": labels, "crf.end": labels}
-    found["crf.transitions"] = np.ix_(labels, labels)
+    places: dict[str, Array | tuple[Array, ...]] = {"crf.start": labels, "crf.end": labels}
+    places["crf.transitions"] = np.ix_(labels, labels)
     for i in range(len(new.network.outputs)):
-        found |= {f"output{i}.W": labels, f"output{i}.b": labels}
-    return found
+        places |= {f"output{i}.W": labels, f"output{i}.b": labels}
+    return places

@@ -1,0 +1,74 @@
+"""The compiled kernel under the name and arguments of ``plain_answers.py``."""
+
+from typing import Any
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.kernels import plain_answers
+from postil.kernels._compiled import ffi, lib
+from postil.kernels.checking import contiguous, label_scores
+from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, MOST_LABELS, finish, pointer, ready_offsets
+from postil.kernels.plain_answers import Answers, Question
+
+
+def chain_answers(
+    unary: Array, offsets: Array, transitions: Array, start: Array, end: Array, question: Question
+) -> Answers:
+    """See ``plain_answers.chain_answers``."""
+    unary = label_scores(unary)
+    offsets = ready_offsets(offsets, len(unary))
+    (N, L), B, q = unary.shape, len(offsets) - 1, question
+    if L > MOST_LABELS and B > 1:
+        return plain_answers.chain_answers(unary, offsets, transitions, start, end, q)
+    steps = [contiguous(*row) for row in _steps(transitions, start, end, L)]
+    path, whole, exact = np.empty(N, np.int64), np.empty(B), np.empty(B, np.bool_)
+    of_labels = np.empty(N) if q.alike is not None else None
+    spans, probabilities, found = np.empty((N, 4), np.int64), np.empty(N), np.zeros(1, np.int64)
+    asked, kept = _asked(q, L)
+    code = lib.chain_answers(
+        pointer(unary, BYTES),
+        unary.itemsize == 4,
+        pointer(offsets, INTEGERS),
+        *(N, B, L),
+        *(pointer(array, DOUBLES) for array in steps),
+        *asked,
+        *(pointer(path, INTEGERS), pointer(whole, DOUBLES)),
+        ffi.NULL if of_labels is None else pointer(of_labels, DOUBLES),
+        *(pointer(spans, INTEGERS), pointer(probabilities, DOUBLES), pointer(found, INTEGERS), pointer(exact, BYTES)),
+    )
+    del kept  # the arrays behind the pointers, until here
+    finish(code, "answers", offsets, N)
+    M = int(found[0])
+    return Answers(path, whole, of_labels, spans[:M].copy(), probabilities[:M].copy(), exact)
+
+
+def _steps(transitions: Array, start: Array, end: Array, L: int) -> list[tuple[Any, Any, tuple[int, ...], str]]:
+    return [
+        (transitions, np.float64, (L, L), "transitions"),
+        (start, np.float64, (L,), "start"),
+        (end, np.float64, (L,), "end"),
+    ]
+
+
+def _asked(q: Question, L: int) -> tuple[list[Any], list[Array]]:
+    """The question as arguments of the kernel, and the arrays that they point to."""
+    C = int(q.classes.max(initial=-1)) + 1 if q.classes is not None else 0
+    if not -1 <= q.outside < L or (q.lowest is not None and q.outside < 0):
+        raise IndexError(f"outside {q.outside} of {L} labels")
+    arrays = {
+        "bonus": (q.bonus, np.float64, (L,), DOUBLES),
+        "classes": (q.classes, np.int64, (L,), INTEGERS),
+        "begins": (q.begins, np.bool_, (L,), BYTES),
+        "after": (q.after, np.bool_, (C, L), BYTES),
+        "lowest": (q.lowest, np.float64, (C,), DOUBLES),
+        "alike": (q.alike, np.float64, (L, L), DOUBLES),
+    }
+    pointers, kept = [], []
+    for name, (array, dtype, shape, kind) in arrays.items():
+        if array is None:
+            pointers.append(ffi.NULL)
+        else:
+            kept.append(contiguous(array, dtype, shape, name))
+            pointers.append(pointer(kept[-1], kind))
+    return [q.temperature, q.shift, q.outside, *pointers], kept

@@ -1,0 +1,53 @@
+/* One step of Viterbi's recursion, forward and on the way back: what the kernels that decode share. */
+
+#ifndef POSTIL_VITERBI_BODY_H
+#define POSTIL_VITERBI_BODY_H
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "portable.h"
+
+INLINED void fill(double *row, int64_t size, double value) {
+    for (int64_t j = 0; j < size; j++) row[j] = value;
+}
+
+/* (L, L) -> (L, P); transposed on wish. */
+INLINED void padded_table(const double *table, int64_t L, int64_t P, int transpose, double *restrict out) {
+    fill(out, L * P, -INFINITY);
+    for (int64_t i = 0; i < L; i++)
+        for (int64_t j = 0; j < L; j++) out[i * P + j] = transpose ? table[j * L + i] : table[i * L + j];
+}
+
+/* here_j += max_i (before_i + A_ij) for some vectors of j. */
+INLINED void best_block(const double *before, const double *A, int64_t L, int64_t P, int64_t first, int count,
+                        double *here) {
+    vec top[6];
+    for (int k = 0; k < count; k++) top[k] = before[0] + const_vectors(A)[first + k];
+    for (int64_t i = 1; i < L; i++)
+        for (int k = 0; k < count; k++) top[k] = larger(before[i] + const_vectors(A + i * P)[first + k], top[k]);
+    for (int k = 0; k < count; k++) vectors(here)[first + k] += top[k];
+}
+
+INLINED void best_step(const double *before, const double *A, int64_t L, int64_t P, double *here) {
+#define BEST(first, count) best_block(before, A, L, P, first, count, here)
+    IN_BLOCKS(P / LANES, BEST)
+#undef BEST
+}
+
+/* The first largest entry of a + b, both (P,). */
+INLINED int64_t best_sum(const double *a, const double *b, int64_t P, double *sums, double *score) {
+    vec top = vectors(sums)[0] = const_vectors(a)[0] + const_vectors(b)[0];
+    for (int64_t v = 1; v < P / LANES; v++) {
+        const vec sum = const_vectors(a)[v] + const_vectors(b)[v];
+        vectors(sums)[v] = sum;
+        top = larger(sum, top);
+    }
+    const double best = *score = largest_lane(top);
+    int64_t place = 0;
+    while (place < P - 1 && sums[place] != best) place++;
+    return place;
+}
+
+#endif
