@@ -8,7 +8,7 @@ from postil.errors import ModelFileError
 from postil.models import storage
 
 # Of each kind of model; python -m benchmarks.forging tries them all, and more kinds.
-COUNT = 450
+COUNT = 250
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.postil")), ids=lambda path: path.stem)

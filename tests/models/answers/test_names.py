@@ -18,8 +18,8 @@ def test_names_in_any_script_are_kept_in_their_order():
     [
         ("PER", r"labels must be a list of names \(got 'PER'\)"),
         (None, r"labels must be a list of names \(got None\)"),
-        ([1], r"labels must be a name \(got 1\)"),
-        ([["PER"]], r"labels must be a name \(got \['PER'\]\)"),
+        ([1], r"labels must be names \(got 1\)"),
+        ([["PER"]], r"labels must be names \(got \['PER'\]\)"),
         (["A", "B", "A"], r"labels must be different names \(got one that stands twice\)"),
         (["x" * (LONGEST_NAME + 1)], "labels must be names of at most 1,000 characters"),
         (["B-\x1b[31m"], r"none of them a control character \(got 'B-.x1b"),

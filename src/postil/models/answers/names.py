@@ -26,7 +26,7 @@ def checked_names(names: Any, what: str) -> list[str]:
 def checked_name(name: Any, what: str) -> str:
     """A name without control characters, or an error."""
     if not isinstance(name, str):
-        raise DataError(what, expected="a name", got=repr(name)[:80])
+        raise DataError(what, expected="names", got=repr(name)[:80])
     if len(name) > LONGEST_NAME or not is_printable(name):
         expected = f"names of at most {LONGEST_NAME:,} characters, none of them a control character"
         raise DataError(what, expected=expected, got=repr(name)[:80])
