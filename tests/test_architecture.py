@@ -355,3 +355,14 @@ def test_a_module_without_tests_is_found(tmp_path):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
     assert without_mirror(package, tests) == ["text/one.py"]
+
+
+def test_no_public_function_shares_its_name_with_a_module():
+    """``from postil.text import tokenise`` must not mean the module at one time and the function at another."""
+    for name in PUBLIC:
+        module = importlib.import_module(name)
+        below = {info.name for info in pkgutil.iter_modules(getattr(module, "__path__", []))}
+        shared = {
+            public for public in module.__all__ if public in below and not inspect.ismodule(getattr(module, public))
+        }
+        assert shared == set(), f"{name}: {shared}"

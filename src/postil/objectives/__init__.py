@@ -22,10 +22,10 @@ from postil.objectives.crf_spans import (
     span_windows,
     window_probabilities,
 )
+from postil.objectives.cross_entropy import log_softmax, softmax, softmax_cross_entropy
 from postil.objectives.lattice import ChainScores, Lattice
 from postil.objectives.margin import max_margin
 from postil.objectives.regularisation import l2
-from postil.objectives.softmax import log_softmax, softmax, softmax_cross_entropy
 
 __all__ = [
     "softmax",

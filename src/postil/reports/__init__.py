@@ -3,7 +3,7 @@
 from postil.markup import Markup, element
 from postil.reports.answers import Answers, Heading
 from postil.reports.detector import detector_page
-from postil.reports.page import Section, page
+from postil.reports.pages import Section, page
 from postil.reports.tagger import tagger_page
 from postil.reports.trees import Drawn, tree_page
 

@@ -14,7 +14,7 @@ from postil.models.detector import Detector
 from postil.models.sentences import tokens_of
 from postil.reports import examples, sections
 from postil.reports.answers import Heading, line_of
-from postil.reports.page import Section, note, page, table
+from postil.reports.pages import Section, note, page, table
 from postil.reports.spans import key
 from postil.text import Sentence
 from postil.text.schemes import Span

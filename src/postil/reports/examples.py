@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 from postil.markup import Markup, element, joined
 from postil.metrics import Table
 from postil.metrics.tables import show_class
-from postil.reports.page import folded, note, table
+from postil.reports.pages import folded, note, table
 
 MOST = 500
 """Mistakes shown on a page."""

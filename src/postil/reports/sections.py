@@ -11,7 +11,7 @@ from postil.metrics.significance import Interval
 from postil.metrics.tables import calibration_table, label_table
 from postil.reports import charts
 from postil.reports.answers import Heading
-from postil.reports.page import Section, columns, figure, folded, note, table
+from postil.reports.pages import Section, columns, figure, folded, note, table
 
 MOST_LABELS = 200
 """Rows of a table of labels."""

@@ -13,7 +13,7 @@ from postil.metrics.spans import KINDS, Pair
 from postil.metrics.tables import confusion_table, errors_table, label_table, show_class, span_novelty_table
 from postil.reports import charts, examples, sections
 from postil.reports.answers import LOWEST, Answers, Heading, Place
-from postil.reports.page import Section, folded, note, table
+from postil.reports.pages import Section, folded, note, table
 from postil.text.schemes import Span
 
 ALL = "all labels"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from postil.metrics import Calibration, SpanScores, TokenScores
 from postil.metrics.significance import Interval
 from postil.reports.answers import Answers, Heading
-from postil.reports.page import page
+from postil.reports.pages import page
 from postil.reports.spans import judged_spans, reliability_of, span_header, span_sections
 from postil.reports.tokens import token_header, token_reliability, token_sections
 

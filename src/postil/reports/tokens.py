@@ -12,7 +12,7 @@ from postil.metrics.significance import Interval
 from postil.metrics.tables import mistakes_table, token_novelty_table
 from postil.reports import charts, examples, sections
 from postil.reports.answers import Answers, Heading
-from postil.reports.page import Section, note, table
+from postil.reports.pages import Section, note, table
 from postil.reports.spans import HARDEST, MOST_CELLS, MOST_MARKS, key
 from postil.text.schemes import Span
 

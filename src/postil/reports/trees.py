@@ -10,7 +10,7 @@ from postil.metrics import Interval, TreeScores
 from postil.metrics.trees import BAD, GOOD, NEUTRAL, label_confusion_table, length_table
 from postil.reports import sections
 from postil.reports.answers import Heading
-from postil.reports.page import Section, figure, note, page, table
+from postil.reports.pages import Section, figure, note, page, table
 from postil.text import Tree
 
 MOST_DRAWN = 24

@@ -3,7 +3,7 @@
 from oracles.pages import read_page
 from postil.markup import element
 from postil.metrics.tables import Table
-from postil.reports.page import Section, columns, figure, folded, note, page, table
+from postil.reports.pages import Section, columns, figure, folded, note, page, table
 
 WRITTEN = page("a <b>", element("h1", "x & y"), [Section("one", "First & last", element("p", "body"))])
 
