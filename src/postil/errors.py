@@ -12,6 +12,7 @@
     └── GradientError           a gradient check failed
 
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
+    SlowRulesWarning            (a warning) a user's rules for tokens need the general path
 
 Every message says what is wrong, what was expected, what was there and where. The command line prints it as one
 line and exits with code 1; anything that is not a PostilError is a defect of Postil.
@@ -71,3 +72,7 @@ class GradientError(PostilError, AssertionError):
 
 class LongSentenceWarning(UserWarning):
     """A model of the sentence approach sees a very long sentence in pieces."""
+
+
+class SlowRulesWarning(UserWarning):
+    """Rules of a tokeniser hold what the compiled kernel does not know, and are run by Python."""

@@ -5,12 +5,24 @@ The environment variable POSTIL_KERNELS chooses: ``auto`` (the default) takes th
 plain_x.py, its wrapper in compiled_x.py, and a line here.
 """
 
-from postil.kernels import plain, plain_columns, plain_layers, plain_quadratic, plain_trees, plain_windows
+from postil.kernels import (
+    plain,
+    plain_characters,
+    plain_columns,
+    plain_layers,
+    plain_quadratic,
+    plain_sentences,
+    plain_tokens,
+    plain_trees,
+    plain_windows,
+)
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
+from postil.kernels.plain_sentences import SentencePatterns
+from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_trees import TreeCells
 
 __all__ = [
@@ -56,6 +68,14 @@ __all__ = [
     "line_cells",
     "number_words",
     "write_rows",
+    "TokenPatterns",
+    "ChunkCache",
+    "TokenisedText",
+    "tokenise_text",
+    "SentencePatterns",
+    "split_sentences",
+    "character_offsets",
+    "lower_case",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -90,3 +110,7 @@ quadratic_forms = _chosen(plain_quadratic.quadratic_forms)
 quadratic_forms_back = _chosen(plain_quadratic.quadratic_forms_back)
 quadratic_weights = _chosen(plain_quadratic.quadratic_weights)
 sums_of_pairs = _chosen(plain_quadratic.sums_of_pairs)
+tokenise_text = _chosen(plain_tokens.tokenise_text)
+split_sentences = _chosen(plain_sentences.split_sentences)
+character_offsets = _chosen(plain_characters.character_offsets)
+lower_case = _chosen(plain_characters.lower_case)
