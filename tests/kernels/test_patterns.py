@@ -13,13 +13,81 @@ from postil.kernels.patterns import Unsupported
 
 # Each is an alternative before `\S`, so that every text is cut somehow.
 EXPRESSIONS = [
-    *["abc", "a|ab|abc", "[a-c]+", "[^a-c]", "a*b", "a*?b", "a*+b", "a+a", "a++a", "(?:ab)*c", "(?:ab)*?c", "(?:ab)*+a"],
-    *["(?:ab|a)++b", "(?>a|ab)c", "(?>a*)a|b", "a{2}", "a{2,3}b?", "a{,2}?c", "(?:ab){2,3}", "(?:a|b){2,3}?c", "(?:ab){1,2}+"],
-    *["(?:ab|a){2}+b", "(?:ab|a){2,3}+", "a(?=b)", "a(?!b)", "(?<=a)b", "(?<!a)b", "(?<=ab)c", "(?<!ab|ba)c", "(?=(?:ab)+c)a"],
-    *["(?!(?:ab)+c)a", r"\ba", r"b\b", r"a\B", r"\Aa", r"c\Z", "^b", "b$", ".", "(?s:.a)", r"\w+", r"\W", r"\d\D", r"[\w-]+-", r"[^\W\d_]"],
-    *["(?i:aBc)", "(?i:[a-c]k)", "(?i:s|ß|i)", "(?i:[^k])k", "(?i:K)", "(?-i:A)b", "(?i:a(?-i:B))", "(?i:Σ)", "(?i:[α-ω])", "(?i:µ)"],
+    *[
+        "abc",
+        "a|ab|abc",
+        "[a-c]+",
+        "[^a-c]",
+        "a*b",
+        "a*?b",
+        "a*+b",
+        "a+a",
+        "a++a",
+        "(?:ab)*c",
+        "(?:ab)*?c",
+        "(?:ab)*+a",
+    ],
+    *[
+        "(?:ab|a)++b",
+        "(?>a|ab)c",
+        "(?>a*)a|b",
+        "a{2}",
+        "a{2,3}b?",
+        "a{,2}?c",
+        "(?:ab){2,3}",
+        "(?:a|b){2,3}?c",
+        "(?:ab){1,2}+",
+    ],
+    *[
+        "(?:ab|a){2}+b",
+        "(?:ab|a){2,3}+",
+        "a(?=b)",
+        "a(?!b)",
+        "(?<=a)b",
+        "(?<!a)b",
+        "(?<=ab)c",
+        "(?<!ab|ba)c",
+        "(?=(?:ab)+c)a",
+    ],
+    *[
+        "(?!(?:ab)+c)a",
+        r"\ba",
+        r"b\b",
+        r"a\B",
+        r"\Aa",
+        r"c\Z",
+        "^b",
+        "b$",
+        ".",
+        "(?s:.a)",
+        r"\w+",
+        r"\W",
+        r"\d\D",
+        r"[\w-]+-",
+        r"[^\W\d_]",
+    ],
+    *[
+        "(?i:aBc)",
+        "(?i:[a-c]k)",
+        "(?i:s|ß|i)",
+        "(?i:[^k])k",
+        "(?i:K)",
+        "(?-i:A)b",
+        "(?i:a(?-i:B))",
+        "(?i:Σ)",
+        "(?i:[α-ω])",
+        "(?i:µ)",
+    ],
     *["a|b|c|ab|ba|ca", "aa|ab|ac|a|b", "(?:aa|ab|b|c)+", "(?:a|b(?=c)|c(?!a)|ab)*c", "(?:a?b)+", "(?!)", "(?:)a"],
-    *["(?:a|ab)(?:c|bcd)", "(?:(?:a|b)*?c){2}", "a(?:b(?:c|(?=a))|)", "(?<=a)(?=b)b", "(?<![^a])b", r"(?<!\S)b(?!\S)", "(?:(?>ab|a)b?)+c"],
+    *[
+        "(?:a|ab)(?:c|bcd)",
+        "(?:(?:a|b)*?c){2}",
+        "a(?:b(?:c|(?=a))|)",
+        "(?<=a)(?=b)b",
+        "(?<![^a])b",
+        r"(?<!\S)b(?!\S)",
+        "(?:(?>ab|a)b?)+c",
+    ],
 ]
 TEXTS = st.text(st.sampled_from("aaabbbccAB kK-_1٣ſßıİσςΣΩµμ\n.\u0301é"), max_size=14)
 
@@ -67,7 +135,9 @@ def test_too_many_kinds_of_characters():
         patterns.compiled([many], frozen())
 
 
-@pytest.mark.parametrize("expression", [r"[\w.]", r"(?i:[K-ſ])", r"[^\s\d]", "(?i:[\U00010400-\U00010410])", r"(?i:ǆ)", r"[\W5-9]"])
+@pytest.mark.parametrize(
+    "expression", [r"[\w.]", r"(?i:[K-ſ])", r"[^\s\d]", "(?i:[\U00010400-\U00010410])", r"(?i:ǆ)", r"[\W5-9]"]
+)
 def test_every_character_is_in_the_sets_in_which_re_sees_it(expression):
     """One set, so two classes of characters or one: in it or not."""
     classes = patterns.compiled([expression], frozen()).classes()

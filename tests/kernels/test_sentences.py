@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.texts import HOSTILE, SENTENCE_PIECES, SPACES, TEXTS
 
+from oracles.texts import HOSTILE, SENTENCE_PIECES, SPACES, TEXTS
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels import ChunkCache, SentencePatterns, TokenPatterns
 from postil.kernels import plain_sentences as plain
@@ -28,8 +28,54 @@ RULES = {
 TOKENS = token_patterns(Rules())
 CACHE = ChunkCache(TOKENS)
 PIECES = [
-    *("word", "Word", "ab", "х", "дом", "Дом", "1", "12", "123", "1234", "٣", "²", "ǅ", "ab²", "éa", "U.S.", "Mr.", "J.", "ｚ", "Ⅷ"),
-    *(".", "..", "...", "!", "?", "…", "。", "！", ".. ", "''", "”", "’", ")", "]", '"', "'", "(", "“", "``", ",", "-", "--", "%", "—"),
+    *(
+        "word",
+        "Word",
+        "ab",
+        "х",
+        "дом",
+        "Дом",
+        "1",
+        "12",
+        "123",
+        "1234",
+        "٣",
+        "²",
+        "ǅ",
+        "ab²",
+        "éa",
+        "U.S.",
+        "Mr.",
+        "J.",
+        "ｚ",
+        "Ⅷ",
+    ),
+    *(
+        ".",
+        "..",
+        "...",
+        "!",
+        "?",
+        "…",
+        "。",
+        "！",
+        ".. ",
+        "''",
+        "”",
+        "’",
+        ")",
+        "]",
+        '"',
+        "'",
+        "(",
+        "“",
+        "``",
+        ",",
+        "-",
+        "--",
+        "%",
+        "—",
+    ),
     *(":)", "<3", "^_^", ";=", ":;", "=)", "(a)", "•", "Inc.", "The", "these"),
 ]
 MADE = st.lists(st.sampled_from(PIECES + SENTENCE_PIECES) | st.sampled_from(SPACES), max_size=40).map("".join)
@@ -101,7 +147,11 @@ OTHER = changed({"я": "-", "☃": "本", "๓": "x", "ж": "Ж", "♠": "3", "\
 
 
 @settings(deadline=None, max_examples=300)
-@given(st.lists(st.sampled_from([*"я☃๓ж♠\u2003☎б", "a", ".", "! ", " ", "'s", "-", "1", "The ", "#", "@", "J."]), max_size=20))
+@given(
+    st.lists(
+        st.sampled_from([*"я☃๓ж♠\u2003☎б", "a", ".", "! ", " ", "'s", "-", "1", "The ", "#", "@", "J."]), max_size=20
+    )
+)
 def test_both_twins_follow_the_tables_and_not_the_running_python(pieces):
     """As if this Python had another version of Unicode than the tables: both follow the tables, and agree."""
     text = "".join(pieces).encode()
@@ -117,7 +167,11 @@ def test_both_twins_follow_the_tables_and_not_the_running_python(pieces):
 
 OTHER_TOKENS = TokenPatterns(TOKENS.token, TOKENS.depends, OTHER)
 OTHER_RULES = SentencePatterns(
-    RULES["blank"].sources[0], RULES["blank"].sources[1].removesuffix(r"\Z"), RULES["blank"].sources[2], RULES["blank"].words, OTHER
+    RULES["blank"].sources[0],
+    RULES["blank"].sources[1].removesuffix(r"\Z"),
+    RULES["blank"].sources[2],
+    RULES["blank"].words,
+    OTHER,
 )
 
 

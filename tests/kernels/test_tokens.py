@@ -2,13 +2,14 @@
 
 import threading
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.texts import FRAGMENTS, HOSTILE, MADE, TEXTS
 
+from oracles.texts import FRAGMENTS, HOSTILE, MADE, TEXTS
 from postil.errors import DataError, IndexRangeError, ShapeError, SlowRulesWarning
 from postil.kernels import ChunkCache, TokenPatterns
 from postil.kernels import plain_tokens as plain
@@ -22,7 +23,9 @@ RULES = {
     "hyphens kept": Rules(hyphens="keep"),
     "switched off": Rules(urls=False, emails=False, hashtags_and_mentions=False, emoticons=False),
     "own lists": Rules(abbreviations=("ст", "etc"), contractions=("'ς", "n't"), fused=("x|y'z",), units=("µm", "ſ")),
-    "extra": Rules(extra_patterns=(r"\[\w+\]", r"\ba++\b", r"(?s:C.{2,3}?)$", r"(?i:[α-ω]{2})(?<!ας)", r"(?:x|yy)*?z\B")),
+    "extra": Rules(
+        extra_patterns=(r"\[\w+\]", r"\ba++\b", r"(?s:C.{2,3}?)$", r"(?i:[α-ω]{2})(?<!ας)", r"(?:x|yy)*?z\B")
+    ),
 }
 PATTERNS = {name: token_patterns(rules) for name, rules in RULES.items()}
 CACHES = {name: ChunkCache(patterns) for name, patterns in PATTERNS.items()}
@@ -30,7 +33,7 @@ CACHES = {name: ChunkCache(patterns) for name, patterns in PATTERNS.items()}
 
 def documents(text: bytes, *edges: int) -> np.ndarray:
     edges = sorted({0, len(text), *edges})
-    return np.array([*zip(edges[:-1], edges[1:], strict=True)], np.int64).reshape(-1, 2)
+    return np.array([*pairwise(edges)], np.int64).reshape(-1, 2)
 
 
 def same(text: bytes, parts: np.ndarray, rules: str = "default", surrogates: bool = False) -> None:
@@ -92,7 +95,9 @@ def test_one_byte_changed(text, data):
 
 
 @BOTH
-@pytest.mark.parametrize("wrong", [b"\xff", b"a\xc0\x80", b"\xe3\xc2\xa0", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"x\xe2\x80", b"\xf8"])
+@pytest.mark.parametrize(
+    "wrong", [b"\xff", b"a\xc0\x80", b"\xe3\xc2\xa0", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"x\xe2\x80", b"\xf8"]
+)
 def test_what_is_not_utf8_is_refused(module, wrong):
     text = b"Good words. " + wrong
     patterns = PATTERNS["default"]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.texts import MADE, TEXTS
 
+from oracles.texts import MADE, TEXTS
 from postil.errors import DataError
 from postil.kernels.plain_tokens import ChunkCache, cut_text
 from postil.text import Rules, Segmenter, SentenceRules, read, split_sentences, tokenise
@@ -54,11 +54,9 @@ def test_lines_are_read_as_plain_text_is(lines, split):
 
 
 def test_documents_anywhere():
-    text = b"One. Two xx Three. four"
-    segments = Segmenter().cells(text, documents=np.array([[0, 8], [12, 23], [5, 8]]))
-    assert sentences(text, segments) == [["One", "."], ["Two"], ["Three", "."], ["four"], ["Two"]] or sentences(
-        text, segments
-    ) == [["One", "."], ["Two"], ["Three", ".", "four"], ["Two"]]
+    text = b"One. Two xx Threes. four"
+    segments = Segmenter().cells(text, documents=np.array([[0, 8], [12, 24], [5, 8]]))
+    assert sentences(text, segments) == [["One", "."], ["Two"], ["Threes", ".", "four"], ["Two"]]
     assert segments.documents.tolist() == [0, 3, 6, 7]
 
 

@@ -133,17 +133,17 @@ class Characters:
             return np.zeros(0, np.int64)
         codes = np.concatenate([np.arange(*ends) for ends in _ASSIGNED])
         flags, lower = observed(codes)
-        return codes[(flags != self.flags[codes]) | (lower != self.lower[codes])]
+        disputed: Array = codes[(flags != self.flags[codes]) | (lower != self.lower[codes])]
+        return disputed
 
-    def stand_ins(self, classes: Array) -> dict[int, int]:
-        """Code -> another of the same class and the same properties of which the running Python thinks as we do.
+    def stand_ins(self, kinds: Array) -> dict[int, int]:
+        """Code -> another of the same kind of which the running Python thinks as we do.
 
-        classes (0x110000,). For ``str.translate`` before anything asks the running Python; empty where Python's
-        version of Unicode is ours. A character that has no such other stays.
+        kinds (0x110000,). For ``str.translate`` before anything asks the running Python; empty where Python's version
+        of Unicode is ours. A character that has no such other stays.
         """
         if not len(self.disputed):
             return {}
-        kinds = classes.astype(np.int64) << 32 | self.flags
         agreed = np.delete(np.arange(LAST + 1), self.disputed)
         known, first = np.unique(kinds[agreed], return_index=True)
         places = np.searchsorted(known, kinds[self.disputed]).clip(max=len(known) - 1)

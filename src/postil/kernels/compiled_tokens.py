@@ -70,4 +70,5 @@ def _cut_by_twin(text: bytes, state: Array, patterns: TokenPatterns) -> Array:
     chunk, following = (decoded(text[a:b], surrogates=True) for a, b in ((first, end), (next_first, next_end)))
     spans = cut_chunk(chunk, following, patterns)
     state[1], state[2] = end, state[2] + len(spans)
-    return character_places(text[first:end])[np.array(spans, np.int64).reshape(-1, 2)] + first
+    cells: Array = character_places(text[first:end])[np.array(spans, np.int64).reshape(-1, 2)] + first
+    return cells

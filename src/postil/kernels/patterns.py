@@ -85,13 +85,17 @@ class Look:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Sequence_:
+class Row:
+    """One after the other."""
+
     parts: "tuple[Node, ...]"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Branches:
+    """The first that fits."""
+
     branches: "tuple[Node, ...]"
 
 
@@ -121,7 +125,7 @@ class Atomic:
     body: "Node"
 
 
-Node = Chars | Look | Sequence_ | Branches | Repeat | Around | Atomic
+Node = Chars | Look | Row | Branches | Repeat | Around | Atomic
 
 _ANYTHING = Chars(((0, LAST),))
 _AT_EDGE = Look(_ANYTHING, negated=True)
@@ -143,14 +147,14 @@ _KINDS = {
 
 def _boundary(inside: bool) -> Branches:
     """``\\b``, or ``\\B``: the characters before and after are words both, or neither, or not."""
-    sides = [Sequence_((Look(_WORD, one, behind=True), Look(_WORD, one != inside))) for one in (False, True)]
+    sides = [Row((Look(_WORD, one, behind=True), Look(_WORD, one != inside))) for one in (False, True)]
     return Branches(tuple(sides))
 
 
-_PLACES = {
+_PLACES: dict[Any, Node] = {
     _constants.AT_BEGINNING: Look(_ANYTHING, negated=True, behind=True),
     _constants.AT_BEGINNING_STRING: Look(_ANYTHING, negated=True, behind=True),
-    _constants.AT_END: Branches((_AT_EDGE, Around(Sequence_((Chars(((10, 10),)), _AT_EDGE)), negated=False))),
+    _constants.AT_END: Branches((_AT_EDGE, Around(Row((Chars(((10, 10),)), _AT_EDGE)), negated=False))),
     _constants.AT_END_STRING: _AT_EDGE,
     _constants.AT_BOUNDARY: _boundary(True),
     _constants.AT_NON_BOUNDARY: _boundary(False),
@@ -180,7 +184,7 @@ class _Reading:
 
     def sequence(self, tree: Any, flags: int) -> Node:
         parts = [self._node(op, av, flags) for op, av in tree]
-        return parts[0] if len(parts) == 1 else Sequence_(tuple(parts))
+        return parts[0] if len(parts) == 1 else Row(tuple(parts))
 
     def _node(self, op: Any, av: Any, flags: int) -> Node:
         if op in _KINDS:
@@ -235,7 +239,7 @@ def _chars_in(node: Node) -> Iterator[Chars]:
     elif isinstance(node, Look):
         yield node.chars
     else:
-        inner = node.parts if isinstance(node, Sequence_) else node.branches if isinstance(node, Branches) else None
+        inner = node.parts if isinstance(node, Row) else node.branches if isinstance(node, Branches) else None
         for part in inner if inner is not None else (node.body,):  # type: ignore[union-attr]
             yield from _chars_in(part)
 
@@ -270,7 +274,7 @@ def _members(chars: Chars, starts: Array, properties: Array) -> Array:
         found[np.searchsorted(starts, first) : np.searchsorted(starts, last + 1)] = True
     for flag, holds in chars.flags:
         found |= ((properties[starts] & int(flag)) != 0) == holds
-    return found != chars.negated
+    return np.not_equal(found, chars.negated)
 
 
 def _two_stages(classes: Array) -> tuple[Array, Array]:
@@ -287,7 +291,7 @@ def _two_stages(classes: Array) -> tuple[Array, Array]:
 
 def _consumes(node: Node) -> bool:
     """Whether a match is one character long at least."""
-    if isinstance(node, Sequence_):
+    if isinstance(node, Row):
         return any(map(_consumes, node.parts))
     if isinstance(node, Branches):
         return all(map(_consumes, node.branches))
@@ -350,7 +354,7 @@ class _Writing:
             return self._bits[node]
         if isinstance(node, Look):
             return follow if node.behind else self._looked_at(node) & follow
-        if isinstance(node, Sequence_):
+        if isinstance(node, Row):
             return self._first_of(node.parts, follow)
         if isinstance(node, Branches):
             return self._union(self._first(branch, follow) for branch in node.branches)
@@ -380,7 +384,7 @@ class _Writing:
             self._emit("CHAR", self._set(self._bits[node]))
         elif isinstance(node, Look):
             self._emit("BEHIND" if node.behind else "LOOK", self._set(self._looked_at(node)))
-        elif isinstance(node, Sequence_):
+        elif isinstance(node, Row):
             for place, part in enumerate(node.parts, 1):
                 self._write(part, self._first_of(node.parts[place:], follow))
         elif isinstance(node, Branches):

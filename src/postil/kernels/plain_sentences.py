@@ -17,7 +17,7 @@ import numpy as np
 from postil.arrays import Array, checked_offsets, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels import patterns
-from postil.kernels.characters import Characters, frozen
+from postil.kernels.characters import Characters, Flag, frozen
 from postil.kernels.plain_characters import character_offsets, decoded
 from postil.kernels.plain_columns import checked_cells
 from postil.kernels.plain_tokens import checked_documents
@@ -71,7 +71,10 @@ class SentencePatterns:
     @functools.cached_property
     def stand_ins(self) -> dict[int, int]:
         """What is exchanged before the running Python is asked; almost always nothing."""
-        return self.characters.stand_ins(self.program.classes()) if len(self.characters.disputed) else {}
+        if not len(self.characters.disputed):
+            return {}
+        case_and_digits = self.characters.flags & (Flag.DIGIT | Flag.LOWER | Flag.UPPER | Flag.TITLE)
+        return self.characters.stand_ins(self.program.classes().astype(np.int64) << 32 | case_and_digits)
 
     def seen(self, text: str) -> str:
         return text.translate(self.stand_ins) if self.stand_ins else text

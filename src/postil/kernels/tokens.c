@@ -8,7 +8,8 @@
 
 #include "matcher.h"
 
-enum { KEY = 48, WAYS = 4, LONGEST_CHUNK = 1 << 28 };
+/* A key is a chunk, or a chunk with a space and one more character. */
+enum { KEY = 48, LONGEST_KEY = KEY - 5, WAYS = 4, LONGEST_CHUNK = 1 << 28 };
 
 typedef struct {
     uint64_t cut; /* 0: it depends on the next chunk */
@@ -43,12 +44,15 @@ INLINED uint64_t mixed(uint64_t h, uint64_t word) {
 
 INLINED uint64_t hash_of(const uint8_t *key, int64_t size, uint64_t seed) {
     uint64_t h = seed ^ (uint64_t)size * 0xd6e8feb86659fd93u, word = 0;
-    for (; size > 8; size -= 8, key += 8) {
-        memcpy(&word, key, 8);
-        h = mixed(h, word);
+    if (size >= 8) {
+        for (int64_t i = 0; i < size - 8; i += 8) {
+            memcpy(&word, key + i, 8);
+            h = mixed(h, word);
+        }
+        memcpy(&word, key + size - 8, 8);
+    } else {
+        for (int64_t i = 0; i < size; i++) word = word << 8 | key[i];
     }
-    word = 0;
-    for (int64_t i = 0; i < size; i++) word = word << 8 | key[i];
     return mixed(mixed(h, word), seed);
 }
 
@@ -180,9 +184,8 @@ INLINED int64_t skip_chunk(const character_tables *known, const uint8_t *text, i
     return at;
 }
 
-/* A short key's cut, from the cache or by the expression. */
-INLINED int short_cut(tokeniser *my, const uint8_t *key, int64_t size, int64_t all, uint64_t *cut) {
-    const uint64_t h = hash_of(key, all, my->seed);
+/* A short key's cut, from the cache or by the expression; `h` is the key's hash. */
+INLINED int short_cut(tokeniser *my, uint64_t h, const uint8_t *key, int64_t size, int64_t all, uint64_t *cut) {
     const slot *known = cached(my, h, key, all);
     if (known != NULL) {
         *cut = known->cut;
@@ -236,19 +239,44 @@ static int long_cut(tokeniser *my, const uint8_t *text, int64_t first, int64_t e
     return code;
 }
 
+/* Chunks of a document that are looked up together: while one is, the slots of the next ones are on their way from
+   memory, where most of the time would go. */
+enum { TOGETHER = 32 };
+typedef struct {
+    int64_t first, end;
+    uint64_t hash;
+} chunk;
+
+/* The next chunks of a document from `at` on; their number. */
+INLINED int next_chunks(const tokeniser *my, const uint8_t *text, int64_t at, int64_t end, chunk *chunks) {
+    int count = 0;
+    for (; count < TOGETHER; count++) {
+        const int64_t first = skip_spaces(my->known, text, at, end);
+        if (first == end) break;
+        at = skip_chunk(my->known, text, first, end);
+        chunks[count].first = first;
+        chunks[count].end = at;
+        if (at - first > LONGEST_KEY) continue;
+        chunks[count].hash = hash_of(text + first, at - first, my->seed);
+        __builtin_prefetch(my->slots + (chunks[count].hash & my->mask) * WAYS);
+        __builtin_prefetch(my->slots + (chunks[count].hash & my->mask) * WAYS + 1);
+    }
+    return count;
+}
+
 /* The tokens of one chunk, written to cells, which has room for one a byte. */
-INLINED int tokens_of_chunk(tokeniser *my, const uint8_t *text, int64_t first, int64_t end, int64_t document_end,
-                            int64_t *cells, int64_t *N) {
-    const int64_t size = end - first;
+INLINED int tokens_of_chunk(tokeniser *my, const uint8_t *text, chunk at, int64_t document_end, int64_t *cells,
+                            int64_t *N) {
+    const int64_t size = at.end - at.first;
     uint64_t cut;
-    if (size > KEY - 5) return long_cut(my, text, first, end, document_end, cells, N);
-    int code = short_cut(my, text + first, size, size, &cut);
+    if (size > LONGEST_KEY) return long_cut(my, text, at.first, at.end, document_end, cells, N);
+    int code = short_cut(my, at.hash, text + at.first, size, size, &cut);
     if (code == DONE && cut == 0) {
         uint8_t key[KEY];
-        const int64_t all = with_next(my, text, first, end, document_end, key);
-        code = short_cut(my, key, size, all, &cut);
+        const int64_t all = with_next(my, text, at.first, at.end, document_end, key);
+        code = short_cut(my, hash_of(key, all, my->seed), key, size, all, &cut);
     }
-    if (code == DONE) *N = write_cut(cut, first, end, cells);
+    if (code == DONE) *N = write_cut(cut, at.first, at.end, cells);
     return code;
 }
 
@@ -270,29 +298,34 @@ int tokenise_text(const uint8_t *text, int64_t size, const int64_t *documents, i
     my.places = my.short_places;
     my.room = KEY;
     my.memory = NULL;
-    int64_t d = state[0], at = state[1], N = 0, first = at;
+    chunk chunks[TOGETHER], now = {state[1], state[1], 0};
+    int64_t d = state[0], N = 0;
     int code = DONE;
-    for (; d < D && code == DONE; d++) {
+    for (; d < D; d++) {
         const int64_t begin = documents[2 * d], end = documents[2 * d + 1];
         if (begin < 0 || end < begin || end > size) code = WRONG_INDEX;
-        at = at < begin ? begin : at;
-        while (code == DONE && (first = skip_spaces(known, text, at, end)) < end) {
-            int64_t added = 0;
-            at = skip_chunk(known, text, first, end);
-            code = at - first <= room - N ? tokens_of_chunk(&my, text, first, at, end, cells + 2 * N, &added) : NO_ROOM;
-            N += added;
+        now.end = now.end < begin ? begin : now.end;
+        for (int count = 1; code == DONE && count > 0;) {
+            count = next_chunks(&my, text, now.end, end, chunks);
+            for (int i = 0; i < count && code == DONE; i++) {
+                int64_t added = 0;
+                now = chunks[i];
+                code = now.end - now.first > room - N ? NO_ROOM
+                                                      : tokens_of_chunk(&my, text, now, end, cells + 2 * N, &added);
+                N += added;
+            }
         }
         if (code != DONE) break;
         offsets[d + 1] = state[2] + N;
-        at = 0;
+        now.end = 0;
     }
     if (code == TOO_LONG) {
         const int64_t end = documents[2 * d + 1];
         uint32_t next;
-        state[4] = state[5] = skip_spaces(known, text, at, end);
+        state[4] = state[5] = skip_spaces(known, text, now.end, end);
         if (state[4] < end) state[5] += decode(text + state[4], text + end, &next);
     }
     free(my.memory);
-    state[0] = d, state[1] = code == DONE ? at : first, state[2] += N, state[3] = at;
+    state[0] = d, state[1] = now.first, state[2] += N, state[3] = now.end;
     return code;
 }
