@@ -2,10 +2,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench sanitise portable clean
+.PHONY: help demo test test-all check docs pages bench sanitise portable clean
 
 help:  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 # A stamp file per set of packages: a second call finds it newer than pyproject.toml and installs nothing.
 $(BIN)/python:
@@ -26,13 +26,35 @@ KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h) sr
 demo: .venv/installed  ## set up, then show what Postil does
 	$(BIN)/postil demo
 
+# A process per core; a process that is done takes over tests of the others. One after another: PYTEST_WORKERS=0.
+PYTEST_WORKERS ?= auto
+
 test: .venv/installed-dev  ## set up, then run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
+
+.venv/installed-all: $(BIN)/python pyproject.toml $(KERNELS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,all]'
+	@touch .venv/installed .venv/installed-dev $@
+
+test-all: .venv/installed-all  ## with every extra: the tests that need one, and the documentation
+	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m extra
+	$(MAKE) docs
 
 check: .venv/installed-dev  ## ruff and strict types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+.venv/installed-docs: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: .venv/installed-docs  ## the documentation site, in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "open build/site/index.html"
+
+pages: .venv/installed-dev  ## run the code and commands of the pages, and rewrite what they print
+	$(BIN)/python docs/run_pages.py --write
 
 bench: .venv/installed-dev  ## benchmarks (minutes; peers get environments of their own)
 	$(BIN)/python -m benchmarks

@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measuring import Outcome, parser, report
-from postil.models.tagger import Tagger, tokens_of
+from postil.models.answers.posteriors import Posteriors
+from postil.models.scoring.blocks import blocks
+from postil.models.sentences import tokens_of
+from postil.models.tagger import Tagger
 from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import k_best, viterbi
 from postil.objectives.lattice import Lattice
@@ -74,14 +77,15 @@ def compared(train: Path, preset: str, sentences: int, epochs: int) -> dict[str,
 def differences(tagger: Tagger, X: Sequence[Any]) -> tuple[int, int, float]:
     """Sentences with other labels, those of them that are ties, and the largest difference of a probability."""
     predicted, wrong, ties, largest = tagger.predict(X), 0, 0, 0.0
-    for which, inputs in tagger.blocks(X):
-        plain = tagger.parts.network.lattice(inputs)
+    parts = tagger.fitted_parts()
+    for which in blocks([len(tokens) for tokens in X]):
+        plain = parts.network.lattice(parts.features.inputs([X[i] for i in which]))
         labels = viterbi(plain)
         for row, i in enumerate(which):
             if tagger.labelling.texts(labels[plain.offsets[row] : plain.offsets[row + 1]]) != predicted[i]:
                 is_tie = _margin(plain, row) < TIE
                 wrong, ties = wrong + (not is_tie), ties + is_tie
-        _, fast = next(iter(tagger.lattices([X[i] for i in which])))  # one block again, in the order of ``which``
+        _, fast = next(Posteriors(parts).lattices([X[i] for i in which]))  # one block again, in the order of ``which``
         assert np.array_equal(fast.offsets, plain.offsets)
         found = np.abs(Posterior.of(fast).marginals() - Posterior.of(plain).marginals())
         largest = max(largest, float(found.max(initial=0)))

@@ -18,6 +18,7 @@ import postil
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil import kernels
 from postil.machine.limits import tagging_limit
+from postil.models.scoring.blocks import blocks
 from postil.models.tagger import Tagger
 from postil.objectives.crf_decoding import viterbi
 from postil.text import Sentence
@@ -91,8 +92,9 @@ def outcome(tagger: Tagger, X: list[list[str]], repeats: int) -> Outcome:
 def plain_predict(tagger: Tagger, X: Sequence[Any]) -> list[list[str]]:
     """Every layer on every token, as in training."""
     answers: list[list[str]] = [[] for _ in X]
-    for which, inputs in tagger.blocks(X):
-        lattice = tagger.parts.network.lattice(inputs)
+    parts = tagger.fitted_parts()
+    for which in blocks([len(tokens) for tokens in X]):
+        lattice = parts.network.lattice(parts.features.inputs([X[i] for i in which]))
         labels = viterbi(lattice)
         for i, first, end in zip(which, lattice.offsets[:-1], lattice.offsets[1:], strict=True):
             answers[i] = tagger.labelling.texts(labels[first:end])

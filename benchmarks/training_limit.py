@@ -24,8 +24,6 @@ from postil.features.inputs import Inputs
 from postil.graph import RowGradient
 from postil.machine.limits import Limit, tagger_training_limit, tree_training_limit
 from postil.models import PRESETS, Tagger, TreeClassifier
-from postil.models.fitting.sentences import SentenceFitting
-from postil.models.fitting.trees import TreeFitting
 from postil.network import activations, dropout, linear, lookup, normalisation, shared_windows, tree_lstm, window
 from postil.objectives import crf_objective
 from postil.text import read_trees
@@ -139,10 +137,10 @@ def _fittings(arguments: argparse.Namespace) -> Iterator[tuple[str, Any, Callabl
     if arguments.train:
         X, y = load_part(arguments.train)
         for preset in arguments.presets:
-            yield preset, SentenceFitting(Tagger(preset=preset, epochs=epochs), X, y), tagger_training_limit
+            yield preset, Tagger(preset=preset, epochs=epochs).fitting(X, y), tagger_training_limit
     if arguments.trees:
         trees = list(read_trees(arguments.trees))
-        yield "trees", TreeFitting(TreeClassifier(epochs=epochs), trees), tree_training_limit
+        yield "trees", TreeClassifier(epochs=epochs).fitting(trees), tree_training_limit
 
 
 def measured(fitting: Any) -> tuple[float, dict[str, float]]:
@@ -150,7 +148,7 @@ def measured(fitting: Any) -> tuple[float, dict[str, float]]:
     best, parts = float("inf"), {}
     with clocked(fitting.training.optimiser.optimiser) as clock:
         began = time.process_time()
-        for event in fitting.run():
+        for event in fitting:
             if isinstance(event, Epoch):
                 seconds = time.process_time() - began
                 if event.epoch > 1 and seconds < best:

@@ -30,8 +30,8 @@ import numpy as np
 from benchmarks.environments import RESULTS, ROOT, TORCH, environment
 from benchmarks.measuring import Outcome, parser, report
 from postil.models import TreeClassifier, TreeConfig
+from postil.models.scoring.tree_network import TreeInputs
 from postil.models.settings import parsed
-from postil.models.tree_classifier import tree_inputs
 from postil.models.tree_config import configured_tree
 from postil.network import COMPOSITIONS
 from postil.text import Tree, read_trees
@@ -174,7 +174,7 @@ def _arrays(classifier: TreeClassifier, parts: Mapping[str, list[Tree]]) -> dict
     network, width = fitted.network, classifier.config.word_dim
     found: dict[str, Any] = {"counts": network.word_counts}
     for name, trees in parts.items():
-        inputs = tree_inputs(fitted.features, classifier.trees(trees))
+        inputs = TreeInputs.of(classifier.trees(trees), fitted.features.words)
         found |= {f"{name}_{part}": getattr(inputs.forest, part) for part in ("back", "heights", "offsets")}
         found |= {f"{name}_{part}": getattr(inputs, part) for part in ("words", "vectors")}
         found[f"{name}_gold"] = np.concatenate(

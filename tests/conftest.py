@@ -1,7 +1,60 @@
-"""Settings of all tests."""
+"""Settings of all tests: one BLAS thread per process, isolation, profiles of Hypothesis, what needs an extra."""
 
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
+import isolation
+
+# Several processes test side by side: matrix products on all cores in each of them would only fight. NumPy reads these
+# when it is first imported, which nothing above does.
+for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ[_variable] = "1"
+
+isolation.watch()
+
 # A time limit per example, or for making examples, says something about the machine, not about the code.
-settings.register_profile("postil", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("postil")
+settings.register_profile("postil", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in every run: what is red there is red because of the change.
+settings.register_profile("ci", parent=settings.get_profile("postil"), derandomize=True)
+# Before a release: pytest --hypothesis-profile=thorough
+settings.register_profile("thorough", parent=settings.get_profile("postil"), max_examples=1000)
+settings.load_profile("ci" if os.environ.get("CI") else "postil")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Without what it needs a test marked ``extra`` is skipped; under ``make test-all`` it fails."""
+    for marker in item.iter_markers("extra"):
+        if not any(importlib.util.find_spec(name) or shutil.which(name) for name in marker.args):
+            told = f"needs {' or '.join(marker.args)}; `make test-all` installs the Python packages"
+            (pytest.fail if os.environ.get("POSTIL_EXTRAS") == "required" else pytest.skip)(told)
+
+
+# ------------------------------------------------------------------------------------------------ fitted models
+# Learnt once per process. They are shared: a test that changes a model, or its file, makes one of its own.
+
+
+@pytest.fixture(scope="session")
+def names_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a tagger of persons and places, which gets most of them right."""
+    return _saved(tmp_path_factory, "names", "named_entities")
+
+
+@pytest.fixture(scope="session")
+def speech_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a tagger of parts of speech: labels without spans."""
+    return _saved(tmp_path_factory, "speech", "parts_of_speech")
+
+
+def _saved(tmp_path_factory: pytest.TempPathFactory, name: str, corpus: str) -> Path:
+    import postil
+    from oracles import corpora
+
+    path = tmp_path_factory.mktemp("models") / f"{name}.postil"
+    postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(*getattr(corpora, corpus)(60)).save(path)
+    path.chmod(0o444)
+    return path

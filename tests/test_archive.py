@@ -1,11 +1,14 @@
 """Model files: what goes in comes out; whatever else a file holds is refused in one clear line."""
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as safetensors_bytes
 
 from postil import archive
-from postil.errors import ConfigurationError, DtypeError, ModelFileError
+from postil.errors import ConfigurationError, DtypeError, ModelFileError, is_printable
 
 ARRAYS = {
     "matrix": np.arange(12, dtype=np.float32).reshape(3, 4),
@@ -76,8 +79,8 @@ def test_the_safetensors_package_reads_it(tmp_path):
     with safe_open(tmp_path / "m", "numpy") as file:
         for name, array in ARRAYS.items():
             np.testing.assert_array_equal(file.get_tensor(name), array)
-        found = json.loads(file.metadata()["postil"])
-        assert (found["version"], found["metadata"]) == (archive.VERSION, METADATA)
+        assert file.metadata()["postil"] == str(archive.VERSION)
+        assert json.loads(file.metadata()["content"])["metadata"] == METADATA
 
 
 def test_same_content_same_bytes():
@@ -110,61 +113,90 @@ def test_an_old_file_stays_usable_while_a_new_one_takes_its_place(tmp_path):
     assert link.is_symlink() and not old["x"].any() and archive.load(path)[0]["x"].all()
 
 
-def file_with(header, data=b"", padding=b""):
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    return len(text).to_bytes(8, "little") + text + padding + data
+def file_with(header, data=b"", version=b"2", name=b"checksum", checksum=None):
+    """A file with any header after its fixed beginning, the checksum repaired."""
+    rest = header if isinstance(header, bytes) else json.dumps(header)[1:-1].encode()
+    begin = b'{"__metadata__":{"postil":"' + version + b'","' + name + b'":"'
+    length = (len(begin) + 8 + len(rest)).to_bytes(8, "little")
+    right = b"%08x" % zlib.crc32(rest, zlib.crc32(length))
+    return length + begin + (right if checksum is None else checksum) + rest + data
 
 
 def with_text(text):
-    return file_with({"__metadata__": {"postil": text}})
+    return file_with(b'","content":' + json.dumps(text).encode() + b"}}")
 
 
-def header(**entries):
-    return {"__metadata__": {"postil": '{"version": 1, "metadata": {}}'}, **entries}
+def with_arrays(data=b"", /, **entries):
+    content = json.dumps({"metadata": {}, "checksums": {name: [zlib.crc32(data)] for name in entries}})
+    arrays = "".join(f",{json.dumps(name)}:{json.dumps(entry)}" for name, entry in entries.items())
+    return file_with(f'","content":{json.dumps(content)}}}{arrays}}}'.encode(), data)
 
 
 def entry(dtype="F32", shape=(2,), bounds=(0, 8)):
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(bounds)}
 
 
+def old_file(**outer):
+    """As format 1 was, before any release."""
+    return safetensors_bytes({"x": np.zeros(3)}, {"postil": json.dumps({"version": 1, "metadata": {}, **outer})})
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "not a model file: it is empty"),
-        (b"abc", "not a Postil model file; expected a safetensors file, got b'abc' …"),
+        (b"abc", "not a Postil model file: expected a safetensors file, got b'abc' …"),
         (b"PK\x03\x04" + bytes(100), "not a Postil model file"),
         (b"\x80\x04\x95" + bytes(100), "not a Postil model file"),
-        (CONTENT[:100], "the model file is cut; expected at least"),
-        (CONTENT[:-1], "the model file is cut; expected 114 bytes of arrays, got 113"),
-        (CONTENT + b"\n", "the model file has bytes after its end; expected 114 bytes of arrays, got 115"),
+        (CONTENT[:100], "the model file is cut: expected at least"),
+        (CONTENT[:-1], "the model file is cut: expected 114 bytes of arrays, got 113"),
+        (CONTENT + b"\n", "the model file has bytes after its end: expected 114 bytes of arrays, got 115"),
         (safetensors_bytes({"x": np.zeros(3)}), "a safetensors file, but not a model of Postil's"),
         (safetensors_bytes({"x": np.zeros(3)}, {"format": "pt"}), "a safetensors file, but not a model of Postil's"),
-        (file_with({"__metadata__": {"postil": '{"version": 99}'}}), "by a newer Postil.*expected format 1, got 99"),
-        (file_with({"__metadata__": {"postil": '{"version": true, "metadata": {}}'}}), "damaged in its metadata"),
-        (file_with({"__metadata__": {"postil": '{"version": 1, "metadata": []}'}}), "damaged in its metadata"),
-        (file_with({"__metadata__": {"postil": "[]"}}), "damaged in its metadata; expected a JSON object"),
-        (file_with({"__metadata__": {"postil": "[" * 99_999}}), "damaged in its metadata; expected JSON"),
-        (file_with({"__metadata__": {"postil": "{"}}), "damaged in its metadata; expected JSON"),
-        (with_text('{"version": 1, "metadata": {}, "checksum": 5}'), "in its metadata; expected checksum 5, got"),
-        (with_text('{"version": 1, "metadata": {"x": NaN}, "checksum": 5}'), "damaged in its metadata; expected JSON"),
-        (with_text('{"version": 1, "metadata": {}, "checksum": 303345612}'), "expected a checksum for each array"),
-        (file_with(b"{]"), "damaged in its header; expected JSON"),
-        (file_with(b"{\xff"), "damaged in its header; expected JSON"),
-        (file_with(b'{"a": 1, "a": 2}'), "a name that stands twice"),
-        (file_with(b'{"a": ' + b"9" * 5000 + b"}"), "damaged in its header; expected JSON"),
-        (file_with(header(a=3)), "in its header at array 'a'; expected dtype, shape and data_offsets that agree"),
-        (file_with(header(a={"dtype": "F32"})), "at array 'a'"),
-        (file_with(header(a=entry("BF16", (4,))), bytes(8)), "at array 'a'"),
-        (file_with(header(a=entry(["F32"])), bytes(8)), "at array 'a'"),
-        (file_with(header(a=entry(shape=(3,))), bytes(8)), "at array 'a'"),
-        (file_with(header(a=entry(shape=(-1, -2))), bytes(8)), "at array 'a'"),
-        (file_with(header(a=entry(shape=(True, 2))), bytes(8)), "at array 'a'"),
-        (file_with(header(a=entry(bounds=(8, 0))), bytes(8)), "at array 'a'"),
-        (file_with(header(a=entry(bounds=(0, 8, 8))), bytes(8)), "at array 'a'"),
-        (file_with(header(a=entry(shape=[2**62, 2**62, 0], bounds=(0, 0)))), "at array 'a'; expected a possible shape"),
-        (file_with(header(a=entry(shape=[1] * 99 + [2])), bytes(8)), "at array 'a'; expected a possible shape"),
-        (file_with(header(a=entry(), b=entry()), bytes(8)), "array '.' overlaps another or leaves a gap"),
-        (file_with(header(a=entry(bounds=(4, 12))), bytes(12)), "a gap; expected its beginning at byte 0, got 4"),
+        (old_file(), "the model file has format 1, from before the first release: train the model again"),
+        (old_file(arrays={"x": 1}, checksum=2), "the model file has format 1"),
+        (file_with(b"", version=b"3"), "by a newer Postil: update this one: expected format 2, got 3"),
+        (file_with(b"", version=b"99999999999999999999999999999999"), "damaged in its header|newer"),
+        (file_with(b"", version=b"two"), "damaged in its header: expected format 2"),
+        (file_with(b"", version=b"1"), "damaged in its header: expected format 2"),
+        (file_with(b'","content":"{}"}}', name=b"checksun"), "damaged in its header: its checksum is wrong"),
+        (file_with(b'","content":"{}"}}', checksum=b"00000000"), "damaged in its header: its checksum is wrong"),
+        (CONTENT.replace(b'"checksum":"', b'"checksun":"'), "damaged in its header: its checksum is wrong"),
+        (CONTENT.replace(b'\\"checksums\\":', b'\\"checksumz\\":'), "damaged in its header: its checksum is wrong"),
+        (with_text('{"metadata": {}}'), "damaged in its metadata: expected metadata and checksums"),
+        (with_text('{"metadata": {}, "checksumz": {}}'), "damaged in its metadata: expected metadata and checksums"),
+        (with_text('{"metadata": {}, "checksums": {}, "more": 1}'), "expected metadata and checksums"),
+        (with_text('{"metadata": [], "checksums": {}}'), "damaged in its metadata"),
+        (with_text('{"metadata": {}, "checksums": []}'), "damaged in its metadata"),
+        (with_text('{"metadata": {}, "checksums": {"x": [1]}}'), "damaged in the names of its arrays"),
+        (with_text('{"metadata": {"x": NaN}, "checksums": {}}'), "in its metadata: expected JSON, got a number"),
+        (with_text('{"metadata": {"x": 1e999}, "checksums": {}}'), "got a number that is not finite: 1e999"),
+        (with_text('{"metadata": {"x": 1, "x": 2}, "checksums": {}}'), "a name that stands twice"),
+        (with_text("[]"), "damaged in its metadata: expected a JSON object"),
+        (with_text("[" * 99_999), "damaged in its metadata: expected JSON"),
+        (with_text("{"), "damaged in its metadata: expected JSON"),
+        (file_with(b'","content":5}}'), "damaged in its header: expected one text, 'content'"),
+        (file_with(b'","content":"{}"},"a":1,"a":2}'), "a name that stands twice"),
+        (file_with(b"]"), "damaged in its header: expected JSON"),
+        (file_with(b"\xff"), "damaged in its header: expected JSON"),
+        (file_with(b'","content":"{}"},"a":' + b"9" * 5000 + b"}"), "damaged in its header: expected JSON"),
+        (file_with(b'","content":"{}"}}' + b" " * (4 << 20)), "its? header of the model file is too long|too long"),
+        (with_arrays(a=3), "in its header at array 'a': expected dtype, shape and data_offsets that agree"),
+        (with_arrays(a={"dtype": "F32"}), "at array 'a'"),
+        (with_arrays(bytes(8), a=entry("BF16", (4,))), "at array 'a'"),
+        (with_arrays(bytes(8), a=entry(["F32"])), "at array 'a'"),
+        (with_arrays(bytes(8), a=entry(shape=(3,))), "at array 'a'"),
+        (with_arrays(bytes(8), a=entry(shape=(-1, -2))), "at array 'a'"),
+        (with_arrays(bytes(8), a=entry(shape=(True, 2))), "at array 'a'"),
+        (with_arrays(bytes(8), a=entry(bounds=(8, 0))), "at array 'a'"),
+        (with_arrays(bytes(8), a=entry(bounds=(0, 8, 8))), "at array 'a'"),
+        (with_arrays(bytes(8), a=entry(shape=[1] * 99_999 + [2])), "at array 'a'"),
+        (with_arrays(a=entry(shape=[2**62, 2**62, 0], bounds=(0, 0))), "at array 'a': expected a possible shape"),
+        (with_arrays(bytes(8), a=entry(), b=entry()), "array '.' overlaps another or leaves a gap"),
+        (with_arrays(bytes(12), a=entry(bounds=(4, 12))), "a gap: expected its beginning at byte 0, got 4"),
+        (with_arrays(**{f"a{i}": entry(shape=[0], bounds=(0, 0)) for i in range(10_001)}), "too many arrays"),
+        (with_arrays(a=entry(shape=[0], bounds=(0, 0))), "damaged in the checksums of array 'a'"),
+        (with_arrays(**{"a\x1b[31m\n": 3}), r"at array 'a.x1b\[31m"),
     ],
 )  # fmt: skip
 def test_other_files_are_refused(tmp_path, content, message):
@@ -172,7 +204,7 @@ def test_other_files_are_refused(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(ModelFileError, match=message) as caught:
         archive.load(path)
-    assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: ") and is_printable(str(caught.value))
 
 
 HEADER_END = 8 + int.from_bytes(CONTENT[:8], "little")
@@ -212,9 +244,7 @@ def test_every_flipped_bit_of_an_array_is_found():
     for place in range(HEADER_END, len(CONTENT)):
         content = bytearray(CONTENT)
         content[place] ^= 1 << place % 8
-        with pytest.raises(
-            ModelFileError, match=r"model file: the model file is damaged in array '.*'; expected checksum"
-        ):
+        with pytest.raises(ModelFileError, match=r"model file: the model file is damaged in array '.*'"):
             archive.from_bytes(bytes(content))
 
 
@@ -226,28 +256,52 @@ def test_arrays_that_change_places_are_found():
         archive.from_bytes(swapped)
 
 
-def test_large_arrays_are_checked_when_asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "CHECKED_ON_LOADING", 100)
+def test_rows_are_checked_when_they_are_asked_for(tmp_path):
     path = tmp_path / "m"
-    archive.save(path, {"small": np.zeros(4), "large": np.zeros(40)}, {})
+    table = np.arange(100_000, dtype=np.float32).reshape(2_000, 50)  # 400,000 bytes, 7 blocks
+    archive.save(path, {"small": np.zeros(4), "table": table}, {})
     archive.check(path)
     content = bytearray(path.read_bytes())
-    for place, name in ((-350, "large"), (-1, "small")):
-        changed = bytearray(content)
-        changed[place] ^= 1
-        path.write_bytes(changed)
-        with pytest.raises(ModelFileError, match=f"damaged in array '{name}'"):
-            archive.check(path)
-        if name == "large":
-            assert archive.load(path)[0]["large"].any()
-        else:
-            with pytest.raises(ModelFileError, match="damaged in array 'small'"):
-                archive.load(path)
+    content[-1] ^= 1  # the last number of the last row, since wider elements come first
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=f"{path}: the model file is damaged in array 'table'"):
+        archive.check(path)
+    rows = archive.load(path, by_rows="table".__eq__)[0]["table"]
+    assert (rows.shape, rows.dtype, len(rows), rows.ndim) == (table.shape, table.dtype, 2_000, 2)
+    assert not rows.flags.writeable
+    ids = np.array([0, 3, 1500, 327, 328, 3])  # two of them at the border of a block
+    np.testing.assert_array_equal(rows[ids], table[ids])
+    for wrong in (np.array([1, 1999]), np.array([-1]), slice(0, 2)):
+        with pytest.raises(ModelFileError, match="damaged in array 'table'"):
+            rows[wrong]
+    with pytest.raises(ModelFileError, match="damaged in array 'table'"):
+        np.asarray(rows)
 
 
-def test_files_without_checksums_are_read():
-    arrays, metadata = archive.from_bytes(file_with(header(a=entry()), bytes(8)))
-    assert not arrays["a"].any() and metadata == {}
+def test_rows_that_are_not_finite_are_refused():
+    table = np.zeros((5, 3), np.float32)
+    table[4, 2] = np.nan
+    rows = archive.from_bytes(archive.to_bytes({"t": table}, {}), by_rows="t".__eq__)[0]["t"]
+    assert not rows[np.array([0, 3])].any()
+    with pytest.raises(ModelFileError, match="array 't': expected finite numbers"):
+        rows[np.array([0, 4])]
+    assert np.isnan(np.asarray(rows)[4, 2])
+
+
+def test_arrays_are_aligned():
+    content = archive.to_bytes({"bytes": np.zeros(3, np.uint8), "x": np.arange(5.0), "y": np.arange(3)}, {"a": 1})
+    assert (8 + int.from_bytes(content[:8], "little")) % 64 == 0
+    data = np.arange(2, dtype=np.float32).tobytes()
+    odd = [with_arrays(data, **{"a" * n: entry()}) for n in range(1, 5)]  # written by somebody else
+    assert sum((8 + int.from_bytes(content[:8], "little")) % 4 != 0 for content in odd) >= 3
+    for one in odd:
+        (array,) = archive.from_bytes(one)[0].values()
+        assert array.flags.aligned and array.tolist() == [0, 1] and not array.flags.writeable
+
+
+def test_headers_that_are_too_long_are_not_written(tmp_path):
+    with pytest.raises(ConfigurationError, match="metadata of a model file: expected at most 4 MiB"):
+        archive.save(tmp_path / "m", {}, {"text": "x" * (4 << 20)})
 
 
 def test_keys_that_are_numbers_become_texts():
@@ -264,18 +318,18 @@ def test_every_cut_is_found():
 def test_places_that_cannot_be_read_or_written(tmp_path):
     with pytest.raises(ModelFileError, match="nowhere: no such model file"):
         archive.load(tmp_path / "nowhere")
-    with pytest.raises(ModelFileError, match="cannot read the model file; got Is a directory"):
+    with pytest.raises(ModelFileError, match=r"cannot read the model file \(Is a directory"):
         archive.load(tmp_path)
-    with pytest.raises(ModelFileError, match="cannot write the model file; got No such file or directory"):
+    with pytest.raises(ModelFileError, match=r"cannot write the model file \(No such file or directory"):
         archive.save(tmp_path / "nowhere" / "m", ARRAYS, {})
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ModelFileError, match="folder: cannot write the model file; got Is a directory"):
+    with pytest.raises(ModelFileError, match=r"folder: cannot write the model file \(Is a directory"):
         archive.save(tmp_path / "folder", ARRAYS, {})
     assert names_in(tmp_path) == ["folder"]
 
 
 def test_what_cannot_be_saved(tmp_path):
-    with pytest.raises(DtypeError, match="text: array in a model file; expected numbers or booleans, got <U1"):
+    with pytest.raises(DtypeError, match="text: array in a model file: expected numbers or booleans, got <U1"):
         archive.save(tmp_path / "m", {"text": np.array(["a"])}, {})
     with pytest.raises(DtypeError, match="objects"):
         archive.save(tmp_path / "m", {"objects": np.array([None])}, {})
@@ -307,3 +361,27 @@ def test_killed_while_saving(tmp_path):
         arrays, metadata = archive.load(path)
         assert (arrays["x"] == metadata["number"]).all()
     assert all(name.endswith(".partial") for name in names_in(tmp_path) if name != "m")
+    archive.save(path, {}, {})
+    assert names_in(tmp_path) == ["m"]  # the next one clears away what the killed ones left
+
+
+def test_only_abandoned_files_are_cleared_away(tmp_path):
+    for name in (".m.0123abcd.partial", ".other.0123abcd.partial", "m.partial", ".m.more.postil"):
+        (tmp_path / name).write_bytes(b"half")
+    archive.save(tmp_path / "m", {}, {})
+    assert sorted(names_in(tmp_path)) == [".m.more.postil", ".other.0123abcd.partial", "m", "m.partial"]
+    with archive._partial_file(tmp_path / "m") as file:  # of a process that is still writing
+        archive.save(tmp_path / "m", {}, {"second": 1})
+        assert Path(file.name).exists()
+    assert not Path(file.name).exists()
+
+
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    archive.save(tmp_path / "m", {}, {"old": 1})
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ModelFileError, match=r"/m: cannot write the model file: got No space left on device"):
+        archive.save(tmp_path / "m", ARRAYS, {})
+    assert archive.load(tmp_path / "m")[1] == {"old": 1} and names_in(tmp_path) == ["m"]

@@ -38,7 +38,7 @@ def test_wrong_offsets(offsets, message):
 
 
 def test_a_sentence_that_is_not_there():
-    with pytest.raises(IndexRangeError, match="no such sentence; expected an index below 1, got 1"):
+    with pytest.raises(IndexRangeError, match="no such sentence: expected an index below 1, got 1"):
         Ragged(np.zeros(3), [0, 3])[1]
 
 
@@ -50,7 +50,7 @@ def test_floats_are_checked():
     assert checked_floats([1, 2], "x").dtype == np.float64
     assert checked_floats(np.float32(1), "x").dtype == np.float32
     for wrong in (np.array([1, 2]), np.zeros(2, np.float16), np.array(["a"]), "text", None, [1j]):
-        with pytest.raises(DtypeError, match="where: wrong element type; expected float32 or float64"):
+        with pytest.raises(DtypeError, match="where: wrong element type: expected float32 or float64"):
             checked_floats(wrong, "where")
     with pytest.raises(ShapeError, match="rows of different lengths"):
         checked_floats([[1.0], [1.0, 2.0]], "where")
@@ -58,7 +58,7 @@ def test_floats_are_checked():
 
 def test_indices_are_checked():
     with pytest.raises(
-        IndexRangeError, match=r"table: index out of range; expected 0 to 4, got 5 at position \(1, 0\)"
+        IndexRangeError, match=r"table: index out of range: expected 0 to 4, got 5 at position \(1, 0\)"
     ):
         checked_indices(np.array([[0, 1], [5, 2]]), 5, "table")
     with pytest.raises(IndexRangeError, match="got -1"):
@@ -69,7 +69,7 @@ def test_indices_are_checked():
 
 
 def test_finite_is_checked():
-    with pytest.raises(NumericalError, match=r"scores: a value is not finite; expected finite numbers, got nan at .*1"):
+    with pytest.raises(NumericalError, match=r"scores: a value is not finite: expected finite numbers, got nan at .*1"):
         checked_finite(np.array([0.0, np.nan]), "scores")
 
 
@@ -88,16 +88,16 @@ def test_a_slice_of_a_ragged_batch_is_one():
         (
             lambda: Ragged(1.0, [0, 1]),
             ShapeError,
-            r"data of a ragged batch; expected an array of rows, got float64 \(\)",
+            r"data of a ragged batch: expected an array of rows, got float64 \(\)",
         ),
         (
             lambda: Ragged.from_sequences([np.ones((1, 3)), np.ones((2, 4))]),
             ShapeError,
-            r"sequences of a ragged batch; expected rows of one shape, got rows of shape \(3,\), rows of shape \(4,\)",
+            r"sequences of a ragged batch: expected rows of one shape, got rows of shape \(3,\), rows of shape \(4,\)",
         ),
         (lambda: Ragged.from_sequences([1, 2]), ShapeError, "expected a list or an array of rows, got int 1"),
-        (lambda: Ragged.from_sequences([[[1], [2, 3]]]), ShapeError, "a sequence of a ragged batch; expected rows of"),
-        (lambda: Ragged.from_sequences([[1]])["a"], IndexRangeError, "no such sentence; .* got 'a'"),
+        (lambda: Ragged.from_sequences([[[1], [2, 3]]]), ShapeError, "a sequence of a ragged batch: expected rows of"),
+        (lambda: Ragged.from_sequences([[1]])["a"], IndexRangeError, "no such sentence: .* got 'a'"),
     ],
 )
 def test_impossible_ragged_batches(make, error, message):

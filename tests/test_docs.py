@@ -1,74 +1,168 @@
-"""The pages say what is true: their code runs and prints what stands below it, and the places they name exist."""
+"""The pages say what is true: their code and commands print what they show, and the places they name exist."""
 
 import ast
-import contextlib
+import importlib
+import importlib.util
 import inspect
-import io
 import itertools
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+import postil
 from postil.models import TaggerConfig
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "docs").glob("*.md"))
-FLOW_GRAPH = ROOT / "docs" / "how-the-flow-graph-works.md"
-# The Python blocks of a page form one program, from top to bottom.
-RUNNABLE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+LINKING = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+FLOW_GRAPH = DOCS / "machinery" / "flow-graph.md"
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """The fenced blocks of a page: language and text."""
-    return re.findall(r"^```(\w+)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+def script(name: str):
+    specification = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module  # its dataclasses look themselves up there
+    specification.loader.exec_module(module)
+    return module
 
 
-def run(page: Path) -> tuple[dict[str, object], list[tuple[str, str]]]:
-    """The page's names after all its Python blocks, and per block what it printed beside what the page says."""
-    names: dict[str, object] = {}
-    outputs = []
-    found = [*blocks(page), ("", "")]
-    for (language, text), (following, promised) in itertools.pairwise(found):
-        if language == "python":
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                exec(compile(text, page.name, "exec"), names)
-            outputs.append((printed.getvalue(), promised if following == "text" else ""))
-    return names, outputs
+runner, diagrams = script("run_pages"), script("draw_diagrams")
 
 
-@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
-def test_code_prints_what_the_page_says(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # a page may write files
-    with np.printoptions():  # a page may set how arrays are printed
-        for printed, promised in run(page)[1]:
-            assert printed == promised
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
-def test_the_drawings_of_the_flow_graph_are_those_of_its_code():
-    with np.printoptions():
-        names, _ = run(FLOW_GRAPH)
+# ------------------------------------------------------------------------------------------------ what pages print
+
+
+@pytest.mark.parametrize("page", runner.pages(), ids=name_of)
+def test_a_page_shows_what_its_code_and_commands_print(page):
+    mismatches, _, names = runner.run_page(page)
+    assert not mismatches, "\n\n".join(map(str, mismatches))
+    if page == FLOW_GRAPH:
+        check_drawings(names)
+
+
+def check_drawings(names):
     draw = names["draw"]
-    assert draw(names["s"]) in [text for language, text in blocks(FLOW_GRAPH) if language == "mermaid"]
-    picture = draw(names["J"], "svg", values=True, gradients=names["slopes"])
-    assert picture == (ROOT / "docs" / "pictures" / "museums-in-paris.svg").read_text(encoding="utf-8")
+    for picture, node, options in [
+        ("score.svg", "s", {}),
+        ("museums-in-paris.svg", "J", {"values": True, "gradients": names["slopes"]}),
+    ]:
+        assert draw(names[node], "svg", **options) == (DOCS / "images" / picture).read_text(encoding="utf-8"), picture
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("name", diagrams.DIAGRAMS)
+def test_a_diagram_is_what_its_function_draws(name):
+    assert diagrams.DIAGRAMS[name]() == (DOCS / "images" / f"{name}.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "agree"),
+    [
+        ("F1 95.10\n", "F1 95.3\n", True),  # another processor rounds differently
+        ("F1 95.10\n", "F1 85.3\n", False),
+        ("F1 95.10\n", "F2 95.10\n", False),
+        ("F1 95.10\n", "score 95.10\n", False),
+        ("trained in 2 s\n", "trained in 91 s\n", True),
+        ("a\n…\nd\n", "a\nb\nc\nd\n", True),
+        ("a\n…\nd\n", "a\nb\n", False),
+        ("a\n", "a\nb\n", False),
+        ("a\nb\n", "a\n", False),
+        ("word  +8.73  ████\n", "word +8.70 ███\n", True),
+    ],
+)
+def test_outputs_of_commands_are_compared_up_to_times_and_rounding(shown, printed, agree):
+    assert runner._agree(shown, printed) is agree
+
+
+def test_a_page_that_is_out_of_date_is_found_and_rewritten(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python\nprint(1 + 1)\n```\n```text\n3\n```\n\n```pycon\n>>> 2 * 3\n5\n```\n\n"
+        "<!-- run: echo hidden > file -->\n```console\n$ cat file\nshown\n```\n"
+    )
+    mismatches, text, _ = runner.run_page(page)
+    assert [mismatch.printed for mismatch in mismatches] == ["2\n", ">>> 2 * 3\n6\n", "hidden\n"]
+    page.write_text(text)
+    assert runner.run_page(page)[0] == []
+
+
+# ------------------------------------------------------------------------------------------------ links and places
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, by the rules of Python-Markdown."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    found = set()
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        words = re.sub(r"[^\w\s-]", "", heading).strip().lower()
+        found.add(re.sub(r"[-\s]+", "-", words))
+    return found | set(re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", LINKING, ids=name_of)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
+        place = page.parent / target if target else page
+        assert place.exists(), target
+        if anchor:
+            assert anchor in anchors(place), f"{target}#{anchor}"
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:")[2]
+    assert sorted(re.findall(r"[\w/-]+\.md", navigation)) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
+
+
+def test_every_picture_is_shown_somewhere():
+    pictures = {picture.name for picture in (DOCS / "images").iterdir()}
+    shown = {name for page in LINKING for name in re.findall(r"images/([\w.-]+)", page.read_text(encoding="utf-8"))}
+    assert pictures == shown
+
+
+@pytest.mark.parametrize("page", [*LINKING, ROOT / "CHANGELOG.md"], ids=name_of)
+def test_paths_of_the_sources_exist(page):
+    """Paths in code spans, `models/tagger.py` or `src/postil/models/`, exist."""
+    tops = [ROOT, ROOT / "src" / "postil", ROOT / "tests"]
+    for path in re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.(?:py|c|h))?)`", page.read_text(encoding="utf-8")):
+        assert any((top / path).exists() for top in tops) or path.rstrip("/") in NOT_SOURCES, path
+
+
+NOT_SOURCES = {
+    "build/site",
+    "benchmarks/results",
+    "demo-output",
+    "pretraining",
+    "curation",
+    "integrations",
+    "export",
+    "serving",
+}
+
+
+def test_pages_that_the_sources_name_exist():
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    named = {page for path in sources for page in re.findall(r"docs/[\w/-]+\.md", path.read_text(encoding="utf-8"))}
+    assert named and not [page for page in named if not (ROOT / page).exists()]
 
 
 def test_the_table_of_equations_names_places_that_exist():
-    text = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
+    text = (DOCS / "machinery" / "equations.md").read_text(encoding="utf-8")
     paths = set(re.findall(r"`([a-z_/]+\.py)`", text))
     assert len(paths) > 30
     assert not [path for path in paths if not any((ROOT / top / path).exists() for top in ("src/postil", "tests"))]
     for path, name in re.findall(r"`([a-z_/]+\.py)` `(\w+)", text):
         assert re.search(rf"\b{name}\b", (ROOT / "src" / "postil" / path).read_text(encoding="utf-8")), (path, name)
+
+
+# ------------------------------------------------------------------------------------------------ tables and reference
 
 
 def settings_table() -> str:
@@ -83,5 +177,94 @@ def settings_table() -> str:
 
 
 def test_the_table_of_settings_is_that_of_the_code():
-    page = (ROOT / "docs" / "taggers.md").read_text(encoding="utf-8")
+    page = (DOCS / "use" / "taggers.md").read_text(encoding="utf-8")
     assert settings_table() in page, f"the table of settings should be:\n{settings_table()}"
+
+
+def test_the_error_messages_of_the_page_on_formats_are_those_of_the_code():
+    page = (DOCS / "data" / "formats.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]*) \|[^|]*\|[^|]*\|$", page.partition("## Error messages")[2], re.MULTILINE)
+    messages = [message.removesuffix(" …") for row in rows for message in re.findall(r"`([^`]+)`", row)]
+    sources = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "postil" / "text").glob("*.py"))
+    assert len(messages) > 15
+    composed = {"invalid UTF-8 at byte", "a bracket is never closed"}  # with the name of an encoding, with a number
+    assert not [message for message in messages if message not in sources and message not in composed]
+
+
+REFERENCE = sorted((DOCS / "reference").glob("*.md"))
+
+
+def public_names() -> list[str]:
+    """Every public name of every public package: ``postil.text.read``."""
+    names = []
+    for package in [name for name in postil.__all__ if inspect.ismodule(getattr(postil, name))]:
+        module = getattr(postil, package)
+        listed = getattr(module, "__all__", None) or [
+            name for name, thing in vars(module).items() if is_own(thing, module)
+        ]
+        names += [f"postil.{package}.{name}" for name in listed]
+    return names
+
+
+def is_own(thing: object, module: object) -> bool:
+    return getattr(thing, "__module__", None) == module.__name__ and not thing.__name__.startswith("_")
+
+
+def entries(text: str) -> dict[str, str]:
+    """The names of a reference page, each with the code of its example: the first session after it."""
+    found, waiting = {}, []
+    for name, code in re.findall(r"^::: ([\w.]+)$|^```pycon\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        if name:
+            waiting.append(re.sub(r"(\.\w+)\1$", r"\1", name))  # postil.text.tokenise.tokenise: its module's name, too
+        else:
+            found |= dict.fromkeys(waiting, code)
+            waiting = []
+    return found | dict.fromkeys(waiting, "")
+
+
+def test_every_public_name_is_in_the_reference_with_an_example():
+    found = {name: code for page in REFERENCE for name, code in entries(page.read_text(encoding="utf-8")).items()}
+    assert not [name for name in public_names() if name not in found]
+    lacking = [name for name, code in found.items() if not re.search(rf"\b{name.rpartition('.')[2]}\b", code)]
+    assert not lacking, "their example does not use them"
+
+
+def test_an_entry_without_an_example_is_found():
+    text = "::: a.f\n\n::: a.g\n\n```pycon\n>>> f(1)\n```\n\n::: a.h\n"
+    assert entries(text) == {"a.f": ">>> f(1)\n", "a.g": ">>> f(1)\n", "a.h": ""}
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=name_of)
+def test_only_errors_of_postil_are_shown(page):
+    shown = re.findall(r"^Traceback.*\n  \.\.\.\n(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert all(line.startswith("postil.errors.") for line in shown), shown
+
+
+# ------------------------------------------------------------------------------------------------ the site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1", "NO_COLOR": "1"}
+    done = subprocess.run(build, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
+    return folder
+
+
+@pytest.mark.extra("mkdocs")
+def test_the_site_builds_without_a_warning_and_asks_nothing_of_the_network(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) >= len(PAGES)
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        fetched = re.findall(r'<(?:script|img|iframe)[^>]*src="([^"]*)"|<link[^>]*href="([^"]*)"', text)
+        remote = [a or b for a, b in fetched if (a or b).startswith(("http:", "https:", "//"))]
+        assert not remote, (page.name, remote)
+
+
+@pytest.mark.extra("mkdocs")
+def test_the_search_index_opens_from_a_folder(site):
+    assert (site / "search" / "search_index.js").exists()  # a script, because file:// may not be fetched
+    assert "span_probabilities" in (site / "search" / "search_index.js").read_text(encoding="utf-8")

@@ -10,14 +10,31 @@ from postil.errors import (
     PostilError,
     ShapeError,
     format_message,
+    is_printable,
+    printable,
 )
 
 
-def test_a_message_says_where_what_expected_and_got():
-    assert format_message("columns", 2, 3, "a.txt, line 4") == "a.txt, line 4: columns; expected 2, got 3"
-    assert format_message("no labels") == "no labels"
-    assert format_message("rate", expected="a number") == "rate; expected a number"
-    assert format_message("rate", got=0) == "rate; got 0"
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (("threads", "at least 1", 0), "threads must be at least 1 (got 0)"),
+        (("threads", "at least 1"), "threads must be at least 1"),
+        (("size of a batch", "must be at least 1", 0), "size of a batch must be at least 1 (got 0)"),
+        (("--nbest", "needs --output jsonl", "conll"), "--nbest needs --output jsonl (got conll)"),
+        (("wrong number of columns", 2, 3), "wrong number of columns: expected 2, got 3"),
+        (("no sentences", "at least one"), "no sentences: expected at least one"),
+        (("the loss is not finite", None, "nan"), "the loss is not finite (nan)"),
+        (("no labels",), "no labels"),
+        (
+            ("wrong number of columns", 2, 3, "a.txt, line 4"),
+            "a.txt, line 4: wrong number of columns: expected 2, got 3",
+        ),
+        (("threads", "at least 1", 0, "--threads"), "--threads: threads must be at least 1 (got 0)"),
+    ],
+)
+def test_a_message_is_a_sentence_with_what_expected_got_and_where(parts, message):
+    assert format_message(*parts) == message
 
 
 def test_a_message_is_one_line():
@@ -43,3 +60,13 @@ def test_the_parts_of_an_error_can_be_read():
 def test_errors_are_also_python_s_own(error, builtin):
     assert issubclass(error, PostilError) and issubclass(error, builtin)
     assert issubclass(ShapeError, ArrayError)
+
+
+def test_control_characters_are_shown_not_sent():
+    text = "B-\x1b[31mred\x07\x9b2J\r\n\u202eevil\u2028\ud800\x7f"
+    assert printable(text) == "B-\\x1b[31mred\\x07\\x9b2J\\r\\n\\u202eevil\\u2028\\ud800\\x7f"
+    assert is_printable(printable(text)) and not is_printable(text)
+    for word in ("naïve", "東京", "👩\u200d💻", "a b", "می\u200cخواهم", ""):
+        assert printable(word) == word and is_printable(word)
+    message = str(DataError("label", got="\x1b[31m\nB", where="a\x07.txt"))
+    assert message == "a\\x07.txt: label: got \\x1b[31m B"

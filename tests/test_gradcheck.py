@@ -8,7 +8,7 @@ import pytest
 import postil.graph as graph
 from postil.arrays import Ragged
 from postil.errors import GradientError, NumericalError
-from postil.gradcheck import check, examine
+from postil.gradcheck import Sampling, check, examine
 from postil.graph import Input, Parameter, Result, RowGradient
 from postil.network import Activation, Linear, LookupTable
 
@@ -183,6 +183,21 @@ def test_large_arrays_are_sampled():
     assert report.checked == 100
 
 
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_two_random_directions_are_enough_to_find_a_mistake(mistake):
+    spoil, message = MISTAKES[mistake]
+    arrays = RNG.normal(size=(4, 4)), RNG.normal(size=4), RNG.normal(size=4)
+    few = Sampling(every_entry_up_to=0, entries=0, directions=2)
+    assert examine(linear_with(lambda *right: right), *arrays, sampling=few).checked == 3 * 2
+    with pytest.raises(GradientError, match=message.split(" ")[0]):
+        check(linear_with(spoil), *arrays, sampling=few)
+
+
+def test_sampled_entries_are_at_most_those_there_are():
+    few = Sampling(every_entry_up_to=1, entries=60, directions=0)
+    assert check(graph.tanh, RNG.normal(size=7), sampling=few).checked == 7
+
+
 def test_the_table_is_readable():
     report = check(lambda W: (W * W).sum(), np.ones((2, 3)), name="squares")
     head, row = report.table().splitlines()
@@ -206,7 +221,7 @@ def test_inputs_of_the_same_name_are_all_checked():
 
 
 def test_nothing_to_check_is_a_failure():
-    with pytest.raises(GradientError, match="nothing to check; expected float inputs or parameters, got none"):
+    with pytest.raises(GradientError, match="nothing to check: expected float inputs or parameters, got none"):
         check(lambda ids: Input(1.0), np.arange(3))
 
 

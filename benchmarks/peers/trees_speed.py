@@ -13,7 +13,6 @@ from benchmarks.measuring import Outcome, report
 from benchmarks.peers.tree_networks import Levels, TreeNetwork, first_table, learn, levels_in_python
 from postil.models import TreeClassifier
 from postil.models.scoring.tree_network import TreeInputs
-from postil.models.tree_classifier import tree_inputs
 from postil.network import COMPOSITIONS
 from postil.text import Tree, balanced, read_trees, right_branching
 from postil.training.loop import Step
@@ -46,10 +45,10 @@ class _Case:
         noiseless = {"input_dropout": 0.0, "hidden_dropout": 0.0, "l2": 0.0, "optimiser": "adam", "rate": 0.001}
         self.classifier = TreeClassifier(composition=composition, **settings, **noiseless)
         self.trees = trees
-        self.fitting = self.classifier.prepared(trees)
+        self.fitting = self.classifier.fitting(trees)
         self.inputs: TreeInputs = self.fitting._inputs
         self.gold = self.fitting._gold
-        self.steps = (event for event in self.fitting.run() if isinstance(event, Step))
+        self.steps = (event for event in self.fitting if isinstance(event, Step))
         self.classifier.parts = self.fitting.parts
         V, L = len(self.fitting.parts.features.words.counts), len(self.fitting.parts.labelling.labels)
         self.theirs = TreeNetwork(composition, first_table(V, D), D, L)
@@ -107,7 +106,7 @@ class _Case:
 
     @torch.inference_mode()
     def predict_tuned(self, batches: int) -> None:
-        inputs = tree_inputs(self.fitting.parts.features, self.trees[: batches * BATCH])
+        inputs = TreeInputs.of(self.trees[: batches * BATCH], self.fitting.parts.features.words)
         for i in range(batches):
             batch = inputs.selected(np.arange(i * BATCH, (i + 1) * BATCH))
             levels = Levels.given(batch.plan, batch.words, self.gold)
@@ -115,7 +114,7 @@ class _Case:
 
     @torch.inference_mode()
     def predict_node_by_node(self, batches: int) -> None:
-        inputs = tree_inputs(self.fitting.parts.features, self.trees[: batches * BATCH])
+        inputs = TreeInputs.of(self.trees[: batches * BATCH], self.fitting.parts.features.words)
         for i in range(batches):
             children, words, _ = self._post_order(np.arange(i * BATCH, (i + 1) * BATCH), inputs)
             self.theirs.node_by_node(children, words).argmax(1)

@@ -3,32 +3,44 @@
 The file is a safetensors file, so other tools can open it:
 
     8 bytes     length of the header, little-endian
-    header      JSON: for every array its dtype, shape and place; ``__metadata__`` holds one string under ``postil``
-    data        the arrays one after the other, without gaps
+    header      JSON, padded with spaces: ``{"__metadata__":{"postil":"2","checksum":"89abcdef","content":"…"},…}``
+                and for every array its dtype, shape and place
+    data        the arrays one after the other, without gaps, the widest elements first: each is aligned
 
-The string under ``postil`` is JSON again, ``{"version": 1, "metadata": {…}, "arrays": {name: checksum}}`` with a
-checksum of itself. It is one string because safetensors writes several in an order that changes from run to run, and
-the same content shall give the same bytes.
+The header begins with exactly these bytes. ``checksum`` is the CRC-32 of the length and of every byte of the header
+after the checksum's own digits. ``content`` is JSON again, ``{"checksums": {name: [number, …]}, "metadata": {…}}``:
+for every array the CRC-32 of each 64 KiB of its bytes. docs/internals/model-file.md describes what models write.
 """
 
+import contextlib
 import json
 import math
 import mmap
 import os
 import secrets
-import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, final
 
 import numpy as np
 
 from postil.arrays import Array, describe
 from postil.errors import ConfigurationError, DtypeError, ModelFileError
 
-FORMAT = "postil"
-VERSION = 1  # of the file's outer form; a reader refuses what is newer
+VERSION = 2
+"""The format's number. A reader refuses every other one."""
+MAGIC = b'{"__metadata__":{"postil":"'
+"""How the header of every model file begins, from byte 8 on."""
+BLOCK = 1 << 16
+"""Bytes of an array that have one checksum."""
+_BEFORE_CHECKSUM = MAGIC + b'%d","checksum":"' % VERSION
+_CHECKSUM_DIGITS = 8
+_ALIGNMENT = 64  # of the data in the file
+# What a model file needs is far below these; a forged one shall not cost time or memory before it is refused.
+MOST_HEADER_BYTES = 4 << 20
+_MOST_ARRAYS = 10_000
+_MOST_DIMENSIONS = 8
 
 _DTYPES = {
     "F64": "<f8",
@@ -44,11 +56,7 @@ _DTYPES = {
     "U8": "|u1",
     "BOOL": "|b1",
 }
-_WRITABLE = {np.dtype(code) for code in _DTYPES.values()}
-CHECKED_ON_LOADING = 2**24
-"""Bytes of arrays, the smallest first, whose checksums are compared on loading: ten to twenty milliseconds. What is
-larger, say the vectors of 400,000 words, shall not be read only for that; see ``check``."""
-_LONGEST_HEADER = 100_000_000  # what the safetensors package accepts
+_CODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
 
 
 # ---------------------------------------------------------------------------------------------------------- writing
@@ -57,65 +65,127 @@ _LONGEST_HEADER = 100_000_000  # what the safetensors package accepts
 def save(path: str | os.PathLike[str], arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
     """Write the file beside its place and rename it: at any moment there is the old file or the new one.
 
-    ``metadata`` is what JSON can hold (NaN and infinity not among it). A process that is killed while writing may leave
-    a file ``.NAME.*.partial`` behind, which nothing reads.
+    ``metadata`` is what JSON can hold (NaN and infinity not among it). A process that is killed while it writes leaves
+    a file ``.NAME.*.partial``, which nothing reads and the next ``save`` to the same place removes.
     """
-    content = to_bytes(arrays, metadata)
+    header, data = _serialised(arrays, metadata)
     target = Path(os.path.realpath(path))  # a link goes on pointing to the same place
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
-        try:
-            with partial.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
-            _sync_folder(target.parent)
-        finally:
-            partial.unlink(missing_ok=True)
+        _remove_abandoned(target)
+        with _partial_file(target) as file:
+            file.writelines([header, *data])
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(target)
+        _sync_folder(target.parent)
     except OSError as error:
         raise ModelFileError("cannot write the model file", got=error.strerror or error, where=path) from None
 
 
 def to_bytes(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> bytes:
     """The bytes that ``save`` writes: the same for the same content."""
-    # Imported here because reading needs only NumPy, and most processes only read.
-    from safetensors.numpy import save as serialise
-
-    prepared, header = _prepared(arrays, metadata)
-    return serialise(prepared, metadata=header)
+    header, data = _serialised(arrays, metadata)
+    return b"".join([header, *data])
 
 
-def _prepared(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, str]]:
-    prepared = {}
-    for name, array in arrays.items():
-        if name == "__metadata__":
-            raise ConfigurationError("name of an array in a model file", expected="any other", got=name)
-        dtype = np.asarray(array).dtype.newbyteorder("<")
-        if dtype not in _WRITABLE:
-            raise DtypeError("array in a model file", expected="numbers or booleans", got=describe(array), where=name)
-        prepared[name] = np.asarray(array, dtype, order="C")
-    checksums = {name: _checksum(name, array) for name, array in prepared.items()}
+def _serialised(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> tuple[bytes, list[memoryview]]:
+    """The header with its length before it, and the bytes of every array in the order of the file."""
+    given = {name: _writable(name, array) for name, array in arrays.items()}
+    ordered = dict(sorted(given.items(), key=lambda item: (-item[1].itemsize, item[0])))
+    data = {name: _bytes_of(array) for name, array in ordered.items()}
+    checksums = {name: _checksums(content) for name, content in data.items()}
     try:
-        # Read again what was written: keys that are numbers become texts, and sort differently.
-        outer = json.loads(_text({"version": VERSION, "metadata": dict(metadata), "arrays": checksums}))
+        content = _text({"metadata": dict(metadata), "checksums": checksums})
+        # Keys that are numbers became texts, and sort differently: written from what a reader gets, they stand still.
+        content = _text(json.loads(content))
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigurationError("metadata of a model file", expected="what JSON can hold", got=error) from None
-    return prepared, {FORMAT: _text(outer | {"checksum": _text_checksum(outer)})}
+    return _header(ordered, content), list(data.values())
+
+
+def _writable(name: str, array: Array) -> Array:
+    """The array in C order and little-endian."""
+    if name == "__metadata__":
+        raise ConfigurationError("name of an array in a model file", expected="any other", got=name)
+    array = np.asarray(array)
+    dtype = array.dtype.newbyteorder("<")
+    if dtype not in _CODES:
+        raise DtypeError("array in a model file", expected="numbers or booleans", got=describe(array), where=name)
+    return np.asarray(array, dtype, order="C")
+
+
+def _header(arrays: Mapping[str, Array], content: str) -> bytes:
+    entries, end = {}, 0
+    for name, array in arrays.items():
+        bounds = [end, end := end + array.nbytes]
+        entries[name] = {"dtype": _CODES[array.dtype], "shape": list(array.shape), "data_offsets": bounds}
+    rest = f'","content":{json.dumps(content)}}}'
+    rest += "".join(f",{json.dumps(name)}:{json.dumps(entry)}" for name, entry in entries.items()) + "}"
+    size = 8 + len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS + len(rest)
+    rest += " " * (-size % _ALIGNMENT)
+    length = size + -size % _ALIGNMENT - 8
+    if length > MOST_HEADER_BYTES:
+        raise ConfigurationError(
+            "metadata of a model file", expected=f"at most {MOST_HEADER_BYTES >> 20} MiB", got=f"{length:,} bytes"
+        )
+    prefix, checked = length.to_bytes(8, "little"), rest.encode("ascii")
+    return prefix + _BEFORE_CHECKSUM + b"%08x" % _header_checksum(prefix, checked) + checked
 
 
 def _text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, sort_keys=True, allow_nan=False)
 
 
-def _text_checksum(content: Mapping[str, Any]) -> int:
-    return zlib.crc32(_text(content).encode("ascii"))
+def _header_checksum(length: bytes, rest: bytes) -> int:
+    return zlib.crc32(rest, zlib.crc32(length))
 
 
-def _checksum(name: str, array: Array) -> int:
-    """Of an array's name, element type, shape and bytes, in C order and little-endian."""
-    described = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode("utf-8", "backslashreplace"))
-    return zlib.crc32(array.reshape(-1).view(np.uint8).data, described)
+def _bytes_of(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _checksums(content: memoryview) -> list[int]:
+    return [zlib.crc32(content[first : first + BLOCK]) for first in range(0, len(content), BLOCK)]
+
+
+@contextlib.contextmanager
+def _partial_file(target: Path) -> Iterator[BinaryIO]:
+    """A new file beside the target, locked while it is written and gone afterwards, unless it was renamed."""
+    while True:
+        path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+        with path.open("xb") as file:
+            try:
+                if not _lock(file) or not path.exists():
+                    continue  # another process took it for an abandoned one before it was locked
+                yield file
+                return
+            finally:
+                path.unlink(missing_ok=True)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what killed processes left behind; a file that a living one is writing is locked."""
+    for path in target.parent.iterdir():
+        if not (path.name.startswith(f".{target.name}.") and path.name.endswith(".partial")):
+            continue
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            if _lock(file):
+                path.unlink()
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Lock a file until it is closed; False where another process holds it."""
+    if os.name == "nt":
+        return True  # Windows removes no file that is open
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True
 
 
 def _sync_folder(folder: Path) -> None:
@@ -133,19 +203,18 @@ def _sync_folder(folder: Path) -> None:
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Compare all checksums, however large the file: a ModelFileError where something is not what was saved."""
-    _mapped(path, sys.maxsize)
+    """Compare all checksums, those of tables too: a ModelFileError where something is not what was saved."""
+    load(path)
 
 
-def load(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]]:
+def load(
+    path: str | os.PathLike[str], by_rows: Callable[[str], bool] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays, read-only views into a memory map of the file, and the metadata.
 
-    Large arrays are not read: they come from the disk when they are used, once for all processes that map the file.
+    All checksums are compared. Arrays whose name ``by_rows`` accepts come as ``Rows`` instead: each block of them is
+    read and compared when one of its rows is asked for.
     """
-    return _mapped(path, CHECKED_ON_LOADING)
-
-
-def _mapped(path: str | os.PathLike[str], checked: int) -> tuple[dict[str, Array], dict[str, Any]]:
     try:
         with Path(path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -156,24 +225,85 @@ def _mapped(path: str | os.PathLike[str], checked: int) -> tuple[dict[str, Array
         raise ModelFileError(
             "cannot read the model file", got=getattr(error, "strerror", None) or error, where=path
         ) from None
-    return from_bytes(content, where=path, checked=checked)
+    return from_bytes(content, path, by_rows)
 
 
 def from_bytes(
-    content: bytes | mmap.mmap, where: object = "model file", *, checked: int = CHECKED_ON_LOADING
-) -> tuple[dict[str, Array], dict[str, Any]]:
-    """What ``to_bytes`` was given; the arrays are read-only views into ``content``, so many bytes of them checked."""
+    content: bytes | mmap.mmap, where: object = "model file", by_rows: Callable[[str], bool] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What ``to_bytes`` was given; the arrays are read-only views into ``content``."""
     try:
-        header, start = _header(content)
-        metadata, checksums = _metadata(header.pop("__metadata__", None))
+        header, start = _parsed_header(content)
+        metadata, checksums = _content(header.pop("__metadata__"))
+        if len(header) > _MOST_ARRAYS:
+            raise ModelFileError("too many arrays", expected=f"at most {_MOST_ARRAYS:,}", got=len(header))
         places = sorted((_place(name, entry) for name, entry in header.items()), key=lambda place: place.bounds)
         _check_cover(places, len(content) - start)
-        arrays = {place.name: _view(content, start, place) for place in places}
-        if checksums is not None:
-            _check_arrays(arrays, checksums, checked)
+        if set(checksums) != set(header):
+            different = sorted(set(checksums) ^ set(header))
+            raise ModelFileError("the model file is damaged in the names of its arrays", got=repr(different)[:120])
+        arrays: dict[str, Any] = {}
+        for place in places:
+            rows = Rows(_view(content, start, place), checksums[place.name], place.name, where)
+            arrays[place.name] = rows if by_rows is not None and by_rows(place.name) else np.asarray(rows)
         return arrays, metadata
     except ModelFileError as error:
         raise ModelFileError(error.what, expected=error.expected, got=error.got, where=where) from None
+
+
+@final
+class Rows:
+    """An array of a file; each block of it is compared with its checksum once, before its rows are used.
+
+    ``rows[ids]`` are rows as of an array, finite numbers; ``np.asarray(rows)`` is all of it.
+    """
+
+    def __init__(self, array: Array, checksums: object, name: str, where: object) -> None:
+        blocks = -(-array.nbytes // BLOCK)
+        if not isinstance(checksums, list) or len(checksums) != blocks:
+            raise ModelFileError(f"the model file is damaged in the checksums of array {name!r}")
+        self._array, self._checksums = array, checksums
+        self._name, self._where = name, where
+        self._checked = np.zeros(blocks, bool)
+
+    shape = property(lambda self: self._array.shape)
+    dtype = property(lambda self: self._array.dtype)
+    ndim = property(lambda self: self._array.ndim)
+    flags = property(lambda self: self._array.flags)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, ids: Any) -> Array:
+        self._check(self._blocks_of(np.asarray(ids)))
+        rows = np.asarray(self._array[ids])
+        if not np.isfinite(rows).all():
+            raise ModelFileError(f"array {self._name!r}", expected="finite numbers", got="others", where=self._where)
+        return rows
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        self._check(np.arange(len(self._checked)))
+        array = np.asarray(self._array, dtype)
+        return array.copy() if copy and array is self._array else array
+
+    def _blocks_of(self, ids: Array) -> Array:
+        """The numbers of the blocks in which these rows lie."""
+        width = self._array.nbytes // max(len(self._array), 1)
+        if ids.dtype.kind not in "iu" or not 0 < width <= BLOCK:
+            return np.arange(len(self._checked))
+        first = ids.reshape(-1).astype(np.int64) % len(self._array) * width
+        return np.unique(np.concatenate([first, first + width - 1]) // BLOCK)
+
+    def _check(self, blocks: Array) -> None:
+        new = blocks[~self._checked[blocks]]
+        if not len(new):
+            return
+        content = _bytes_of(self._array)
+        for block in new.tolist():
+            found = zlib.crc32(content[block * BLOCK : (block + 1) * BLOCK])
+            if found != self._checksums[block]:
+                raise ModelFileError(f"the model file is damaged in array {self._name!r}", where=self._where)
+        self._checked[new] = True
 
 
 class _Place(NamedTuple):
@@ -183,68 +313,71 @@ class _Place(NamedTuple):
     bounds: tuple[int, int]  # in bytes from the beginning of the data
 
 
-def _header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
-    """The header's JSON object and where the data begin."""
+def _parsed_header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
+    """The header's JSON object and where the data begin, if its beginning and its checksum are right."""
     if not len(content):
         raise ModelFileError("not a model file: it is empty")
     length = int.from_bytes(content[:8], "little")
-    if len(content) < 10 or not 2 <= length <= _LONGEST_HEADER or content[8:9] != b"{":
+    if len(content) < 10 or length < 2 or content[8:9] != b"{":
         raise ModelFileError("not a Postil model file", expected="a safetensors file", got=f"{content[:8]!r} …")
+    _check_version(content)
+    if length > MOST_HEADER_BYTES:
+        raise ModelFileError(
+            "the header of the model file is too long", expected=f"at most {MOST_HEADER_BYTES:,} bytes", got=length
+        )
     if len(content) < 8 + length:
         raise ModelFileError("the model file is cut", expected=f"at least {8 + length} bytes", got=len(content))
-    return _json_object(content[8 : 8 + length], "its header"), 8 + length
+    header = content[8 : 8 + length]
+    digits, rest = len(_BEFORE_CHECKSUM), len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS
+    checksum = b"%08x" % _header_checksum(content[:8], header[rest:])
+    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != checksum:
+        raise ModelFileError("the model file is damaged in its header: its checksum is wrong")
+    return _json_object(header, "its header"), 8 + length
 
 
-def _metadata(strings: object) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """What was saved beside the arrays, and their checksums; files of older versions have none."""
-    text = strings.get(FORMAT) if isinstance(strings, dict) else None
-    if not isinstance(text, str):
-        raise ModelFileError("a safetensors file, but not a model of Postil's", expected=f"metadata {FORMAT!r}")
-    outer = _json_object(text, "its metadata")
-    version, metadata = outer.get("version"), outer.get("metadata")
-    if type(version) is int and version > VERSION:
+def _check_version(content: bytes | mmap.mmap) -> None:
+    """Refuse other programs' files and other versions, as far as their first bytes tell."""
+    begin = content[8 : 8 + len(MAGIC) + 20]
+    if not begin.startswith(MAGIC):
+        raise ModelFileError("a safetensors file, but not a model of Postil's")
+    version = begin[len(MAGIC) :].partition(b'"')[0]
+    if version.startswith(b"{"):
         raise ModelFileError(
-            "the model file was made by a newer Postil: update this one", expected=f"format {VERSION}", got=version
+            "the model file has format 1, from before the first release: train the model again",
+            expected=f"format {VERSION}",
         )
-    if type(version) is not int or version < 1 or not isinstance(metadata, dict):
-        raise ModelFileError("the model file is damaged in its metadata", expected="a version and metadata")
-    if "checksum" not in outer:
-        return metadata, None
-    expected, checksums = outer.pop("checksum"), outer.get("arrays")
-    try:
-        found = _text_checksum(outer)
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError("the model file is damaged in its metadata", expected="JSON", got=error) from None
-    _compare("its metadata", expected, found)
-    if not isinstance(checksums, dict):
-        raise ModelFileError("the model file is damaged in its metadata", expected="a checksum for each array")
+    if version.isdigit() and int(version) > VERSION:
+        raise ModelFileError(
+            "the model file was written by a newer Postil: update this one",
+            expected=f"format {VERSION}",
+            got=int(version),
+        )
+    if version != b"%d" % VERSION:
+        raise ModelFileError("the model file is damaged in its header", expected=f"format {VERSION}", got=version)
+
+
+def _content(strings: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What was saved beside the arrays, and the arrays' checksums."""
+    text = strings.get("content") if isinstance(strings, dict) else None
+    if not isinstance(text, str):
+        raise ModelFileError("the model file is damaged in its header", expected="one text, 'content'")
+    content = _json_object(text, "its metadata")
+    metadata, checksums = content.get("metadata"), content.get("checksums")
+    if set(content) != {"metadata", "checksums"} or not (isinstance(metadata, dict) and isinstance(checksums, dict)):
+        raise ModelFileError("the model file is damaged in its metadata", expected="metadata and checksums")
     return metadata, checksums
-
-
-def _check_arrays(arrays: Mapping[str, Array], checksums: Mapping[str, Any], bytes_left: int) -> None:
-    """Compare with what was saved, from the smallest array to the largest, as far as the number of bytes reaches."""
-    if set(arrays) != set(checksums):
-        different = sorted(set(arrays) ^ set(checksums))
-        raise ModelFileError("the model file is damaged in the names of its arrays", got=repr(different)[:120])
-    for name, array in sorted(arrays.items(), key=lambda item: item[1].nbytes):
-        bytes_left -= array.nbytes
-        if bytes_left < 0:
-            return
-        _compare(f"array {name!r}", checksums[name], _checksum(name, array))
-
-
-def _compare(part: str, expected: object, got: int) -> None:
-    if expected != got:
-        raise ModelFileError(f"the model file is damaged in {part}", expected=f"checksum {expected}", got=got)
 
 
 def _json_object(text: str | bytes, part: str) -> dict[str, Any]:
     try:
         found = json.loads(
-            text.decode("utf-8") if isinstance(text, bytes) else text, object_pairs_hook=_without_repeats
+            text.decode("utf-8") if isinstance(text, bytes) else text,
+            object_pairs_hook=_without_repeats,
+            parse_float=_finite,
+            parse_constant=_finite,
         )
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"the model file is damaged in {part}", expected="JSON", got=error) from None
+        raise ModelFileError(f"the model file is damaged in {part}", expected="JSON", got=str(error)[:120]) from None
     if not isinstance(found, dict):
         raise ModelFileError(f"the model file is damaged in {part}", expected="a JSON object", got=repr(found)[:40])
     return found
@@ -257,29 +390,38 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"a number that is not finite: {text[:40]}")
+    return number
+
+
 def _place(name: str, entry: object) -> _Place:
     """What the header says about one array, checked in itself."""
     damaged = ModelFileError(
-        f"the model file is damaged in its header at array {name!r}",
+        f"the model file is damaged in its header at array {name[:80]!r}",
         expected="dtype, shape and data_offsets that agree",
         got=repr(entry)[:120],
     )
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise damaged
     code, shape, bounds = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if not (isinstance(code, str) and code in _DTYPES and _are_sizes(shape) and _are_sizes(bounds, length=2)):
+    if not (
+        isinstance(code, str) and code in _DTYPES and _are_sizes(shape, _MOST_DIMENSIONS) and _are_sizes(bounds, 2)
+    ):
         raise damaged
     dtype = np.dtype(_DTYPES[code])
-    if bounds[1] - bounds[0] != math.prod(shape) * dtype.itemsize:
+    if len(bounds) != 2 or bounds[1] - bounds[0] != math.prod(shape) * dtype.itemsize:
         raise damaged
     return _Place(name, dtype, tuple(shape), (bounds[0], bounds[1]))
 
 
-def _are_sizes(value: object, length: int | None = None) -> bool:
+def _are_sizes(value: object, at_most: int) -> bool:
     return (
         isinstance(value, list)
+        and len(value) <= at_most
         and all(type(size) is int and 0 <= size < 2**63 for size in value)
-        and (length is None or len(value) == length)
     )
 
 
@@ -289,7 +431,7 @@ def _check_cover(places: list[_Place], size: int) -> None:
     for place in places:
         if place.bounds[0] != end:
             raise ModelFileError(
-                f"the model file is damaged in its header: array {place.name!r} overlaps another or leaves a gap",
+                f"the model file is damaged in its header: array {place.name[:80]!r} overlaps another or leaves a gap",
                 expected=f"its beginning at byte {end}",
                 got=place.bounds[0],
             )
@@ -303,13 +445,16 @@ def _view(content: bytes | mmap.mmap, start: int, place: _Place) -> Array:
     try:
         if place.bounds[0] == place.bounds[1]:
             array = np.empty(place.shape, place.dtype)
-            array.flags.writeable = False
-            return array
-        count = math.prod(place.shape)
-        return np.frombuffer(content, place.dtype, count, start + place.bounds[0]).reshape(place.shape)
-    except (ValueError, OverflowError, MemoryError):  # more dimensions, or longer ones, than NumPy has
+        else:
+            count = math.prod(place.shape)
+            array = np.frombuffer(content, place.dtype, count, start + place.bounds[0]).reshape(place.shape)
+    except (ValueError, OverflowError, MemoryError):  # longer dimensions than NumPy has
         raise ModelFileError(
-            f"the model file is damaged in its header at array {place.name!r}",
+            f"the model file is damaged in its header at array {place.name[:80]!r}",
             expected="a possible shape",
             got=str(place.shape)[:120],
         ) from None
+    if not array.flags.aligned:  # by another writer than ours, or in a buffer that begins at an odd address
+        array = array.copy()
+    array.flags.writeable = False
+    return array

@@ -23,7 +23,7 @@ class Ragged:
     """Sentences of different lengths as one array, without padding.
 
     ``data`` (N, …) holds the rows of all sentences one after the other; sentence ``i`` is
-    ``data[offsets[i]:offsets[i + 1]]``, so ``offsets`` (B + 1,) starts at 0, never falls and ends at N.
+    ``data[offsets[i]:offsets[i + 1]]``, so ``offsets`` (B + 1,) starts at 0, never decreases and ends at N.
     """
 
     data: Array
@@ -37,7 +37,7 @@ class Ragged:
 
     @classmethod
     def from_sequences(cls, sequences: Iterable[Sequence[Any] | Array], dtype: Any = None) -> "Ragged":
-        """Join sequences of rows. Without ``dtype`` they get the type that holds them all, int64 if there are none."""
+        """Join sequences of rows. Without ``dtype``, the result has their common type, or int64 if there are none."""
         arrays = [_rows(sequence, dtype) for sequence in sequences]
         filled = [array for array in arrays if len(array)]
         widths = dict.fromkeys(array.shape[1:] for array in filled)
@@ -49,7 +49,7 @@ class Ragged:
 
     @property
     def lengths(self) -> Array:
-        """(B,) how many rows each sentence has."""
+        """(B,) the number of rows of each sentence."""
         return np.diff(self.offsets)
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ def offsets_from_lengths(lengths: Sequence[int] | Array) -> Array:
 
 
 def checked_offsets(offsets: Any, rows: int) -> Array:
-    """``offsets`` as int64 (B + 1,), or a clear error when they do not cut ``rows`` rows into sentences."""
+    """``offsets`` as int64 (B + 1,), or an error if they do not divide ``rows`` rows into sentences."""
     array = np.asarray(offsets)
     if array.ndim != 1 or len(array) < 1 or array.dtype.kind not in "iu":
         raise ShapeError(
@@ -111,7 +111,7 @@ def checked_offsets(offsets: Any, rows: int) -> Array:
 
 
 def describe(value: Any) -> str:
-    """An array in the words of an error message: ``float32 (3, 5)``."""
+    """An array as described in error messages: ``float32 (3, 5)``."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
     return f"{type(value).__name__} {value!r}"[:80]
@@ -128,7 +128,7 @@ def checked_floats(value: Any, where: str) -> Array:
 
 
 def checked_indices(value: Any, size: int, where: str) -> Array:
-    """``value`` as integers in [0, size), or an error that names the first one outside."""
+    """``value`` as integers in [0, size), or an error that names the first one out of range."""
     array = np.asarray(value)
     if array.size == 0:
         return array.astype(np.int64)
@@ -143,7 +143,7 @@ def checked_indices(value: Any, size: int, where: str) -> Array:
 
 
 def checked_finite(array: Array, where: str) -> Array:
-    """``array`` itself, or an error that names the first NaN or infinity in it."""
+    """Return ``array`` itself, or raise an error that names the first NaN or infinity in it."""
     if not np.isfinite(array).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         got = f"{array[place]} at position {place}" if place else f"{array}"
@@ -152,7 +152,7 @@ def checked_finite(array: Array, where: str) -> Array:
 
 
 def sum_of_squares(array: Array) -> float:
-    """Σ x², to six digits also in float32, where a million small squares lose four: blocks are added in float64."""
+    """Σ x², accurate to six digits even in float32: blocks are summed in float64."""
     flat = array.reshape(-1)
     whole = len(flat) // _BLOCK * _BLOCK
     blocks, rest = flat[:whole].reshape(-1, _BLOCK), flat[whole:]

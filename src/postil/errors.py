@@ -14,16 +14,50 @@
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
     SlowRulesWarning            (a warning) a user's rules for tokens need the general path
 
-Every message says what is wrong, what was expected, what was there and where. The command line prints it as one
-line and exits with code 1; anything that is not a PostilError is a defect of Postil.
+Every message says what is wrong, what was expected, what was found instead and where, in one line. The command line
+prints that line and exits with code 1; any other exception is a defect of Postil.
 """
+
+import re
+
+# What moves a terminal's cursor, ends a line, turns the direction of writing around, or cannot be encoded.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with control characters escaped as Python writes them: safe on a terminal, whoever wrote it."""
+    return _UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def is_printable(text: str) -> bool:
+    """Whether ``printable`` would leave the text as it is."""
+    return _UNPRINTABLE.search(text) is None
 
 
 def format_message(what: str, expected: object = None, got: object = None, where: object = None) -> str:
-    """One line: ``where: what; expected …, got …``. Parts that are None are left out."""
-    contrast = [f"{name} {value}" for name, value in (("expected", expected), ("got", got)) if value is not None]
-    line = "; ".join(filter(None, [what, ", ".join(contrast)]))
-    return " ".join(f"{where}: {line}".split("\n") if where is not None else line.split("\n"))
+    """Return the message as one line. Parts that are None are left out.
+
+    ``what`` is either the name of a value, one word, or a statement of what is wrong::
+
+        name            WHERE: threads must be at least 1 (got 0)
+        statement       WHERE: wrong number of columns: expected 10, got 3
+        no expectation  WHERE: the loss is not finite (nan)
+
+    An ``expected`` that begins with "must" or "needs" is the predicate of any ``what``: ``("size of a batch", "must be
+    at least 1", 0)``, ``("--nbest", "needs --output jsonl")``.
+    """
+    line = _sentence(what, expected, got)
+    return printable(" ".join((line if where is None else f"{where}: {line}").split("\n")))
+
+
+def _sentence(what: str, expected: object, got: object) -> str:
+    if expected is None:
+        return what if got is None else f"{what} ({got})"
+    is_predicate = str(expected).startswith(("must ", "needs "))
+    if is_predicate or " " not in what:
+        requirement = expected if is_predicate else f"must be {expected}"
+        return f"{what} {requirement}" + ("" if got is None else f" (got {got})")
+    return f"{what}: expected {expected}" + ("" if got is None else f", got {got}")
 
 
 class PostilError(Exception):
@@ -43,15 +77,15 @@ class ConfigurationError(PostilError, ValueError):
 
 
 class ModelFileError(PostilError, ValueError):
-    """A model file is cut, foreign or newer than this version."""
+    """A model file is truncated, foreign, or newer than this version."""
 
 
 class ArrayError(PostilError, ValueError):
-    """An array does not fit where it was given."""
+    """An array does not fit where it is used."""
 
 
 class ShapeError(ArrayError):
-    """Wrong number of dimensions, or sizes that do not go together."""
+    """Wrong number of dimensions, or sizes that do not match."""
 
 
 class DtypeError(ArrayError, TypeError):
@@ -71,8 +105,8 @@ class GradientError(PostilError, AssertionError):
 
 
 class LongSentenceWarning(UserWarning):
-    """A model of the sentence approach sees a very long sentence in pieces."""
+    """A model of the sentence approach scores a very long sentence in pieces."""
 
 
 class SlowRulesWarning(UserWarning):
-    """Rules of a tokeniser hold what the compiled kernel does not know, and are run by Python."""
+    """Rules of a tokeniser use what the compiled kernel does not support, so Python runs them."""

@@ -16,7 +16,7 @@ crosses is left out and counted, and more than 1 % left out is a failure.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -29,12 +29,10 @@ from postil.graph import Input, Node, Parameter, dense, gradients
 from postil.graph.kinks import recorded_branches, same_branches
 from postil.threads import one_blas_thread
 
-__all__ = ["TOLERANCE", "Disagreement", "Entry", "Report", "check", "examine"]
+__all__ = ["TOLERANCE", "Disagreement", "Entry", "Report", "Sampling", "check", "examine"]
 
 TOLERANCE = 1e-6
 EPSILONS = (1e-4, 1e-5)  # the second where the first crosses a kink
-ELEMENTWISE_LIMIT = 400  # arrays up to this size are checked at every entry
-SAMPLED_ENTRIES, SAMPLED_DIRECTIONS = 60, 40  # of larger ones
 LARGEST_SHARE_LEFT_OUT = 0.01
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
@@ -43,8 +41,19 @@ _Evaluate: TypeAlias = Callable[[], tuple[float, list[Array]]]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How many slopes are compared for each parameter and input."""
+
+    every_entry_up_to: int = 400
+    """Arrays of at most this many numbers are checked at every entry, larger ones by the two fields below."""
+    entries: int = 60
+    directions: int = 40
+    """Random directions; each has a component along every entry, so that one wrong entry shows in all of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """The place where analytic and numeric gradient differ most. ``index`` is a text: an index or a direction."""
+    """Where the analytic and the numeric gradient differ most. ``index`` is a text: an index or a direction."""
 
     index: str
     analytic: float
@@ -117,7 +126,7 @@ class Report:
 
 
 def check(target: Any, *inputs: Any, **options: Any) -> Report:
-    """``examine``, but raise GradientError unless everything agrees. Takes the same arguments."""
+    """Like ``examine``, but raise GradientError unless everything agrees."""
     report = examine(target, *inputs, **options)
     if not report.passed:
         raise GradientError("; ".join(report.failures), where=report.name)
@@ -132,17 +141,20 @@ def examine(
     rng: np.random.Generator | None = None,
     epsilons: tuple[float, ...] = EPSILONS,
     tolerance: float = TOLERANCE,
+    sampling: Sampling | None = None,
 ) -> Report:
     """Compare the gradients of ``target`` with central differences.
 
     ``target`` is a function of nodes that returns a node, a layer, an objective, or a model with ``loss(*inputs)``.
     ``inputs`` are its arguments: float arrays and ragged batches of floats become input nodes and are checked; those
     inside tuples and lists become float64 and are held fixed; anything else (integers, strings, …) is passed on as it
-    is. ``parameters`` are taken from ``target.parameters()`` where it has them. Parameters are brought to float64 for
-    the check and given back unchanged.
+    is. ``parameters`` default to ``target.parameters()``. Parameters are converted to float64 for the check and
+    restored afterwards.
 
-    A result that is not a single number is multiplied by fixed random weights and added up. A target that makes noise
-    must make the same noise at every call: ``lambda x: layer(x, rng=np.random.default_rng(0))``.
+    ``sampling`` says how many slopes are compared.
+
+    A result that is not a single number is reduced to a sum with fixed random weights. A target with noise must draw
+    the same noise at every call: ``lambda x: layer(x, rng=np.random.default_rng(0))``.
     """
     function = target.loss if hasattr(target, "loss") else target
     if parameters is None:
@@ -158,8 +170,9 @@ def examine(
         scalar = _Scalar(function, arguments, rng)
         analytic = gradients(scalar.node(), leaves.values(), seed=scalar.weights)
         entries = [
-            _examined(path, leaf.value, dense(analytic[leaf]), scalar.evaluate, epsilons, rng)
+            _examined(path, leaf.value, dense(analytic[leaf]), scalar.evaluate, epsilons, probes)
             for path, leaf in leaves.items()
+            for probes in [_probes(leaf.value, sampling or Sampling(), rng)]
         ]
     return Report(name=title, entries=entries, tolerance=tolerance)
 
@@ -187,12 +200,12 @@ def _examined(
     analytic: Array,
     evaluate: _Evaluate,
     epsilons: tuple[float, ...],
-    rng: np.random.Generator,
+    probes: Iterable[tuple[str, "_Direction"]],
 ) -> Entry:
     """Check one leaf. ``value`` is changed in place and set back."""
     found: list[Disagreement] = []
     left_out = 0
-    for index, direction in _probes(value, rng):
+    for index, direction in probes:
         scale = _scale(value, direction)
         slopes = (_slope(value, direction, epsilon * scale, evaluate) for epsilon in epsilons)
         numeric = next((slope for slope in slopes if slope is not None), None)
@@ -217,13 +230,13 @@ def _examined(
 _Direction: TypeAlias = tuple[int, ...] | Array
 
 
-def _probes(value: Array, rng: np.random.Generator) -> Iterator[tuple[str, _Direction]]:
+def _probes(value: Array, sampling: Sampling, rng: np.random.Generator) -> Iterator[tuple[str, _Direction]]:
     """(name, direction) of every slope to compare. A direction is the index of one entry, or an array of norm 1."""
-    if value.size <= ELEMENTWISE_LIMIT:
+    if value.size <= sampling.every_entry_up_to:
         places = np.arange(value.size)
     else:
-        places = rng.choice(value.size, SAMPLED_ENTRIES, replace=False)
-        for i in range(SAMPLED_DIRECTIONS):
+        places = rng.choice(value.size, min(sampling.entries, value.size), replace=False)
+        for i in range(sampling.directions):
             direction = rng.normal(size=value.shape)
             yield f"random direction {i}", direction / np.linalg.norm(direction)
     for place in places:

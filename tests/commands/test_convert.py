@@ -66,7 +66,7 @@ def test_spans_that_do_not_fit_are_all_shown(capsys: pytest.CaptureFixture[str])
         "a.jsonl, line 2: LOC 3:8 'Oslo ' does not fit the tokens 'Oslo': refused\n"
         "    in Oslo now\n"
         "       ^^^^^\n"
-        "postil: a.jsonl: 2 spans do not fit; expected spans on "
+        "postil: a.jsonl: 2 spans do not fit: expected spans on "
         "token boundaries that do not overlap (or --misaligned snap, "
         "--overlaps longest), got LOC 4:7 'Par' does not fit the tokens 'Paris' on line 1 and others"
     )
@@ -105,9 +105,9 @@ def test_labels_that_break_their_scheme(capsys: pytest.CaptureFixture[str]) -> N
     assert Path("b.txt").read_text() == "a\tB-X\nb\tB-X\nc\tI-Y\n\n"
     capsys.readouterr()
     assert convert("a.txt", "c.jsonl") == 0
-    assert "  changed: labels that break the BIO scheme, read by conlleval's rules: 1\n" in capsys.readouterr().err
+    assert "  changed: labels that violate the BIO scheme, read by conlleval's rules: 1\n" in capsys.readouterr().err
     assert refused(capsys, "a.txt", "b.txt", "--strict") == (
-        "a.txt, line 1, token 3: a label breaks the BIO scheme; expected a label that may follow, got I-Y after B-X"
+        "a.txt, line 1, token 3: a label violates the BIO scheme: expected a label that may follow, got I-Y after B-X"
     )
 
 
@@ -129,46 +129,46 @@ def test_text_is_tokenised_and_cut() -> None:
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
-        (b"", (), "a: the file is empty; expected sentences, got 0 characters"),
+        (b"", (), "a: the file is empty: expected sentences, got 0 characters"),
         (
             b"one\ntwo\nthree\n",
             (),
-            "a, line 1: only one column; expected a token and a label "
+            "a, line 1: only one column: expected a token and a label "
             "with a tab or spaces between "
             "them (tokens without labels: label=None, --label-column none), got 'one'",
         ),
         (
             b"a\tX\nb\tX\tY\n",
             (),
-            "a, line 2: another number of columns; expected 2 columns as on line 1, got 3: 'b\\tX\\tY'",
+            "a, line 2: wrong number of columns: expected 2 columns as on line 1, got 3: 'b\\tX\\tY'",
         ),
         (
             b"a\tX\nb\n",
             ("--from", "conll"),
-            "a, line 2: the label is missing; expected 2 columns as on line 1, got 1: 'b'",
+            "a, line 2: the label is missing: expected 2 columns as on line 1, got 1: 'b'",
         ),
         (
             b"a\tX\n\xe9\tX\n",
             (),
-            "a, line 2: invalid UTF-8 at byte 4; expected UTF-8, or the "
+            "a, line 2: invalid UTF-8 at byte 4: expected UTF-8, or the "
             "right encoding (--encoding latin-1 or "
             "cp1252 for older Western text), got byte 0xe9",
         ),
-        (b"a\tX\n\0\tX\n", (), "a, line 2: NUL byte; expected text, got binary data or another encoding"),
+        (b"a\tX\n\0\tX\n", (), "a, line 2: NUL byte: expected text, got binary data or another encoding"),
         (
             b"a" * 51_000_000,
             (),
-            f"a, line 1: line too long; expected at most 50,000,000 characters, got more, beginning with '{'a' * 29}…'",
+            f"a, line 1: line too long: expected at most 50,000,000 characters, got more, beginning with '{'a' * 29}…'",
         ),
         (
             b"a\tNN\n",
             ("--scheme", "bio"),
-            "a: cannot turn labels of scheme 'none' into 'bio'; expected a span scheme such as BIO on both sides",
+            "a: cannot turn labels of scheme 'none' into 'bio': expected a span scheme such as BIO on both sides",
         ),
         (
             b"a\tX\n",
             ("--label-column", "4"),
-            "a, line 1: no column 4 for the label; expected a number from 0 to 1 (or negative, from the right), got 4",
+            "a, line 1: no column 4 for the label: expected a number from 0 to 1 (or negative, from the right), got 4",
         ),
     ],
 )
@@ -182,8 +182,8 @@ def test_mistakes_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> Non
     assert refused(capsys, "missing.txt", "b.conll") == "missing.txt: No such file or directory"
     assert refused(capsys, ".", "b.conll") == ".: Is a directory"
     Path("a.txt").write_text(BIO)
-    assert refused(capsys, "a.txt", "-") == "standard output has no name to tell the format by; expected --to FORMAT"
-    assert refused(capsys, "a.txt", "b.xml").startswith("cannot tell the format to write; expected a format (conll, ")
+    assert refused(capsys, "a.txt", "-") == "standard output needs --to FORMAT"
+    assert refused(capsys, "a.txt", "b.xml").startswith("unknown format to write: expected a format (conll, ")
     assert refused(capsys, "a.txt", "missing/b.conll").endswith("missing/b.conll: No such file or directory")
     with pytest.raises(SystemExit) as caught:
         convert("a.txt", "b.conll", "--scheme", "bios")

@@ -5,7 +5,7 @@ import pytest
 
 import postil
 from oracles.pages import read_page
-from postil.commands import demo, demo_trees
+from postil.commands import demo
 from postil.commands.main import main
 from postil.commands.terminal import display
 
@@ -15,11 +15,10 @@ def shown(tmp_path_factory):
     """What the demonstration prints, and the folder it fills; trained on fewer sentences."""
     folder = tmp_path_factory.mktemp("demo") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "SIZES", {"train": 300, "dev": 60, "test": 60})
-        patch.setattr(demo_trees, "SIZES", {"train": 800, "dev": 50, "test": 100})
         patch.setenv("COLUMNS", "200")
         with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()):
-            assert main(["demo", "-o", str(folder)]) == 0
+            sizes, tree_sizes = {"train": 300, "dev": 60, "test": 60}, {"train": 200, "dev": 50, "test": 50}
+            assert demo.show(folder, 0, sizes, tree_sizes) == 0
     return printed.getvalue(), folder
 
 
@@ -33,7 +32,7 @@ def test_it_shows_every_step(shown):
         "5. Reasons",
         "6. A report",
         "7. Trees",
-        "Now you",
+        "Try it yourself",
     ):
         assert expected in printed
     assert "Museums in  Paris LOC " in printed and "F1" in printed

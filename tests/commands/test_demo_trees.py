@@ -18,11 +18,9 @@ from postil.text import parse_tree, read_trees
 def shown(tmp_path_factory):
     """What the part about trees prints, and the folder it fills; trained on fewer trees."""
     folder = tmp_path_factory.mktemp("demo")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo_trees, "SIZES", {"train": 800, "dev": 50, "test": 200})
-        console = Console(file=io.StringIO(), width=200)
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            assert demo_trees.show(console, folder, 0) == 0
+    console = Console(file=io.StringIO(), width=200)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        assert demo_trees.show(console, folder, 0, {"train": 800, "dev": 50, "test": 100}) == 0
     return console.file.getvalue(), folder
 
 

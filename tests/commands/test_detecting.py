@@ -96,9 +96,12 @@ def test_tagging_with_scores(model, folder, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--tree", "right"], "--tree: only classifiers of trees have it"),
-        (["--probabilities"], "--probabilities: a margin model has scores, not probabilities; expected --scores"),
-        (["--nbest", "2", "--output", "jsonl"], "--nbest: a margin model decides about each token alone"),
+        (["--tree", "right"], "tree cannot be used here: only tree classifiers build trees"),
+        (["--probabilities"], "probabilities cannot be used here: a margin model has scores instead"),
+        (
+            ["--nbest", "2", "--output", "jsonl"],
+            "nbest cannot be used here: a margin model decides about each token alone",
+        ),
     ],
 )
 def test_what_a_detector_cannot_say_is_refused_in_one_line(model, capsys, options, message):
@@ -109,9 +112,9 @@ def test_what_a_detector_cannot_say_is_refused_in_one_line(model, capsys, option
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--preset", "margin"], "the margin objective detects one label; expected --label NAME, say --label LOC"),
-        (["--label", "LOC"], "--label: a tagger learns all labels; expected --preset margin"),
-        (["--preset", "margin", "--label", "ORG"], "no token has the label to detect; expected one of LOC, PER"),
+        (["--preset", "margin"], "--preset margin needs the label to detect, such as --label LOC"),
+        (["--label", "LOC"], "--label cannot be used here: a tagger learns all labels; --preset margin detects one"),
+        (["--preset", "margin", "--label", "ORG"], "no token has the label to detect: expected one of LOC, PER"),
     ],
 )
 def test_mistakes_in_training_are_told_in_one_line(folder, capsys, options, message):
@@ -125,8 +128,8 @@ def test_a_tagger_has_probabilities_and_no_scores(folder, capsys):
     assert main(["train", str(folder / "train.txt"), "--set", "hidden=10", "--set", "epochs=1", "-o", str(model)]) == 0
     capsys.readouterr()
     assert main(["tag", str(model), "--text", "Oslo", "--scores"]) == 1
-    assert capsys.readouterr().err == "postil: --scores: a tagger has probabilities; expected --probabilities\n"
+    assert capsys.readouterr().err == "postil: scores cannot be used here: a tagger has probabilities instead\n"
     assert main(["tag", str(model), "--text", "museums in Oslo", "--tree", "right"]) == 1
-    assert capsys.readouterr().err == "postil: --tree: only classifiers of trees have it\n"
+    assert capsys.readouterr().err == "postil: tree cannot be used here: only tree classifiers build trees\n"
     assert main(["tag", str(model), "--text", "museums in Oslo", "--probabilities"]) == 0
     assert main(["evaluate", str(model), str(folder / "test.txt"), "--json"]) == 0

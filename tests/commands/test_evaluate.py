@@ -1,6 +1,7 @@
 """``postil evaluate``: the contract of its JSON, and labels that cannot be compared."""
 
 import json
+import shutil
 
 import pytest
 
@@ -12,10 +13,10 @@ from postil.models.answers.reliability import reliability
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
+def models(tmp_path_factory, names_model, speech_model):
     folder = tmp_path_factory.mktemp("models")
-    postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(*named_entities(60)).save(folder / "ner")
-    postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(*parts_of_speech(60)).save(folder / "pos")
+    shutil.copy(names_model, folder / "ner")
+    shutil.copy(speech_model, folder / "pos")
     return folder
 
 
@@ -53,7 +54,7 @@ def test_labels_without_a_scheme(models, tmp_path, capsys):
 def test_labels_of_another_kind_are_refused(models, tmp_path, capsys):
     (tmp_path / "d").write_text(as_conll(*parts_of_speech(4)))
     assert main(["evaluate", str(models / "ner"), str(tmp_path / "d")]) == 1
-    assert "line 1: labels without a scheme; expected spans such as B-LOC" in capsys.readouterr().err
+    assert "line 1: labels without a scheme: expected spans such as B-LOC" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------------ reports
@@ -81,7 +82,7 @@ def test_a_report_shows_reliability_before_and_after_calibration(tmp_path, capsy
     tagger.save(tmp_path / "m")
     (tmp_path / "d.txt").write_text(as_conll(*dev))
     assert main(["evaluate", str(tmp_path / "m"), str(tmp_path / "d.txt"), "--report", str(tmp_path / "r.html")]) == 0
-    calibration = reliability(tagger, *dev)
+    calibration = reliability(tagger.fitted_parts(), *dev)
     page = (tmp_path / "r.html").read_text(encoding="utf8")
     for name, found in (("before", calibration.before), ("after", calibration.after)):
         assert f"{name} calibration: {100 * found.expected_error:.2f} %" in page
@@ -145,4 +146,4 @@ def test_a_detector_knows_no_novelty(tmp_path, capsys):
         main(["evaluate", *[str(tmp_path / name) for name in ("loc", "d.txt")], "--train", str(tmp_path / "d.txt")])
         == 1
     )
-    assert "--train: a model of one label" in capsys.readouterr().err
+    assert "--train cannot be used here: a detector" in capsys.readouterr().err

@@ -61,7 +61,7 @@ def test_the_sum_of_parts_and_the_bars_are_shown(model, capsys):
     assert "[Anna]PER lives in New York ." in shown
     assert "Anna lives in [New York]LOC ." in shown
     assert "New York as LOC: probability " in shown
-    for name in ("left out", "gradient", "▸ New", "  lives", "suffixes", "transitions", "█", "+ speaks for LOC"):
+    for name in ("left out", "gradient", "▸ New", "  lives", "suffixes", "transitions", "█", "+ supports LOC"):
         assert name in shown
     assert "\x1b" not in shown  # no colour into a pipe
 
@@ -115,7 +115,9 @@ def test_long_sentences_list_the_words_that_matter(model, capsys):
 def test_labels_without_spans(pos, capsys):
     (one,) = as_json(capsys, pos, "Anna left Oslo", "--entity", "left")
     assert one["label"] == "VERB"
-    assert "which word?; expected --entity WORD or --span START:END" in complaint(capsys, pos, "Anna left Oslo")
+    assert "labels without spans need a word to explain: expected --entity WORD or --span START:END" in complaint(
+        capsys, pos, "Anna left Oslo"
+    )
 
 
 def test_a_detector(capsys, tmp_path):
@@ -138,16 +140,16 @@ def test_nothing_found(model, capsys):
 
 
 def test_mistakes(model, capsys, tmp_path):
-    assert "--span; expected 0 <= START < END <= 6, got 5:9" in complaint(capsys, model, TEXT, "--span", "5:9")
+    assert "--span must satisfy 0 <= START < END <= 6 (got 5:9)" in complaint(capsys, model, TEXT, "--span", "5:9")
     assert "inside one sentence" in complaint(capsys, model, "They left. She left.", "--span", "1:5")
-    assert "unknown label; expected one of LOC, PER, O, got 'X'" in complaint(
+    assert "unknown label: expected one of LOC, PER, O, got 'X'" in complaint(
         capsys, model, TEXT, "--span", "0:1", "--label", "X"
     )
-    assert "--entity; expected whole words of: 'Anna lives" in complaint(capsys, model, TEXT, "--entity", "York City")
-    assert "the sentence is empty; expected words" in complaint(capsys, model, "  ")
-    assert "a file's name; expected a sentence" in complaint(capsys, model, model)
-    assert explained(capsys, model, "Anna lives in York . " * 100)  # too long for a file's name
-    assert "--label of entities; expected one of LOC, PER, got 'X'" in complaint(capsys, model, TEXT, "--label", "X")
+    assert "--entity must be whole words of 'Anna lives" in complaint(capsys, model, TEXT, "--entity", "York City")
+    assert "the sentence is empty: expected words" in complaint(capsys, model, "  ")
+    assert "this is the name of a file: expected a sentence" in complaint(capsys, model, model)
+    assert explained(capsys, model, "Anna lives in York . " * 20)  # too long for a file's name
+    assert "--label must be one of LOC, PER (got 'X')" in complaint(capsys, model, TEXT, "--label", "X")
     assert "no such model" in complaint(capsys, str(tmp_path / "none"), TEXT)
     for wrong in (("--span", "two"), ("--span", "1:2", "--entity", "Anna"), ("--input", "pdf")):
         with pytest.raises(SystemExit, match="2"):

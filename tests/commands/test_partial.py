@@ -44,10 +44,13 @@ def test_unknown_tokens_are_told_learnt_around_and_left_out(folder, capsys):
     assert main(["train", "gaps.txt", "--dev", "gaps.txt", *SMALL, "-o", "m"]) == 0
     unknown = sum(len(labels[::3]) for labels in y)
     err = capsys.readouterr().err
-    assert f"gaps.txt: {unknown} tokens are unknown, 0 have several labels" in err and "break" not in err
+    assert (
+        f"gaps.txt: {unknown} tokens have an unknown label, 0 have several possible labels" in err
+        and "break" not in err
+    )
     assert "?" not in postil.load("m").classes_
     assert main(["evaluate", "m", "gaps.txt"]) == 0
-    assert f"left out: {unknown} tokens whose gold label is not known" in capsys.readouterr().out
+    assert f"not scored: {unknown} tokens whose gold label is unknown" in capsys.readouterr().out
     assert main(["score", "gaps.txt", "dev.txt"]) == 1
     assert main(["score", "gaps.txt", "gaps.txt", "--json"]) == 0
     capsys.readouterr()
@@ -59,10 +62,10 @@ def test_labels_that_look_like_marks_can_be_kept(folder, capsys):
 
 
 MISTAKES = [
-    (["unknown.txt"], "unknown.txt: every token is unknown; expected some labels, got nothing but '?'"),
-    (["places.txt", "unknown.txt"], "unknown.txt: every token is unknown"),
+    (["unknown.txt"], "unknown.txt: every label is unknown: expected some labels, got nothing but '?'"),
+    (["places.txt", "unknown.txt"], "unknown.txt: every label is unknown"),
     (["places.txt", "--annotates", "PER"], "places.txt, line 1: a label of a class that is not annotated there"),
-    (["places.txt", "--annotates", "x.txt=PER"], "--annotates; expected one of the training files, got 'x.txt'"),
+    (["places.txt", "--annotates", "x.txt=PER"], "--annotates must name one of the training files (got 'x.txt')"),
 ]
 
 

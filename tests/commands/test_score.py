@@ -80,7 +80,7 @@ def test_tables(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[:2] == ["predicted.txt against gold.txt", "2 sentences, 8 tokens, BIO labels"]
     assert lines[3].startswith("F1 33.33   95 % interval ")
     assert lines[4] == "precision 33.33   recall 33.33   token accuracy 75.00"
-    titles = {"Classes", "Mistakes by kind", "Confusion of overlapping spans", "Ways to count a span as found"}
+    titles = {"Classes", "Mistakes by kind", "Confusion of overlapping spans", "Scores by matching rule"}
     assert titles <= set(lines)
     assert "PER       100.00  100.00  100.00     1          1        1" in lines
 
@@ -167,12 +167,12 @@ def test_comparison_of_two_systems(write: Write, capsys: pytest.CaptureFixture[s
     assert main(["score", gold, worse, "--compare", gold]) == 0
     out = capsys.readouterr().out
     assert "difference +66.67, 95 % interval +" in out
-    assert "unlikely to be luck; g.txt is ahead in 100.0 % of 2,000 resamples" in out
+    assert "unlikely to be chance; g.txt is ahead in 100.0 % of 2,000 resamples" in out
 
 
 def test_broken_labels_are_counted_once_or_refused(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     odd = write("odd.txt", GOLD.replace("Oslo\tB-LOC", "Oslo\tI-LOC").replace("helps\tO", "helps\tI-PER"))
-    expected = "2 labels in 2 sentences break the BIO scheme, first on line 4: 'I-LOC' after 'O'"
+    expected = "2 labels in 2 sentences violate the BIO scheme, first on line 4: 'I-LOC' after 'O'"
     assert main(["score", "gold.txt", odd, "--json"]) == 0
     captured = capsys.readouterr()
     assert captured.err == f"postil: odd.txt: {expected}; read by conlleval's rules\n"
@@ -180,7 +180,7 @@ def test_broken_labels_are_counted_once_or_refused(write: Write, capsys: pytest.
     assert report["broken_labels"] == {"gold": 0, "predicted": 2}
     assert (report["precision"], report["recall"]) == (75, 100)
     line = complaint(capsys, "gold.txt", odd, "--strict")
-    assert line == f"postil: odd.txt: {expected}; expected valid BIO labels"
+    assert line == f"postil: odd.txt: {expected}: expected valid BIO labels"
     assert main(["score", "gold.txt", "gold.txt", "--compare", odd]) == 0
     assert "odd.txt: 2 labels" in capsys.readouterr().err
 
@@ -190,27 +190,27 @@ def test_broken_labels_are_counted_once_or_refused(write: Write, capsys: pytest.
     [
         (
             PREDICTED.replace("Oslo", "oslo"),
-            "postil: other.txt, line 4: token differs from gold.txt, line 4; expected 'Oslo', got 'oslo'",
+            "postil: other.txt, line 4: the token differs from gold.txt, line 4: expected 'Oslo', got 'oslo'",
         ),
         (
             PREDICTED.replace(".\tO\n", ""),
-            "postil: other.txt, line 4: sentence ends too early beside gold.txt, line 1; expected 5 tokens, got 4",
+            "postil: other.txt, line 4: the sentence is shorter than at gold.txt, line 1: expected 5 tokens, got 4",
         ),
         (
             PREDICTED.replace("\n\n", "\n"),
-            "postil: other.txt, line 6: sentence goes on too long beside gold.txt, line 1; expected 5 tokens, got 8",
+            "postil: other.txt, line 6: the sentence is longer than at gold.txt, line 1: expected 5 tokens, got 8",
         ),
         (
             PREDICTED.split("\n\n")[0] + "\n",
-            "postil: gold.txt, line 7: other.txt ends before sentence 2; expected 2 sentences as in gold.txt, got 1",
+            "postil: gold.txt, line 7: other.txt ends before sentence 2: expected 2 sentences as in gold.txt, got 1",
         ),
         (
             PREDICTED + "\nMore\tO\n",
-            "postil: other.txt, line 11: gold.txt ends before sentence 3; expected 2 sentences as in gold.txt, got 3",
+            "postil: other.txt, line 11: gold.txt ends before sentence 3: expected 2 sentences as in gold.txt, got 3",
         ),
         (
             "\n".join(f"{line.split()[0]}\tNOUN" if line else "" for line in GOLD.splitlines()),
-            "postil: other.txt: predicted labels have no labelling scheme; expected labels like the gold ones (BIO)",
+            "postil: other.txt: predicted labels have no labelling scheme: expected labels like the gold ones (BIO)",
         ),
     ],
 )
@@ -221,23 +221,23 @@ def test_files_that_do_not_fit(write: Write, capsys: pytest.CaptureFixture[str],
 def test_other_mistakes(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     assert complaint(capsys, "gold.txt", "nowhere.txt") == "postil: nowhere.txt: No such file or directory"
     line = complaint(capsys, "-", "-")
-    assert line == "postil: standard input can be read only once; expected at most one file named -"
+    assert line == "postil: standard input can be read only once: expected at most one file named -"
     text = write("text.txt", "Nothing but words here, and no labels at all. Really.\n")
-    assert "no labels; expected a label for every token, got plain text" in complaint(capsys, text, text)
+    assert "no labels: expected a label for every token, got plain text" in complaint(capsys, text, text)
     pos = write("pos.txt", "\n".join(f"{line.split()[0]}\tX" if line else "" for line in GOLD.splitlines()))
     line = complaint(capsys, pos, "gold.txt")
-    assert line.startswith("postil: gold.txt: predicted labels are BIO; expected labels without a scheme as in pos.txt")
+    assert line.startswith("postil: gold.txt: predicted labels are BIO: expected labels without a scheme as in pos.txt")
     assert run_json(capsys, pos, "gold.txt", "--scheme", "none")["accuracy"] == 0
     assert "gold.txt: predicted labels are BIO" in complaint(capsys, pos, pos, "--compare", "gold.txt")
     line = complaint(capsys, "gold.txt", "gold.txt", "--train", pos)
-    assert line == "postil: pos.txt: training labels have no labelling scheme; expected spans as in GOLD"
+    assert line == "postil: pos.txt: training labels have no labelling scheme: expected spans as in GOLD"
 
 
 def test_places_in_json_lines(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     gold = write("g.jsonl", '{"text": "Anna left.", "spans": []}\n')
     other = write("p.jsonl", '{"text": "Anna fell.", "spans": []}\n')
     assert complaint(capsys, gold, other) == (
-        "postil: p.jsonl, line 1, token 2: token differs from g.jsonl, line 1, token 2; expected 'left', got 'fell'"
+        "postil: p.jsonl, line 1, token 2: the token differs from g.jsonl, line 1, token 2: expected 'left', got 'fell'"
     )
 
 

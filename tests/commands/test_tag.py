@@ -11,17 +11,15 @@ import pytest
 
 import postil
 from oracles.corpora import as_conll, named_entities
-from postil.commands import labeller
 from postil.commands.main import main
+from postil.serving import labelled
 
 X, Y = named_entities(40, seed=1)
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "m.postil"
-    postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(*named_entities(60)).save(path)
-    return str(path)
+def model(names_model):
+    return str(names_model)
 
 
 @pytest.fixture
@@ -38,7 +36,7 @@ def tagged(capsys, *arguments):
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_the_order_is_kept_over_files_blocks_and_threads(model, corpus, capsys, monkeypatch, threads):
-    monkeypatch.setattr(labeller, "BLOCK_TOKENS", 10)
+    monkeypatch.setattr(labelled, "BLOCK_TOKENS", 10)
     expected = as_conll(X, postil.load(model).predict(X))
     assert tagged(capsys, model, corpus, corpus, "--threads", threads) == expected * 2
 
@@ -99,12 +97,12 @@ def test_options_may_stand_before_files(model, corpus, capsys):
 
 def test_an_empty_text_is_told(model, capsys):
     assert main(["tag", model, "--text", " "]) == 1
-    assert capsys.readouterr().err == "postil: --text is empty; expected words, got ' '\n"
+    assert capsys.readouterr().err == "postil: --text is empty: expected words, got ' '\n"
 
 
 MISTAKES = [
-    (["missing", "dev"], "no such model"),
-    ([".", "dev"], "expected a model file, got a folder"),
+    (["missing", "dev"], "no such model file"),
+    ([".", "dev"], "model must be a model file (got a folder)"),
     (["text", "dev"], "not a Postil model file"),
     (["cut", "dev"], "the model file is cut"),
     (["newer", "dev"], "made by a newer Postil"),
@@ -137,9 +135,13 @@ def test_a_mistake_is_one_clear_line(model, tmp_path, monkeypatch, capsys, comma
 
 
 def test_options_that_do_not_go_together(model, capsys):
-    for words in (["--nbest", "2"], ["--nbest", "0", "--output", "jsonl"], ["--threads", "0"]):
+    for words, message in (
+        (["--nbest", "2"], "nbest needs output jsonl (got conll)"),
+        (["--nbest", "0", "--output", "jsonl"], "nbest must be at least 1 (got 0)"),
+        (["--threads", "0"], "threads must be at least 1 (got 0)"),
+    ):
         assert main(["tag", model, "--text", "x", *words]) == 1
-        assert capsys.readouterr().err.startswith("postil: --")
+        assert capsys.readouterr().err == f"postil: {message}\n"
 
 
 def test_records_without_tokens_are_told(model, tmp_path, capsys):
@@ -147,4 +149,4 @@ def test_records_without_tokens_are_told(model, tmp_path, capsys):
     assert main(["tag", model, str(tmp_path / "r.jsonl"), "--output", "jsonl"]) == 0
     out, err = capsys.readouterr()
     assert [json.loads(line)["text"] for line in out.splitlines()] == ["Anna left.", "Oslo."]
-    assert err.endswith("r.jsonl: 1 records without tokens: they have no line in the output\n")
+    assert err.endswith("r.jsonl: 1 records without tokens skipped: they have no line in the output\n")

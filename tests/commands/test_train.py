@@ -57,17 +57,21 @@ MISTAKES = [
     (["train.txt", "--dev", "empty.txt"], 1, "empty.txt: the file is empty"),
     (["latin1.txt"], 1, "latin1.txt, line 1: invalid UTF-8"),
     (["train.txt", "--dev", "bare.txt"], 1, "bare.txt, line 1, token 1: no labels"),
-    (["train.txt", "--dev", "pos.txt"], 1, "pos.txt, line 1: labels without a scheme; expected spans such as B-LOC"),
-    (["ragged.txt"], 1, "ragged.txt, line 2: another number of columns"),
-    (["train.txt", "-o", "nowhere/m"], 1, "nowhere/m: model file; expected an existing folder"),
-    (["train.txt", "-o", "."], 1, "expected the name of a file, got a folder"),
+    (
+        ["train.txt", "--dev", "pos.txt"],
+        1,
+        "pos.txt, line 1: these labels have no scheme: expected spans such as B-LOC",
+    ),
+    (["ragged.txt"], 1, "ragged.txt, line 2: wrong number of columns"),
+    (["train.txt", "-o", "nowhere/m"], 1, "nowhere/m: model file must be in an existing folder"),
+    (["train.txt", "-o", "."], 1, "model file must be a file (got a folder)"),
     (["train.txt", "--log", "nowhere/log"], 1, "nowhere/log: No such file"),
-    (["train.txt", "--set", "hiden=3"], 1, "setting; expected NAME=VALUE with a name of"),
-    (["train.txt", "--set", "hidden=many"], 1, "setting hidden; expected a whole number, got 'many'"),
-    (["train.txt", "--set", "window=4"], 1, "window; expected an odd number"),
+    (["train.txt", "--set", "hiden=3"], 1, "setting must be NAME=VALUE with a name of"),
+    (["train.txt", "--set", "hidden=many"], 1, "setting hidden: expected a whole number, got 'many'"),
+    (["train.txt", "--set", "window=4"], 1, "window must be an odd number"),
     (["train.txt", "--set", "rate=1e30"], 1, "the training has diverged"),
-    (["train.txt", "--minutes", "0"], 1, "minutes; expected a positive number"),
-    (["train.txt", "--threads", "0"], 1, "threads; expected"),
+    (["train.txt", "--minutes", "0"], 1, "minutes must be a positive number"),
+    (["train.txt", "--threads", "0"], 1, "threads must be"),
     (["train.txt", "--vectors", "missing.vec"], 1, "missing.vec: cannot read the file of word vectors"),
     (["train.txt", "--gazetteer", "missing.txt"], 1, "missing.txt: cannot read the gazetteer"),
     (["train.txt", "--resume"], 1, "m.checkpoint: nothing to resume"),
@@ -115,7 +119,7 @@ def test_what_is_probably_not_meant_is_told(folder, capsys):
     (folder / "one.txt").write_text("a\tO\nb\tO\n")
     assert main(["train", "train.txt", "--dev", "odd.txt", *SMALL, "-o", "m"]) == 0
     err = capsys.readouterr().err
-    assert "odd.txt: 1 label in 1 sentence breaks the BIO scheme, first on line 1: 'I-DOG'" in err
+    assert "odd.txt: 1 label in 1 sentence violates the BIO scheme, first on line 1: 'I-DOG'" in err
     assert "odd.txt: 1 of its labels do not occur in train.txt: DOG" in err
     assert main(["train", "one.txt", *SMALL, "-o", "m"]) == 0
     assert "every token has the label 'O'" in capsys.readouterr().err

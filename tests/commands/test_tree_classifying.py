@@ -85,7 +85,7 @@ def test_a_preset_makes_a_tagger_of_the_words_labels(folder, capsys):
     capsys.readouterr()
     tagged = run(capsys, "tag", folder / "t", folder / "dev.txt")
     assert tagged.startswith("the\t2\nfilm\t2\n")
-    assert "--output trees; expected a model that labels trees" in refused(
+    assert "--output trees: expected a model that labels trees" in refused(
         capsys, "tag", folder / "t", folder / "dev.txt", "--output", "trees"
     )
 
@@ -112,22 +112,30 @@ def test_an_interrupted_training_goes_on(folder):
     ("text", "options", "message"),
     [
         ("(3 (2 good) (2 film)\n", (), "train, line 1, column 1: a bracket is never closed"),
-        ("( ( good) ( film))\n", (), "train: no labels; expected trees such as (3 (2 good) (2 film))"),
+        ("( ( good) ( film))\n", (), "train: no labels: expected trees such as (3 (2 good) (2 film))"),
         ("( (2 good) (2 film))\n", ("--set", "loss=root"), "train: no labels at the roots"),
-        ("(3 (2 good) (2 film))\n", ("--set", "hiden=3"), "setting; expected NAME=VALUE with a name of composition"),
-        ("(3 (2 good) (2 film))\n", ("--gazetteer", "g"), "--gazetteer: classifiers of trees have none"),
+        ("(3 (2 good) (2 film))\n", ("--set", "hiden=3"), "setting must be NAME=VALUE with a name of composition"),
+        (
+            "(3 (2 good) (2 film))\n",
+            ("--gazetteer", "g"),
+            "--gazetteer cannot be used here: tree classifiers use no gazetteers",
+        ),
         (
             "(3 (2 good) (2 film))\n",
             ("--dev", "dev"),
-            "dev: no trees; expected bracketed trees: (LABEL (LABEL word) …)",
+            "dev: not a file of trees: expected bracketed trees: (LABEL (LABEL word) …)",
         ),
         ("(3 (2 good) (2 film))\n", ("--dev", "rootless"), "rootless: no labels at the roots"),
-        ("(3 (2 good) (2 film))\n", ("--preset", "fast", "--composition", "sum"), "--composition: only classifiers"),
-        ("a\tO\n", ("--composition", "sum"), "train: no trees"),
+        (
+            "(3 (2 good) (2 film))\n",
+            ("--preset", "fast", "--composition", "sum"),
+            "--composition cannot be used here: it is for tree classifiers",
+        ),
+        ("a\tO\n", ("--composition", "sum"), "train: not a file of trees"),
         (
             "# only this\n",
             ("--composition", "sum"),
-            "train: no trees; expected bracketed trees: (LABEL (LABEL word) …), got what looks like plain text",
+            "train: not a file of trees: expected bracketed trees: (LABEL (LABEL word) …), got what looks like plain text",
         ),
     ],
 )
@@ -144,7 +152,7 @@ def test_trees_from_a_pipe_need_a_word_about_what_to_learn(folder, monkeypatch, 
     for options, code in ((), 1), (("--composition", "sum"), 0):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
         assert main(["train", "-", "--set", "epochs=1", "-o", str(folder / "p.postil"), *options]) == code
-    assert "trees from a pipe; expected --composition" in capsys.readouterr().err
+    assert "trees from a pipe: expected --composition" in capsys.readouterr().err
 
 
 def test_unknown_labels_are_told(folder, capsys, tmp_path):
@@ -156,9 +164,9 @@ def test_unknown_labels_are_told(folder, capsys, tmp_path):
 
 def test_a_model_of_trees_is_no_warm_start_of_a_tagger(folder, model, capsys):
     words = ["train", folder / "dev.txt", "--preset", "fast", "--warm-start", model, "-o", folder / "w.postil"]
-    assert refused(capsys, *words) == "warm start; expected a tagger or a detector, got a tree-classifier"
+    assert refused(capsys, *words) == "warm start: expected a tagger or a detector, got a tree-classifier"
     words = ["train", folder / "dev.txt", "--warm-start", model, "-o", folder / "w.postil"]
-    assert refused(capsys, *words) == "--warm-start: classifiers of trees begin fresh"
+    assert refused(capsys, *words) == "--warm-start cannot be used here: tree classifiers always start from scratch"
 
 
 # Evaluate
@@ -182,7 +190,7 @@ def test_the_report_draws_trees(folder, model, capsys):
         assert part in html
     assert any(colour in html for colour in ("#d6774f", "#8a929b", "#4b93c3"))  # of the labels 1, 2 and 3
     message = refused(capsys, "evaluate", model, folder / "test.txt", "--train", folder / "dev.txt")
-    assert message.startswith("--train: a classifier of trees")
+    assert message.startswith("--train cannot be used here: a tree classifier")
 
 
 def test_a_model_of_roots_is_not_asked_for_other_labels(tmp_path, capsys):
@@ -199,7 +207,7 @@ def test_evaluate_refuses_what_has_no_labels(folder, model, capsys, tmp_path):
     (tmp_path / "plain.txt").write_text("( ( good) ( film))\n", encoding="utf8")
     assert "no labels" in refused(capsys, "evaluate", model, tmp_path / "plain.txt")
     (tmp_path / "columns.txt").write_text("Oslo\tB-LOC\n", encoding="utf8")
-    assert "no trees" in refused(capsys, "evaluate", model, tmp_path / "columns.txt")
+    assert "not a file of trees" in refused(capsys, "evaluate", model, tmp_path / "columns.txt")
 
 
 # Tag
@@ -261,10 +269,13 @@ def test_threads_do_not_change_the_answer(folder, model, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--output", "conll"], "--output conll; expected trees or jsonl"),
-        (["--probabilities"], "--probabilities; expected --output jsonl, got --output trees"),
-        (["--scores"], "--scores: a classifier of trees has probabilities"),
-        (["--nbest", "2", "--output", "jsonl"], "--nbest: a classifier of trees decides about each phrase alone"),
+        (["--output", "conll"], "--output conll: expected trees or jsonl"),
+        (["--probabilities"], "probabilities needs output jsonl (got trees)"),
+        (["--scores"], "scores cannot be used here: a tree classifier has probabilities"),
+        (
+            ["--nbest", "2", "--output", "jsonl"],
+            "nbest cannot be used here: a tree classifier decides about each phrase alone",
+        ),
     ],
 )
 def test_impossible_wishes(options, message, folder, model, capsys):
@@ -290,7 +301,7 @@ def test_explain(model, capsys):
 
 def test_explain_refuses_what_is_about_entities(model, capsys):
     message = refused(capsys, "explain", model, "not bad", "--span", "0:1")
-    assert message == "--span: a classifier of trees explains whole sentences"
+    assert message == "--span cannot be used here: a tree classifier explains whole sentences"
     assert "label to explain" in refused(capsys, "explain", model, "not bad", "--label", "x")
 
 

@@ -45,7 +45,7 @@ def test_the_model_is_changed_in_place_and_back(model, dev, capsys):
     assert {"bias", "threshold", "precision", "recall", "f1"} <= set(found["curve"][0])
     assert len(found["curve"]) > 20
     assert main(["tune", model, "--reset"]) == 0
-    assert "taken back: bias +0.000, thresholds LOC 0." in capsys.readouterr().err
+    assert "removed bias +0.000, thresholds LOC 0." in capsys.readouterr().err
     assert recall(model) == pytest.approx(before)
 
 
@@ -53,7 +53,7 @@ def test_another_file_and_none(model, dev, capsys, tmp_path):
     content = (tmp_path / "m.postil").read_bytes()
     assert main(["tune", model, dev, "--precision", "0.97", "-o", str(tmp_path / "other.postil")]) == 0
     out = capsys.readouterr().out
-    assert "wanted precision 97, with 1 standard error to spare" in out
+    assert "target precision 97, with a margin of 1 standard error" in out
     assert "The dial" in out
     assert "chosen" in out
     assert "●" in out
@@ -69,12 +69,12 @@ def test_another_file_and_none(model, dev, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--recall", "1"], "no setting reaches this recall with labels that do not overlap; expected 100, got"),
-        (["--recall", "95"], "recall; expected a number above 0, at most 1, got 95.0"),
-        ([], "what to tune for; expected recall or precision, got none"),
+        (["--recall", "1"], "no setting reaches this recall with labels that do not overlap: expected 100, got"),
+        (["--recall", "95"], "recall must be a number above 0, at most 1 (got 95.0)"),
+        ([], "what to tune for: expected recall or precision, got none"),
         (["--recall", "0.5", "--precision", "0.5"], "got recall and precision"),
-        (["--recall", "0.5", "--margin", "-1"], "margin; expected a number of standard errors"),
-        (["--reset"], "--reset; expected the model alone, got also data"),
+        (["--recall", "0.5", "--margin", "-1"], "margin must be a number of standard errors"),
+        (["--reset"], "--reset cannot be combined with data"),
     ],
 )
 def test_mistakes_are_told(model, dev, capsys, words, message, tmp_path):
@@ -88,13 +88,13 @@ def test_mistakes_are_told(model, dev, capsys, words, message, tmp_path):
 
 def test_other_models_and_data_are_refused(model, dev, capsys, tmp_path):
     assert main(["tune", model, "--recall", "0.5"]) == 1
-    assert "nothing to tune on; expected DATA" in capsys.readouterr().err
+    assert "nothing to tune on: expected DATA" in capsys.readouterr().err
     (tmp_path / "pos.conll").write_text(as_conll(*parts_of_speech(20)))
     assert main(["tune", model, str(tmp_path / "pos.conll"), "--recall", "0.5"]) == 1
-    assert "labels without a scheme" in capsys.readouterr().err
+    assert "these labels have no scheme" in capsys.readouterr().err
     postil.Detector(label="LOC", hidden=8, epochs=1).fit(*named_entities(20)).save(tmp_path / "d.postil")
     assert main(["tune", str(tmp_path / "d.postil"), dev, "--recall", "0.5"]) == 1
-    assert "a model to tune; expected a tagger, got a detector" in capsys.readouterr().err
+    assert "only a tagger can be tuned (this is a detector)" in capsys.readouterr().err
     postil.Tagger(hidden=8, epochs=1).fit(*parts_of_speech(20)).save(tmp_path / "s.postil")
     assert main(["tune", str(tmp_path / "s.postil"), str(tmp_path / "pos.conll"), "--recall", "0.5"]) == 1
-    assert "nothing to tune; expected a model of spans, or with a label O" in capsys.readouterr().err
+    assert "nothing to tune: expected a model of spans, or with a label O" in capsys.readouterr().err

@@ -48,7 +48,7 @@ def test_order_and_company_change():
 
 
 def test_impossible_sizes():
-    with pytest.raises(ConfigurationError, match="size of batches; expected 1 or more, got 0"):
+    with pytest.raises(ConfigurationError, match="size of batches: expected 1 or more, got 0"):
         batches([1, 2], 0)
     with pytest.raises(ConfigurationError, match="expected 'sentences' or 'tokens', got 'words'"):
         batches([1, 2], 3, unit="words")

@@ -8,7 +8,7 @@ from postil.features.inputs import InputFeatures, distinct_numbers, forms_of
 from postil.features.words import WordFeatureConfig
 
 SENTENCES = [[("Anna", "N"), ("left", "V")], [("left", "V")], [("Oslo", "N"), ("Anna", "N"), ("Anna", "X")]]
-CONFIG = WordFeatureConfig(word_dim=2, min_count=1, min_affix_count=1)
+CONFIG = WordFeatureConfig(word_dim=2, caps_dim=2, shape_dim=2)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_selection_is_what_its_sentences_alone_give(features, which):
 def test_unknown_values_are_id_0_and_missing_columns_an_error(features):
     assert features.inputs([[("new", "Z")]]).extra.tolist() == [[0]]
     for token in ("new", ("new",)):
-        with pytest.raises(DataError, match="token 'new' lacks extra columns; expected 1, as in training, got 0"):
+        with pytest.raises(DataError, match="token 'new' lacks extra columns: expected 1, as in training, got 0"):
             features.inputs([[token]])
 
 

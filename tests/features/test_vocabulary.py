@@ -1,6 +1,7 @@
 """A vocabulary behaves as a dict does, from arrays that may be read-only."""
 
 import pickle
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from postil.errors import ConfigurationError, IndexRangeError, ModelFileError
 from postil.features import Vocabulary
+from postil.features.vocabulary import LONGEST_RUN
 
 # All of Unicode, halves of surrogate pairs too.
 strings = st.text(st.characters(), max_size=12)
@@ -46,6 +48,41 @@ def test_words_with_the_same_hash_stay_apart():
     assert Vocabulary.build(words).ids([*words, "plumles"]).tolist() == [0, 1, -1]
 
 
+def colliding(count, length=48):
+    """Words of b and c with the same CRC-32: flips of letters whose effects cancel each other, by elimination."""
+    base = b"b" * length
+    effect = [crc32(base[:i] + b"c" + base[i + 1 :]) ^ crc32(base) for i in range(length)]
+    pivots, flips = {}, []
+    for i, value in enumerate(effect):
+        used = {i}
+        while value and value.bit_length() in pivots:
+            other, places = pivots[value.bit_length()]
+            value, used = value ^ other, used ^ places
+        if value:
+            pivots[value.bit_length()] = value, used
+        else:
+            flips.append(used)
+    words = []
+    for number in range(count):
+        flipped = set()
+        for bit, places in enumerate(flips):
+            flipped ^= places if number >> bit & 1 else set()
+        words.append("".join("c" if i in flipped else "b" for i in range(length)))
+    return words
+
+
+def test_words_chosen_to_collide_are_found_as_fast_as_others():
+    words = colliding(2000)
+    assert len({crc32(word.encode()) for word in words}) == 1 and len(set(words)) == 2000
+    built = Vocabulary.build(words)
+    assert "key" in built.arrays()
+    for vocabulary in (built, Vocabulary.from_arrays(read_only(built.arrays())), pickle.loads(pickle.dumps(built))):
+        assert vocabulary.ids([*words, "bbb"]).tolist() == [*range(2000), -1]
+    slots = built.arrays()["slots"]
+    free = np.flatnonzero(np.concatenate([slots, slots]) < 0)
+    assert np.diff(free).max() <= LONGEST_RUN + 1
+
+
 def test_surrogates_and_nothing_else_is_a_member():
     vocabulary = Vocabulary.build(["\ud83d", "😀", "\ud83d\ude00", ""])
     assert [vocabulary[i] for i in range(4)] == ["\ud83d", "😀", "\ud83d\ude00", ""]
@@ -77,12 +114,22 @@ def test_pickled_and_back():
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("text", None, "array 'text' of a vocabulary; expected a vector of uint8, got none"),
+        ("text", None, "array 'text' of a vocabulary: expected a vector of uint8, got none"),
         ("offsets", np.array([0, 1, 3]), "expected a vector of int32, got int64"),
-        ("offsets", np.array([0, 1, 9], np.int32), "expected offsets from 0 to the number of bytes"),
+        ("offsets", np.array([0, 1, 9], np.int32), "expected offsets that rise from 0 to the number of bytes"),
+        ("offsets", np.array([0, 2, 1, 3], np.int32), "offsets that rise"),
+        ("offsets", np.array([0, -1, 3], np.int32), "offsets that rise"),
+        ("text", np.frombuffer(b"a\xff\xff", np.uint8), "expected strings in UTF-8"),
+        ("text", np.frombuffer("é€"[:1].encode() + b"x", np.uint8), "expected strings in UTF-8"),
         ("offsets", np.array([], np.int32), "3 bytes, 0 offsets"),
         ("slots", np.full(6, -1, np.int32), "expected a power of two above the 2 strings, got 6 slots"),
         ("slots", np.full(2, -1, np.int32), "got 2 slots"),
+        ("slots", np.array([0, 1, -1, 2, -1, -1, -1, -1], np.int32), "expected ids from -1 to 1, got -1 to 2"),
+        ("slots", np.array([0, 1, -2, -1], np.int32), "expected ids from -1 to 1, got -2 to 1"),
+        ("slots", np.zeros(4, np.int32), "a free one among any 129 neighbouring slots"),
+        ("slots", np.repeat(np.array([0, -1, 0], np.int32), [100, 56, 100]), "a free one among any"),
+        ("key", np.zeros(7, np.uint8), "expected text, offsets, slots, got key"),
+        ("lock", np.zeros(8, np.uint8), "expected text, offsets, slots, got lock"),
         ("slots", np.full((2, 2), -1, np.int32), r"got int32 \(2, 2\)"),
     ],
 )

@@ -1,7 +1,7 @@
 """Feature columns of words: counted, numbered, remembered, saved."""
 
 import pickle
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,26 +19,33 @@ from postil.features import (
     distinct,
     frequent_values,
     normalise,
-    prefixes,
     shape,
-    suffixes,
     words,
 )
+from postil.features.words import LEARNT_DIMS
 
 SENTENCES = [["The", "cat", "sat", "in", "1984"], ["the", "Cat", "sat", "on", "NATO"], ["THE", "end", "in", "1985"]]
-CONFIG = WordFeatureConfig(min_count=2, min_affix_count=2, prefix_lengths=(1, 3), suffix_lengths=(2,))
+CONFIG = WordFeatureConfig(
+    word_dim=64,
+    min_count=2,
+    caps_dim=8,
+    shape_dim=16,
+    prefix_dim=16,
+    prefix_lengths=(1, 3),
+    suffix_dim=16,
+    suffix_lengths=(2,),
+    min_affix_count=2,
+)
 forms = st.text(st.characters(), min_size=1, max_size=8)
 
 
 def slow_row(features, form):
-    """The ids of one form, column by column, without packing or remembering."""
+    """The ids of one form, column by column, without packing or caching."""
     normal, config, ids = normalise(form), features.config, {}
     ids["word"] = normal
     ids["shape"] = shape(form)
-    for n, prefix in zip(config.prefix_lengths, prefixes(normal, config.prefix_lengths), strict=True):
-        ids[f"prefix {n}"] = prefix
-    for n, suffix in zip(config.suffix_lengths, suffixes(normal, config.suffix_lengths), strict=True):
-        ids[f"suffix {n}"] = suffix
+    ids |= {f"prefix {n}": normal[:n] for n in config.prefix_lengths}
+    ids |= {f"suffix {n}": normal[-n:] for n in config.suffix_lengths}
     row = []
     for column in features.columns:
         if column.name == "caps":
@@ -57,7 +64,6 @@ def test_columns_and_counts():
     assert list(features.vocabularies["word"]) == ["", "the", "0000", "cat", "in", "sat"]
     assert features.counts.tolist() == [3, 3, 2, 2, 2, 2]  # on, nato and end are unknown
     assert features.columns[0].V == 6
-    assert features.rare_ids(2).tolist() == [2, 3, 4, 5]
 
 
 def test_rows_of_known_and_unknown_words():
@@ -66,7 +72,7 @@ def test_rows_of_known_and_unknown_words():
     assert rows.dtype == np.int32 and rows.shape == (4, 6)
     assert rows[:, 0].tolist() == [3, 3, 0, 2]
     assert rows.tolist() == [slow_row(features, form) for form in ("Cat", "CAT", "dog", "1066")]
-    rows[:] = 9  # the caller's own: what is remembered stays
+    rows[:] = 9  # the caller's own: what is cached stays
     assert features.rows(["Cat"])[0, 0] == 3
     assert features.rows([]).shape == (0, 6)
 
@@ -92,21 +98,21 @@ def test_the_order_of_the_sentences_does_not_matter(sentences, random):
     assert all((first[name] == second[name]).all() for name in first)
 
 
-def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(words, "_MOST_REMEMBERED", 10)
+def test_the_cache_is_bounded(monkeypatch):
+    monkeypatch.setattr(words, "_CACHED_WORDS", 10)
     features = WordFeatures.build(CONFIG, SENTENCES)
     for start in range(0, 100, 7):
         queries = [f"cat{number}" for number in range(start, start + 20)] + ["x" * 1000]
         assert features.rows(queries).tolist() == [slow_row(features, form) for form in queries]
-        assert len(features._remembered) <= 10 and "x" * 1000 not in features._remembered
+        assert len(features._cache) <= 10 and "x" * 1000 not in features._cache
 
 
 def test_a_dimension_of_0_switches_a_feature_off():
-    off = WordFeatureConfig(word_dim=0, shape_dim=0, prefix_dim=0, suffix_lengths=(), caps_dim=4)
+    off = replace(CONFIG, word_dim=0, shape_dim=0, prefix_dim=0, suffix_lengths=(), caps_dim=4)
     features = WordFeatures.build(off, SENTENCES)
     assert [tuple(column) for column in features.columns] == [("caps", 8, 4)]
     assert features.rows(["Cat", "cat"]).tolist() == [[2], [1]]
-    assert len(features.counts) == 0 and len(features.rare_ids(9)) == 0
+    assert len(features.counts) == 0
     nothing = WordFeatures.build(replace(off, caps_dim=0), SENTENCES)
     assert nothing.rows(["Cat", "cat"]).shape == (2, 0)
 
@@ -116,8 +122,7 @@ def vectors(*strings):
 
 
 def vector_ids(given, queries):
-    only = WordFeatureConfig(word_dim=0, shape_dim=0, prefix_dim=0, suffix_dim=0, caps_dim=0)
-    features = WordFeatures.build(only, SENTENCES, vectors=given)
+    features = WordFeatures.build(WordFeatureConfig(), SENTENCES, vectors=given)
     assert [tuple(column) for column in features.columns] == [("vector", len(given.words), 3)]
     assert features.config.vector_dim == 3
     again = WordFeatures.from_arrays(features.config, features.arrays())
@@ -137,7 +142,7 @@ def test_vectors_of_a_file_that_folds_digits(mark):
 
 
 def test_vectors_and_their_dimension_must_agree():
-    with pytest.raises(ConfigurationError, match="vector_dim; expected 3, the size of the vectors given, got 50"):
+    with pytest.raises(ConfigurationError, match="vector_dim: expected 3, the size of the vectors given, got 50"):
         WordFeatures.build(WordFeatureConfig(vector_dim=50), SENTENCES, vectors=vectors("a"))
     with pytest.raises(ConfigurationError, match="vector_dim without vectors"):
         WordFeatures.build(WordFeatureConfig(vector_dim=50), SENTENCES)
@@ -146,15 +151,15 @@ def test_vectors_and_their_dimension_must_agree():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"word_dim": -1}, "word feature setting word_dim; expected a whole number from 0, got -1"),
-        ({"caps_dim": 1.5}, "caps_dim; expected a whole number from 0, got 1.5"),
+        ({"word_dim": -1}, "word_dim.* a whole number of at least 0.* got -1"),
+        ({"caps_dim": 1.5}, "caps_dim.* a whole number of at least 0.* got 1.5"),
         ({"shape_dim": True}, "shape_dim"),
-        ({"min_count": 0}, "min_count; expected a whole number from 1, got 0"),
+        ({"min_count": 0}, "min_count.* a whole number of at least 1.* got 0"),
         ({"min_affix_count": "2"}, "min_affix_count"),
-        ({"prefix_lengths": (0,)}, "prefix_lengths; expected a whole number from 1, got 0"),
-        ({"suffix_lengths": (2, 2)}, r"suffix_lengths; expected different lengths, got \[2, 2\]"),
-        ({"suffix_lengths": 3}, "suffix_lengths; expected a list of lengths, got 3"),
-        ({"suffix_lengths": "123"}, "suffix_lengths; expected a list of lengths, got '123'"),
+        ({"prefix_lengths": (0,)}, "prefix_lengths.* a whole number of at least 1.* got 0"),
+        ({"suffix_lengths": (2, 2)}, r"suffix_lengths.* different lengths.* got \[2, 2\]"),
+        ({"suffix_lengths": 3}, "suffix_lengths.* a list of lengths.* got 3"),
+        ({"suffix_lengths": "123"}, "suffix_lengths.* a list of lengths.* got '123'"),
     ],
 )
 def test_impossible_settings(setting, message):
@@ -164,6 +169,21 @@ def test_impossible_settings(setting, message):
 
 def test_the_configuration_survives_json():
     assert WordFeatureConfig(**{**asdict(CONFIG), "prefix_lengths": [1, 3], "suffix_lengths": [2]}) == CONFIG
+
+
+def test_features_are_off_unless_asked_for():
+    assert not WordFeatures.build(WordFeatureConfig(), SENTENCES).columns
+    assert all(getattr(WordFeatureConfig(), name) == 0 for name in LEARNT_DIMS)
+
+
+def test_settings_of_a_model_are_taken_over_by_name():
+    @dataclass
+    class Settings:
+        word_dim: int = 3
+        suffix_lengths: tuple = (2,)
+        hidden: int = 7
+
+    assert WordFeatureConfig.of(Settings()) == WordFeatureConfig(word_dim=3, suffix_lengths=(2,))
 
 
 def test_missing_arrays_are_named():

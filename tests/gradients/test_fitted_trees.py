@@ -6,7 +6,7 @@ import pytest
 import postil
 from postil.gradients.fitted_trees import examine_tree_parts
 from postil.models.scoring.tree_network import TreeNetwork
-from postil.network.compositions import COMPOSITIONS
+from postil.network.tree_compositions import COMPOSITIONS
 
 TREES = [
     ("3", ("2", "the"), ("3", ("2", "not"), ("1", "bad"))),

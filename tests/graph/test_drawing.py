@@ -66,7 +66,7 @@ def test_a_single_leaf_can_be_drawn():
 
 def test_an_unknown_form_and_a_graph_that_is_too_large():
     x = Input(np.ones(2))
-    with pytest.raises(ConfigurationError, match="form of a drawing; expected mermaid or svg, got 'png'"):
+    with pytest.raises(ConfigurationError, match="form of a drawing: expected mermaid or svg, got 'png'"):
         draw(x, "png")
     y = x
     for _ in range(3000):

@@ -120,7 +120,7 @@ def test_arguments_that_do_not_fit_are_refused(module):
     for wrong in ([0, 5], [1, 4], [0, 3, 2, 4], [0, -1, 4], [], [0, 2**62, 4]):
         with pytest.raises(ShapeError, match="offsets"):
             module.viterbi(unary, np.array(wrong, np.int64), transitions, start, end)
-    with pytest.raises(ShapeError, match=r"transitions: wrong shape; expected \(3, 3\), got \(2, 3\)"):
+    with pytest.raises(ShapeError, match=r"transitions: wrong shape: expected \(3, 3\), got \(2, 3\)"):
         module.viterbi(unary, offsets, transitions[:2], start, end)
     with pytest.raises(ShapeError, match="start"):
         module.viterbi(unary, offsets, transitions, start[:2], end)

@@ -43,7 +43,7 @@ def test_another_word_is_refused():
     code = "import sys; from postil.commands.main import main; sys.exit(main(['--version']))"
     refused = run(code, POSTIL_KERNELS="fast")
     assert refused.returncode == 1 and not refused.stdout
-    assert refused.stderr == "postil: POSTIL_KERNELS; expected auto or plain or compiled, got 'fast'\n"
+    assert refused.stderr == "postil: POSTIL_KERNELS must be auto or plain or compiled (got 'fast')\n"
 
 
 def test_the_version_says_what_is_in_use():

@@ -72,9 +72,9 @@ def test_wrong_arguments():
     case = drawn(0, 4, 6, 3, np.float32)
     C, V, W, b, dZ = case.values()
     U, out = compiled.sums_of_pairs(V), np.empty((4, 3), np.float32)
-    with pytest.raises(ShapeError, match=r"one matrix a unit: wrong shape; expected \(6, 3, 6\)"):
+    with pytest.raises(ShapeError, match=r"one matrix a unit: wrong shape: expected \(6, 3, 6\)"):
         compiled.quadratic_forms(C, U[:5], W, b, out=out)
-    with pytest.raises(ShapeError, match=r"rows: wrong shape; expected \(4, 6\)"):
+    with pytest.raises(ShapeError, match=r"rows: wrong shape: expected \(4, 6\)"):
         compiled.quadratic_forms(C[:, :5], U, W, b, out=out)
     with pytest.raises(ShapeError, match="an array that is changed"):
         compiled.quadratic_forms(C, U, W, b, out=out[:, ::-1])

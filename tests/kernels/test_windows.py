@@ -145,7 +145,7 @@ def test_wrong_arguments_are_refused(module):
         module.sum_windows(rows, ids, offsets, 3, "relu", out[:, ::2], add=False)
     with pytest.raises(ConfigurationError, match="identity or relu or hardtanh"):
         module.sum_windows(rows, ids, offsets, 3, "tanh", out, add=False)
-    with pytest.raises(ShapeError, match="an array of its own"):
+    with pytest.raises(ShapeError, match="a separate array"):
         module.add_bias(out, out[0], "relu", out, add=True)
     with pytest.raises(ShapeError, match="rows to multiply"):
         module.multiply_rows(out, np.zeros((3, 2)), np.zeros(2), np.empty((len(out), 2), np.float32))

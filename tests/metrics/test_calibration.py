@@ -54,13 +54,13 @@ def test_tables_per_label_add_up() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(DataError, match=r"not a probability; expected 0 to 1, got 1\.5"):
+    with pytest.raises(DataError, match=r"not a probability: expected 0 to 1, got 1\.5"):
         calibrate([0.5, 1.5], [True, True])
-    with pytest.raises(DataError, match="not a probability; expected 0 to 1, got nan"):
+    with pytest.raises(DataError, match="not a probability: expected 0 to 1, got nan"):
         calibrate([float("nan")], [True])
     with pytest.raises(DataError, match="one probability per answer"):
         calibrate([0.5], [True, False])
-    with pytest.raises(ConfigurationError, match="number of bins; expected 1 or more, got 0"):
+    with pytest.raises(ConfigurationError, match="number of bins: expected 1 or more, got 0"):
         calibrate([], [], bins=0)
     with pytest.raises(ConfigurationError, match="different bins"):
         calibrate([], [], bins=2) + calibrate([], [], bins=3)

@@ -87,8 +87,8 @@ def test_all_figures():
     ("truth", "scores", "message"),
     [
         ([True], [1.0, 2.0], "one score per token is needed"),
-        ([True, False], [1.0, np.nan], "expected finite numbers"),
-        ([True, False], [1.0, np.inf], "expected finite numbers"),
+        ([True, False], [1.0, np.nan], "must be finite numbers"),
+        ([True, False], [1.0, np.inf], "must be finite numbers"),
     ],
 )
 def test_impossible_scores_are_refused(truth, scores, message):

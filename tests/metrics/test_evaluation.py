@@ -78,7 +78,7 @@ def test_a_given_scheme_is_used() -> None:
 
 
 def test_predictions_of_another_kind() -> None:
-    with pytest.raises(DataError, match=r"predicted labels have no labelling scheme; expected .*\(BIO\)"):
+    with pytest.raises(DataError, match=r"predicted labels have no labelling scheme: expected .*\(BIO\)"):
         evaluate(GOLD, [["DET", "NOUN", "VERB", "NOUN"], ["X", "X"]])
 
 

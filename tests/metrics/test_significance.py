@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 
 from postil.errors import ConfigurationError, DataError
-from postil.metrics import significance
 from postil.metrics.significance import accuracy, bootstrap_interval, compare_systems, f1, randomisation_test
 
 
@@ -45,11 +44,11 @@ def test_no_sentences() -> None:
     assert compare_systems(empty, empty, f1, rng=np.random.default_rng(0), resamples=5).p_value == 1
 
 
-def test_same_seed_same_answer_and_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_seed_same_answer_and_batches_do_not_matter() -> None:
     counts = made_up_counts(np.random.default_rng(0), 100, 0.5)
     whole = bootstrap_interval(counts, f1, rng=np.random.default_rng(5), resamples=300)
-    monkeypatch.setattr(significance, "CELLS_AT_ONCE", 64)
-    assert bootstrap_interval(counts, f1, rng=np.random.default_rng(5), resamples=300) == whole
+    rng = np.random.default_rng(5)
+    assert bootstrap_interval(counts, f1, rng=rng, resamples=300, cells_at_once=64) == whole
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -102,9 +101,9 @@ def test_p_values_of_equal_systems_are_uniform() -> None:
 
 def test_bad_input() -> None:
     rng, counts = np.random.default_rng(0), np.ones((2, 3), np.int64)
-    with pytest.raises(DataError, match=r"same sentences; expected \(2, 3\), got \(1, 3\)"):
+    with pytest.raises(DataError, match=r"same sentences: expected \(2, 3\), got \(1, 3\)"):
         compare_systems(counts, counts[:1], f1, rng=rng)
-    with pytest.raises(ConfigurationError, match="resamples; expected 1 or more, got 0"):
+    with pytest.raises(ConfigurationError, match="resamples: expected 1 or more, got 0"):
         bootstrap_interval(counts, f1, rng=rng, resamples=0)
     with pytest.raises(ConfigurationError, match="level of confidence"):
         bootstrap_interval(counts, f1, rng=rng, level=95)

@@ -229,9 +229,9 @@ def test_a_class_without_a_name() -> None:
 
 
 def test_sides_that_do_not_fit() -> None:
-    with pytest.raises(DataError, match="differ in their number of sentences; expected 1, got 2"):
+    with pytest.raises(DataError, match="differ in their number of sentences: expected 1, got 2"):
         score_spans([["O"]], [["O"], ["O"]])
-    with pytest.raises(DataError, match=r"sentence 2: .*number of labels; expected 1, got 2"):
+    with pytest.raises(DataError, match=r"sentence 2: .*number of labels: expected 1, got 2"):
         score_spans([["O"], ["O"]], [["O"], ["O", "O"]])
     with pytest.raises(ConfigurationError, match="expected strict or boundaries or partial or type, got 'fuzzy'"):
         SpanScores().matching("fuzzy")

@@ -81,7 +81,7 @@ def test_mistakes() -> None:
 def test_calibration() -> None:
     assert lines(tables.calibration_table(calibrate([0.95, 0.85, 0.9], [True, True, False]))) == [
         "Reliability",
-        "probability %  answers  promised    kept",
+        "probability %  answers  predicted %  observed %",
         "----------------------------------------",
         "80-90                2     87.50   50.00",
         "90-100               1     95.00  100.00",

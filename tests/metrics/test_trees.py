@@ -116,7 +116,7 @@ def test_trees_without_labels_at_the_root():
 
 
 def test_what_does_not_fit():
-    with pytest.raises(DataError, match="number of trees; expected 1, got 0"):
+    with pytest.raises(DataError, match="number of trees: expected 1, got 0"):
         score_trees([tree_of(["1"])], [])
     with pytest.raises(DataError, match="expected 3 nodes, got 1"):
         score_trees([tree_of(["1", "1", "1"])], [[sure("1")]])

@@ -9,7 +9,7 @@ from oracles.corpora import made_up_sentences
 from postil import archive
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.gradients.fitted import examine_parts
-from postil.models.fitting.sentences import SentenceFitting
+from postil.models.fitting.sentences import batches_with_label
 from postil.text import Sentence
 
 SMALL = {"hidden": 20, "epochs": 6, "word_dim": 16, "batch_sentences": 10}
@@ -63,7 +63,7 @@ def test_one_sentence_at_a_time_scores_as_many_do(fitted):
 def test_the_threshold_has_the_best_f1_on_dev(fitted):
     def f1(threshold):
         parts = replace(fitted.parts, labelling=replace(fitted.parts.labelling, threshold=threshold))
-        return fitted.around(parts).evaluate(*DEV).counts.f1
+        return fitted._with_parts(parts).evaluate(*DEV).counts.f1
 
     best = f1(fitted.threshold)
     assert all(f1(score - 1e-6) <= best for score in np.concatenate(fitted.decision(DEV[0])))
@@ -110,18 +110,18 @@ def test_same_seed_same_bits_for_any_number_of_threads(fitted):
 
 def test_an_interrupted_training_goes_on_with_the_same_bits(fitted, tmp_path):
     checkpoint = tmp_path / "loc.checkpoint"
-    half = SentenceFitting(fitted, *TRAIN, DEV, checkpoint=checkpoint)
-    for number, _ in enumerate(half.run()):
+    half = fitted.fitting(*TRAIN, DEV, checkpoint=checkpoint)
+    for number, _ in enumerate(half):
         if number == 40:  # in the middle of an epoch
             half.save_checkpoint()
             break
-    rest = SentenceFitting(fitted, *TRAIN, DEV, checkpoint=checkpoint, resume=True)
-    for _ in rest.run():
+    rest = fitted.fitting(*TRAIN, DEV, checkpoint=checkpoint, resume=True)
+    for _ in rest:
         pass
-    resumed = fitted.around(rest.parts)
+    resumed = fitted._with_parts(rest.parts)
     assert same(resumed, fitted) and resumed.threshold == fitted.threshold
     with pytest.raises(ConfigurationError, match="the checkpoint belongs to another training"):
-        SentenceFitting(postil.Detector(label="PER", seed=3, **SMALL), *TRAIN, DEV, checkpoint=checkpoint, resume=True)
+        postil.Detector(label="PER", seed=3, **SMALL).fitting(*TRAIN, DEV, checkpoint=checkpoint, resume=True)
 
 
 def test_a_warm_start_goes_on_from_what_a_detector_knows(fitted):
@@ -130,9 +130,9 @@ def test_a_warm_start_goes_on_from_what_a_detector_knows(fitted):
     warm = postil.Detector(label="LOC", **settings).fit(X, y, warm_start=fitted)
     for one, other in zip(warm.decision(TEST[0]), fitted.decision(TEST[0]), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-3)
-    with pytest.raises(ConfigurationError, match="label of the warm start; expected 'PER', got 'LOC'"):
+    with pytest.raises(ConfigurationError, match="label of the warm start: expected 'PER', got 'LOC'"):
         postil.Detector(label="PER", **SMALL).fit(*TRAIN, warm_start=fitted)
-    with pytest.raises(ConfigurationError, match="warm start; expected a tagger, got a detector"):
+    with pytest.raises(ConfigurationError, match="warm start: expected a tagger, got a detector"):
         postil.Tagger().fit(*TRAIN, warm_start=fitted)
 
 
@@ -149,7 +149,7 @@ def gold_with(places, sentences):
 
 
 def test_every_batch_has_the_label_and_every_sentence_its_turn():
-    batches = postil.Detector.batches(gold_with({1, 5, 6, 9, 15, 17, 30}, 40), 10, np.random.default_rng(0))
+    batches = batches_with_label(gold_with({1, 5, 6, 9, 15, 17, 30}, 40), 10, np.random.default_rng(0))
     assert len(batches) == 4
     assert all(set(batch) & {1, 5, 6, 9, 15, 17, 30} for batch in batches)
     assert sorted(np.concatenate(batches)) == list(range(40))
@@ -157,14 +157,14 @@ def test_every_batch_has_the_label_and_every_sentence_its_turn():
 
 def test_a_rare_label_makes_few_batches_with_other_sentences_each_time():
     rng, gold = np.random.default_rng(0), gold_with({7, 400}, 1000)
-    first, second = (postil.Detector.batches(gold, 10, rng) for _ in range(2))
+    first, second = (batches_with_label(gold, 10, rng) for _ in range(2))
     assert [len(batch) for batch in first] == [10, 10]
     assert {7, 400} <= set(np.concatenate(first)) and {7, 400} <= set(np.concatenate(second))
     assert set(np.concatenate(first)) != set(np.concatenate(second))
 
 
 def test_batches_of_one_have_a_sentence_of_either_kind():
-    batches = postil.Detector.batches(gold_with({0, 1}, 6), 1, np.random.default_rng(0))
+    batches = batches_with_label(gold_with({0, 1}, 6), 1, np.random.default_rng(0))
     assert sorted(len(batch) for batch in batches) == [2, 2]
     detector = postil.Detector(label="LOC", **{**SMALL, "epochs": 1, "batch_sentences": 1}).fit(*TRAIN)
     assert detector.score(*TEST) > 0.8
@@ -218,10 +218,10 @@ def test_a_file_says_which_kind_of_model_it_holds(fitted, tmp_path):
     arrays, metadata = archive.load(path)
     archive.save(tmp_path / "other.postil", arrays, metadata | {"kind": "oracle"})
     kinds = "tagger or detector or tree-classifier"
-    with pytest.raises(ModelFileError, match=f"another kind of model; expected {kinds}, got oracle"):
+    with pytest.raises(ModelFileError, match=f"another kind of model: expected {kinds}, got 'oracle'"):
         postil.load(tmp_path / "other.postil")
     archive.save(tmp_path / "wrong.postil", arrays, metadata | {"kind": "detector"})
-    with pytest.raises(ModelFileError, match="lacks a part or has a wrong one"):
+    with pytest.raises(ModelFileError, match="not a valid model"):
         postil.load(tmp_path / "wrong.postil")
 
 
@@ -239,7 +239,7 @@ def test_raw_text_gets_entities_in_characters(fitted):
 
 def test_entities_have_the_lowest_score_of_their_tokens(fitted):
     parts = replace(fitted.parts, labelling=replace(fitted.parts.labelling, threshold=-1e9))
-    (found,) = fitted.around(parts).annotate_with_scores([Sentence(["near", "Oslo"])])
+    (found,) = fitted._with_parts(parts).annotate_with_scores([Sentence(["near", "Oslo"])])
     assert [(e.text, e.start, e.end) for e in found.entities] == [("near Oslo", 0, 2)]
     assert found.entity_scores == [found.token_scores.min()]
 
@@ -250,10 +250,10 @@ def test_entities_have_the_lowest_score_of_their_tokens(fitted):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"objective": "crf"}, "objective of a detector; expected margin, got crf"),
+        ({"objective": "crf"}, "objective of a detector: expected margin, got crf"),
         ({"corrupt": 0}, "corrupt"),
         ({"margin": -1.0}, "margin"),
-        ({"pairs": "max"}, "pairs; expected one of mean, sum, got 'max'"),
+        ({"pairs": "max"}, "pairs must be one of mean, sum .got 'max'"),
     ],
 )
 def test_impossible_settings_are_refused(settings, message):
@@ -262,16 +262,16 @@ def test_impossible_settings_are_refused(settings, message):
 
 
 def test_a_tagger_cannot_learn_by_the_margin():
-    with pytest.raises(ConfigurationError, match="objective of a tagger; expected softmax or crf, got margin"):
+    with pytest.raises(ConfigurationError, match="objective of a tagger: expected softmax or crf, got margin"):
         postil.Tagger(preset="margin").fit(*TRAIN)
 
 
 def test_labels_and_data_that_do_not_fit_are_refused():
     with pytest.raises(DataError, match="no token has the label to detect"):
         postil.Detector(label="ORG").fit(*TRAIN)
-    with pytest.raises(DataError, match="no token of dev has the label to detect; expected 'LOC'"):
+    with pytest.raises(DataError, match="no token of dev has the label to detect: expected 'LOC'"):
         postil.Detector(label="LOC").fit(*TRAIN, dev=([["we", "left"]], [["O", "O"]]))
-    with pytest.raises(ConfigurationError, match="this detector has not learnt anything yet"):
+    with pytest.raises(ConfigurationError, match="this detector is not fitted yet"):
         postil.Detector(label="LOC").predict([["Oslo"]])
 
 

@@ -9,7 +9,7 @@ from oracles.partial import compatible_labellings, valid_labellings
 from postil.errors import DataError
 from postil.metrics import evaluate
 from postil.models.answers.labelling import Labelling
-from postil.models.fitting.sentences import SentenceFitting
+from postil.models.answers.posteriors import Posteriors
 from postil.objectives import loss_and_gradient, path_scores
 from postil.text import PartialLabel, with_marks
 
@@ -65,7 +65,7 @@ def test_the_loss_of_a_crf_sums_over_all_labellings_that_agree():
     tagger = postil.Tagger(**{**SMALL, "epochs": 1}).fit(X, y)
     labelling = tagger.labelling
     (allowed,) = labelling.numbers([labels])
-    _, lattice = next(iter(tagger._network_lattices([["a", "b", "c"]])))
+    _, lattice = next(Posteriors(tagger.fitted_parts()).network_lattices([["a", "b", "c"]]))
     (loss,), _ = loss_and_gradient(lattice, allowed)
     agreeing = compatible_labellings(labelling.labels, "iobes", "bio", labels, [True, False, True])
     everything = valid_labellings(labelling.labels, "iobes", 3)
@@ -88,14 +88,14 @@ def test_parts_of_speech_with_unknown_ones():
 
 
 def test_nothing_known_is_an_error():
-    with pytest.raises(DataError, match=r"every token is unknown; expected some labels, got nothing but '\?'"):
+    with pytest.raises(DataError, match=r"every token is unknown: expected some labels, got nothing but '\?'"):
         postil.Tagger().fit([["a", "b"]], [["?", "?"]])
     with pytest.raises(DataError, match="every token is unknown"):
         Labelling.of([[PartialLabel("?")]])
 
 
 def test_the_model_says_how_much_was_unknown():
-    fitting = SentenceFitting(postil.Tagger(**SMALL), [*X, ["Anna", "left", "Oslo"]], [*y, ["?", "O", "PER|LOC"]])
+    fitting = postil.Tagger(**SMALL).fitting([*X, ["Anna", "left", "Oslo"]], [*y, ["?", "O", "PER|LOC"]])
     assert fitting.parts.about["data"]["partial"] == {"unknown": 1, "several": 1}
 
 

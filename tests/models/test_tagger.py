@@ -229,7 +229,7 @@ def test_parameters_are_checked():
 
 
 def test_mistakes_in_the_data_are_named():
-    with pytest.raises(ConfigurationError, match="not learnt anything"):
+    with pytest.raises(ConfigurationError, match="is not fitted yet"):
         postil.Tagger().predict([["a"]])
     with pytest.raises(DataError, match="sentence 1"):
         postil.Tagger().fit([["a"], ["b", "c"]], [["O"], ["O"]])
@@ -243,5 +243,5 @@ def test_mistakes_in_the_data_are_named():
 
 def test_lists_of_tokens_are_not_annotated():
     tagger = postil.Tagger(hidden=4, epochs=1).fit(*named_entities(10))
-    with pytest.raises(DataError, match=r"a sentence to annotate; expected a postil.text.Sentence .*, got a list"):
+    with pytest.raises(DataError, match=r"a sentence to annotate: expected a postil.text.Sentence .*, got a list"):
         tagger.annotate([["Anna", "left"]])

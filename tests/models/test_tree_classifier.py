@@ -42,10 +42,10 @@ def test_every_composition_learns_to_negate(composition):
 
 
 def values_before_and_after_a_step(**settings):
-    fitting = postil.TreeClassifier(**{**SMALL, **settings}).prepared(TRAIN)
+    fitting = postil.TreeClassifier(**{**SMALL, **settings}).fitting(TRAIN)
     parameters = fitting.parts.network.parameters()
     before = {name: parameter.value.copy() for name, parameter in parameters.items()}
-    next(fitting.run())
+    next(fitting)
     return before, {name: parameter.value for name, parameter in parameters.items()}
 
 
@@ -109,13 +109,44 @@ def test_wide_trees_and_unlabelled_ones():
         assert classifier.score([*trees, ["no", "label"]]) == 1
 
 
+def test_evaluation_at_roots_and_at_all_nodes():
+    classifier = fitted()
+    scores = classifier.evaluate(TEST)
+    assert scores.roots.accuracy == pytest.approx(classifier.score(TEST))
+    nodes = zip(classifier.predict_nodes(TEST), classifier.trees(TEST), strict=True)
+    right = [
+        found.label == label
+        for answers, tree in nodes
+        for found, label in zip(answers, tree.labels, strict=True)
+        if label
+    ]
+    assert scores.nodes.tokens == len(right) and scores.nodes.accuracy == pytest.approx(np.mean(right))
+    wrong = ["1" if label == "0" else "0" for label in roots(TEST)]
+    assert classifier.evaluate(TEST, wrong).roots.accuracy == pytest.approx(1 - scores.roots.accuracy)
+
+
+def test_a_classifier_of_roots_is_not_judged_by_other_labels():
+    trees = [("good", ("N", "a"), ("good", "b")), ("bad", ("N", "a"), ("bad", "c"))] * 5
+    classifier = postil.TreeClassifier(**{**SMALL, "loss": "root", "epochs": 1}).fit(trees)
+    scores = classifier.evaluate(trees)
+    assert (scores.roots.tokens, scores.nodes.tokens) == (10, 20)  # the nodes of N are left out
+
+
+def test_a_classifier_fitted_again_takes_the_new_shape_of_trees():
+    tokens, y = [["a", "b", "c", "d"], ["e", "f", "g", "h"]] * 4, ["0", "1"] * 4
+    settings = {**SMALL, "epochs": 1, "word_dropout": 0.0}
+    again = postil.TreeClassifier(tree="balanced", **settings).fit(tokens, y).set_params(tree="right").fit(tokens, y)
+    fresh = postil.TreeClassifier(tree="right", **settings).fit(tokens, y)
+    assert (again.predict_proba(tokens) == fresh.predict_proba(tokens)).all()
+
+
 def test_weights_of_classes():
     trees = [("A", "x")] * 30 + [("B", "x")] * 10
     settings = {**SMALL, "epochs": 40, "word_dropout": 0.0}
     assert _probability_of_b(trees, settings) == pytest.approx(0.25, abs=0.1)
     assert _probability_of_b(trees, {**settings, "class_weights": "balanced"}) == pytest.approx(0.5, abs=0.1)
     assert _probability_of_b(trees, {**settings, "class_weights": {"B": 9}}) == pytest.approx(0.75, abs=0.1)
-    with pytest.raises(DataError, match="class_weights of an unknown label; expected one of A, B, got C"):
+    with pytest.raises(DataError, match="class_weights of an unknown label: expected one of A, B, got C"):
         _probability_of_b(trees, {**settings, "class_weights": {"C": 2}})
 
 
@@ -234,7 +265,7 @@ def test_parameters_are_checked():
             postil.TreeClassifier(**wrong).fit(TRAIN)
     with pytest.raises(ConfigurationError, match="unknown setting"):
         postil.TreeClassifier().set_params(hiden=3)
-    with pytest.raises(ConfigurationError, match="this tree-classifier has not learnt anything yet"):
+    with pytest.raises(ConfigurationError, match="this tree-classifier is not fitted yet"):
         postil.TreeClassifier().predict(TEST)
 
 
@@ -244,7 +275,7 @@ def test_mistakes_in_the_data_are_named():
         classifier.fit([])
     with pytest.raises(DataError, match="no labels to learn from"):
         classifier.fit([["a", "b"]])
-    with pytest.raises(DataError, match="trees and labels; expected 2 labels, got 1"):
+    with pytest.raises(DataError, match="trees and labels: expected 2 labels, got 1"):
         classifier.fit([["a"], ["b"]], ["x"])
     with pytest.raises(DataError, match="tree 1: "):
         classifier.fit([["a"], []], ["x", "y"])
@@ -296,7 +327,7 @@ def test_an_explanation_explains_the_prediction_unless_told_otherwise():
     assert one.phrases == () and len(one.words) == 1
     assert set(one.as_dict()) == {"label", "probability", "words", "phrases"}
     assert isinstance(one.as_dict()["words"][0]["effect"], float)
-    with pytest.raises(DataError, match="label to explain; expected one of 0, 1, got 'great'"):
+    with pytest.raises(DataError, match="label to explain: expected one of 0, 1, got 'great'"):
         classifier.explain(["good"], label="great")
 
 

@@ -63,7 +63,7 @@ def test_parametric_relu_learns_its_slope():
 
 
 def test_an_unknown_activation_lists_the_known_ones():
-    with pytest.raises(ConfigurationError, match=r"activation; expected one of hardtanh, sigmoid, .*, got 'swish'"):
+    with pytest.raises(ConfigurationError, match=r"activation must be one of hardtanh, sigmoid, .* .got 'swish'"):
         Activation("swish")
 
 

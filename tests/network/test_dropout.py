@@ -37,5 +37,5 @@ def test_the_same_generator_gives_the_same_noise():
 
 @pytest.mark.parametrize("rate", [-0.1, 1, 2])
 def test_impossible_rates(rate):
-    with pytest.raises(ConfigurationError, match=f"dropout rate; expected at least 0 and below 1, got {rate}"):
+    with pytest.raises(ConfigurationError, match=f"dropout rate: expected at least 0 and below 1, got {rate}"):
         Dropout(rate)

@@ -16,6 +16,7 @@ from postil.network import (
     fan_in_variance,
     xavier,
 )
+from postil.network.initialisers import placeholder
 
 SHAPE = (400, 100)
 
@@ -53,30 +54,36 @@ def test_the_same_seed_gives_the_same_values(name):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda rng: Linear(0, 3, rng=rng), ConfigurationError, r"W: sizes of a layer; .* from 1, got \(3, 0\)"),
-        (lambda rng: Linear(2, 2.5, rng=rng), ConfigurationError, r"sizes of a layer; expected whole numbers"),
+        (lambda rng: Linear(0, 3, rng=rng), ConfigurationError, r"W: sizes of a layer: .* from 1, got \(3, 0\)"),
+        (lambda rng: Linear(2, 2.5, rng=rng), ConfigurationError, r"sizes of a layer: expected whole numbers"),
         (lambda rng: LookupTable(-1, 3, rng=rng), ConfigurationError, r"table: sizes of a layer"),
         (lambda rng: Window(0, 3, rng=rng), ConfigurationError, r"padding: sizes of a layer"),
         (lambda rng: LayerNorm(0, rng=rng), ConfigurationError, r"gain: sizes of a layer"),
         (lambda rng: ParametricReLU(0), ConfigurationError, r"slope: sizes of a layer"),
-        (lambda rng: Window(2, "3", rng=rng), ConfigurationError, r"window size; expected an odd number"),
+        (lambda rng: Window(2, "3", rng=rng), ConfigurationError, r"window size: expected an odd number"),
         (
             lambda rng: Linear(2, 3, rng=rng, initialise="xavier"),
             ConfigurationError,
-            r"W: initialise; expected a function, such as INITIALISERS\['xavier'\], got str 'xavier'",
+            r"W: initialise must be a function, such as INITIALISERS\['xavier'\] .got str 'xavier'",
         ),
         (
             lambda rng: Linear(2, 3, rng=None),
             ConfigurationError,
-            r"W: rng; expected np.random.default_rng.*got NoneType",
+            r"W: rng must be np.random.default_rng.*got NoneType",
         ),
         (
             lambda rng: Linear(2, 3, rng=rng, initialise=lambda rng, shape: np.zeros(2)),
             ShapeError,
-            r"W: first value of a parameter; expected \(3, 2\), got \(2,\)",
+            r"W: first value of a parameter: expected \(3, 2\), got \(2,\)",
         ),
     ],
 )
 def test_layers_that_cannot_be_made(make, error, message):
     with pytest.raises(error, match=message):
         make(np.random.default_rng(0))
+
+
+def test_placeholders_take_no_memory_and_cannot_be_written_to():
+    value = placeholder(np.random.default_rng(0), (10**6, 10**6))
+    assert value.shape == (10**6, 10**6) and value.dtype == np.float32 and value[5, 7] == 0
+    assert value.base.nbytes == 4 and not value.flags.writeable

@@ -1,9 +1,14 @@
+import inspect
+
 import numpy as np
 import pytest
 
+from oracles.created import created_parameters
+from postil import network
 from postil.arrays import Ragged
-from postil.errors import DtypeError
-from postil.network import Activation, Chain, Concatenation, Linear, Residual, Window
+from postil.errors import ConfigurationError, DtypeError
+from postil.graph import Input, Parameter, gradients
+from postil.network import Activation, Chain, Composition, Concatenation, Layer, Linear, Residual, Window
 
 
 def rng():
@@ -21,7 +26,7 @@ def test_parameters_are_named_by_their_place_and_listed_once():
 
 def test_the_float_types_of_input_and_parameters_must_agree():
     layer = Linear(3, 2, rng=rng())
-    with pytest.raises(DtypeError, match=r"Linear: input of a layer; expected float32 like W, got float64 \(5, 3\)"):
+    with pytest.raises(DtypeError, match=r"Linear: input of a layer: expected float32 like W, got float64 \(5, 3\)"):
         layer(np.ones((5, 3)))
 
 
@@ -42,3 +47,58 @@ def test_parameters_in_a_dict_are_found():
     layer = Chain(Linear(2, 2, rng=np.random.default_rng(0)))
     layer.extra = {"output": Linear(2, 1, rng=np.random.default_rng(0))}
     assert list(layer.parameters()) == ["layers.0.W", "layers.0.b", "extra.output.W", "extra.output.b"]
+
+
+# A layer of each kind, with all its parameters.
+KINDS = {
+    network.LookupTable: lambda rng: network.LookupTable(4, 2, rng=rng),
+    network.LookupTables: lambda rng: network.LookupTables([(4, 2), (3, 2), (2, 1)], rng=rng),
+    network.Linear: lambda rng: network.Linear(2, 3, rng=rng),
+    network.Window: lambda rng: network.Window(2, 3, rng=rng),
+    network.WindowAverage: lambda rng: network.WindowAverage(3),
+    network.MaxOverTime: lambda rng: network.MaxOverTime(),
+    network.SentenceConvolution: lambda rng: network.SentenceConvolution(2, 3, 3, rng=rng),
+    network.Activation: lambda rng: network.Activation("tanh"),
+    network.ParametricReLU: lambda rng: network.ParametricReLU(2),
+    network.Dropout: lambda rng: network.Dropout(0.5),
+    network.LayerNorm: lambda rng: network.LayerNorm(2, rng=rng),
+    network.Chain: lambda rng: network.Chain(network.Linear(2, 2, rng=rng), network.ParametricReLU(2)),
+    network.Concatenation: lambda rng: network.Concatenation(*(network.Linear(2, 2, rng=rng) for _ in range(2))),
+    network.Residual: lambda rng: network.Residual(network.Linear(2, 2, rng=rng)),
+    network.SumComposition: lambda rng: network.SumComposition(2, rng=rng),
+    network.AffineComposition: lambda rng: network.AffineComposition(2, rng=rng),
+    network.TensorComposition: lambda rng: network.TensorComposition(2, rng=rng),
+    network.TreeLSTM: lambda rng: network.TreeLSTM(2, 3, rng=rng),
+}
+
+
+def test_every_kind_of_layer_is_in_the_table():
+    public = {kind for kind in vars(network).values() if inspect.isclass(kind) and not inspect.isabstract(kind)}
+    assert {kind for kind in public if issubclass(kind, Layer | Composition)} == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_parameter_is_forgotten(kind):
+    with created_parameters() as created:
+        layer = KINDS[kind](rng())
+    assert type(layer) is kind
+    assert set(layer.parameters().values()) == set(created)
+
+
+class Hidden(Layer):
+    """Keeps its parameter where parameters() does not look."""
+
+    def __init__(self):
+        slope = Parameter(np.ones(2), "slope")
+        self.slope = lambda: slope
+
+    def forward(self, X, run):
+        slope = self.slope()
+        return X * slope.value, lambda dY: (dY * slope.value, {slope: (dY * X).sum(axis=0)})
+
+
+@pytest.mark.parametrize("wrapped", [lambda layer: layer, Chain, Residual])
+def test_a_layer_that_hides_a_parameter_cannot_be_trained(wrapped):
+    x = Input(np.ones((3, 2)))
+    with pytest.raises(ConfigurationError, match=r"parameters\(\) does not list.* got slope"):
+        gradients(wrapped(Hidden())(x).sum())

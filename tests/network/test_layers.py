@@ -146,14 +146,14 @@ def test_threads_get_the_same_bits(name):
 @pytest.mark.parametrize("name", ["linear", "window", "convolution", "layer norm", "parametric relu"])
 def test_a_wrong_width_is_named(name):
     layer = make_layers()[name]
-    with pytest.raises(ShapeError, match=r"input of a layer; expected \(N, 4\), got \(9, 5\)"):
+    with pytest.raises(ShapeError, match=r"input of a layer: expected \(N, 4\), got \(9, 5\)"):
         layer(Ragged(np.ones((9, 5)), OFFSETS))
 
 
 @pytest.mark.parametrize("name", ["window", "average", "max over time", "convolution"])
 def test_layers_over_sentences_need_offsets(name):
     with pytest.raises(
-        ShapeError, match="the rows are not cut into sentences; expected a ragged batch, got no offsets"
+        ShapeError, match="the rows are not cut into sentences: expected a ragged batch, got no offsets"
     ):
         make_layers()[name](np.ones((9, D)))
 

@@ -50,11 +50,11 @@ def test_a_table_has_fan_in_one_and_does_not_decay():
         (
             np.array([0, 6]),
             IndexRangeError,
-            r"LookupTable: index out of range; expected 0 to 5, got 6 at position \(1,\)",
+            r"LookupTable: index out of range: expected 0 to 5, got 6 at position \(1,\)",
         ),
         (np.array([-1]), IndexRangeError, "got -1"),
-        (np.array([0.5]), DtypeError, "LookupTable: wrong element type; expected integers, got float64"),
-        (np.array([[1, 2]]), ShapeError, r"LookupTable: indices of a lookup table; expected \(N,\), got \(1, 2\)"),
+        (np.array([0.5]), DtypeError, "LookupTable: wrong element type: expected integers, got float64"),
+        (np.array([[1, 2]]), ShapeError, r"LookupTable: indices of a lookup table: expected \(N,\), got \(1, 2\)"),
     ],
 )
 def test_bad_indices(ids, error, message):
@@ -64,11 +64,11 @@ def test_bad_indices(ids, error, message):
 
 def test_bad_indices_of_several_tables():
     layer = LookupTables([(6, 3), (4, 2)], rng=rng())
-    with pytest.raises(IndexRangeError, match="LookupTables, feature 1: index out of range; expected 0 to 3, got 4"):
+    with pytest.raises(IndexRangeError, match="LookupTables, feature 1: index out of range: expected 0 to 3, got 4"):
         layer(Ragged(np.array([[0, 4]]), [0, 1]))
     with pytest.raises(ShapeError, match=r"expected \(N, 2\), got \(3,\)"):
         layer(np.array([1, 2, 3]))
-    with pytest.raises(ConfigurationError, match="lookup tables; expected at least one"):
+    with pytest.raises(ConfigurationError, match="lookup tables: expected at least one"):
         LookupTables([], rng=rng())
 
 

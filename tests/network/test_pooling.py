@@ -23,7 +23,7 @@ def test_the_first_of_equal_maxima_gets_the_gradient():
 
 
 def test_an_empty_sentence_has_no_maximum():
-    with pytest.raises(ShapeError, match="sentence 1 of the batch: max over time; expected at least one word"):
+    with pytest.raises(ShapeError, match="sentence 1 of the batch: max over time: expected at least one word"):
         MaxOverTime()(Ragged(np.ones((2, 1)), [0, 1, 1, 2]))
 
 

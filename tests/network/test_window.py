@@ -50,5 +50,5 @@ def test_a_convolution_is_the_same_linear_layer_at_every_window():
 @pytest.mark.parametrize("size", [0, 2, -3])
 @pytest.mark.parametrize("make", [lambda n: Window(2, n, rng=np.random.default_rng(0)), WindowAverage])
 def test_even_windows_have_no_middle(make, size):
-    with pytest.raises(ConfigurationError, match=f"window size; expected an odd number.*got {size}"):
+    with pytest.raises(ConfigurationError, match=f"window size: expected an odd number.*got {size}"):
         make(size)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.examples import examples
 from oracles.paths import enumerate_paths
-from postil.errors import ShapeError
-from postil.objectives import ChainScores, Lattice, Posterior, span_probabilities, viterbi, viterbi_without_spans
+from postil.errors import ConfigurationError, ShapeError
+from postil.objectives import ChainScores, Lattice, Posterior, forced_spans, span_probabilities, viterbi
 from postil.objectives.crf_forbidden import SpanOfKind, entities_of, without_spans
 from postil.objectives.crf_spans import EntityLabels
 from postil.text import spans_from_labels, transition_mask
@@ -51,6 +52,7 @@ def spans_of(path, scheme: str) -> set[tuple[int, int, int]]:
     return {(span.start, span.end, "XY".index(span.label)) for span in found}
 
 
+@examples(0.6)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(SCHEMES)), st.integers(1, 4), st.integers(1, 5))
 def test_paths_scores_and_probabilities_are_those_without_the_spans(seed, scheme, T, number):
     rng = np.random.default_rng(seed)
@@ -66,8 +68,6 @@ def test_paths_scores_and_probabilities_are_those_without_the_spans(seed, scheme
     assert dict(zip(meant, found.scores, strict=True)) == pytest.approx(kept)
     best = max(kept, key=kept.__getitem__)
     assert tuple(meaning[viterbi(new)]) == best
-    forbidden_rows, forbidden_kinds = [(0, *span[:2]) for span in forbidden], [span[2] for span in forbidden]
-    assert tuple(viterbi_without_spans(lattice, forbidden_rows, forbidden_kinds, entities(scheme))) == best
     rows = np.array([(0, start, end) for start, end, _ in every])
     kinds = np.array([kind for *_, kind in every])
     probabilities = span_probabilities(Posterior.of(new), rows, kinds, entities_of(entities(scheme), meaning))
@@ -87,5 +87,13 @@ def test_nothing_forbidden_changes_nothing():
 def test_one_sentence_at_a_time():
     lattice = random_lattice(np.random.default_rng(0), "bio", 3)
     two = Lattice(unary=lattice.unary, offsets=np.array([0, 1, 3]), chain=lattice.chain)
-    with pytest.raises(ShapeError, match="one sentence at a time; expected 1, got 2"):
+    with pytest.raises(ShapeError, match="one sentence at a time: expected 1, got 2"):
         without_spans(two, [], entities("bio"))
+
+
+def test_forbidding_what_must_be_is_an_error():
+    lattice = random_lattice(np.random.default_rng(0), "bio", 1)
+    forced = lattice.restricted(forced_spans(lattice, [(0, 0, 1)], 0, entities("bio")))
+    new, _ = without_spans(forced, [SpanOfKind(0, 1, 0)], entities("bio"))
+    with pytest.raises(ConfigurationError, match="sentence 0: no labelling is possible"):
+        viterbi(new)

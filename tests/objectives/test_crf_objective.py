@@ -1,4 +1,4 @@
-"""The CRF as an objective: gradients, normalisation, three offsets, linear factors, costs."""
+"""The CRF as an objective: gradients, normalisation, three offsets, linear factors."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from postil.arrays import Ragged
 from postil.errors import ConfigurationError, DtypeError, IndexRangeError, NumericalError, ShapeError
 from postil.gradcheck import check
 from postil.graph import Input, Parameter, gradients
-from postil.objectives import CRF, ChainScores, Lattice, Posterior, label_costs, offset_scores, viterbi
+from postil.objectives import CRF, ChainScores, Lattice, Posterior, offset_scores, viterbi
 
 OFFSETS = np.array([0, 1, 1, 4, 9])
 MASK = np.array([[True, True, False], [True, False, True], [True, True, True]])
@@ -37,14 +37,12 @@ def test_gradients_by_central_differences(normalise, masked):
     assert {entry.name for entry in report.entries} == {"input 0", "transitions", "start", "end"}
 
 
-def test_gradients_of_partial_annotation_and_of_costs():
+def test_gradients_of_partial_annotation():
     rng = np.random.default_rng(1)
     scores, gold = scores_and_gold(rng)
     allowed = rng.random((9, 3)) < 0.5
     allowed[np.arange(9), gold] = True
     check(random_crf(rng), scores, allowed)
-    check(random_crf(rng, costs=rng.uniform(0, 2, (3, 3)) * (1 - np.eye(3))), scores, gold)
-    check(random_crf(rng, costs=label_costs(np.array([0.1, 2.0, 3.0]))), scores, allowed)
 
 
 def test_gradients_where_logarithms_take_over():
@@ -159,19 +157,6 @@ def test_a_forbidden_transition_is_never_learnt_nor_used():
     assert all(MASK[step] for step in steps)
 
 
-def test_label_costs_make_a_missed_label_dearer():
-    assert label_costs(np.array([1.0, 2.0])).tolist() == [[0, 1], [2, 0]]
-    rng = np.random.default_rng(9)
-    scores, gold = scores_and_gold(rng)
-    node = Input(scores.data, offsets=OFFSETS)
-    losses = [
-        float(CRF(3, dtype=np.float64, costs=label_costs(np.full(3, w))).loss(node, gold).value)
-        for w in (0.0, 1.0, 3.0)
-    ]
-    assert losses == sorted(losses) and losses[0] < losses[1]
-    assert losses[0] == pytest.approx(float(CRF(3, dtype=np.float64).loss(node, gold).value))
-
-
 def test_decoding_with_allowed_sets_and_bias_through_the_objective():
     rng = np.random.default_rng(10)
     crf, (scores, _) = random_crf(rng), scores_and_gold(rng)
@@ -186,12 +171,10 @@ def test_decoding_with_allowed_sets_and_bias_through_the_objective():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"labels": 0}, ConfigurationError, "number of labels; expected 1 or more, got 0"),
-        ({"normalise": "words"}, ConfigurationError, "normalise; expected sentences or tokens or sum, got 'words'"),
+        ({"labels": 0}, ConfigurationError, "number of labels: expected 1 or more, got 0"),
+        ({"normalise": "words"}, ConfigurationError, "normalise must be sentences or tokens or sum .got 'words'"),
         ({"allowed_transitions": np.ones((2, 3), bool)}, ShapeError, "allowed transitions: wrong shape"),
-        ({"allowed_start": np.ones(3)}, DtypeError, "allowed start: wrong element type; expected bool"),
-        ({"costs": np.ones((3, 3))}, ConfigurationError, "costs; expected 0 for the right label, and never below"),
-        ({"costs": np.zeros((3, 2))}, ShapeError, "costs: wrong shape"),
+        ({"allowed_start": np.ones(3)}, DtypeError, "allowed start: wrong element type: expected bool"),
     ],
 )
 def test_a_crf_that_cannot_be(options, error, message):
@@ -202,30 +185,29 @@ def test_a_crf_that_cannot_be(options, error, message):
 def test_scores_that_do_not_fit():
     crf, gold = CRF(3), np.zeros(2, np.int64)
     good = np.zeros((2, 3), np.float32)
-    with pytest.raises(ShapeError, match="CRF: the scores are not cut into sentences; expected a node that carries"):
+    with pytest.raises(ShapeError, match="CRF: the scores are not cut into sentences: expected a node that carries"):
         crf.loss(Input(good), gold)
-    with pytest.raises(DtypeError, match="CRF: float types of scores and parameters differ; expected float32"):
+    with pytest.raises(DtypeError, match="CRF: float types of scores and parameters differ: expected float32"):
         crf.loss(Input(good.astype(np.float64), offsets=[0, 2]), gold)
-    with pytest.raises(NumericalError, match=r"unary scores: a value is not finite; .* got nan at position \(1, 2\)"):
+    with pytest.raises(NumericalError, match=r"unary scores: a value is not finite: .* got nan at position \(1, 2\)"):
         crf.loss(Input(np.array([[0, 0, 0], [0, 0, np.nan]], np.float32), offsets=[0, 2]), gold)
     cut = Input(good, offsets=[0, 2])
     for other in (Input(good[:1]), Input(good.astype(np.float64))):
         with pytest.raises(
-            ShapeError, match=r"offset scores: three score tables; expected one shape \(N, L\) and type"
+            ShapeError, match=r"offset scores: three score tables: expected one shape \(N, L\) and type"
         ):
             offset_scores(cut, Input(good), other)
-    with pytest.raises(ShapeError, match="score tables; expected one node, or three for the offsets 0"):
+    with pytest.raises(ShapeError, match="score tables: expected one node, or three for the offsets 0"):
         crf.loss([cut, cut], gold)
     for arrays in (np.ones((3, 3), np.float32), [cut, cut, good]):
-        with pytest.raises(DtypeError, match="score table; expected a node, such as Input"):
+        with pytest.raises(DtypeError, match="score table: expected a node, such as Input"):
             crf.loss(arrays, gold)
-    for objective in (crf, CRF(3, costs=label_costs(np.ones(3)))):
-        with pytest.raises(IndexRangeError, match="labels: index out of range; expected 0 to 2, got 3"):
-            objective.loss(cut, np.array([0, 3]))
-        with pytest.raises(ShapeError, match=r"labels: one label per token; expected \(2,\), got \(1,\)"):
-            objective.loss(cut, gold[:1])
-        with pytest.raises(ShapeError, match=r"allowed labels: wrong shape; expected \(2, 3\)"):
-            objective.loss(cut, np.ones((1, 3), bool))
+    with pytest.raises(IndexRangeError, match="labels: index out of range: expected 0 to 2, got 3"):
+        crf.loss(cut, np.array([0, 3]))
+    with pytest.raises(ShapeError, match=r"labels: one label per token: expected \(2,\), got \(1,\)"):
+        crf.loss(cut, gold[:1])
+    with pytest.raises(ShapeError, match=r"allowed labels: wrong shape: expected \(2, 3\)"):
+        crf.loss(cut, np.ones((1, 3), bool))
     crf.transitions.value[0, 1] = np.nan
     with pytest.raises(NumericalError, match="transitions scores: a value is not finite"):
         crf.loss(Input(good, offsets=[0, 2]), gold)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from oracles.examples import examples
 from oracles.paths import SCORES, enumerate_all, in_sentence, random_lattice
 from postil.errors import ConfigurationError, DtypeError
 from postil.graph import Input
@@ -62,6 +63,7 @@ def test_odds_are_those_of_all_paths(seed, scores, masked):
     assert values == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@examples(0.5)
 @given(seed=seeds, masked=st.booleans())
 def test_the_gradient_is_the_slope(seed, masked):
     lattice, allowed = drawn(seed, masked=masked)

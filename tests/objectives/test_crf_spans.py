@@ -16,13 +16,11 @@ from postil.objectives import (
     Lattice,
     Posterior,
     Windows,
-    any_entity_probabilities,
     forced_spans,
     outside_spans,
     path_scores,
     span_probabilities,
     viterbi,
-    viterbi_without_spans,
     window_probabilities,
 )
 
@@ -80,7 +78,7 @@ def all_spans(lattice: Lattice) -> list[tuple[int, int, int]]:
 def is_entity(scheme: str, path: tuple[int, ...], start: int, end: int, entity: EntityLabels) -> bool:
     """Word for word: the labels of the scheme inside, none beside that would make the entity longer."""
     names = [SCHEMES[scheme][label] for label in path]
-    kind = next(SCHEMES[scheme][i][2:] for i in np.flatnonzero(entity.own))
+    kind = next(SCHEMES[scheme][i][2:] for i in np.flatnonzero(entity.anywhere))
     inner = names[start:end]
     before, after = names[start - 1] if start else None, names[end] if end < len(names) else None
     if scheme == "IO":
@@ -103,7 +101,6 @@ def test_span_probabilities_are_sums_over_all_paths(scheme, scores, masked):
     for seed in range(3):
         lattice, kinds = random_sentences(seed, scheme, scores, masked), entities(scheme)
         posterior, sentences, spans = Posterior.of(lattice), enumerate_all(lattice), all_spans(lattice)
-        total = np.zeros(len(spans))
         for kind, entity in enumerate(kinds):
             found = span_probabilities(posterior, spans, np.full(len(spans), kind), kinds)
             expected = [
@@ -111,8 +108,6 @@ def test_span_probabilities_are_sums_over_all_paths(scheme, scores, masked):
                 for b, start, end in spans
             ]
             assert np.allclose(found, expected, rtol=1e-9, atol=1e-10)
-            total += found
-        assert np.allclose(any_entity_probabilities(posterior, spans, kinds), total)
 
 
 def test_a_span_probability_is_not_a_product_of_marginals():
@@ -149,7 +144,7 @@ def test_entities_that_cover_a_token_and_no_entity_share_its_probability(seed, s
     """Under the mask every label but O belongs to exactly one entity, so the spans over a token sum to 1 - p(O)."""
     lattice, kinds = random_sentences(seed, "BIO", scores), entities("BIO")
     posterior, spans = Posterior.of(lattice), all_spans(lattice)
-    p = any_entity_probabilities(posterior, spans, kinds)
+    p = sum(span_probabilities(posterior, spans, kind, kinds) for kind in range(len(kinds)))
     marginals = posterior.marginals()
     for b, n in enumerate(lattice.lengths):
         for t in range(n):
@@ -209,43 +204,11 @@ def test_tokens_kept_outside_have_no_entity():
         assert np.allclose(Posterior.of(restricted).marginals()[lattice.first_tokens, 0], 1)
 
 
-@every_scheme
-@kinds_of_scores
-def test_forbidden_spans_leave_the_best_of_all_other_paths(scheme, scores):
-    for seed in range(6):
-        lattice, kinds = random_sentences(seed, scheme, scores), entities(scheme)
-        rng, spans = np.random.default_rng(seed), all_spans(lattice)
-        chosen = [spans[i] for i in rng.choice(len(spans), size=min(4, len(spans)), replace=False)]
-        chosen += [(b, 0, 1) for b in range(len(lattice.lengths))]
-        which = rng.integers(0, len(kinds), len(chosen))
-        labels = viterbi_without_spans(lattice, chosen, which, kinds)
-        for b, sentence in enumerate(enumerate_all(lattice)):
-            forbidden = [(s, e, kinds[k]) for (c, s, e), k in zip(chosen, which, strict=True) if c == b]
-            best = max(
-                score
-                for path, score in zip(sentence.paths, sentence.scores, strict=True)
-                if not any(is_entity(scheme, path, s, e, entity) for s, e, entity in forbidden)
-            )
-            assert np.isclose(path_scores(lattice, labels)[b], best)
-            path = tuple(labels[in_sentence(lattice, b)])
-            assert not any(is_entity(scheme, path, s, e, entity) for s, e, entity in forbidden)
-
-
-def test_forbidding_what_must_be_is_an_error_that_names_the_sentence():
-    lattice = Lattice.over(np.zeros((2, 5)), [0, 1, 2], ChainScores.under_mask(5, **valid("BIO")))
-    forced = lattice.restricted(forced_spans(lattice, [(1, 0, 1)], 0, entities("BIO")))
-    with pytest.raises(ConfigurationError, match="sentence 1: no labelling is possible"):
-        viterbi_without_spans(forced, [(1, 0, 1)], 0, entities("BIO"))
-
-
 def test_no_spans_at_all():
     lattice = random_sentences(0, "BIO")
     posterior, kinds, none = Posterior.of(lattice), entities("BIO"), np.zeros((0, 3), int)
     assert span_probabilities(posterior, none, 0, kinds).shape == (0,)
-    assert any_entity_probabilities(posterior, none, kinds).shape == (0,)
     assert forced_spans(lattice, none, 0, kinds).all()
-    assert np.array_equal(viterbi_without_spans(lattice, none, 0, kinds), viterbi(lattice))
-    assert any_entity_probabilities(posterior, [(0, 0, 1)], []).tolist() == [0]
     assert outside_spans(lattice, [(0, 0, 1)], []).all()
     assert span_probabilities(posterior, none, [], []).shape == (0,)
     empty = Posterior.of(Lattice.over(np.zeros((0, 5)), [0], ChainScores.under_mask(5)))
@@ -257,13 +220,13 @@ def test_no_spans_at_all():
 @pytest.mark.parametrize(
     ("spans", "kinds", "error", "message"),
     [
-        ([(0, 2, 2)], 0, IndexRangeError, r"span 0: a span lies outside its sentence; expected 0 <= start < end <= 3"),
+        ([(0, 2, 2)], 0, IndexRangeError, r"span 0: a span lies outside its sentence: expected 0 <= start < end <= 3"),
         ([(0, 0, 1), (1, 0, 4)], 0, IndexRangeError, r"span 1: .* got \(1, 0, 4\)"),
         ([(2, 0, 1)], 0, IndexRangeError, "expected a sentence of the batch"),
-        ([(0, 1)], 0, ShapeError, r"spans; expected integers \(M, 3\): sentence, start, end"),
+        ([(0, 1)], 0, ShapeError, r"spans must be integers \(M, 3\): sentence, start, end"),
         ([(0.0, 0.0, 1.0)], 0, ShapeError, "got float64"),
-        ([(0, 0, 1)], 2, IndexRangeError, "kinds of spans: index out of range; expected 0 to 1"),
-        ([(0, 0, 1)], [0, 1], ShapeError, r"kinds of spans; expected one number, or \(1,\), got \(2,\)"),
+        ([(0, 0, 1)], 2, IndexRangeError, "kinds of spans: index out of range: expected 0 to 1"),
+        ([(0, 0, 1)], [0, 1], ShapeError, r"kinds of spans: expected one number, or \(1,\), got \(2,\)"),
     ],
 )
 def test_spans_that_do_not_fit(spans, kinds, error, message):
@@ -280,14 +243,14 @@ def test_windows_that_do_not_fit():
         return Windows(tokens, np.array(offsets), np.ones((len(tokens), 2), bool) if allowed is None else allowed)
 
     assert np.allclose(window_probabilities(posterior, windows([2, 3, 0, 1, 1], [0, 2, 4, 5])), 1)
-    with pytest.raises(DtypeError, match="allowed labels of windows: wrong element type; expected bool"):
+    with pytest.raises(DtypeError, match="allowed labels of windows: wrong element type: expected bool"):
         window_probabilities(posterior, windows([0], [0, 1], np.ones((1, 2))))
-    with pytest.raises(IndexRangeError, match="tokens of windows: index out of range; expected 0 to 3, got 4"):
+    with pytest.raises(IndexRangeError, match="tokens of windows: index out of range: expected 0 to 3, got 4"):
         window_probabilities(posterior, windows([4], [0, 1]))
     for tokens, offsets in (([1, 2], [0, 2]), ([0, 0], [0, 2]), ([0], [0, 0, 1]), ([1, 0], [0, 2])):
-        with pytest.raises(ShapeError, match="windows; expected consecutive tokens of one sentence each"):
+        with pytest.raises(ShapeError, match="windows must be consecutive tokens of one sentence each"):
             window_probabilities(posterior, windows(tokens, offsets))
     with pytest.raises(IndexRangeError, match="labels of an entity: index out of range"):
         EntityLabels.bio(2, begin=1, inside=2)
-    with pytest.raises(ShapeError, match=r"labels of an entity: wrong shape; expected \(6, 2\), got \(6, 5\)"):
+    with pytest.raises(ShapeError, match=r"labels of an entity: wrong shape: expected \(6, 2\), got \(6, 5\)"):
         span_probabilities(posterior, [(0, 0, 1)], 0, entities("BIO"))

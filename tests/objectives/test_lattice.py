@@ -28,27 +28,27 @@ def test_scores_of_either_float_type_become_float64(dtype):
 @pytest.mark.parametrize(
     ("unary", "options", "error", "message"),
     [
-        (np.full((2, 3), np.nan), {}, NumericalError, r"unary scores: a value is not finite; expected finite numbers"),
+        (np.full((2, 3), np.nan), {}, NumericalError, r"unary scores: a value is not finite: expected finite numbers"),
         (np.array([[0, 0, 0], [0, -np.inf, 0]]), {}, NumericalError, r"got -inf at position \(1, 1\)"),
-        (np.full((2, 3), 1e35), {}, NumericalError, r"unary scores: a score is too large; expected at most 1e\+30"),
-        (np.zeros((2, 3), int), {}, DtypeError, "unary scores: wrong element type; expected float32 or float64"),
-        (np.zeros((2, 4)), {}, ShapeError, r"unary scores: wrong shape; expected \(N, 3\), got \(2, 4\)"),
+        (np.full((2, 3), 1e35), {}, NumericalError, r"unary scores: a score is too large: expected at most 1e\+30"),
+        (np.zeros((2, 3), int), {}, DtypeError, "unary scores: wrong element type: expected float32 or float64"),
+        (np.zeros((2, 4)), {}, ShapeError, r"unary scores: wrong shape: expected \(N, 3\), got \(2, 4\)"),
         (np.zeros(3), {}, ShapeError, r"unary scores: wrong shape"),
-        (np.zeros((2, 3)), {"offsets": [0, 1]}, ShapeError, "offsets of a ragged batch; expected a rising sequence"),
+        (np.zeros((2, 3)), {"offsets": [0, 1]}, ShapeError, "offsets of a ragged batch: expected a rising sequence"),
         (np.zeros((2, 3)), {"offsets": [0, 2, 1, 2]}, ShapeError, "offsets of a ragged batch"),
         (
             np.zeros((2, 3)),
             {"allowed": np.ones((2, 3))},
             DtypeError,
-            "allowed labels: wrong element type; expected bool",
+            "allowed labels: wrong element type: expected bool",
         ),
         (
             np.zeros((2, 3)),
             {"allowed": np.ones((2, 2), bool)},
             ShapeError,
-            r"allowed labels: wrong shape; expected \(2, 3\)",
+            r"allowed labels: wrong shape: expected \(2, 3\)",
         ),
-        (np.zeros((2, 3)), {"bias": np.zeros(2)}, ShapeError, r"label bias: wrong shape; expected \(3,\), got \(2,\)"),
+        (np.zeros((2, 3)), {"bias": np.zeros(2)}, ShapeError, r"label bias: wrong shape: expected \(3,\), got \(2,\)"),
         (np.zeros((2, 3)), {"bias": np.array([0, np.nan, 0])}, NumericalError, "label bias: a value is not finite"),
     ],
 )
@@ -60,9 +60,9 @@ def test_a_batch_that_does_not_fit(unary, options, error, message):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"transitions": np.zeros((3, 2))}, ShapeError, r"transitions scores: wrong shape; expected \(3, 3\)"),
+        ({"transitions": np.zeros((3, 2))}, ShapeError, r"transitions scores: wrong shape: expected \(3, 3\)"),
         ({"start": np.full(3, np.inf)}, NumericalError, "start scores: a value is not finite"),
-        ({"allowed_end": np.ones(3, int)}, DtypeError, "allowed end: wrong element type; expected bool"),
+        ({"allowed_end": np.ones(3, int)}, DtypeError, "allowed end: wrong element type: expected bool"),
         ({"allowed_transitions": np.ones(3, bool)}, ShapeError, "allowed transitions: wrong shape"),
     ],
 )

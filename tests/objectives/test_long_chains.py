@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.examples import examples
 from postil.errors import ConfigurationError
 from postil.objectives import ChainScores, EntityLabels, Lattice, Posterior, long_chains, span_probabilities
 from postil.text import transition_mask
@@ -42,7 +43,6 @@ def lattice_of(rng, lengths, scale=1.0, masked=True):
     return Lattice.over(scale * rng.normal(size=(N, 9)), np.cumsum([0, *lengths]), chain, allowed=allowed)
 
 
-@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 9999), lengths=st.lists(st.integers(0, 60), min_size=1, max_size=4), masked=st.booleans())
 def test_marginals_in_blocks_are_those_of_the_whole(seed, lengths, masked):
     lattice = lattice_of(np.random.default_rng(seed), [*lengths, 40], masked=masked)
@@ -50,7 +50,7 @@ def test_marginals_in_blocks_are_those_of_the_whole(seed, lengths, masked):
     assert long_chains.marginals(lattice) == pytest.approx(Posterior.of(lattice).marginals(), abs=1e-10)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(0.5)
 @given(
     seed=st.integers(0, 9999),
     lengths=st.lists(st.integers(0, 60), min_size=1, max_size=4),
@@ -61,7 +61,6 @@ def test_log_partition_is_that_of_the_whole(seed, lengths, scale):
     assert long_chains.log_partition(lattice) == pytest.approx(Posterior.of(lattice).log_partition, rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 9999))
 def test_entities_are_never_cut(seed):
     rng = np.random.default_rng(seed)
@@ -83,7 +82,7 @@ def test_scores_far_apart_lose_nothing(scale, seed):
     assert long_chains.marginals(lattice) == pytest.approx(Posterior.of(lattice).marginals(), abs=1e-10)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(0.5)
 @given(seed=st.integers(0, 9999), scale=st.sampled_from([0.0, 1.0, 8.0, 100.0]), masked=st.booleans())
 def test_border_messages_are_those_of_one_token_after_the_other(seed, scale, masked):
     """The obvious way: α in logarithms, one token at a time, and what it sends on at every cut."""

@@ -37,9 +37,15 @@ def test_no_pairs_cost_nothing():
 @pytest.mark.parametrize(
     ("true", "corrupt", "options", "error", "message"),
     [
-        (np.ones(2), np.ones((3, 1)), {}, ShapeError, r"expected true \(P,\), corrupt \(P, C\), got \(2,\), \(3, 1\)"),
+        (
+            np.ones(2),
+            np.ones((3, 1)),
+            {},
+            ShapeError,
+            r"scores must be true \(P,\), corrupt \(P, C\) \(got \(2,\), \(3, 1\)",
+        ),
         (np.ones(2), np.ones((2, 1), np.float32), {}, DtypeError, "one float type"),
-        (np.ones(2), np.ones((2, 1)), {"normalise": "max"}, ConfigurationError, "normalise; expected mean or sum"),
+        (np.ones(2), np.ones((2, 1)), {"normalise": "max"}, ConfigurationError, "normalise must be mean or sum"),
         (np.array([np.inf]), np.ones((1, 1)), {}, NumericalError, "scores of true windows"),
     ],
 )
@@ -50,7 +56,7 @@ def test_bad_input(true, corrupt, options, error, message):
 
 @pytest.mark.parametrize("margin", [-1.0, np.nan, np.inf])
 def test_impossible_margins(margin):
-    with pytest.raises(ConfigurationError, match="margin; expected 0 or more"):
+    with pytest.raises(ConfigurationError, match="margin must be 0 or more"):
         max_margin(Input(np.ones(1)), Input(np.ones((1, 1))), margin=margin)
 
 
@@ -60,7 +66,7 @@ def test_scores_near_the_largest_float():
 
 
 def test_scores_must_be_nodes():
-    with pytest.raises(DtypeError, match="scores of true windows; expected a node"):
+    with pytest.raises(DtypeError, match="scores of true windows: expected a node"):
         max_margin(np.ones(1), Input(np.ones((1, 1))))
-    with pytest.raises(DtypeError, match="scores of corrupt windows; expected a node"):
+    with pytest.raises(DtypeError, match="scores of corrupt windows: expected a node"):
         max_margin(Input(np.ones(1)), np.ones((1, 1)))

@@ -33,7 +33,7 @@ def test_nothing_to_decay():
 
 
 def test_a_negative_strength():
-    with pytest.raises(ConfigurationError, match="strength of L2; expected 0 or more, got -1"):
+    with pytest.raises(ConfigurationError, match="strength of L2: expected 0 or more, got -1"):
         l2(PARAMETERS, -1)
 
 
@@ -45,14 +45,14 @@ def test_a_weight_given_twice_decays_once():
 def test_the_penalty_has_the_float_type_of_the_parameters_even_where_none_decays():
     assert l2([Parameter(np.ones(2), "b", decays=False)], 0.1).dtype == np.float64
     with pytest.raises(
-        DtypeError, match="parameters of L2; expected all float32 or all float64, got a float64, b float32"
+        DtypeError, match="parameters of L2: expected all float32 or all float64, got a float64, b float32"
     ):
         l2([Parameter(np.ones(2), "a"), Parameter(np.ones(2, np.float32), "b")], 0.1)
 
 
 def test_touched_rows_are_checked_and_strength_is_a_number():
     table = Parameter(np.ones((3, 2)), "table", decays=False)
-    with pytest.raises(IndexRangeError, match="touched rows of table: index out of range; expected 0 to 2, got -1"):
+    with pytest.raises(IndexRangeError, match="touched rows of table: index out of range: expected 0 to 2, got -1"):
         l2([], 0.1, touched={table: np.array([-1])})
     with pytest.raises(ConfigurationError, match="strength of L2"):
         l2([table], np.nan)
@@ -64,9 +64,9 @@ def test_the_penalty_of_many_small_weights_is_exact():
 
 
 def test_names_and_arrays_are_no_parameters():
-    with pytest.raises(DtypeError, match=r"parameters of L2; expected Parameter nodes, .* got str 'W'"):
+    with pytest.raises(DtypeError, match=r"parameters of L2: expected Parameter nodes, .* got str 'W'"):
         l2(LAYER.parameters(), 0.1)
-    with pytest.raises(DtypeError, match="parameters of L2; expected Parameter nodes"):
+    with pytest.raises(DtypeError, match="parameters of L2: expected Parameter nodes"):
         l2([np.ones(2)], 0.1)
 
 

@@ -41,9 +41,9 @@ def test_an_empty_batch_costs_nothing():
 @pytest.mark.parametrize(
     ("scores", "gold", "error", "message"),
     [
-        (S, GOLD + 1, IndexRangeError, "gold labels: index out of range; expected 0 to 2, got 3"),
-        (S, GOLD[:4], ShapeError, r"gold labels; expected \(5,\), got \(4,\)"),
-        (S[0], GOLD, ShapeError, r"scores; expected \(N, L\)"),
+        (S, GOLD + 1, IndexRangeError, "gold labels: index out of range: expected 0 to 2, got 3"),
+        (S, GOLD[:4], ShapeError, r"gold labels: expected \(5,\), got \(4,\)"),
+        (S[0], GOLD, ShapeError, r"scores must be \(N, L\)"),
         (S * np.nan, GOLD, NumericalError, "scores of the cross-entropy: a value is not finite"),
     ],
 )
@@ -57,13 +57,13 @@ def test_scores_near_the_largest_float():
     assert softmax_cross_entropy(far, [0]).value == 0
     assert gradients(softmax_cross_entropy(far, [0]))[far].tolist() == [[0, 0]]
     with pytest.raises(
-        NumericalError, match=r"cross-entropy: scores too far apart: a value is not finite; .* got inf$"
+        NumericalError, match=r"cross-entropy: scores too far apart: a value is not finite: .* got inf$"
     ):
         softmax_cross_entropy(far, [1])
 
 
 def test_scores_must_be_a_node():
-    with pytest.raises(DtypeError, match=r"scores of the cross-entropy; expected a node, .* got float64 \(5, 3\)"):
+    with pytest.raises(DtypeError, match=r"scores of the cross-entropy: expected a node, .* got float64 \(5, 3\)"):
         softmax_cross_entropy(S, GOLD)
 
 

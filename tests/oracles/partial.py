@@ -1,5 +1,6 @@
 """Partial annotation by enumeration: every valid labelling of a short sentence is written out and compared."""
 
+from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -29,9 +30,15 @@ def agrees(label, partial, is_mark):
 
 def compatible_labellings(labels, inner, scheme, partial, is_mark):
     """The valid labellings that agree with partial annotation at every token, spelt in its scheme."""
-    found = set()
-    for path in valid_labellings(labels, inner, len(partial)):
-        spelt = convert([labels[i] for i in path], inner, scheme)
-        if all(map(agrees, spelt, partial, is_mark)):
-            found.add(path)
-    return found
+    return {
+        path
+        for path, spelt in _spelt_labellings(tuple(labels), inner, scheme, len(partial))
+        if all(map(agrees, spelt, partial, is_mark))
+    }
+
+
+@cache
+def _spelt_labellings(labels, inner, scheme, length):
+    """All valid labellings of this length, each with its spelling in the data's scheme."""
+    paths = valid_labellings(labels, inner, length)
+    return [(path, convert([labels[i] for i in path], inner, scheme)) for path in paths]

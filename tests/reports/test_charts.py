@@ -3,9 +3,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from postil.markup.svg import Plot, round_numbers
 from postil.metrics import calibrate
 from postil.reports.charts import Curve, Grid, curve_chart, heat_map, line_chart, reliability_chart, short
-from postil.reports.svg import Plot, round_numbers
 
 
 def parsed(drawing):
@@ -58,9 +58,9 @@ def test_a_reliability_diagram_shows_every_bin_with_answers():
     root = parsed(reliability_chart("Reliability", {"spans": table}))
     told = [circle.find("title").text for circle in root.iter("circle")]
     assert told == [
-        "spans: 1 answers, promised 0.050, kept 0.000",
-        "spans: 2 answers, promised 0.565, kept 0.500",
-        "spans: 1 answers, promised 0.950, kept 1.000",
+        "spans: 1 answers, predicted 0.050, observed 0.000",
+        "spans: 2 answers, predicted 0.565, observed 0.500",
+        "spans: 1 answers, predicted 0.950, observed 1.000",
     ]
     bars = numbers(root, "rect", "height")
     assert np.argmax(bars) == 5 and len(bars) == 10

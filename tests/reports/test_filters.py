@@ -11,7 +11,7 @@ from postil.markup import element
 from postil.reports import Section, page
 from postil.reports.examples import Example, Shown, browser
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
 )
@@ -24,7 +24,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no browser to try the page in")
+@pytest.mark.extra(*BROWSERS)
 @pytest.mark.parametrize(
     ("address", "lines"),
     [
@@ -40,7 +40,7 @@ def test_the_address_sets_the_filters(tmp_path, address, lines):
     path = tmp_path / "page.html"
     path.write_text(page("t", element("h1", "t"), [Section("mistakes", "Mistakes", body)]), encoding="utf8")
     command = [
-        BROWSER,
+        next(filter(None, map(shutil.which, BROWSERS))),
         *OPTIONS.split(),
         f"--user-data-dir={tmp_path / 'profile'}",
         "--dump-dom",

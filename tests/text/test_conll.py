@@ -6,7 +6,7 @@ import re
 import pytest
 
 from postil.errors import ConfigurationError, DataError
-from postil.text import conll as module
+from postil.text import blocks as module
 from postil.text.document import Sentence
 from postil.text.formats import Reading, read, write
 from postil.text.report import Report
@@ -116,7 +116,7 @@ def test_hashes_in_files_of_spaces() -> None:
     found = sentences("# one two three\na X\n\n# O\nb X\n")
     assert [(s.comments, s.tokens) for s in found] == [(["# one two three"], ["a"]), ([], ["#", "b"])]
     assert failure("a X\n\n# newdoc\nb X\n") == (
-        "stream, line 3: '# newdoc' could be a comment or a token '#'; "
+        "stream, line 3: '# newdoc' could be a comment or a token '#': "
         "expected the option comment: '#' if it is a comment, none if it is a token"
     )
     assert sentences("a X\n\n# newdoc\nb X\n", comment="#")[1].comments == ["# newdoc"]
@@ -132,55 +132,55 @@ def test_empty_tokens_are_kept_and_counted() -> None:
     reading = reading_of("a\tX\n\tO\n\tO\n")
     assert [s.tokens for s in reading] == [["a", "", ""]]
     assert reading.report.notes["empty tokens"] == 2
-    assert failure("a\tX\n\tO\n", strict=True) == "stream, line 2: the token is empty; expected a token, got ''"
+    assert failure("a\tX\n\tO\n", strict=True) == "stream, line 2: the token is empty: expected a token, got ''"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "stream: the file is empty; expected sentences, got 0 characters"),
-        ("\n \n\n", "stream: no sentence; expected sentences as CoNLL columns, got nothing but blank lines"),
+        ("", "stream: the file is empty: expected sentences, got 0 characters"),
+        ("\n \n\n", "stream: no sentence: expected sentences as CoNLL columns, got nothing but blank lines"),
         (
             "# only\n",
-            "stream: no sentence; expected sentences as CoNLL columns, got only comments, "
+            "stream: no sentence: expected sentences as CoNLL columns, got only comments, "
             "comments after the last sentence",
         ),
         (
             "Oslo\nis\n",
-            "stream, line 1: only one column; expected a token and a "
+            "stream, line 1: only one column: expected a token and a "
             "label with a tab or spaces between them "
             "(tokens without labels: label=None, --label-column none), got 'Oslo'",
         ),
-        ("a\tX\nb\n", "stream, line 2: the label is missing; expected 2 columns as on line 1, got 1: 'b'"),
-        ("a\tN\tX\n\nb\tN\n", "stream, line 3: the label is missing; expected 3 columns as on line 1, got 2: 'b\\tN'"),
-        ("a\tX\nb\t\n", "stream, line 2: the label is empty; expected a label, got 'b\\t'"),
-        ("a\tX\nb\t \n", "stream, line 2: the label is empty; expected a label, got 'b\\t '"),
+        ("a\tX\nb\n", "stream, line 2: the label is missing: expected 2 columns as on line 1, got 1: 'b'"),
+        ("a\tN\tX\n\nb\tN\n", "stream, line 3: the label is missing: expected 3 columns as on line 1, got 2: 'b\\tN'"),
+        ("a\tX\nb\t\n", "stream, line 2: the label is empty: expected a label, got 'b\\t'"),
+        ("a\tX\nb\t \n", "stream, line 2: the label is empty: expected a label, got 'b\\t '"),
         (
             "# c d\na X\n\nb N X\n",
-            "stream, line 4: another number of columns; expected 2 columns as on line 2, got 3: 'b N X'",
+            "stream, line 4: wrong number of columns: expected 2 columns as on line 2, got 3: 'b N X'",
         ),
-        ("a\tN\tX\nb\n", "stream, line 2: another number of columns; expected 3 columns as on line 1, got 1: 'b'"),
-        ("a\tX\nb Y\n", "stream, line 2: the label is missing; expected 2 columns as on line 1, got 1: 'b Y'"),
-        ("a\tX\n# x\nb\tY\n", "stream, line 2: the label is missing; expected 2 columns as on line 1, got 1: '# x'"),
+        ("a\tN\tX\nb\n", "stream, line 2: wrong number of columns: expected 3 columns as on line 1, got 1: 'b'"),
+        ("a\tX\nb Y\n", "stream, line 2: the label is missing: expected 2 columns as on line 1, got 1: 'b Y'"),
+        ("a\tX\n# x\nb\tY\n", "stream, line 2: the label is missing: expected 2 columns as on line 1, got 1: '# x'"),
         (
             "a X\n-DOCSTART- O\n",
-            "stream, line 2: -DOCSTART- inside a sentence; expected a blank line before it, got '-DOCSTART- O'",
+            "stream, line 2: -DOCSTART- inside a sentence: expected a blank line before it, got '-DOCSTART- O'",
         ),
         (
             "(S (NP (NN Introduction)))\n",
-            "stream, line 1: this line is a bracketed tree; expected a "
+            "stream, line 1: this line is a bracketed tree: expected a "
             "token and a label "
             "with a tab or spaces between them, got '(S (NP (NN Introduction)))'",
         ),
         (
             '{"text": "a"}\n',
-            "stream, line 1: this line is JSON; expected a token and a "
+            "stream, line 1: this line is JSON: expected a token and a "
             "label with a tab or spaces between "
             'them, got \'{"text": "a"}\'',
         ),
         (
             "a\tX\n" + "y" * 100 + "\n",
-            f"stream, line 2: the label is missing; expected 2 columns as on line 1, got 1: '{'y' * 59}…'",
+            f"stream, line 2: the label is missing: expected 2 columns as on line 1, got 1: '{'y' * 59}…'",
         ),
     ],
 )
@@ -193,26 +193,26 @@ def test_mistakes(text: str, message: str) -> None:
     [
         (
             {"token": 3},
-            "stream, line 1: no column 3 for the token; expected a "
+            "stream, line 1: no column 3 for the token: expected a "
             "number from 0 to 1 (or negative, from the "
             "right), got 3",
         ),
         (
             {"label": "upos"},
-            "stream, line 1: no column 'upos' for the label; expected a "
+            "stream, line 1: no column 'upos' for the label: expected a "
             "number from 0 to 1 (or negative, "
             "from the right), got 'upos'",
         ),
         (
             {"features": (-3,)},
-            "stream, line 1: no column -3 for the feature; expected a "
+            "stream, line 1: no column -3 for the feature: expected a "
             "number from 0 to 1 (or negative, "
             "from the right), got -3",
         ),
-        ({"label": 0}, "token and label are the same column; expected two columns, got 0"),
+        ({"label": 0}, "token and label are the same column: expected two columns, got 0"),
         (
             {"misaligned": "ignore"},
-            "impossible value for misaligned; expected one of 'error', 'snap', 'drop', got 'ignore'",
+            "impossible value for misaligned: expected one of 'error', 'snap', 'drop', got 'ignore'",
         ),
     ],
 )
@@ -222,7 +222,7 @@ def test_impossible_options(options: dict[str, object], message: str) -> None:
 
 def test_a_mark_in_another_column() -> None:
     assert failure("1\ta\tO\n2\t-DOCSTART-\tO\n", token=1) == (
-        "stream, line 2: -DOCSTART- among the tokens; expected it at the beginning of a line"
+        "stream, line 2: -DOCSTART- among the tokens: expected it only at the beginning of a line"
     )
 
 
@@ -230,13 +230,13 @@ def test_a_mark_in_another_column() -> None:
 def test_rows_whose_cells_only_add_up(delimiter: str) -> None:
     """One cell too many here and one too few there is still a mistake."""
     text = "a X\nb X Y\nc\nd X\n".replace(" ", delimiter)
-    assert "line 2: another number of columns; expected 2 columns as on line 1, got 3" in failure(text)
+    assert "line 2: wrong number of columns: expected 2 columns as on line 1, got 3" in failure(text)
 
 
 def test_a_sentence_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SENTENCE_LIMIT", 10)
     assert failure("a\tX\n\n" + "b\tX\n" * 11) == (
-        "stream, line 3: no end of the sentence; expected a blank line within 10 lines, got more without one"
+        "stream, line 3: no end of the sentence: expected a blank line within 10 lines, got more lines without one"
     )
 
 
@@ -284,8 +284,6 @@ def test_what_cannot_be_written(sentence: Sentence, options: dict[str, object], 
 
 
 def test_all_sentences_have_the_same_columns() -> None:
-    message = (
-        "sentence of line 7: a sentence with another number of columns; expected 2 as in the first sentence, got 1"
-    )
+    message = "sentence of line 7: a sentence with wrong number of columns: expected 2 as in the first sentence, got 1"
     with pytest.raises(DataError, match=re.escape(message)):
         written([Sentence(["a"], ["X"]), Sentence(["b"], line=7)])

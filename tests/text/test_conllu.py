@@ -77,7 +77,7 @@ def test_a_text_that_the_words_do_not_spell_is_counted() -> None:
         reading = reading_of(f"# text = {text}\n" + ROW.format(1))
         (found,) = reading
         assert (found.text, found.starts) == (None, None)
-        assert reading.report.notes["sentences whose words do not spell their text"] == 1
+        assert reading.report.notes["sentences whose words do not match their text"] == 1
 
 
 def test_everything_is_written_again() -> None:
@@ -128,7 +128,7 @@ def test_sentences_of_other_formats() -> None:
 
 def test_what_cannot_be_written() -> None:
     with pytest.raises(
-        DataError, match=r"^word 1: this form cannot be written in CoNLL-U; expected a text without tabs.*, got ''$"
+        DataError, match=r"^word 1: this form cannot be written in CoNLL-U: expected a text without tabs.*, got ''$"
     ):
         written([Sentence([""], ["X"])])
 
@@ -136,34 +136,34 @@ def test_what_cannot_be_written() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "stream: the file is empty; expected sentences, got 0 characters"),
+        ("", "stream: the file is empty: expected sentences, got 0 characters"),
         (
             "# text = x\n",
-            "stream: no sentence; expected sentences as CoNLL-U, got only comments, comments after the last sentence",
+            "stream: no sentence: expected sentences as CoNLL-U, got only comments, comments after the last sentence",
         ),
         (
             "1\tx\t_\n",
-            "stream, line 1: wrong number of columns; expected 10 with tabs between them, got 3: '1\\tx\\t_'",
+            "stream, line 1: wrong number of columns: expected 10 with tabs between them, got 3: '1\\tx\\t_'",
         ),
         (
             ROW.format(1) + "# late\n",
-            "stream, line 2: comment inside a sentence; expected comments before its first word, got '# late'",
+            "stream, line 2: a comment inside a sentence: expected comments before its first word, got '# late'",
         ),
         (
             ROW.format(1).replace("X", ""),
-            "stream, line 1: the column upos is empty; expected a value or '_', "
+            "stream, line 1: the column upos is empty: expected a value or '_', "
             "got '1\\tx\\t_\\t\\t_\\t_\\t_\\t_\\t_\\t_'",
         ),
         (
             "1.1\tx" + "\t_" * 8 + "\n",
-            "stream, line 1: the numbers of the words do not go on; "
+            "stream, line 1: the word is misnumbered: "
             "expected word 1 (or a multiword "
             "token or an empty node that fits there), got '1.1\\tx\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_'",
         ),
-        ("0.1\tx" + "\t_" * 8 + "\n", "stream, line 1: no word in the sentence; expected lines numbered 1, 2, …"),
+        ("0.1\tx" + "\t_" * 8 + "\n", "stream, line 1: the sentence has no words: expected lines numbered 1, 2, …"),
         (
             "1-2\tx" + "\t_" * 8 + "\n" + ROW.format(1),
-            "stream, line 2: the numbers of the words do not go on; "
+            "stream, line 2: the word is misnumbered: "
             "expected "
             "word 2 (or a multiword token or an empty node that fits there), got the end of the sentence",
         ),
@@ -193,7 +193,7 @@ def test_mistakes(text: str, message: str) -> None:
     ],
 )
 def test_numbers_that_do_not_go_on(numbers: str) -> None:
-    assert "the numbers of the words do not go on" in failure("".join(map(ROW.format, numbers.split())))
+    assert "the word is misnumbered" in failure("".join(map(ROW.format, numbers.split())))
 
 
 @pytest.mark.parametrize("numbers", ["1 2 3", "1-2 1 2 3", "0.1 1 1.1 1.2 2 2.1", "1-1 1", "1 2-3 2 2.1 3"])
@@ -205,7 +205,7 @@ def test_numbers_that_go_on(numbers: str) -> None:
 @pytest.mark.parametrize("column", ["pos", "upos:Number", 12, "NER"])
 def test_columns_that_do_not_exist(column: object) -> None:
     assert failure(SAMPLE, label=column) == (
-        f"no CoNLL-U column {column!r}; expected one of id, form, lemma, upos, xpos, feats, head, deprel, deps, misc, "
+        f"no CoNLL-U column {column!r}: expected one of id, form, lemma, upos, xpos, feats, head, deprel, deps, misc, "
         f"or one key as in feats:Number, misc:NER, got {column!r}"
     )
 

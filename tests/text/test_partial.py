@@ -114,7 +114,7 @@ def test_outside_means_one_of_the_other_classes():
     assert widened([["B-PER", "O"]], [("PER",)], ["LOC", "ORG", "PER"], "bio") == [["B-PER", "O|LOC|ORG"]]
     assert widened([["B-PER", "O"]], [None], ["LOC", "PER"], "bio") == [["B-PER", "O"]]
     assert widened([["PER", "O"]], [("PER",)], ["LOC", "O", "PER"], "none") == [["PER", "O|LOC"]]
-    with pytest.raises(DataError, match=r"not annotated there; expected one of PER, as annotates says, got 'LOC'"):
+    with pytest.raises(DataError, match=r"not annotated there: expected one of PER, as annotates says, got 'LOC'"):
         widened([["B-LOC"]], [("PER",)], ["LOC", "PER"], "bio")
 
 
@@ -138,5 +138,5 @@ def test_spans_with_several_labels_and_unknown_stretches():
     (one,) = sentences('{"text": "Anna", "spans": [{"start": 0, "end": 4, "label": ["PER"]}]}\n')
     assert one.labels == ["B-PER"]
     for wrong in ("[]", "[1]", '[""]'):
-        with pytest.raises(DataError, match="this is not a span"):
+        with pytest.raises(DataError, match="not a span"):
             sentences(f'{{"text": "Anna", "spans": [{{"start": 0, "end": 4, "label": {wrong}}}]}}\n')

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.text import Report, conll, lines, read
+from postil.text import Report, blocks, lines, read
 from postil.text.formats import read_passage
+from postil.text.options import ReadOptions
 
 ROWS = ["a\tO", "bb\tB-X", "\tO", "#\tO", "-\tO", "-DOCSTART-", "-DOCSTART-\tO", "# text", "# annotates: X", "#x"]
 ROWS += [
@@ -58,7 +59,7 @@ def at_once(data, format, **options):
 def in_passages(data, format, size, **options):
     with read(io.BytesIO(data), format, **options) as reading:
         for passage in reading.passages(size):
-            yield from read_passage(pickle.loads(pickle.dumps(passage)), Report(format), **options)
+            yield from read_passage(pickle.loads(pickle.dumps(passage)), Report(format), ReadOptions(**options))
 
 
 def check(data, format, size, **options):
@@ -110,12 +111,12 @@ def test_passages_have_about_the_size_that_was_asked_for():
 
 
 def test_an_endless_sentence_is_refused_before_all_of_it_is_held(monkeypatch):
-    monkeypatch.setattr(conll, "SENTENCE_LIMIT", 1000)
+    monkeypatch.setattr(blocks, "SENTENCE_LIMIT", 1000)
     monkeypatch.setattr(lines, "PIECE", 100)
     source = io.BytesIO(b"a\tO\n\n" + b"b\tO\n" * 100_000)
     with read(source, "conll") as reading, pytest.raises(DataError, match="line 3: no end of the sentence"):
         for passage in reading.passages(50):
-            list(read_passage(passage, Report("conll")))
+            list(read_passage(passage, Report("conll"), ReadOptions()))
     assert source.tell() < 20_000
 
 

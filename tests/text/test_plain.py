@@ -2,10 +2,10 @@
 
 import io
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.examples import examples
 from postil.text import plain, split_sentences, tokenise
 from postil.text.formats import read
 
@@ -53,7 +53,7 @@ PARTS += ["The", "don't", "x.The", 'end."Next', ",", "\u2028", "\f", "\x85", "- 
     st.lists(st.tuples(st.sampled_from(PARTS), st.sampled_from(["", " ", " ", "  ", "\u00a0"])), max_size=60),
     st.integers(1, 60),
 )
-@settings(max_examples=400)
+@examples(4)
 def test_a_long_line_in_pieces_is_cut_as_a_whole(parts, piece):
     line = "".join(part + space for part, space in parts)
     tokens = tokenise(line)
@@ -61,14 +61,11 @@ def test_a_long_line_in_pieces_is_cut_as_a_whole(parts, piece):
         (tokens.tokens[first:last], tokens.starts[first:last], tokens.ends[first:last])
         for first, last in split_sentences(tokens)
     ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain, "PIECE", piece)
-        assert list(plain.sentences_of_line(line)) == whole
+    assert list(plain.sentences_of_line(line, piece)) == whole
 
 
 def test_only_a_piece_of_a_long_line_is_held(monkeypatch):
-    monkeypatch.setattr(plain, "PIECE", 1000)
     longest = []
     monkeypatch.setattr(plain, "tokenise", lambda text: longest.append(len(text)) or tokenise(text))
-    assert len(list(plain.sentences_of_line("Anna left Oslo. " * 5000))) == 5000
+    assert len(list(plain.sentences_of_line("Anna left Oslo. " * 5000, 1000))) == 5000
     assert max(longest) < 1100 and sum(longest) < 1.1 * 16 * 5000

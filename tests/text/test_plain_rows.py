@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from postil.errors import DataError, PostilError
 from postil.text import Report, read
-from postil.text.conll import write_conll
+from postil.text.conll_writer import write_conll
 from postil.text.formats import FORMATS
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.passages import Passage

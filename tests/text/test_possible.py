@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.examples import examples
 from oracles.partial import compatible_labellings, valid_labellings
 from postil.text import PartialLabel, PossibleLabels, PossibleSpans, Span, labels_from_spans, spans_from_labels
 from postil.text.possible import iobes_labels, mended, respelt
@@ -53,7 +54,7 @@ def is_mark(labels):
 
 
 @pytest.mark.parametrize(("inner", "scheme"), [("iobes", "bio"), ("iobes", "iobes"), ("bio", "bio")])
-@settings(max_examples=150, deadline=None)
+@examples(2)
 @given(data=st.data())
 def test_the_mask_allows_exactly_the_labellings_that_agree(inner, scheme, data):
     truth, partial = data.draw(partial_annotations(scheme))
@@ -65,7 +66,7 @@ def test_the_mask_allows_exactly_the_labellings_that_agree(inner, scheme, data):
 
 
 @pytest.mark.parametrize("inner", ["iobes", "bio"])
-@settings(max_examples=150, deadline=None)
+@examples(2)
 @given(data=st.data())
 def test_the_mask_of_iob1_is_the_smallest_that_loses_nothing(inner, data):
     _, partial = data.draw(partial_annotations("iob1"))
@@ -87,7 +88,7 @@ def test_sets_per_token_cannot_express_all_of_iob1():
 
 
 @pytest.mark.parametrize("scheme", ["bio", "iob1", "iobes"])
-@settings(max_examples=100, deadline=None)
+@examples(2)
 @given(data=st.data())
 def test_certain_and_possible_spans_are_those_of_all_and_of_some_labellings(scheme, data):
     _, partial = data.draw(partial_annotations(scheme))
@@ -146,7 +147,7 @@ def test_known_labels_beside_unknown_ones_in_another_scheme():
 
 @pytest.mark.parametrize("target", ["bio", "iob1", "iobes"])
 @pytest.mark.parametrize("source", ["bio", "iob1", "iobes"])
-@settings(max_examples=30, deadline=None)
+@examples(0.5)
 @given(data=st.data())
 def test_another_spelling_loses_no_labelling(source, target, data):
     _, partial = data.draw(partial_annotations(source))

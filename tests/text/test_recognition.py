@@ -51,9 +51,9 @@ def test_recognised(lines: list[str], format: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["", ""], "x: no sentence; expected sentences, got nothing but blank lines"),
-        (['[{"text": "a"},'], 'x: JSON, but not JSON Lines; expected one object a line, got \'[{"text": "a"},\''),
-        (["{", ' "text": "a"', "}"], "x: JSON, but not JSON Lines; expected one object a line, got '{'"),
+        (["", ""], "x: no sentence: expected sentences, got nothing but blank lines"),
+        (['[{"text": "a"},'], 'x: JSON, but not JSON Lines: expected one object a line, got \'[{"text": "a"},\''),
+        (["{", ' "text": "a"', "}"], "x: JSON, but not JSON Lines: expected one object a line, got '{'"),
     ],
 )
 def test_refused(lines: list[str], message: str) -> None:

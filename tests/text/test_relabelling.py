@@ -15,7 +15,7 @@ def test_relabelling_counts_what_breaks_the_scheme() -> None:
     broken = Sentence(["a", "b", "c"], ["I-X", "I-Y", "O"], line=5)
     (found,) = relabel([broken], "bio", "iobes", report, name="f")
     assert found.labels == ["S-X", "S-Y", "O"]
-    assert +report.changed == {"labels that break the BIO scheme, read by conlleval's rules": 2}
+    assert +report.changed == {"labels that violate the BIO scheme, read by conlleval's rules": 2}
 
 
 def test_relabelling_strictly() -> None:
@@ -24,7 +24,7 @@ def test_relabelling_strictly() -> None:
         list(relabel([broken], "bio", "bio", Report(), name="f", strict=True))
     assert (
         str(caught.value)
-        == "f, line 5, token 2: a label breaks the BIO scheme; expected a label that may follow, got I-Y after O"
+        == "f, line 5, token 2: a label violates the BIO scheme: expected a label that may follow, got I-Y after O"
     )
 
 
@@ -32,7 +32,7 @@ def test_labels_without_spans_cannot_be_relabelled() -> None:
     with pytest.raises(ConfigurationError) as caught:
         list(relabel([], "none", "bio", Report(), name="f"))
     assert str(caught.value) == (
-        "f: cannot turn labels of scheme 'none' into 'bio'; expected a span scheme such as BIO on both sides"
+        "f: cannot turn labels of scheme 'none' into 'bio': expected a span scheme such as BIO on both sides"
     )
 
 

@@ -159,7 +159,7 @@ def test_all_spans_that_do_not_fit_are_listed_before_the_error() -> None:
     with pytest.raises(SpanError) as caught:
         list(reading)
     assert str(caught.value) == (
-        "stream: 2 spans do not fit; expected spans on token boundaries that do not overlap (or --misaligned snap, "
+        "stream: 2 spans do not fit: expected spans on token boundaries that do not overlap (or --misaligned snap, "
         "--overlaps longest), got LOC 4:7 'Par' does not fit the tokens 'Paris' on line 1 and others"
     )
     assert caught.value.problems == reading.report.problems
@@ -195,7 +195,7 @@ OVERLAPS = {"text": "New York City Hall", "label": [[4, 8, "A"], [0, 13, "B"], [
 
 def test_overlapping_spans_are_listed() -> None:
     reading = reading_of(OVERLAPS)
-    with pytest.raises(SpanError, match=r"^stream: 3 spans do not fit; .* on line 1 and others$"):
+    with pytest.raises(SpanError, match=r"^stream: 3 spans do not fit: .* on line 1 and others$"):
         list(reading)
     assert [problem.what for problem in reading.report.problems] == [
         "B 0:13 'New York City' overlaps A 4:8 'York'",
@@ -217,82 +217,82 @@ def test_overlapping_spans_are_chosen(overlaps: str, labels: list[str], dropped:
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ("", "stream: the file is empty; expected sentences, got 0 characters"),
+        ("", "stream: the file is empty: expected sentences, got 0 characters"),
         (
             '{"text": "a"',
             "stream, line 1: not valid JSON: expecting ',' delimiter at "
-            "character 13; expected one object a "
+            "character 13: expected one object a "
             'line, got \'{"text": "a"\'',
         ),
-        ("[" * 100_000, "stream, line 1: JSON nested too deeply; expected one object a line"),
+        ("[" * 100_000, "stream, line 1: JSON nested too deeply: expected one object a line"),
         (
             '{"text": "a", "n": ' + "9" * 5000 + "}",
             "stream, line 1: not valid JSON: exceeds the limit (4300 "
-            "digits) for integer string conversion: value has 5000 digits; expected one object a line, "
+            "digits) for integer string conversion: value has 5000 digits: expected one object a line, "
             f'got \'{{"text": "a", "n": {"9" * 40}…\'',
         ),
-        ("[1]", "stream, line 1: not a JSON object; expected {\"text\": …}, got '[1]'"),
+        ("[1]", "stream, line 1: not a JSON object: expected {\"text\": …}, got '[1]'"),
         (
             '{"text": "a", "text": "b"}',
-            "stream, line 1: the same key twice in an object; expected one value, got 'text'",
+            "stream, line 1: the same key twice in an object: expected one value, got 'text'",
         ),
-        ('{"text": "a\\ud83d"}', "stream, line 1: half a surrogate pair; expected whole characters, got \\ud83d"),
-        ("{}", 'stream, line 1: the text is missing; expected {"text": "…"}, got no field text'),
-        ({"text": 5}, 'stream, line 1: the text is missing; expected {"text": "…"}, got text: \'5\''),
-        ({"text": "a", "tokens": 5}, "stream, line 1: tokens is not a list; expected a list, got '5'"),
+        ('{"text": "a\\ud83d"}', "stream, line 1: half of a surrogate pair: expected whole characters, got \\ud83d"),
+        ("{}", 'stream, line 1: the text is missing: expected {"text": "…"}, got no field text'),
+        ({"text": 5}, 'stream, line 1: the text is missing: expected {"text": "…"}, got text: \'5\''),
+        ({"text": "a", "tokens": 5}, "stream, line 1: tokens must be a list (got '5')"),
         (
             {"text": "a b", "tokens": ["b", "a"]},
-            "stream, line 1: a token does not stand in the text; "
+            "stream, line 1: a token does not occur in the text: "
             "expected tokens in the "
             "order of the text, with start and end in characters, got '\"b\"'",
         ),
         (
             {"text": "a b", "tokens": [{"start": 0, "end": 9}]},
-            "stream, line 1: a token does not stand in the text; "
+            "stream, line 1: a token does not occur in the text: "
             "expected "
             'tokens in the order of the text, with start and end in characters, got \'{"start": 0, "end": 9}\'',
         ),
         (
             {"text": "a", "spans": "x"},
-            'stream, line 1: spans is not a list of spans; expected [{"start": …, "end": …, "label": …}], got \'"x"\'',
+            'stream, line 1: spans is not a list of spans: expected [{"start": …, "end": …, "label": …}], got \'"x"\'',
         ),
         (
             {"text": "a", "spans": [[0, 1, "X"]], "label": [[0, 1, "Y"]]},
-            "stream, line 1: two fields with spans; expected one of them, got spans and label",
+            "stream, line 1: two fields with spans: expected one of them, got spans and label",
         ),
         (
             {"text": "a", "spans": [{"start": True, "end": 1, "label": "X"}]},
-            "stream, line 1: this is not a span; expected "
+            "stream, line 1: not a span: expected "
             '{"start": number, "end": number, "label": "…"} or [start, end, "label"], '
             'got \'{"start": true, "end": 1, "label": "X"}\'',
         ),
         (
             {"text": "a", "spans": [[0, 2, "X"]]},
-            "stream, line 1: a span outside its text or empty; expected "
+            "stream, line 1: a span that is empty or outside its text: expected "
             "0 <= start < end "
             "<= 1 (the length of the text), got '[0, 2, \"X\"]'",
         ),
         (
             {"text": "a", "spans": [[1, 1, "X"]]},
-            "stream, line 1: a span outside its text or empty; expected "
+            "stream, line 1: a span that is empty or outside its text: expected "
             "0 <= start < end "
             "<= 1 (the length of the text), got '[1, 1, \"X\"]'",
         ),
         (
             {"text": "a", "spans": [[0, 1, " "]]},
-            "stream, line 1: a span without a label; expected a label, got '[0, 1, \" \"]'",
+            "stream, line 1: a span without a label: expected a label, got '[0, 1, \" \"]'",
         ),
         (
             {"text": "a b", "tokens": ["a", "b"], "labels": ["X"]},
-            "stream, line 1: wrong number of labels; expected 2, one a token, got 1",
+            "stream, line 1: wrong number of labels: expected 2, one a token, got 1",
         ),
         (
             {"tokens": ["a", "b"], "labels": ["X", ""]},
-            'stream, line 1: a label is empty; expected a label for each token, got \'["X", ""]\'',
+            'stream, line 1: a label is empty: expected a label for each token, got \'["X", ""]\'',
         ),
         (
             {"tokens": ["a"], "labels": ["X"], "columns": [["1"], ["2"]]},
-            "stream, line 1: columns do not go with the tokens; expected 1 lists of one length, one a token, got 2",
+            "stream, line 1: columns do not match the tokens: expected 1 lists of one length, one a token, got 2",
         ),
     ],
 )
@@ -302,12 +302,12 @@ def test_mistakes(record: Mapping[str, object] | str, message: str) -> None:
 
 def test_labels_must_not_come_and_go() -> None:
     assert failure({"text": "a", "spans": []}, "", {"text": "b"}) == (
-        "stream, line 3: the labels are missing; expected labels as "
+        "stream, line 3: the labels are missing: expected labels as "
         "on line 1 (an empty list if there is nothing to label), "
         "got no field spans, label, labels or entities"
     )
     assert failure({"text": "a"}, {"text": "b", "spans": []}).startswith(
-        "stream, line 2: labels after records without them; expected no labels as on line 1"
+        "stream, line 2: labels after records without them: expected no labels as on line 1"
     )
 
 
@@ -338,7 +338,7 @@ def test_tokens_that_do_not_spell_their_text_are_counted() -> None:
     report = Report()
     (record,) = written([Sentence(["de", "el"], ["X", "X"], None, "del", [0, 0], [3, 3])], report=report)
     assert record["text"] == "de el"
-    assert +report.changed == {"texts put together again from tokens that do not spell them": 1}
+    assert +report.changed == {"texts rebuilt from tokens that do not match them": 1}
 
 
 def test_a_labelled_token_without_characters() -> None:

@@ -8,18 +8,18 @@ from postil.errors import ConfigurationError
 from postil.text import Rules, SentenceRules
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"hyphens": "cut"}, "rule 'hyphens' is unknown; expected split or keep, got 'cut'"),
-    ({"urls": "yes"}, "rule 'urls' is a switch; expected True or False, got 'yes'"),
-    ({"units": "pm"}, "rule 'units' is a list; expected several strings, got 'pm'"),
-    ({"units": None}, "rule 'units' is a list; expected several strings, got None"),
-    ({"units": ["pm", ""]}, "rule 'units' has a wrong entry; expected a string without white space, got ''"),
-    ({"units": ["a b"]}, "rule 'units' has a wrong entry; expected a string without white space, got 'a b'"),
-    ({"units": [5]}, "rule 'units' has a wrong entry; expected a string without white space, got 5"),
-    ({"fused": ["cannot"]}, "rule 'fused' lacks a cut; expected parts like 'can|not', got 'cannot'"),
-    ({"fused": ["can|"]}, "rule 'fused' lacks a cut; expected parts like 'can|not', got 'can|'"),
-    ({"contractions": ["nt"]}, "rule 'contractions' lacks an apostrophe; expected one like 'll, got 'nt'"),
-    ({"extra_patterns": ["(a)"]}, "an extra pattern captures; expected groups written (?:…), got '(a)'"),
-    ({"extra_patterns": ["a*"]}, "an extra pattern is empty; expected one character at least, got 'a*'"),
+    ({"hyphens": "cut"}, "rule 'hyphens' is unknown: expected split or keep, got 'cut'"),
+    ({"urls": "yes"}, "rule 'urls' is a switch: expected True or False, got 'yes'"),
+    ({"units": "pm"}, "rule 'units' is a list: expected several strings, got 'pm'"),
+    ({"units": None}, "rule 'units' is a list: expected several strings, got None"),
+    ({"units": ["pm", ""]}, "rule 'units' has a wrong entry: expected a string without white space, got ''"),
+    ({"units": ["a b"]}, "rule 'units' has a wrong entry: expected a string without white space, got 'a b'"),
+    ({"units": [5]}, "rule 'units' has a wrong entry: expected a string without white space, got 5"),
+    ({"fused": ["cannot"]}, "rule 'fused' lacks a cut: expected parts like 'can|not', got 'cannot'"),
+    ({"fused": ["can|"]}, "rule 'fused' lacks a cut: expected parts like 'can|not', got 'can|'"),
+    ({"contractions": ["nt"]}, "rule 'contractions' lacks an apostrophe: expected one like 'll, got 'nt'"),
+    ({"extra_patterns": ["(a)"]}, "an extra pattern captures: expected groups written (?:…), got '(a)'"),
+    ({"extra_patterns": ["a*"]}, "an extra pattern is empty: expected one character at least, got 'a*'"),
 ]
 
 
@@ -31,7 +31,7 @@ def test_mistake_is_named(settings: dict[str, Any], message: str) -> None:
 
 
 def test_broken_expression_is_named() -> None:
-    with pytest.raises(ConfigurationError, match=r"an extra pattern is not a regular expression; got '\[' \("):
+    with pytest.raises(ConfigurationError, match=r"an extra pattern is not a regular expression .'\[' \("):
         Rules(extra_patterns=["["])
 
 

@@ -214,7 +214,7 @@ def test_what_is_not_a_tree(value, what):
 
 
 def test_unknown_choices():
-    with pytest.raises(ConfigurationError, match="'left' or 'right', got 'up'"):
+    with pytest.raises(ConfigurationError, match=r"direction must be 'left' or 'right' \(got 'up'"):
         GOOD_FILM.binarised_with_places("up")
     with pytest.raises(ConfigurationError, match="balanced or right, got 'left'"):
         Tree.of(["a"], shape="left")

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from postil.errors import DataError
-from postil.text import treebank
+from postil.text import bracket_reader, treebank
 from postil.text.bracketing import bracketed, decoded
 from postil.text.formats import read, write
 from postil.text.lines import Lines
@@ -102,39 +102,39 @@ def test_a_no_break_space_belongs_to_its_word():
     [
         (
             "(2 one)\n(3 (2 good) (2 film)\n",
-            "stream, line 2, column 1: a bracket is never closed; expected 1 more ), got the end of the file",
+            "stream, line 2, column 1: a bracket is never closed: expected 1 more ), got the end of the file",
         ),
         (
             "(3 (2 good) (2 film\n\n(2 one)\n(2 two)\n",
-            "stream, line 3, column 1: a bracket beside the word 'film'; expected (LABEL word), or ( word) without a "
+            "stream, line 3, column 1: a bracket next to the word 'film': expected (LABEL word), or ( word) without a "
             "label, got (",
         ),
         (
             "(3 (2 good) (2 (2 film)\n\n(2 one)\n(2 two)\n",
-            "stream, line 1, column 1: 2 brackets are never closed; expected 2 more ), got the end of the file; "
+            "stream, line 1, column 1: 2 brackets are never closed: expected 2 more ), got the end of the file; "
             "the next tree seems to begin on line 3",
         ),
-        ("(2 one))\n", "stream, line 1, column 8: a closing bracket without its opening one; expected (, got )"),
-        ("(2 one)\n)", "stream, line 2, column 1: a closing bracket without its opening one; expected (, got )"),
-        ("(3 () (2 film))", "stream, line 1, column 4: an empty node; expected (LABEL word) or (LABEL (…) …), got ()"),
+        ("(2 one))\n", "stream, line 1, column 8: a closing bracket without an opening one: expected (, got )"),
+        ("(2 one)\n)", "stream, line 2, column 1: a closing bracket without an opening one: expected (, got )"),
+        ("(3 () (2 film))", "stream, line 1, column 4: an empty node: expected (LABEL word) or (LABEL (…) …), got ()"),
         (
             "(3 (2 good)\n  (2film))",
-            "stream, line 2, column 3: a node '2film' with nothing in it; "
+            "stream, line 2, column 3: a node '2film' with nothing in it: "
             "expected (LABEL word) or (LABEL (…) …), got ()",
         ),
-        ("(2 one)\n\nstray text", "stream, line 3, column 1: text outside the trees; expected (, got 'stray text'"),
-        ("(2 one) x (2 two)", "stream, line 1, column 9: text outside the trees; expected (, got 'x (2 two)'"),
+        ("(2 one)\n\nstray text", "stream, line 3, column 1: text outside the trees: expected (, got 'stray text'"),
+        ("(2 one) x (2 two)", "stream, line 1, column 9: text outside the trees: expected (, got 'x (2 two)'"),
         (
             "(NP (DT a) good (NN film))",
-            "stream, line 1, column 12: a word beside brackets; expected (LABEL word), or ( word) without a label, "
+            "stream, line 1, column 12: a word next to brackets: expected (LABEL word), or ( word) without a label, "
             "got 'good'",
         ),
         (
             "(NP good (NN film))",
-            "stream, line 1, column 10: a bracket beside the word 'good'; expected (LABEL word), or ( word) without a "
+            "stream, line 1, column 10: a bracket next to the word 'good': expected (LABEL word), or ( word) without a "
             "label, got (",
         ),
-        ("( )", "stream, line 1, column 1: an empty node; expected (LABEL word) or (LABEL (…) …), got ()"),
+        ("( )", "stream, line 1, column 1: an empty node: expected (LABEL word) or (LABEL (…) …), got ()"),
     ],
 )
 def test_refused(text, message):
@@ -144,15 +144,15 @@ def test_refused(text, message):
 
 
 def test_a_missing_bracket_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(treebank, "TREE_LIMIT", 100)
-    with pytest.raises(DataError, match=r"line 1, column 1: 2 brackets .* 100 nodes and no end; .* on line 2"):
+    monkeypatch.setattr(bracket_reader, "TREE_LIMIT", 100)
+    with pytest.raises(DataError, match=r"line 1, column 1: 2 brackets .* 100 nodes and no end: .* on line 2"):
         trees_in("(3 (2 (2 film)\n" + "(3 (2 good) (2 film))\n" * 100)
 
 
 def test_files_without_a_tree():
     with pytest.raises(DataError, match="the file is empty"):
         list(read(io.BytesIO(b""), "trees"))
-    with pytest.raises(DataError, match=r"no sentence; expected sentences as bracketed trees, got only comments"):
+    with pytest.raises(DataError, match=r"no sentence: expected sentences as bracketed trees, got only comments"):
         list(read(io.BytesIO(b"# nothing\n"), "trees"))
 
 
@@ -190,7 +190,7 @@ def test_writing_then_reading_is_the_identity(many):
 @given(trees)
 def test_bracket_by_bracket_reads_what_the_fast_path_reads(tree):
     text = bracketed(tree)
-    slow = list(treebank._Reader(Lines(io.BytesIO())).line(1, text))
+    slow = list(bracket_reader.BracketReader(Lines(io.BytesIO())).line(1, text))
     assert slow == [(1, tree)]
     assert treebank._whole_line(text, treebank._Pieces()) in (None, tree)
 

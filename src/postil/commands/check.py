@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from postil import archive
-from postil.gradcheck import TOLERANCE, Entry, Report
+from postil.gradcheck import Entry, Report
 from postil.gradients.checks import GradientCheck, gradient_checks
 
 DESCRIPTION = """\
 Compare every gradient in Postil with central differences in float64.
 
-Each row is one layer, objective or network: how many values were compared, how many were left out because
-the interval crosses a kink, and the worst relative error. Exit code 1 if any error exceeds the tolerance.
-With a model: the checksums of its file, and the gradient of its loss at each of its parameters, on made-up sentences
-or trees with random labels.
+Each row is one layer, objective or network: the number of values compared, the number skipped because the interval
+crosses a kink, and the largest relative error. The exit code is 1 if any error exceeds the tolerance.
+With a MODEL, its checksums are verified and the gradient of its loss is checked at each of its parameters, on generated
+sentences or trees with random labels.
 
 examples:
   postil check
@@ -39,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"checks": [_as_json(*outcome) for outcome in outcomes], "passed": passed}, indent=2))
     else:
+        from postil.commands.terminal.gradients import print_table
+
         print_table(outcomes)
     return 0 if passed else 1
 
@@ -48,7 +50,7 @@ def _check_model(arguments: argparse.Namespace) -> int:
     from postil.gradients.fitted import examine_parts
 
     model = open_model(arguments.model)
-    archive.check(arguments.model)  # all of the file: loading leaves out what is large
+    archive.check(arguments.model)  # the whole file: loading skips large arrays
     report = examine_parts(model.fitted_parts(), np.random.default_rng(7))
     if arguments.json:
         entries = [_entry_as_json(entry, report.tolerance) for entry in report.entries]
@@ -91,29 +93,3 @@ def _as_json(check: GradientCheck, report: Report) -> dict[str, Any]:
         "worst_error": report.worst_error,
         "passed": report.passed,
     }
-
-
-def print_table(outcomes: list[tuple[GradientCheck, Report]]) -> None:
-    """A row per check; failures are spelt out below on standard error."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("gradient")
-    table.add_column("equations", style="dim")
-    for title in ("values checked", "left out", "worst error"):
-        table.add_column(title, justify="right")
-    table.add_column("")
-    for check, report in outcomes:
-        verdict = "[green]ok[/]" if report.passed else "[bold red]WRONG[/]"
-        counts = (f"{report.checked:,}", str(report.left_out), f"{report.worst_error:.1e}")
-        table.add_row(check.name, " ".join(check.equations), *counts, verdict)
-    console = Console()
-    console.print(table)
-    failures = [failure for _, report in outcomes for failure in report.failures]
-    worst = max(report.worst_error for _, report in outcomes)
-    console.print(
-        f"\n{len(outcomes)} checks, {len(failures)} failures, worst error {worst:.1e} (at most {TOLERANCE:.0e})"
-    )
-    for failure in failures:
-        print(f"postil check: {failure}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``postil convert``: from one format to another, and from one labelling scheme to another."""
+"""``postil convert``: from one format or labelling scheme to another."""
 
 import argparse
 import sys
@@ -12,12 +12,12 @@ from postil.text.relabelling import peek_scheme, relabel
 from postil.text.schemes import SCHEMES
 
 DESCRIPTION = """\
-Turn a labelled file into another format or labelling scheme. Formats are recognised: the one to read by what is in the
-file, the one to write by the name of the file. Counts of everything that was read, changed or left out go to standard
-error. Nothing is written if there is a mistake.
+Convert a labelled file to another format or labelling scheme. The format of the input is detected from its content,
+that of the output from the name of the file. Counts of everything that was read, changed or dropped go to standard
+error. If the input has a mistake, nothing is written.
 
   postil convert train.conll train.jsonl                    columns to text with spans
-  postil convert annotated.jsonl train.conll                spans to columns (our own, doccano's and Prodigy's files)
+  postil convert annotated.jsonl train.conll                spans to columns (also files of doccano and Prodigy)
   postil convert train.txt train.conll --scheme iobes       labels in another scheme
   postil convert corpus.conllu pos.txt --label-column xpos  one column of CoNLL-U
   postil convert corpus.mrg pos.conll                       the words of trees with their labels
@@ -28,44 +28,48 @@ _DELIMITERS = {"tab": "\t", "space": " "}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options, in the order of the data's way."""
+    """The options: reading first, then labels and writing."""
     parser.add_argument("input", metavar="IN", help="file to read, plain or gzip; - for standard input")
-    parser.add_argument("output", metavar="OUT", help="file to write, packed if it ends in .gz; - for standard output")
-    reading = add_reading_arguments(parser, features=None, kept="all others of CoNLL, none of CoNLL-U")
-    reading.add_argument("--from", dest="source", choices=list(FORMATS), help="format of IN (default: recognised)")
+    parser.add_argument("output", metavar="OUT", help="file to write, gzip if it ends in .gz; - for standard output")
+    reading = add_reading_arguments(parser, features=None, kept="all others in CoNLL, none in CoNLL-U")
+    reading.add_argument("--from", dest="source", choices=list(FORMATS), help="format of IN (default: detected)")
     reading.add_argument(
         "--comment",
         type=_or_none,
         default="auto",
         metavar="PREFIX",
-        help="CoNLL: how comment lines begin; none: no comments",
+        help="CoNLL: prefix of comment lines, or none (default: '# ' before a sentence)",
     )
-    reading.add_argument("--no-split", action="store_true", help="do not cut raw text into sentences")
+    reading.add_argument("--no-split", action="store_true", help="do not split raw text into sentences")
     _add_writing_arguments(parser)
 
 
 def _add_writing_arguments(parser: argparse.ArgumentParser) -> None:
     writing = parser.add_argument_group("labels and writing")
     writable = [name for name, row in FORMATS.items() if row.write is not None]
-    writing.add_argument("--to", dest="target", choices=writable, help="format of OUT (default: by its name)")
-    writing.add_argument("--scheme", choices=SCHEMES[:-1], help="labelling scheme to write (default: as it is)")
-    writing.add_argument("--from-scheme", choices=SCHEMES, help="labelling scheme of IN (default: recognised)")
-    writing.add_argument("--delimiter", choices=list(_DELIMITERS), default="tab", help="CoNLL: between the columns")
+    writing.add_argument("--to", dest="target", choices=writable, help="format of OUT (default: from its name)")
+    writing.add_argument("--scheme", choices=SCHEMES[:-1], help="labelling scheme to write (default: unchanged)")
+    writing.add_argument("--from-scheme", choices=SCHEMES, help="labelling scheme of IN (default: detected)")
+    writing.add_argument(
+        "--delimiter", choices=list(_DELIMITERS), default="tab", help="CoNLL: separator of the columns (default: tab)"
+    )
     writing.add_argument(
         "--to-label-column",
         metavar="C",
-        help="CoNLL-U: column for the labels (default: where they came from; else upos, or misc:NER for spans)",
+        help="CoNLL-U: column for the labels (default: the one they were read from; else upos, misc:NER for spans)",
     )
     writing.add_argument(
-        "--to-feature-columns", type=_names, default=(), metavar="C,C", help="CoNLL-U: columns for the other columns"
+        "--to-feature-columns", type=_names, default=(), metavar="C,C", help="CoNLL-U: columns for the extra columns"
     )
-    writing.add_argument("--strict", action="store_true", help="stop at labels that break their scheme, empty tokens")
+    writing.add_argument(
+        "--strict", action="store_true", help="refuse labels that violate their scheme, and empty tokens"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, relabel, write, report."""
     if arguments.output == "-" and arguments.target is None:
-        raise ConfigurationError("standard output has no name to tell the format by", expected="--to FORMAT")
+        raise ConfigurationError("standard output", expected="needs --to FORMAT")
     target = arguments.target or format_of_path(arguments.output)
     with _open(arguments) as reading:
         try:
@@ -98,7 +102,7 @@ def _open(arguments: argparse.Namespace) -> Reading:
 
 
 def _relabelled(reading: Reading, arguments: argparse.Namespace, target: str) -> tuple[Iterator[Sentence], str]:
-    """The sentences with their labels as wanted, and the scheme they are in ("none" where nobody asks)."""
+    """The sentences in the wanted scheme, and that scheme ("none" if it does not matter)."""
     sentences: Iterator[Sentence] = iter(reading)
     if not (arguments.scheme or arguments.strict or target in ("jsonl", "conllu")):
         return sentences, "none"

@@ -2,7 +2,7 @@
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +21,9 @@ from postil.text import Entity, Sentence, spans_from_labels, tokenise, write
 from postil.text.output import write_text
 
 DESCRIPTION = """\
-Make up labelled sentences about people, places and organisations, learn from them, tag new ones with probabilities,
-and write a report: a page for your browser. Then the same with trees of opinions, which a bag of words cannot learn.
-Everything is left in one folder, to be tried again.
+Generate labelled sentences about people, places and organisations, train a tagger on them, tag new sentences with
+probabilities and write a report to open in a browser. Then do the same with trees of opinions, which a bag of words
+cannot learn. Everything is left in one folder to try out.
 
 example:
   postil demo
@@ -40,32 +40,39 @@ MEANINGS = {"PER": "a person", "LOC": "a place", "ORG": "an organisation"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("demo-output"), help="folder (default: demo-output)")
-    parser.add_argument("--seed", type=int, default=0, help="of all randomness (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    console, folder = make_console(), arguments.output
+    return show(arguments.output, arguments.seed)
+
+
+def show(
+    folder: Path, seed: int, sizes: Mapping[str, int] = SIZES, tree_sizes: Mapping[str, int] = demo_trees.SIZES
+) -> int:
+    """All steps, with corpora of these sizes."""
+    console = make_console()
     if folder.exists() and not folder.is_dir():
-        raise ConfigurationError("the demo's output", expected="a folder, or a new name", got="a file", where=folder)
+        raise ConfigurationError("output", expected="a folder or a new name", got="a file", where=folder)
     folder.mkdir(parents=True, exist_ok=True)
-    console.print(Text("Postil learns to put labels on words. Here it learns names from a file of examples.\n"))
-    _heading(console, 1, "Sentences with labels")
-    _show_corpus(console, write_corpus(folder, arguments.seed), folder)
-    _heading(console, 2, "Learning from them")
-    code = _learn(console, folder, arguments.seed)
+    console.print(Text("Postil learns to label words. Here it learns to find names from a file of examples.\n"))
+    _heading(console, 1, "Labelled sentences")
+    _show_corpus(console, write_corpus(folder, seed, sizes), folder)
+    _heading(console, 2, "Training")
+    code = _learn(console, folder, seed)
     if code:
         return code
     tagger = load_model(folder / "names.postil")
-    _heading(console, 3, "New sentences, and how sure the model is")
+    _heading(console, 3, "New sentences, with probabilities")
     _show_answers(console, tagger)
-    _heading(console, 4, "Where the words leave it open")
+    _heading(console, 4, "Ambiguous sentences")
     _show_alternatives(console, tagger)
-    _heading(console, 5, "Reasons")
+    _heading(console, 5, "Explanations")
     _show_reasons(console, tagger, folder)
     _heading(console, 6, "A report")
     _show_report(console, tagger, folder)
-    _heading(console, 7, "Trees: a word that turns a phrase around")
-    code = demo_trees.show(console, folder, arguments.seed)
+    _heading(console, 7, "Trees: words that negate a phrase")
+    code = demo_trees.show(console, folder, seed, tree_sizes)
     if code:
         return code
     _show_what_next(console, folder)
@@ -84,10 +91,10 @@ def _say(console: Console, text: Text | str) -> None:
 # ------------------------------------------------------------------------------------------------ the steps
 
 
-def write_corpus(folder: Path, seed: int) -> list[LabelledSentence]:
-    """``train.txt``, ``dev.txt`` and ``test.txt``; gives the sentences of the first."""
+def write_corpus(folder: Path, seed: int, sizes: Mapping[str, int] = SIZES) -> list[LabelledSentence]:
+    """``train.txt``, ``dev.txt`` and ``test.txt``; return the sentences of the first."""
     rng = np.random.default_rng(seed)
-    parts = {name: made_up_sentences(size, rng, new_names=name != "train") for name, size in SIZES.items()}
+    parts = {name: made_up_sentences(size, rng, new_names=name != "train") for name, size in sizes.items()}
     for name, sentences in parts.items():
         rows = (Sentence(tokens=list(s.tokens), labels=list(s.labels)) for s in sentences)
         write(rows, folder / f"{name}.txt", "conll")
@@ -102,7 +109,7 @@ def _show_corpus(console: Console, sentences: Sequence[LabelledSentence], folder
     _say(
         console, f"{len(sentences):,} such sentences are in {folder / 'train.txt'}. Two more files are for choosing the"
     )
-    _say(console, "best moment of the training (dev.txt) and for judging the model (test.txt), with many new names.\n")
+    _say(console, "best epoch (dev.txt) and for scoring the model (test.txt). Both have many new names.\n")
 
 
 def _learn(console: Console, folder: Path, seed: int) -> int:
@@ -113,14 +120,19 @@ def _learn(console: Console, folder: Path, seed: int) -> int:
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     code = train.run(parser.parse_args([*words, "--seed", str(seed)]))
-    _say(console, "F1 is how well whole names are found: 100 is all of them and nothing else.\n")
+    _say(
+        console,
+        "F1 combines precision and recall of whole names: 100 means that all of them and nothing else was found.\n",
+    )
     return code
 
 
 def _show_answers(console: Console, tagger: Tagger) -> None:
     for text in (EXAMPLE, SAME_WORD):
         _say(console, coloured(text, tagger.tag(text).entities))
-    _say(console, "The numbers are probabilities. Paris is a place or a person, as its neighbours have it.\n")
+    _say(
+        console, "The numbers are probabilities. Whether Paris is a place or a person depends on the words around it.\n"
+    )
 
 
 def _show_alternatives(console: Console, tagger: Tagger) -> None:
@@ -128,7 +140,7 @@ def _show_alternatives(console: Console, tagger: Tagger) -> None:
     for labels, probability in tagger.nbest(tokens, k=3):
         line = coloured(" ".join(tokens), entities_of(tokens, labels))
         _say(console, Text.assemble((f"{probability:>6.1%}  ", "bold"), line))
-    _say(console, "A person, a place, a club? The model says how likely it holds each reading.\n")
+    _say(console, "A person, a place, a club? The model knows the probability of each reading.\n")
 
 
 def _show_reasons(console: Console, tagger: Tagger, folder: Path) -> None:
@@ -136,14 +148,12 @@ def _show_reasons(console: Console, tagger: Tagger, folder: Path) -> None:
     tokens = tokenise(EXAMPLE).tokens
     place = tokens.index("Paris")
     found = tagger.explain(tokens, place, place + 1)
-    _say(
-        console, f"Why is Paris {MEANINGS.get(found.label, found.label)}? So much depends on each word of the sentence:"
-    )
+    _say(console, f"Why is Paris {MEANINGS.get(found.label, found.label)}? The effect of each word of the sentence:")
     losses = [word.left_out or 0.0 for word in found.words]
     for word, loss in zip(found.words, losses, strict=True):
         length = round(BAR * abs(loss) / (max(map(abs, losses)) or 1.0))
         bar = (("█" if loss > 0 else "░") * length, FOR if loss > 0 else AGAINST)
-        _say(console, Text.assemble(f"{word.word:>10}  ", bar, "" if loss >= 0 else " against it"))
+        _say(console, Text.assemble(f"{word.word:>10}  ", bar, "" if loss >= 0 else " (opposes it)"))
     _say(console, f'More: {command()} explain {quote(folder / "names.postil")} "{EXAMPLE}"\n')
 
 
@@ -152,17 +162,17 @@ def _show_report(console: Console, tagger: Tagger, folder: Path) -> None:
     file = load(str(folder / "test.txt"))
     write_text(path, [tagging.page(tagger, tagging.report(tagger, name, file), name, file)])
     _say(console, Text.assemble("Open ", (str(path.resolve()), "bold green"), " in a browser:"))
-    _say(console, "scores, charts, and every mistake with filters.\n")
+    _say(console, "scores, charts, and all mistakes, with filters.\n")
 
 
 def _show_what_next(console: Console, folder: Path) -> None:
     model = quote(folder / "names.postil")
-    console.print(Text("Now you", style="bold cyan"))
+    console.print(Text("Try it yourself", style="bold cyan"))
     _say(console, f'{command()} tag {model} --text "Chelsea Reed left Jordan Airlines."')
     _say(console, f"{command()} evaluate {model} {quote(folder / 'test.txt')}")
     opinions = quote(folder / "opinions.postil")
     _say(console, f'{command()} explain {opinions} "this film is hardly a good one"')
-    _say(console, "With sentences of your own: a word and its label a line, an empty line between sentences, as in")
+    _say(console, "With your own sentences: one word per line with its label, an empty line between sentences, as in")
     _say(console, f"{folder / 'train.txt'}; then: {command()} train mine.txt -o mine.postil")
 
 

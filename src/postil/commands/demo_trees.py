@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +26,10 @@ SAID = ("( ( never) ( dull))", "( ( hardly) ( ( a) ( ( good) ( film))))")
 STYLES = {GOOD: "#101418 on #9fdc9f", BAD: "#101418 on #f2a3a3"}
 
 
-def show(console: Console, folder: Path, seed: int) -> int:
+def show(console: Console, folder: Path, seed: int, sizes: Mapping[str, int] = SIZES) -> int:
     """Learn, show what was learnt, write a report; everything is left in the folder."""
-    parts = _write_treebank(folder, seed)
-    _say(console, "A sentence is a tree of phrases, each with a label. A negation turns a phrase around:")
+    parts = _write_treebank(folder, seed, sizes)
+    _say(console, "A sentence is a tree of phrases, each with a label. A negation reverses a phrase:")
     console.print(Padding(branches(_turned_around(parts["train"])), (0, 0, 0, 3)))
     code = _learn(console, folder, seed)
     if code:
@@ -49,9 +49,9 @@ def _path(folder: Path, part: str) -> Path:
     return folder / f"opinions-{part}.trees"
 
 
-def _write_treebank(folder: Path, seed: int) -> dict[str, list[Tree]]:
+def _write_treebank(folder: Path, seed: int, sizes: Mapping[str, int]) -> dict[str, list[Tree]]:
     rng = np.random.default_rng(seed)
-    parts = {name: made_up_trees(size, rng, new_pairs=name == "test") for name, size in SIZES.items()}
+    parts = {name: made_up_trees(size, rng, new_pairs=name == "test") for name, size in sizes.items()}
     for name, trees in parts.items():
         write_trees(trees, _path(folder, name))
     return parts
@@ -77,16 +77,18 @@ def _show_scores(console: Console, classifier: TreeClassifier, parts: dict[str, 
         f"the tree classifier ({classifier.composition})": classifier.score(parts["test"]),
         "a bag of words": bag,
     }
-    _say(console, "Sentences of the test file that got the right label:")
+    _say(console, "Accuracy on the sentences of the test file:")
     for name, share in figures.items():
         _say(console, Text.assemble(f"{name:>34}  ", (f"{share:6.1%}", "bold")))
-    _say(console, "Each word is as often in good opinions as in bad ones: counting words, one can only guess.\n")
+    _say(
+        console, "Each word is equally frequent in good and bad opinions: counting words is no better than guessing.\n"
+    )
 
 
 def _show_phrases(console: Console, classifier: TreeClassifier) -> None:
     tree = parse_tree(DRAWN)
     (nodes,) = classifier.predict_nodes([tree])
-    _say(console, "What it says about each phrase, and how sure it is:")
+    _say(console, "The label of each phrase with its probability:")
     console.print(Padding(branches(tree, nodes), (0, 0, 0, 3)))
     for text in SAID:
         (nodes,) = classifier.predict_nodes([parse_tree(text)])
@@ -98,7 +100,7 @@ def _show_report(console: Console, classifier: TreeClassifier, folder: Path) -> 
     path, name = folder / "opinions.html", str(folder / "opinions.postil")
     file = tree_classifying.load(str(_path(folder, "test")))
     write_text(path, [tree_classifying.page(classifier, tree_classifying.report(classifier, name, file), name, file)])
-    _say(console, Text.assemble("Open ", (str(path.resolve()), "bold green"), ": the same with the drawn trees.\n"))
+    _say(console, Text.assemble("Open ", (str(path.resolve()), "bold green"), " for the report with drawn trees.\n"))
 
 
 # ------------------------------------------------------------------------------------------------ pictures and figures

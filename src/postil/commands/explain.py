@@ -1,4 +1,4 @@
-"""``postil explain``: which words and features made a model find an entity."""
+"""``postil explain``: which words and features led a model to its answer."""
 
 import argparse
 import io
@@ -7,43 +7,46 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from postil.commands.models import check_columns, open_model, tell_long_sentences
+from postil.commands.kinds import refuse
+from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
-from postil.models.sentence_estimator import SentenceEstimator, tokens_of
+from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.sentences import tokens_of
+from postil.serving.options import check_columns
 from postil.text import Sentence, spans_from_labels, tokenise
 from postil.text.formats import FORMATS, read
 from postil.text.lines import shortened
 
 DESCRIPTION = """\
-Why did the model find this entity? Or why not? Of a classifier of trees: why has the sentence this label?
+Explain why a model found an entity, or why not. For a tree classifier, explain the label of the sentence.
 
   postil explain ner.postil "Museums in Paris are amazing."
   postil explain ner.postil "Museums in Paris are amazing." --entity Paris --label PER
-  postil explain ner.postil "Museums in Paris are amazing." --span 0:1 --label O      tokens are counted from 0
+  postil explain ner.postil "Museums in Paris are amazing." --span 0:1 --label O      tokens are numbered from 0
   postil explain ner.postil "Museums in Paris are amazing ." --input tokens --json
-  postil explain pos.postil "Time flies" --entity flies                               labels without spans: one word
-  postil explain sentiment.postil "(3 (2 not) (1 bad))" --input trees                 words and phrases of a tree
+  postil explain pos.postil "Time flies" --entity flies                               a model of single words
+  postil explain sentiment.postil "(3 (2 not) (1 bad))" --input trees                 a tree: its words and phrases
 
-Explains every entity that the model finds, or the one asked for. The log-odds of an entity, log p / (1 - p), are 0
-where it is as likely as not; every word and every feature has contributed to them. "left out" is what the log-odds lose
-when the word is really replaced by one that the model does not know. "gradient" is gradient times input, an estimate
-which also tells the features of each word apart (with --json). docs/explain.md has the formulas.
+By default, every entity that the model finds is explained. The log-odds of an entity, log p / (1 - p), are 0 if it is
+as likely as not. Every word and every feature contributes to them. "left out" is the decrease of the log-odds when the
+word is replaced by one that the model does not know. "gradient" is gradient times input: an estimate that also
+separates the features of each word (with --json). docs/use/explain.md has the formulas.
 
-A tree's words and phrases are really left out, each in turn: what stands beside one takes the place of both. "left
-out" is then what the probability of the label loses.
+In a tree, each word and phrase is removed in turn; its sibling takes the place of their parent. "left out" is then the
+decrease of the probability of the label.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument("sentence", metavar="SENTENCE", nargs="?", default="-", help="text (default: standard input)")
-    parser.add_argument("--input", choices=list(FORMATS), default="text", help="format of the sentence (text)")
+    parser.add_argument("--input", choices=list(FORMATS), default="text", help="format of the sentence (default: text)")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--entity", metavar="TEXT", help="explain these words wherever they stand")
-    which.add_argument("--span", metavar="START:END", type=_span, help="explain these tokens, say 2:3 for the third")
-    parser.add_argument("--label", metavar="L", help="as this label (default: the one that the model chooses)")
+    which.add_argument("--entity", metavar="TEXT", help="explain these words wherever they occur")
+    which.add_argument("--span", metavar="START:END", type=_span, help="explain these tokens: 2:3 is the third")
+    parser.add_argument("--label", metavar="L", help="explain this label (default: the one that the model predicts)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     add_reading_arguments(parser)
 
@@ -54,30 +57,45 @@ def run(arguments: argparse.Namespace) -> int:
     sentences = _sentences(arguments)
     finds_entities = isinstance(model, SentenceEstimator)
     if not finds_entities:
-        from postil.commands.tree_explaining import explain
-
-        explain(model, sentences, arguments)
-        return 0
-    tell_long_sentences(model, map(len, sentences))
+        return _explain_trees(model, sentences, arguments)
+    warn_of_long_sentences(model, map(len, sentences))
     chosen = list(_chosen(model, sentences, arguments))
-    found = [model.explain(tokens_of(at.sentence), at.start, at.end, at.label) for at in chosen]
+    explanations = [model.explain(tokens_of(at.sentence), at.start, at.end, at.label) for at in chosen]
     if arguments.json:
-        print(json.dumps({"explanations": [one.as_dict() for one in found]}, indent=2, ensure_ascii=False))
-        return 0
-    from postil.commands.terminal import explanation as explanation_display
+        return _print_json(explanations)
+    from postil.commands.terminal import explanation as display
 
-    if not found:
-        explanation_display.show_nothing(
-            [token for sentence in sentences for token in sentence.tokens], arguments.label
-        )
-    explanation_display.show(found)
+    if not explanations:
+        display.show_nothing([token for sentence in sentences for token in sentence.tokens], arguments.label)
+    display.show(explanations)
+    return 0
+
+
+def _explain_trees(classifier: Any, sentences: list[Sentence], arguments: argparse.Namespace) -> int:
+    """Explain the label of each sentence: the predicted one, or ``--label``."""
+    from postil.serving.tree_answers import tree_over
+
+    for option in ("entity", "span"):
+        refuse(arguments, option, "a tree classifier explains whole sentences")
+    trees = [tree_over(sentence, classifier.config.tree) for sentence in sentences]
+    explanations = [classifier.explain(tree, arguments.label) for tree in trees]
+    if arguments.json:
+        return _print_json(explanations)
+    from postil.commands.terminal import tree_explanation as display
+
+    display.show(classifier, trees, explanations)
+    return 0
+
+
+def _print_json(explanations: list[Any]) -> int:
+    print(json.dumps({"explanations": [one.as_dict() for one in explanations]}, indent=2, ensure_ascii=False))
     return 0
 
 
 def _span(text: str) -> tuple[int, int]:
     start, colon, end = text.partition(":")
     if not colon or not (start.isdecimal() and end.isdecimal()):
-        raise argparse.ArgumentTypeError(f"expected START:END in tokens from 0, say 2:3, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be START:END in tokens from 0, such as 2:3 (got {text!r})")
     return int(start), int(end)
 
 
@@ -88,7 +106,9 @@ def _sentences(arguments: argparse.Namespace) -> list[Sentence]:
         raise DataError("the sentence is empty", expected="words", got=repr(given))
     # The other commands take files. (Path.is_file would fail on sentences that are too long for a name.)
     if given != "-" and os.path.isfile(given):  # noqa: PTH113
-        raise DataError("a file's name", expected=f"a sentence, or the file's text: explain MODEL < {given}", got=given)
+        raise DataError(
+            "this is the name of a file", expected=f"a sentence; for its text: explain MODEL < {given}", got=given
+        )
     return list(read(source, arguments.input, **reading_options(arguments)))
 
 
@@ -96,7 +116,7 @@ def _sentences(arguments: argparse.Namespace) -> list[Sentence]:
 
 
 class Place(NamedTuple):
-    """Tokens of one sentence, and as which label to explain them (None: as the model chooses)."""
+    """Tokens of one sentence and the label to explain (None: the one that the model predicts)."""
 
     sentence: Sentence
     start: int
@@ -116,18 +136,18 @@ def _chosen(model: Any, sentences: list[Sentence], arguments: argparse.Namespace
 
 
 def _at(sentences: list[Sentence], start: int, end: int, label: str | None) -> Place:
-    """A span that counts through all sentences of the text."""
+    """The span of tokens that are numbered through all sentences."""
     first = 0
     for sentence in sentences:
         if first <= start < end <= first + len(sentence):
             return Place(sentence, start - first, end - first, label)
         first += len(sentence)
-    room = f"0 <= START < END <= {first}" + (", inside one sentence" if len(sentences) > 1 else "")
+    room = f"must satisfy 0 <= START < END <= {first}" + (", inside one sentence" if len(sentences) > 1 else "")
     raise ConfigurationError("--span", expected=room, got=f"{start}:{end}")
 
 
 def _named(sentences: list[Sentence], words: list[str], label: str | None) -> Iterator[Place]:
-    """Every place where these words stand."""
+    """Every occurrence of these words."""
     places = [
         Place(sentence, start, start + len(words), label)
         for sentence in sentences
@@ -136,7 +156,9 @@ def _named(sentences: list[Sentence], words: list[str], label: str | None) -> It
     ]
     if not places:
         tokens = " ".join(token for sentence in sentences for token in sentence.tokens)
-        raise ConfigurationError("--entity", expected=f"whole words of: {shortened(tokens)}", got=repr(" ".join(words)))
+        raise ConfigurationError(
+            "--entity", expected=f"must be whole words of {shortened(tokens)}", got=repr(" ".join(words))
+        )
     yield from places
 
 
@@ -146,11 +168,11 @@ def _found(model: Any, sentences: list[Sentence], label: str | None) -> Iterator
     scheme = learnt.scheme if isinstance(learnt, Labelling) else learnt.span_scheme
     if scheme == "none":
         raise ConfigurationError(
-            "which word?", expected="--entity WORD or --span START:END", got="labels without spans"
+            "labels without spans need a word to explain", expected="--entity WORD or --span START:END"
         )
     known = learnt.classes if isinstance(learnt, Labelling) else (learnt.label,)
     if label is not None and label not in known:
-        raise ConfigurationError("--label of entities", expected=f"one of {', '.join(known)}", got=repr(label))
+        raise ConfigurationError("--label", expected=f"one of {', '.join(known)}", got=repr(label))
     model.annotate(sentences)
     for sentence in sentences:
         for span in spans_from_labels(sentence.labels or [], scheme):

@@ -1,6 +1,6 @@
-"""Entry of the command ``postil``: find the command, let it parse and run, turn errors into one line.
+"""Entry point of ``postil``: find the command, let it parse its words and run, print errors as one line.
 
-Exit codes: 0 done, 1 a user's mistake or a failed check, 2 wrong command line, 130 interrupted.
+Exit codes: 0 success, 1 a user error or a failed check, 2 a wrong command line, 130 interrupted.
 """
 
 import argparse
@@ -30,16 +30,16 @@ class Entry(NamedTuple):
 
 # Modules are imported only when their command is called: `postil --help` stays instant.
 COMMANDS: dict[str, Entry] = {
-    "train": Entry("postil.commands.train", "learn a tagger from a labelled file"),
+    "train": Entry("postil.commands.train", "train a tagger, a detector or a tree classifier"),
     "evaluate": Entry("postil.commands.evaluate", "score a model on labelled data"),
-    "tag": Entry("postil.commands.tag", "put labels on text"),
-    "tune": Entry("postil.commands.tune", "the dial between precision and recall of a model"),
-    "explain": Entry("postil.commands.explain", "say which words and features made an entity"),
-    "convert": Entry("postil.commands.convert", "turn a labelled file into another format or labelling scheme"),
+    "tag": Entry("postil.commands.tag", "label text"),
+    "tune": Entry("postil.commands.tune", "trade precision for recall in a trained model"),
+    "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
+    "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
-    "bench": Entry("postil.commands.bench", "measure training and tagging on this machine beside its limit"),
-    "demo": Entry("postil.commands.demo", "make sentences, learn from them, tag others, write a report"),
+    "bench": Entry("postil.commands.bench", "measure the speed of training and tagging on this machine"),
+    "demo": Entry("postil.commands.demo", "a tour: generate sentences, train, tag, explain, write a report"),
 }
 
 
@@ -48,11 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = _dispatch(words)
-        sys.stdout.flush()  # here, where a reader that went away can still be told from a mistake
+        sys.stdout.flush()  # here, where a closed pipe can still be told from an error
         return code
     except PostilError as error:
         return _complain(str(error))
-    except BrokenPipeError:  # the reader of our output went away: `postil … | head`
+    except BrokenPipeError:  # the reader closed the pipe: `postil … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -79,19 +79,19 @@ def _dispatch(words: list[str]) -> int:
     )
     command.add_arguments(parser)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LongSentenceWarning)  # commands tell it with the number of sentences
-        # Options may stand anywhere: `postil tag MODEL --probabilities FILE`, which parse_args takes for a mistake.
+        warnings.simplefilter("ignore", LongSentenceWarning)  # commands warn with the number of sentences
+        # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
         return command.run(parser.parse_intermixed_args(words[1:]))
 
 
 class _Parser(argparse.ArgumentParser):
-    """Complains in one line: the whole usage, of up to twenty lines, would hide what is wrong."""
+    """Reports errors in one line: the full usage would hide what is wrong."""
 
     def error(self, message: str) -> NoReturn:
         wrong = message.removeprefix("unrecognized arguments: ")
         if wrong != message:
             message = f"unknown option {wrong}{_meant(wrong.split('=')[0], self._option_string_actions)}"
-        self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help lists what there is)\n")
+        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
@@ -102,7 +102,7 @@ def _meant(word: str, known: Iterable[str]) -> str:
 
 
 class _Version(argparse.Action):
-    """Looked up only when it is asked for: that takes longer than anything else of ``postil --help``."""
+    """Looks the version up only when needed: that is the slowest part of ``postil --help``."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         import postil

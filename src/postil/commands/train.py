@@ -1,4 +1,4 @@
-"""``postil train``: from a labelled file to a model file."""
+"""``postil train``: labelled files in, a model file out."""
 
 import argparse
 import signal
@@ -7,64 +7,80 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from postil.commands.kinds import kind_of, kind_to_train, unwanted
-from postil.commands.labelled import LabelledFile, load, settle_partial_labels, tell, tell_broken_labels, widen
-from postil.commands.models import checked_scheme, inputs_of, open_model, tell_long_sentences
+from postil.commands.kinds import kind_of, kind_to_train, refuse
+from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
+from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.terminal.notices import warn
 from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.network.compositions import COMPOSITIONS
+from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
+from postil.text.labelled import LabelledFile
 from postil.text.partial import parse_classes
 
 DESCRIPTION = """\
-Learn a tagger, a detector of one label or a classifier of trees from a labelled file; write it into one model file.
+Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
 
-Files may be CoNLL columns, CoNLL-U, JSON Lines with spans or bracketed trees, plain or gzip; formats and labelling
-schemes are recognised. With --dev the best epoch on that file is kept; without it the full schedule is run.
+Files may be CoNLL columns, CoNLL-U, JSON Lines with spans or bracketed trees, plain or gzip. Formats and labelling
+schemes are detected. With --dev, the epoch with the best score on that file is kept; without it, the full schedule is
+run.
 
   postil train train.txt --dev dev.txt -o ner.postil
   postil train train.txt --dev dev.txt --test test.txt --preset accurate --vectors glove-50d -o ner.postil
   postil train train.conllu --label-column upos -o pos.postil
-  postil train chunks.txt --feature-columns 1 -o chunks.postil         the second column is a feature
-  postil train train.txt --dev dev.txt --preset margin --label LOC -o loc.postil     detect the words of one label
+  postil train chunks.txt --feature-columns 1 -o chunks.postil         use the second column as a feature
+  postil train train.txt --dev dev.txt --preset margin --label LOC -o loc.postil     detect one label only
   postil train train.txt --dev dev.txt --set hidden=200 --set epochs=15 -o ner.postil
-  postil train train.txt --dev dev.txt --minutes 2 -o ner.postil       within a time budget
-  postil train train.txt --dev dev.txt --resume -o ner.postil          go on after an interruption
+  postil train train.txt --dev dev.txt --minutes 2 -o ner.postil       with a time budget
+  postil train train.txt --dev dev.txt --resume -o ner.postil          continue after an interruption
   postil train persons.txt places.txt --annotates persons.txt=PER --annotates places.txt=LOC -o ner.postil
-  postil train more.txt --warm-start ner.postil -o ner2.postil         go on with other data, also with new labels
-  postil train train.trees --dev dev.trees -o sentiment.postil         labels of sentences and phrases from trees
+  postil train more.txt --warm-start ner.postil -o ner2.postil         continue with other data and new labels
+  postil train train.trees --dev dev.trees -o sentiment.postil         a tree classifier of sentences and phrases
   postil train train.trees --dev dev.trees --composition tensor --set loss=root -o sentiment.postil
-  postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger from the labels of the trees' words
+  postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger, from the labels of the words in trees
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("train", metavar="TRAIN", nargs="+", help="files to learn from, together")
-    parser.add_argument("--dev", metavar="FILE", help="held-out file: its best epoch is kept")
-    parser.add_argument("--test", metavar="FILE", help="another held-out file, scored at the end")
+    parser.add_argument("train", metavar="TRAIN", nargs="+", help="labelled files to train on")
+    parser.add_argument("--dev", metavar="FILE", help="held-out file: keep the epoch with the best score on it")
+    parser.add_argument("--test", metavar="FILE", help="another held-out file to score at the end")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
     parser.add_argument("--preset", choices=list(PRESETS), help="kind of model (default: fast)")
-    parser.add_argument("--label", metavar="NAME", help="--preset margin: the label whose words are to be detected")
-    parser.add_argument("--composition", choices=list(COMPOSITIONS), help="trees: how two phrases become one")
-    parser.add_argument("--binarise", choices=["left", "right"], help="trees: how nodes of three and more are divided")
+    parser.add_argument("--label", metavar="NAME", help="--preset margin: the label to detect")
     parser.add_argument(
-        "--set", dest="settings", metavar="NAME=VALUE", action="append", default=[], help="change one setting"
+        "--composition", choices=list(COMPOSITIONS), help="trees: how two phrases are combined into one"
+    )
+    parser.add_argument(
+        "--binarise", choices=["left", "right"], help="trees: how to split nodes with more than two children"
+    )
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="change one setting (repeatable)",
     )
     parser.add_argument(
         "--vectors", metavar="FILE", help="word vectors: a GloVe, word2vec or fastText file, or glove-50d"
     )
-    parser.add_argument("--gazetteer", metavar="FILE", action="append", default=[], help="names of a class, one a line")
-    parser.add_argument("--seed", type=int, default=0, help="of all randomness (default: 0)")
-    parser.add_argument("--threads", type=int, default=1, help="cores to use; the result is the same (default: 1)")
-    parser.add_argument("--minutes", type=float, metavar="M", help="time budget")
-    parser.add_argument("--resume", action="store_true", help="go on from MODEL.checkpoint")
-    parser.add_argument("--warm-start", metavar="MODEL", help="begin with what a model knows (and its preset)")
-    parser.add_argument("--log", metavar="FILE", type=Path, help="write one line of JSON per epoch")
+    parser.add_argument(
+        "--gazetteer", metavar="FILE", action="append", default=[], help="names of a class, one per line (repeatable)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="number of cores to use; does not change the result (default: 1)"
+    )
+    parser.add_argument("--minutes", type=float, metavar="M", help="time budget in minutes")
+    parser.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")
+    parser.add_argument("--warm-start", metavar="MODEL", help="start from the weights and the preset of this model")
+    parser.add_argument("--log", metavar="FILE", type=Path, help="append one line of JSON per epoch to this file")
     reading = add_reading_arguments(parser)
     add_partial_argument(reading)
     reading.add_argument(
@@ -72,24 +88,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[FILE=]C,C",
         action="append",
         default=[],
-        help="classes that TRAIN (or one FILE of several) annotates; an O there may be any other class",
+        help="the only classes that TRAIN (or this FILE) annotates: O may hide any other class",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     check_output(arguments.output, "model file")
     if _learns_from_trees(arguments):
-        from postil.commands.tree_classifying import prepared
+        from postil.commands.tree_classifying import new_fitting
 
-        return _train(*prepared(arguments, _checkpoint(arguments)), arguments)
-    return _train(*_prepared(arguments), arguments)
+        return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
+    return _train(*_new_fitting(arguments), arguments)
 
 
 def _learns_from_trees(arguments: argparse.Namespace) -> bool:
-    """A preset is a tagger's or detector's; without one, trees in the file make a classifier of trees."""
+    """A preset means a tagger or a detector. Without one, a file of trees means a tree classifier."""
     if arguments.preset or arguments.label:
         for option in ("composition", "binarise"):
-            unwanted(arguments, option, "only classifiers of trees have it", instead="no --preset and no --label")
+            refuse(arguments, option, "it is for tree classifiers, which take neither --preset nor --label")
         return False
     if arguments.composition or arguments.binarise:
         return True
@@ -98,10 +114,10 @@ def _learns_from_trees(arguments: argparse.Namespace) -> bool:
     return Path(first).is_file() and format_of(first, arguments.encoding) == "trees"
 
 
-def _prepared(
+def _new_fitting(
     arguments: argparse.Namespace,
 ) -> tuple[SentenceEstimator[Any, Any], Any, dict[str, LabelledFile]]:
-    """A tagger or detector, its training, and the files on which to score it in the end."""
+    """The tagger or detector, its training, and the files to score it on at the end."""
     settings = dict(parsed_setting(text) for text in arguments.settings)
     known = _known(arguments)
     model = _model(arguments, settings, known)
@@ -109,16 +125,12 @@ def _prepared(
     train = [load(path, **options) for path in arguments.train]
     if train[0].format == "trees" and not (arguments.preset or arguments.label or known):
         raise ConfigurationError(  # a pipe cannot be looked into before it is read
-            "trees from a pipe", expected="--composition for a classifier of trees, or --preset for a tagger of words"
+            "trees from a pipe", expected="--composition for a tree classifier, or --preset for a tagger of words"
         )
     held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out, arguments)
-    tell_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
-
-    from postil.models.fitting.sentences import SentenceFitting
-
-    fitting = SentenceFitting(
-        model,
+    warn_of_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
+    fitting = model.fitting(
         *_examples(*train),
         _examples(held_out["dev"]) if "dev" in held_out else None,
         checkpoint=_checkpoint(arguments),
@@ -130,10 +142,10 @@ def _prepared(
 
 
 def _known(arguments: argparse.Namespace) -> SentenceEstimator[Any, Any] | None:
-    """The model to begin with."""
+    """The model to start from."""
     known = open_model(arguments.warm_start) if arguments.warm_start else None
     if known is not None and not isinstance(known, SentenceEstimator):
-        raise ConfigurationError("warm start", expected="a tagger or a detector", got=f"a {known.KIND}")
+        raise ConfigurationError("--warm-start", expected="a tagger or a detector", got=f"a {known.KIND}")
     return known
 
 
@@ -145,7 +157,7 @@ def _checkpoint(arguments: argparse.Namespace) -> Path:
 def _model(
     arguments: argparse.Namespace, settings: dict[str, Any], known: SentenceEstimator[Any, Any] | None
 ) -> SentenceEstimator[Any, Any]:
-    """What the command line asks for; with a known model its preset and settings, where nothing else is said."""
+    """The estimator that the command line asks for, with the preset and settings of ``known`` as defaults."""
     if known is not None and arguments.preset in (None, known.preset):
         arguments.preset, settings = known.preset, known.settings | settings
         arguments.label = arguments.label or known.get_params().get("label")
@@ -165,11 +177,10 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
     from postil.commands.terminal.training import Display
 
     with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
-        for event in fitting.run():
+        for event in fitting:
             display.show(event)
             if stop.requested:
                 return _interrupted(fitting)
-    model.parts = fitting.parts
     kind = kind_of(model)
     scores = {name: kind.evaluation(model, file) for name, file in held_out.items()}
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
@@ -184,36 +195,36 @@ def _examples(*files: LabelledFile) -> tuple[list[Any], list[list[str]]]:
 
 
 def _check_data(train: list[LabelledFile], held_out: dict[str, LabelledFile], arguments: argparse.Namespace) -> None:
-    """What cannot work is an error; what is probably not meant is told."""
+    """Refuse what cannot work, warn of what is probably a mistake."""
     for file in (*train, *held_out.values()):
         if not any(file.tokens):
-            raise DataError("no sentences", expected="at least one token with its label", got="none", where=file.path)
-    settle_partial_labels(train, arguments.partial)
+            raise DataError("no sentences", expected="at least one token with its label", where=file.path)
+    resolve_partial_labels(train, arguments.partial)
     names, all_labels = ", ".join(file.path for file in train), _examples(*train)[1]
     labels = {label for labels in all_labels for label in labels}
     if len(labels) == 1:
-        tell(f"{names}: every token has the label {labels.pop()!r}")
+        warn(f"{names}: every token has the label {labels.pop()!r}")
     labelling = Labelling.of(all_labels)
     annotated = _annotated_by_option(arguments)
     for file in train:
-        tell_broken_labels(file, labelling.scheme)
+        warn_of_broken_labels(file, labelling.scheme)
         widen(file, labelling, annotated[file.path])
     for file in held_out.values():
-        settle_partial_labels([file], arguments.partial, known=labelling.answers)
-        tell_broken_labels(file, checked_scheme(file, labelling))
+        resolve_partial_labels([file], arguments.partial, known=labelling.answers)
+        warn_of_broken_labels(file, checked_scheme(file, labelling))
         unseen = sorted({*Labelling.of(file.labels).classes} - {*labelling.classes})
         if unseen:
-            tell(f"{file.path}: {len(unseen)} of its labels do not occur in {names}: {', '.join(unseen[:5])}")
+            warn(f"{file.path}: {len(unseen)} of its labels do not occur in {names}: {', '.join(unseen[:5])}")
         widen(file, labelling)
 
 
 def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, ...] | None]:
-    """For each training file the classes that --annotates says."""
+    """The classes of --annotates for each training file."""
     found: dict[str, tuple[str, ...] | None] = dict.fromkeys(arguments.train)
     for text in arguments.annotates:
         path, equals, classes = text.rpartition("=")
         if equals and path not in found:
-            raise ConfigurationError("--annotates", expected="one of the training files", got=repr(path))
+            raise ConfigurationError("--annotates", expected="must name one of the training files", got=repr(path))
         for name in [path] if equals else found:
             found[name] = parse_classes(classes)
     return found
@@ -225,14 +236,14 @@ class _Stop:
 
 @contextmanager
 def _stop_on_request() -> Iterator[_Stop]:
-    """Ctrl-C asks for an end between two batches, where the state is whole; a second Ctrl-C ends at once."""
+    """Ctrl-C stops between two batches, where the state is consistent; a second Ctrl-C stops at once."""
     stop = _Stop()
 
     def ask(number: int, frame: Any) -> None:
         if stop.requested:
             raise KeyboardInterrupt
         stop.requested = True
-        tell("stopping after this batch (Ctrl-C again: at once)")
+        warn("stopping after this batch (press Ctrl-C again to stop at once)")
 
     before = signal.signal(signal.SIGINT, ask)
     try:
@@ -243,5 +254,5 @@ def _stop_on_request() -> Iterator[_Stop]:
 
 def _interrupted(fitting: Any) -> int:
     fitting.save_checkpoint()
-    tell(f"interrupted; everything so far is in {fitting.checkpoint}: the same command with --resume goes on")
+    warn(f"interrupted; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
     return 130

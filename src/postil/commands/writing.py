@@ -1,4 +1,4 @@
-"""Before a long computation: can its result be written?"""
+"""Check before a long computation that its result can be written."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ from postil.errors import ConfigurationError
 
 
 def check_output(path: Path, what: str) -> None:
-    """Find out now, not at the end, that ``path`` cannot be written."""
+    """Raise ConfigurationError if ``path`` cannot be written."""
     if path.is_dir():
-        raise ConfigurationError(what, expected="the name of a file", got="a folder", where=path)
+        raise ConfigurationError(what, expected="must be a file", got="a folder", where=path)
     if not path.resolve().parent.is_dir():
-        raise ConfigurationError(what, expected="an existing folder", got=f"no {path.parent}", where=path)
+        raise ConfigurationError(what, expected="must be in an existing folder", got=f"no {path.parent}", where=path)

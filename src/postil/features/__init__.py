@@ -2,7 +2,7 @@
 
 from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
-from postil.features.orthography import CAPS_CLASSES, caps_class, fold_digits, normalise, prefixes, shape, suffixes
+from postil.features.orthography import CAPS_CLASSES, caps_class, fold_digits, normalise, shape
 from postil.features.vectors import NAMED_VECTORS, WordVectors, load_vectors
 from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.features.words import (
@@ -22,8 +22,6 @@ __all__ = [
     "fold_digits",
     "caps_class",
     "shape",
-    "prefixes",
-    "suffixes",
     "UNKNOWN",
     "Column",
     "WordFeatureConfig",

@@ -1,4 +1,4 @@
-"""Which sentences are learnt from together."""
+"""Batches: which sentences share a step of training."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,10 @@ _BLUR = 0.1
 def batches_of_similar_length(
     lengths: Sequence[int] | Array, size: int, rng: np.random.Generator, *, unit: str = "sentences"
 ) -> list[Array]:
-    """Cut sentences (B,) into batches of similar length: a list of index arrays, in random order, each index once.
+    """Divide sentences (B,) into batches of similar length: a list of index arrays, in random order, each index once.
 
-    A batch holds at most ``size`` sentences, or with ``unit="tokens"`` at most ``size`` tokens, where a longer sentence
-    stands alone. The result depends on the state of ``rng`` only.
+    A batch holds at most ``size`` sentences, or with ``unit="tokens"`` at most ``size`` tokens; a longer sentence forms
+    a batch of its own. The result depends only on the state of ``rng``.
     """
     if unit not in ("sentences", "tokens"):
         raise ConfigurationError("unit of the size of batches", expected="'sentences' or 'tokens'", got=repr(unit))

@@ -9,8 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
-from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError, ModelFileError
+from postil.arrays import Array, describe
+from postil.errors import ConfigurationError, DataError, ModelFileError, is_printable
 from postil.features.vocabulary import Vocabulary, arrays_under
 
 # The meaning of each id: outside every name, or beginning, inside, end of one, or a name of a single word.
@@ -24,14 +24,13 @@ _MOST_CLASSES = 63  # the classes of a name are the bits of one int64
 class Gazetteer:
     """Names of C classes. ``columns`` are the classes, sorted; a name may belong to several.
 
-    Other lists may take the place of those a model was trained with, if they have the same classes
-    (``checked_columns``).
+    The lists that a model was trained with may be replaced by others with the same classes (``checked_columns``).
     """
 
     def __init__(self, columns: Sequence[str], ignore_case: bool, names: Vocabulary, classes: Array) -> None:
         if len(names) != len(classes) or not 0 < len(columns) <= _MOST_CLASSES:
             raise ModelFileError(
-                "gazetteer",
+                "damaged gazetteer",
                 expected=f"1 to {_MOST_CLASSES} classes, and the classes of {len(names)} names",
                 got=f"{len(columns)}, and those of {len(classes)}",
             )
@@ -47,29 +46,29 @@ class Gazetteer:
         tokenise: Callable[[str], Sequence[str]] = str.split,
         label: str | None = None,
     ) -> "Gazetteer":
-        """Read files, or all files of folders: a name a line, or ``CLASS<TAB>name``.
+        """Read files, or all files of folders: one name per line, or ``CLASS<TAB>name``.
 
-        Without a class on the line the file's name without its ending is the class. ``tokenise`` cuts a name into
-        words as the text to be tagged is cut. With ``label`` that is the class of all names.
+        Without a class on the line, the class is the file's name without its extension, or ``label`` if given.
+        ``tokenise`` splits a name into words; it should match the tokenisation of the text.
         """
-        found: dict[str, set[str]] = defaultdict(set)
+        classes_of: dict[str, set[str]] = defaultdict(set)
         for path in _files([paths] if isinstance(paths, str | os.PathLike) else paths):
             for name_class, name in _names_in(path):
                 words = tokenise(name.casefold() if ignore_case else name)
-                found[_BORDER.join(words)].add(label or name_class)
-        columns = sorted(set().union(*found.values()))
+                classes_of[_BORDER.join(words)].add(label or name_class)
+        columns = sorted(set().union(*classes_of.values()))
         if not 0 < len(columns) <= _MOST_CLASSES:
-            raise DataError("gazetteer", expected=f"1 to {_MOST_CLASSES} classes of names", got=len(columns))
+            raise DataError("classes of a gazetteer", expected=f"must number 1 to {_MOST_CLASSES}", got=len(columns))
         bits = {name_class: 1 << i for i, name_class in enumerate(columns)}
-        names = sorted(found)
-        classes = np.array([sum(bits[c] for c in found[name]) for name in names], np.int64)
+        names = sorted(classes_of)
+        classes = np.array([sum(bits[c] for c in classes_of[name]) for name in names], np.int64)
         return cls(columns, ignore_case, Vocabulary.build(names), classes)
 
     def __len__(self) -> int:
         return len(self._names)
 
     def checked_columns(self, expected: Sequence[str]) -> "Gazetteer":
-        """This gazetteer, or an error if its classes are not those that a model was trained with."""
+        """Return this gazetteer, or raise an error if its classes are not those that a model was trained with."""
         if self.columns != list(expected):
             raise ConfigurationError(
                 "these gazetteers do not fit the model", expected=f"classes {list(expected)}", got=self.columns
@@ -86,12 +85,12 @@ class Gazetteer:
         lengths: dict[str, set[int]] = defaultdict(set)
         for name in classes:
             lengths[name.partition(_BORDER)[0]].add(name.count(_BORDER) + 1)
-        return {first: sorted(found, reverse=True) for first, found in lengths.items()}, classes
+        return {first: sorted(counts, reverse=True) for first, counts in lengths.items()}, classes
 
     def match(self, tokens: Sequence[str]) -> Array:
-        """(T, C) int32: what each token is in the names of each class, an index into ``GAZETTEER_CODES``.
+        """(T, C) int32: the position of each token in the names of each class, as an index into ``GAZETTEER_CODES``.
 
-        In each class by itself names are found from left to right, always the longest that begins at a word, and never
+        Each class is matched separately, from left to right, taking the longest name that begins at a word and never
         two over the same word.
         """
         C = len(self.columns)
@@ -122,12 +121,22 @@ class Gazetteer:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Gazetteer":
-        """The gazetteer that ``arrays`` gave."""
+        """The gazetteer whose ``arrays()`` these are."""
         missing = {"classes", "ignore_case"} - set(arrays)
         if missing:
             raise ModelFileError("arrays of a gazetteer", expected=", ".join(sorted(missing)), got="none of these")
         names, columns = (Vocabulary.from_arrays(arrays_under(f"{part}/", arrays)) for part in ("names", "columns"))
-        return cls(list(columns), bool(arrays["ignore_case"]), names, arrays["classes"])
+        ignore_case, classes = arrays["ignore_case"], arrays["classes"]
+        if ignore_case.shape != () or ignore_case.dtype != np.bool_:
+            raise ModelFileError("ignore_case of a gazetteer", expected="true or false", got=describe(ignore_case))
+        if classes.ndim != 1 or classes.dtype != np.int64 or len(columns) > _MOST_CLASSES:
+            raise ModelFileError("classes of a gazetteer", expected="a vector of int64", got=describe(classes))
+        if classes.min(initial=0) < 0 or classes.max(initial=0) >= 1 << len(columns):
+            raise ModelFileError("classes of a gazetteer", expected=f"bits of {len(columns)} classes", got="others")
+        unprintable = [name for name in columns if not is_printable(name)]
+        if unprintable or len(set(columns)) != len(columns):
+            raise ModelFileError("names of a gazetteer's classes", expected="different names", got=repr(unprintable))
+        return cls(list(columns), bool(ignore_case), names, classes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Gazetteer, (self.columns, self.ignore_case, self._names, self._classes)
@@ -166,7 +175,7 @@ def _names_in(path: Path) -> Iterator[tuple[str, str]]:
             continue
         before, tab, after = text.partition("\t")
         name_class, name = (before.strip(), after) if tab else (path.stem, before)
-        if not name_class or not name.strip():
+        if not name_class or not name.strip() or not is_printable(name_class):
             raise DataError(
                 "a line of the gazetteer", expected="a name, or CLASS<TAB>name", got=repr(text), where=where
             )

@@ -1,4 +1,4 @@
-"""Sentences as the integer arrays that a network takes: distinct words once, and who stands where."""
+"""Sentences as the integer arrays that a network takes: distinct words once, and which of them each token is."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,11 +8,11 @@ from typing import TypeAlias, final
 import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
-from postil.errors import DataError
+from postil.errors import DataError, ModelFileError
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
 from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary, arrays_under
-from postil.features.words import WordFeatureConfig, WordFeatures, distinct, frequent_values
+from postil.features.words import WordFeatureConfig, WordFeatures, distinct, feature_vocabulary, frequent_values
 
 # A token is its form, or a tuple of its form and the extra columns of the file.
 Token: TypeAlias = str | tuple[str, ...]
@@ -64,7 +64,7 @@ class InputFeatures:
 
     def __init__(self, words: WordFeatures, columns: Sequence[Vocabulary], gazetteer: Gazetteer | None) -> None:
         self.words, self.columns, self.gazetteer = words, list(columns), gazetteer
-        self._column_ids = [_RememberedIds(vocabulary) for vocabulary in self.columns]
+        self._column_ids = [_CachedIds(vocabulary) for vocabulary in self.columns]
 
     @classmethod
     def build(
@@ -94,8 +94,8 @@ class InputFeatures:
     def inputs(self, sentences: Sequence[Sequence[Token]]) -> Inputs:
         """The arrays of a batch."""
         forms = [forms_of(tokens) for tokens in sentences]
-        found, places, offsets = distinct(forms)
-        ids, vectors = self.form_ids(found)
+        distinct_forms, places, offsets = distinct(forms)
+        ids, vectors = self.form_ids(distinct_forms)
         return Inputs(
             forms=ids, vectors=vectors, places=places, extra=self.extra(sentences, forms, len(places)), offsets=offsets
         )
@@ -129,24 +129,28 @@ class InputFeatures:
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, columns: int, arrays: Mapping[str, Array]) -> "InputFeatures":
         words = WordFeatures.from_arrays(config, arrays_under("words/", arrays))
-        vocabularies = [Vocabulary.from_arrays(arrays_under(f"column{i}/", arrays)) for i in range(columns)]
+        if not isinstance(columns, int) or isinstance(columns, bool) or not 0 <= columns <= len(arrays):
+            raise ModelFileError(
+                "number of extra columns", expected="that of their vocabularies", got=repr(columns)[:80]
+            )
+        vocabularies = [feature_vocabulary(arrays_under(f"column{i}/", arrays), f"column{i}") for i in range(columns)]
         names = arrays_under("gazetteer/", arrays)
         return cls(words, vocabularies, Gazetteer.from_arrays(names) if names else None)
 
 
-class _RememberedIds(dict[str, int]):
+class _CachedIds(dict[str, int]):
     """Value of a column -> its id, 0 for one that is not known. Columns have few values, which come again and again."""
 
-    MOST = 20_000
+    LARGEST = 20_000
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
 
     def __missing__(self, value: str) -> int:
-        found = self.vocabulary.id(value, 0)
-        if len(self) < self.MOST:
-            self[value] = found
-        return found
+        index = self.vocabulary.id(value, 0)
+        if len(self) < self.LARGEST:
+            self[value] = index
+        return index
 
 
 def forms_of(tokens: Sequence[Token]) -> list[str]:

@@ -1,7 +1,6 @@
 """What a word looks like: functions of the word alone, for text in any script."""
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from unicodedata import category
 
@@ -22,18 +21,18 @@ _DIGIT = re.compile(r"\d")  # any script's decimal digits
 
 
 def fold_digits(word: str, mark: str = "0") -> str:
-    """Every decimal digit, of any script, replaced by one mark."""
+    """Replace every decimal digit, of any script, by ``mark``."""
     return _DIGIT.sub(mark, word)
 
 
 def normalise(word: str) -> str:
-    """Lower case, every digit folded to 0: ``May-1984`` -> ``may-0000``."""
+    """Lower case, with every digit replaced by 0: ``May-1984`` -> ``may-0000``."""
     lower = word.lower()
     return lower if lower.isalpha() else fold_digits(lower)  # most words: no pattern has to be searched for
 
 
 def caps_class(word: str) -> int:
-    """How the word is capitalised, a place in ``CAPS_CLASSES``. Only letters with case count; digits do not."""
+    """How the word is capitalised, as an index into ``CAPS_CLASSES``. Only letters with case count."""
     if word.islower():
         return _LOWER
     # istitle on one character: an upper-case letter, or one that is both, such as the Croatian ǅ.
@@ -72,7 +71,7 @@ _LONG_RUN = re.compile(rf"(.)\1{{{_LONGEST_RUN},}}", re.DOTALL)
 
 
 def shape(word: str) -> str:
-    """The word with its characters classed and runs cut to three: ``Boeing-747s`` -> ``Xxxx-dddx``.
+    """The word with each character replaced by its class and runs shortened to three: ``Boeing-747s`` -> ``Xxxx-dddx``.
 
     X capital, x small letter, l letter without case, d digit, n other number, m mark (accent of its own), s symbol that
     is not ASCII, z anything else; punctuation and ASCII symbols stand for themselves.
@@ -86,13 +85,3 @@ def _cut_runs(classed: str) -> str:
 
 
 _known_cut_runs = lru_cache(20_000)(_cut_runs)  # the classed characters of different words are often the same
-
-
-def prefixes(word: str, lengths: Sequence[int]) -> list[str]:
-    """The first 1, 2, … characters; a word that is shorter stands whole."""
-    return [word[:length] for length in lengths]
-
-
-def suffixes(word: str, lengths: Sequence[int]) -> list[str]:
-    """The last 1, 2, … characters; a word that is shorter stands whole."""
-    return [word[-length:] for length in lengths]

@@ -1,6 +1,6 @@
 """Trees to integers: many trees as flat arrays, and the order in which a batch of them is computed, level by level.
 
-A level holds the nodes of one height, of all trees of the batch: their children stand on the levels before, so a whole
+A level holds the nodes of one height, of all trees of the batch: their children are on the levels before, so a whole
 level is computed at once. The rows of a batch are sorted by level, so that a level is a slice of one array.
 
     (3 (2 not) (3 (3 very) (2 bad)))        row     0    1     2      3    4

@@ -1,6 +1,6 @@
 """Files of word vectors, one reader per format: text with or without a header, word2vec's binary form.
 
-Each reader gives the words as bytes and a float32 matrix (V, D), in the order of the file.
+Each reader returns the words as bytes and a float32 matrix (V, D), in the order of the file.
 """
 
 import gzip

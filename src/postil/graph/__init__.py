@@ -1,20 +1,7 @@
 """The flow graph: nodes, operations with their gradients, drawings."""
 
 from postil.graph.drawing import draw
-from postil.graph.node import (
-    Gradient,
-    Gradients,
-    Input,
-    Node,
-    Parameter,
-    Pullback,
-    Result,
-    ancestors,
-    dense,
-    gradients,
-    jacobian,
-    sum_of_two,
-)
+from postil.graph.node import Gradients, Input, Node, Parameter, Pullback, Result, ancestors
 from postil.graph.operations import (
     add,
     concatenate,
@@ -36,12 +23,15 @@ from postil.graph.operations import (
     tanh,
     transpose,
 )
-from postil.graph.rows import RowGradient
+from postil.graph.parameters import Parameterised
+from postil.graph.reverse import gradients, jacobian
+from postil.graph.rows import Gradient, RowGradient, dense, sum_of_two
 
 __all__ = [
     "Node",
     "Input",
     "Parameter",
+    "Parameterised",
     "Result",
     "Pullback",
     "Gradient",

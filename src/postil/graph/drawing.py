@@ -20,7 +20,7 @@ LARGEST = 2_000
 
 
 def draw(output: Node, form: str = "mermaid", *, values: bool = False, gradients: Gradients | None = None) -> str:
-    """The graph that led to ``output``, as text in the ``form`` "mermaid" or "svg".
+    """Draw the graph that leads to ``output``, as text in the ``form`` "mermaid" or "svg".
 
     Boxes show name, shape and number of parameters; with ``values`` the root mean square of the value; with
     ``gradients`` (from ``graph.gradients``) the norm of each gradient given there.
@@ -41,7 +41,7 @@ class _Box:
 
 
 def _boxes(output: Node, values: bool, gradients: Gradients) -> list[_Box]:
-    """One box per node, parents before children. Parameters of a layer stand inside the layer's box."""
+    """One box per node, parents before children. Parameters of a layer are shown inside the layer's box."""
     nodes = ancestors(output)
     if len(nodes) > LARGEST:
         raise ConfigurationError("drawing of a graph", expected=f"at most {LARGEST} nodes", got=f"{len(nodes)} nodes")
@@ -174,7 +174,7 @@ def _once(box: _Box) -> list[int]:
 
 
 def _rows(boxes: list[_Box]) -> list[int]:
-    """The row of each box; a leaf stands right above the first box that uses it."""
+    """The row of each box; a leaf is drawn right above the first box that uses it."""
     rows = [0] * len(boxes)
     for i, box in enumerate(boxes):
         rows[i] = max((rows[source] + 1 for source in box.sources), default=0)

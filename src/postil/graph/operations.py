@@ -10,67 +10,80 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from postil.arrays import FLOATS, Array, checked_finite, checked_indices, describe
-from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
+from postil.arrays import Array, checked_indices, describe
+from postil.errors import IndexRangeError, ShapeError
+from postil.graph.computing import Operand, computed, product, values_of
 from postil.graph.kinks import note_branches
-from postil.graph.node import Gradient, Node, Result
-from postil.graph.rows import RowGradient
+from postil.graph.node import Node, Result
+from postil.graph.rows import Gradient, RowGradient
 
-Operand: TypeAlias = Node | Array | float
 Axis: TypeAlias = int | tuple[int, ...] | None
 Rule: TypeAlias = Callable[[Array], Gradient]
+
+# Paths that the operands and not an argument choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {
+    "matmul": ("vectors", "stacks"),
+    "power": ("constant exponent",),
+    "transpose": ("axes",),
+    "getitem": ("rows",),
+}
 
 
 # ------------------------------------------------------------------------------------------------ arithmetic
 
 
 def add(a: Operand, b: Operand) -> Result:
-    A, B = _values("add", a, b)
-    Y = _computed("add", np.add, A, B)
+    """a + b, with broadcasting."""
+    A, B = values_of("add", a, b)
+    Y = computed("add", np.add, A, B)
     return _result("add", Y, (a, lambda dY: _unbroadcast(dY, A)), (b, lambda dY: _unbroadcast(dY, B)))
 
 
 def subtract(a: Operand, b: Operand) -> Result:
-    A, B = _values("subtract", a, b)
-    Y = _computed("subtract", np.subtract, A, B)
+    """a - b, with broadcasting."""
+    A, B = values_of("subtract", a, b)
+    Y = computed("subtract", np.subtract, A, B)
     return _result("subtract", Y, (a, lambda dY: _unbroadcast(dY, A)), (b, lambda dY: _unbroadcast(-dY, B)))
 
 
 def multiply(a: Operand, b: Operand) -> Result:
-    A, B = _values("multiply", a, b)
-    Y = _computed("multiply", np.multiply, A, B)
+    """a * b, element by element, with broadcasting."""
+    A, B = values_of("multiply", a, b)
+    Y = computed("multiply", np.multiply, A, B)
     return _result("multiply", Y, (a, lambda dY: _unbroadcast(dY * B, A)), (b, lambda dY: _unbroadcast(dY * A, B)))
 
 
 def divide(a: Operand, b: Operand) -> Result:
-    A, B = _values("divide", a, b)
-    Y = _computed("divide", np.divide, A, B)
+    """a / b, element by element, with broadcasting."""
+    A, B = values_of("divide", a, b)
+    Y = computed("divide", np.divide, A, B)
     return _result("divide", Y, (a, lambda dY: _unbroadcast(dY / B, A)), (b, lambda dY: _unbroadcast(-dY * Y / B, B)))
 
 
 def power(a: Operand, b: Operand) -> Result:
-    """a ** b. The exponent gets a gradient only where it is a node; the base must then be positive."""
-    A, B = _values("power", a, b)
-    Y = _computed("power", np.power, A, B)
-    log_A = _computed("power with a variable exponent", np.log, A) if isinstance(b, Node) else A
+    """a ** b. The exponent has a gradient only if it is a node; the base must then be positive."""
+    A, B = values_of("power", a, b)
+    Y = computed("power", np.power, A, B)
+    log_A = computed("power with a variable exponent", np.log, A) if isinstance(b, Node) else A
 
     def to_base(dY: Array) -> Array:
         exponent = np.where(B == 0, 0, np.subtract(B, 1, dtype=Y.dtype))  # a⁰ is flat everywhere, also at 0
-        return _unbroadcast(dY * B * _computed("derivative of power", np.power, A, exponent), A)
+        return _unbroadcast(dY * B * computed("derivative of power", np.power, A, exponent), A)
 
     return _result("power", Y, (a, to_base), (b, lambda dY: _unbroadcast(dY * Y * log_A, B)))
 
 
 def negative(a: Node) -> Result:
+    """-a."""
     return _result("negative", -a.value, (a, lambda dY: -dY))
 
 
 def matmul(a: Node | Array, b: Node | Array) -> Result:
     """a @ b for vectors, matrices and stacks of matrices: ∂C/∂A = dY Bᵀ, ∂C/∂B = Aᵀ dY (13)-(15)."""
-    A, B = _values("matmul", a, b)
+    A, B = values_of("matmul", a, b)
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim and B.ndim):
-        raise ShapeError("matmul", expected="vectors or matrices", got=f"{describe(A)} @ {describe(B)}")
-    Y = _product(A, B)
+        raise ShapeError("operands of matmul", expected="vectors or matrices", got=f"{describe(A)} @ {describe(B)}")
+    Y = product(A, B)
     # A vector is a matrix with one row on the left and one column on the right.
     A2 = A[None, :] if A.ndim == 1 else A
     B2 = B[:, None] if B.ndim == 1 else B
@@ -92,21 +105,25 @@ def matmul(a: Node | Array, b: Node | Array) -> Result:
 
 
 def exp(x: Node) -> Result:
-    Y = _computed("exp", np.exp, x.value)
+    """The exponential of every element."""
+    Y = computed("exp", np.exp, x.value)
     return _result("exp", Y, (x, lambda dY: dY * Y))
 
 
 def log(x: Node) -> Result:
+    """The natural logarithm of every element."""
     X = x.value
-    return _result("log", _computed("log", np.log, X), (x, lambda dY: dY / X))
+    return _result("log", computed("log", np.log, X), (x, lambda dY: dY / X))
 
 
 def sqrt(x: Node) -> Result:
-    Y = _computed("sqrt", np.sqrt, x.value)
-    return _result("sqrt", Y, (x, lambda dY: _computed("derivative of sqrt", np.divide, dY, 2 * Y)))
+    """The square root of every element."""
+    Y = computed("sqrt", np.sqrt, x.value)
+    return _result("sqrt", Y, (x, lambda dY: computed("derivative of sqrt", np.divide, dY, 2 * Y)))
 
 
 def tanh(x: Node) -> Result:
+    """The hyperbolic tangent of every element: dX = dY (1 - Y²)."""
     Y = np.tanh(x.value)
     return _result("tanh", Y, (x, lambda dY: dY * (1 - Y * Y)))
 
@@ -115,16 +132,18 @@ def tanh(x: Node) -> Result:
 
 
 def sum(x: Node, axis: Axis = None, keepdims: bool = False) -> Result:
+    """The sum over ``axis``, or over all elements."""
     X = x.value
-    Y = _computed("sum", partial(np.sum, axis=axis, keepdims=keepdims), X)
+    Y = computed("sum", partial(np.sum, axis=axis, keepdims=keepdims), X)
     return _result("sum", Y, (x, lambda dY: np.broadcast_to(_spread(dY, X, axis), X.shape)))
 
 
 def mean(x: Node, axis: Axis = None, keepdims: bool = False) -> Result:
+    """The mean over ``axis``, or over all elements."""
     X = x.value
     if X.size == 0:
         raise ShapeError("mean of nothing", expected="at least one value", got=describe(X))
-    Y = _computed("mean", partial(np.mean, axis=axis, keepdims=keepdims), X)
+    Y = computed("mean", partial(np.mean, axis=axis, keepdims=keepdims), X)
     share = X.dtype.type(Y.size / X.size)
     return _result("mean", Y, (x, lambda dY: np.broadcast_to(_spread(dY, X, axis) * share, X.shape)))
 
@@ -136,7 +155,7 @@ def max(x: Node, axis: int | None = None, keepdims: bool = False) -> Result:
         raise ShapeError("max of nothing", expected="at least one value", got=describe(X))
     flat = X.reshape(-1) if axis is None else X
     along = 0 if axis is None else axis
-    first = np.expand_dims(_computed("max", partial(np.argmax, axis=along), flat), along)
+    first = np.expand_dims(computed("max", partial(np.argmax, axis=along), flat), along)
     note_branches(first)
     Y = np.take_along_axis(flat, first, along)
 
@@ -153,20 +172,23 @@ def max(x: Node, axis: int | None = None, keepdims: bool = False) -> Result:
 
 
 def reshape(x: Node, *shape: int) -> Result:
+    """The same elements in another shape."""
     X = x.value
-    return _result("reshape", _computed("reshape", lambda X: X.reshape(*shape), X), (x, lambda dY: dY.reshape(X.shape)))
+    return _result("reshape", computed("reshape", lambda X: X.reshape(*shape), X), (x, lambda dY: dY.reshape(X.shape)))
 
 
 def transpose(x: Node, *axes: int) -> Result:
+    """The axes in reverse order, or in the order ``axes``."""
     order = axes or tuple(reversed(range(x.ndim)))
-    Y = _computed("transpose", lambda X: X.transpose(order), x.value)
+    Y = computed("transpose", lambda X: X.transpose(order), x.value)
     back = np.argsort(np.mod(order, x.ndim or 1))  # an axis may be counted from the end
     return _result("transpose", Y, (x, lambda dY: dY.transpose(*back)))
 
 
 def concatenate(operands: Sequence[Node | Array], axis: int = 0) -> Result:
-    arrays = _values("concatenate", *operands)
-    Y = _computed("concatenate", lambda *parts: np.concatenate(parts, axis=axis), *arrays)
+    """The operands joined along ``axis``."""
+    arrays = values_of("concatenate", *operands)
+    Y = computed("concatenate", lambda *parts: np.concatenate(parts, axis=axis), *arrays)
     ends = np.cumsum([array.shape[axis] for array in arrays])
     before = (slice(None),) * (axis % Y.ndim)
 
@@ -178,7 +200,7 @@ def concatenate(operands: Sequence[Node | Array], axis: int = 0) -> Result:
 
 
 def getitem(x: Node, index: Any) -> Result:
-    """x[index] with any NumPy index. Rows of a matrix picked by integers get a sparse gradient (see take_rows)."""
+    """x[index] with any NumPy index. Rows of a matrix selected by integers have a sparse gradient (see take_rows)."""
     X = x.value
     if X.ndim == 2 and isinstance(index, list | np.ndarray) and np.asarray(index).dtype.kind in "iu":
         ids = np.asarray(index)
@@ -217,47 +239,6 @@ def _result(name: str, Y: Array, *operands_and_rules: tuple[Operand, Rule]) -> R
     pairs = [(operand, rule) for operand, rule in operands_and_rules if isinstance(operand, Node)]
     rules = [rule for _, rule in pairs]
     return Result(np.asarray(Y), tuple(node for node, _ in pairs), lambda dY: [rule(dY) for rule in rules], name)
-
-
-def _values(name: str, *operands: Operand) -> list[Any]:
-    """The operands' arrays, all of one float type. Python numbers stay numbers: they take the arrays' type."""
-    values = [operand.value if isinstance(operand, Node) else operand for operand in operands]
-    dtypes = {np.asarray(v).dtype for v in values if not isinstance(v, int | float) or isinstance(v, np.generic)}
-    if len(dtypes) > 1 or not dtypes <= set(FLOATS):
-        raise DtypeError(
-            f"operands of {name}",
-            expected="all float32 or all float64",
-            got=", ".join(describe(v) for v in values),
-        )
-    return values
-
-
-def _computed(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
-    """``function(*arrays)``, with NumPy's complaints about domains and shapes in Postil's words."""
-    try:
-        with np.errstate(all="raise", under="ignore"):
-            return _outcome(name, function, *arrays)
-    except FloatingPointError as error:
-        raise NumericalError(name, expected="a finite result", got=str(error), where=_operands(arrays)) from None
-
-
-def _outcome(name: str, function: Callable[..., Any], *arrays: Any) -> Any:
-    """``function(*arrays)``, with NumPy's complaints about shapes in Postil's words."""
-    try:
-        return function(*arrays)
-    except (ValueError, TypeError, np.exceptions.AxisError) as error:
-        raise ShapeError(f"{name}: {error}", got=_operands(arrays)) from None
-
-
-def _product(A: Array, B: Array) -> Array:
-    """A @ B. Its numbers tell whether it is finite: some BLAS builds raise floating-point flags for valid products."""
-    with np.errstate(all="ignore"):
-        Y = np.asarray(_outcome("matmul", np.matmul, A, B))
-    return checked_finite(Y, where="matmul")
-
-
-def _operands(arrays: Sequence[Any]) -> str:
-    return ", ".join(describe(array) for array in arrays)
 
 
 def _unbroadcast(dY: Array, like: Any) -> Array:

@@ -48,6 +48,6 @@ def extension() -> Any:
         py_limited_api=True,
     )
     Path("build").mkdir(exist_ok=True)
-    made = ffi.distutils_extension(tmpdir="build", verbose=False)
-    made.optional, made.py_limited_api = not SANITISE, True
-    return made
+    extension = ffi.distutils_extension(tmpdir="build", verbose=False)
+    extension.optional, extension.py_limited_api = not SANITISE, True
+    return extension

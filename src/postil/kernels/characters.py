@@ -1,4 +1,4 @@
-"""What Postil knows of every character: category, case, digits, white space, frozen at one version of Unicode.
+"""What Postil knows of every character: category, case, digits, whitespace, frozen at one version of Unicode.
 
 Python's own tables change with its version, so tokens, and with them a model's labels, would change with it. The
 tables here are data of the package (``characters.bin``, written by ``freeze_characters.py``), and both twins follow
@@ -120,7 +120,7 @@ class Characters:
 
     @functools.cached_property
     def spaces(self) -> Array:
-        """uint8 (256,) of a byte of UTF-8: 1 if it is white space, 2 if it may be the first byte of some."""
+        """uint8 (256,) of a byte of UTF-8: 1 if it is whitespace, 2 if it may be the first byte of some."""
         spaces = np.zeros(256, np.uint8)
         for code in np.flatnonzero(self.flags & Flag.SPACE).tolist():
             spaces[chr(code).encode()[0]] = 1 if code < 128 else 2

@@ -8,7 +8,7 @@ from postil.arrays import FLOATS, Array, checked_offsets, describe
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 
 ACTIVATIONS = ("identity", "relu", "hardtanh")
-"""Those that a kernel applies on its way; their places here are their numbers in C."""
+"""The activations that kernels can fuse; their places here are their numbers in C."""
 
 
 def check_activation(activation: str) -> None:
@@ -25,7 +25,7 @@ def contiguous(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Ar
 
 
 def floats(array: Any, dimensions: int, where: str) -> Array:
-    """An array of float32 or float64 with so many dimensions, as C expects it."""
+    """An array of float32 or float64 with the given number of dimensions, as C expects it."""
     ready = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
     if ready.dtype not in FLOATS:
         raise DtypeError("wrong element type", expected="float32 or float64", got=describe(ready), where=where)

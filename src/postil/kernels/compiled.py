@@ -56,7 +56,7 @@ def _doubles(array: Any, shape: tuple[int, ...], where: str) -> Any:
 
 
 def finish(code: int, where: str, offsets: Array | None = None, rows: int = 0) -> None:
-    """Say what a kernel complained about. Whether offsets rise is seen in C; what is wrong with them is said here."""
+    """Raise the error that a kernel's code stands for. C sees that offsets are wrong, Python says what is wrong."""
     if code == lib.NOT_FINITE:
         np.multiply(_LARGEST, 2)  # raises the flag again where np.errstate hears it, as the twin would have done
     if code == lib.WRONG_OFFSETS:

@@ -15,26 +15,26 @@ def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
     """See ``plain_columns.token_cells``."""
     lines = int(np.count_nonzero(_characters(text) == ord("\n"))) + 1  # much faster than bytes.count
     tokens, offsets = np.empty((lines, 2), np.int64), np.empty(lines + 1, np.int64)
-    heads, found = np.empty((lines, 3), np.int64), np.zeros(3, np.int64)
-    outputs = [pointer(array, INTEGERS) for array in (tokens, offsets, heads, found)]
+    heads, counts = np.empty((lines, 3), np.int64), np.zeros(3, np.int64)
+    outputs = [pointer(array, INTEGERS) for array in (tokens, offsets, heads, counts)]
     code = lib.token_cells(ffi.from_buffer(BYTES, text), len(text), *checked_columns(columns), lines, *outputs)
     if code == lib.NOT_PLAIN:
         return None
     finish(code, "lines")
-    N, B, H = found.tolist()
+    N, B, H = counts.tolist()
     return TokenCells(tokens[:N], offsets[: B + 1], heads[:H])
 
 
 def line_cells(text: bytes) -> TokenCells | None:
     """See ``plain_columns.line_cells``."""
     room = int(np.count_nonzero(_characters(text) <= ord(" "))) + 1  # no two tokens without a blank or a line end
-    tokens, offsets, found = np.empty((room, 2), np.int64), np.empty(room + 1, np.int64), np.zeros(2, np.int64)
-    outputs = [pointer(array, INTEGERS) for array in (tokens, offsets, found)]
+    tokens, offsets, counts = np.empty((room, 2), np.int64), np.empty(room + 1, np.int64), np.zeros(2, np.int64)
+    outputs = [pointer(array, INTEGERS) for array in (tokens, offsets, counts)]
     code = lib.line_cells(ffi.from_buffer(BYTES, text), len(text), room, *outputs)
     if code == lib.NOT_PLAIN:
         return None
     finish(code, "lines")
-    N, B = found.tolist()
+    N, B = counts.tolist()
     return TokenCells(tokens[:N], offsets[: B + 1], np.zeros((0, 3), np.int64))
 
 

@@ -65,9 +65,13 @@ def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> t
     dY = floats(dY, 2, where="layer norm")
     (N, D), kind = dY.shape, dY.dtype
     dX, dgain, dbias = np.empty_like(dY), np.empty(D, kind), np.empty(D, kind)
-    kept = _reals(Z, kind, (N, D), "Z"), _reals(deviation, kind, (N, 1), "deviation"), _reals(gain, kind, (D,), "gain")
+    inputs = (
+        _reals(Z, kind, (N, D), "Z"),
+        _reals(deviation, kind, (N, 1), "deviation"),
+        _reals(gain, kind, (D,), "gain"),
+    )
     outputs = (pointer(array, BYTES) for array in (dX, dgain, dbias))
-    finish(lib.normalise_rows_back(pointer(dY, BYTES), dY.itemsize == 4, *kept, N, D, *outputs), "layer norm")
+    finish(lib.normalise_rows_back(pointer(dY, BYTES), dY.itemsize == 4, *inputs, N, D, *outputs), "layer norm")
     return dX, dgain, dbias
 
 
@@ -96,11 +100,11 @@ def sums_of_occurrences(ids: Array, values: Array) -> tuple[Array, Array]:
     """See ``plain_layers.sums_of_occurrences``."""
     values = floats(values, 2, where="rows")
     ids = contiguous(ids, np.int64, values.shape[:1], where="ids of rows")
-    rows, sums, found = np.empty_like(ids), np.empty_like(values), ffi.new("int64_t *")
+    rows, sums, count = np.empty_like(ids), np.empty_like(values), ffi.new("int64_t *")
     inputs = pointer(ids, INTEGERS), len(ids), pointer(values, BYTES), values.itemsize == 4, values.shape[1]
-    code = lib.sums_of_occurrences(*inputs, pointer(rows, INTEGERS), pointer(sums, BYTES), found)
+    code = lib.sums_of_occurrences(*inputs, pointer(rows, INTEGERS), pointer(sums, BYTES), count)
     finish(code, "ids of rows")
-    return rows[: found[0]], sums[: found[0]]
+    return rows[: count[0]], sums[: count[0]]
 
 
 def _in_place(dtype: Any, shape: tuple[int, ...], *arrays: Array) -> bool:

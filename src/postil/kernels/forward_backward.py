@@ -1,6 +1,6 @@
 """Forward-backward in NumPy, over all sentences of a batch at once, in one of two algebras.
 
-The scaled one is the twin of forward_backward.c; the logarithmic one never underflows and stands behind both.
+The scaled one is the twin of forward_backward.c; the logarithmic one never underflows and is the fallback of both.
 """
 
 from collections.abc import Callable, Sequence
@@ -82,7 +82,7 @@ LOGARITHMIC = Algebra(-np.inf, 0.0, _itself, _itself, np.exp, np.add, np.subtrac
 
 
 class ChainMessages(NamedTuple):
-    """What forward-backward leaves behind, in one algebra; one row per token, in reading order.
+    """The messages of forward-backward, in one algebra; one row per token, in reading order.
 
     α_t(j) sums over all beginnings of paths that reach label j at token t, ψ_t(j) included; β_t(j) over all ways to go
     on from there. Each is known up to a factor per token, which ``weight`` and ``scale`` account for.
@@ -111,7 +111,7 @@ def chain_messages(
     start_peak, end_peak, step_peak = (_peak(table) for table in (start, end, transitions))
     factors, steps = algebra.enter(unary - peaks), algebra.enter(transitions - step_peak)
     entry = algebra.enter(np.array([start - start_peak, end - end_peak]))
-    with np.errstate(all="ignore"):  # 0 / 0 and the like in sentences that are not exact: they are found out
+    with np.errstate(all="ignore"):  # 0 / 0 and the like in sentences that are not exact: they are recognised below
         prefix, scale, following, suffix = _sweep(algebra, Packing(offsets), factors, steps, entry)
         weight = algebra.total(algebra.times(prefix, following))
         logs = (algebra.log(scale) + peaks)[:, 0]
@@ -146,7 +146,7 @@ def _sweep(
     Backward, with γ = ψ β:   β_T(i) = end_i,   β_t(i) = Σ_j E_ij γ_t+1(j),   γ_t(i) = ψ_t(i) β_t(i):
     the same recursion on the sentence read from its end, with Eᵀ for E. Step t does the t-th token from the left and
     the t-th from the right of all n sentences that are long enough: one block (2, n, L).
-    Gives α_t and its scale, β_t, γ_t: one row per token. Every few steps α and γ are divided by their totals.
+    Returns α_t and its scale, β_t, γ_t: one row per token. Every few steps α and γ are divided by their totals.
     """
     N, L = factors.shape
     tokens, left, right = packing.both_ways()

@@ -95,7 +95,7 @@ int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t 
                int64_t sentences, const int64_t *labels, const uint8_t *names, int64_t names_size,
                const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room, int64_t *places);
 
-/* characters.c: what characters.py knows, see there; `spaces` (256,) of a byte: 1 it is white space, 2 it may begin some */
+/* characters.c: what characters.py knows, see there; `spaces` (256,) of a byte: 1 it is whitespace, 2 it may begin some */
 typedef struct {
     const int32_t *records;
     const uint8_t *index, *pages, *spaces;

@@ -44,7 +44,7 @@ class Sentences:
 class Packing:
     """A ragged batch in the order of time: step t holds the t-th token of every sentence that has one.
 
-    Longer sentences stand first, so those alive at step t are the first ones of step t - 1, and every step is a plain
+    Longer sentences come first, so those alive at step t are the first ones of step t - 1, and every step is a plain
     slice of rows: no padding, no mask.
     """
 
@@ -61,8 +61,8 @@ class Packing:
 
     def both_ways(self) -> tuple[Array, Array, Array]:
         """For two sweeps side by side, one from each end: step t becomes a block of twice as many rows, first the t-th
-        tokens from the left, then the t-th from the right. Gives the token of each row (2N,), and the row of each token
-        in the sweep from the left (N,) and in the one from the right (N,).
+        tokens from the left, then the t-th from the right. Returns the token of each row (2N,), and the row of each
+        token in the sweep from the left (N,) and in the one from the right (N,).
         """
         N = len(self.step)
         left_rows = np.arange(N) + self.borders[self.step]
@@ -86,7 +86,7 @@ class Scratch(threading.local):
         self._buffers: dict[tuple[str, Any], Array] = {}
 
     def array(self, name: str, *shape: int, dtype: Any = np.float64) -> Array:
-        """An array under a name: the next call with that name and type gives the same memory."""
+        """An array under a name: the next call with that name and type returns the same memory."""
         size, key = math.prod(shape), (name, dtype)
         if size > SCRATCH_ENTRIES:
             return np.empty(shape, dtype)

@@ -1,6 +1,6 @@
 """Columns of tokens as bytes, in Python: the twins of columns.c.
 
-A cell is the place of a token among the bytes of a text: its first byte and the one behind its last, a row of (N, 2).
+A cell is the place of a token among the bytes of a text: its first byte and the one after its last, a row of (N, 2).
 """
 
 import re
@@ -52,7 +52,7 @@ class Words:
 
     @classmethod
     def room_for(cls, most: int, size: int) -> "Words":
-        """No words yet; at most so many, with so many bytes together."""
+        """No words yet, and room for ``most`` words of ``size`` bytes in total."""
         slots = np.zeros(1 << (2 * most).bit_length(), np.uint64)
         return cls(slots, np.empty(size, np.uint8), np.zeros(most + 1, np.int64))
 
@@ -108,7 +108,7 @@ def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
 
 
 def _cell(line: bytes, columns: Columns) -> tuple[int, int] | None:
-    """Where the token stands in a row; None if the row is not as it should be."""
+    """The place of the token in a row; None if the row is not as it should be."""
     tabs, width, token, label = columns
     parts = line.split(b"\t") if tabs else _CELL.findall(line)
     if len(parts) != width or parts[token] == _MARK or (label >= 0 and not parts[label].strip(b" ")):
@@ -116,7 +116,7 @@ def _cell(line: bytes, columns: Columns) -> tuple[int, int] | None:
     if tabs:
         begin = sum(map(len, parts[:token])) + token
         return begin, begin + len(parts[token])
-    return [found.span() for found in _CELL.finditer(line)][token]
+    return [cell.span() for cell in _CELL.finditer(line)][token]
 
 
 def line_cells(text: bytes) -> TokenCells | None:
@@ -125,7 +125,7 @@ def line_cells(text: bytes) -> TokenCells | None:
     offsets = [0]
     first = 0
     for line in text.split(b"\n"):
-        edges = [(first + found.start(), first + found.end()) for found in _CELL.finditer(line)]
+        edges = [(first + cell.start(), first + cell.end()) for cell in _CELL.finditer(line)]
         cells += edges
         offsets += [len(cells)] * bool(edges)
         first += len(line) + 1
@@ -142,14 +142,14 @@ def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[A
     """
     cells = checked_cells(text, cells)
     numbers = {words.word(i): i for i in range(known)}
-    found = [numbers.setdefault(text[first:end], len(numbers)) for first, end in cells.tolist()]
+    indices = [numbers.setdefault(text[first:end], len(numbers)) for first, end in cells.tolist()]
     fresh = list(numbers)[known:]
     ends = words.ends[known] + np.cumsum([0, *map(len, fresh)])
     if len(numbers) >= len(words.ends) or ends[-1] > len(words.pool):
         raise IndexRangeError("an index points outside its table", where="words")
     words.ends[known : len(numbers) + 1] = ends
     words.pool[ends[0] : ends[-1]] = np.frombuffer(b"".join(fresh), np.uint8)
-    return np.array(found, np.int64), len(numbers)
+    return np.array(indices, np.int64), len(numbers)
 
 
 def write_rows(text: bytes, cells: Array, offsets: Array, labels: Array, names: list[bytes]) -> tuple[bytes, Array]:

@@ -22,7 +22,7 @@ Part: TypeAlias = EllipsisType | Array
 def windows(X: Array, padding: Array, offsets: Array, size: int) -> Array:
     """Each row beside its neighbours inside the sentence.  X (N, D), padding (D,), odd size K -> (N, K·D).
 
-    Between sentences stand ``size // 2`` rows of padding: then the window of every row is one block of memory.
+    Between sentences there are ``size // 2`` rows of padding: then the window of every row is one block of memory.
     """
     places, rows = padded_places(offsets, size)
     D = X.shape[1]
@@ -49,7 +49,7 @@ def shifts(size: int) -> range:
 
 
 def padded_places(offsets: Array, size: int) -> tuple[Array, int]:
-    """Where each row stands once padding is put before, between and after the sentences, (N,); and the rows in all."""
+    """The place of each row after padding is put before, between and after the sentences, (N,); and the rows in all."""
     half, B = size // 2, len(offsets) - 1
     sentence = np.repeat(np.arange(B), np.diff(offsets))
     return np.arange(offsets[-1]) + half * (sentence + 1), int(offsets[-1]) + half * (B + 1)
@@ -123,7 +123,7 @@ def kept_elements(noise: Noise, shape: tuple[int, ...], dtype: Any) -> Array:
 
 
 def activate(Z: Array, bias: Array | None, activation: str, noise: Noise, out: Array) -> Array:
-    """f(Z + bias) goes to ``out``, which may be Z itself; gives the slopes f'(Z + bias), by which dY becomes dZ.
+    """f(Z + bias) goes to ``out``, which may be Z itself; returns the slopes f'(Z + bias), by which dY becomes dZ.
 
     Z, out (N, H), bias (H,) or none. Where the noise drops an element both are 0.
     """
@@ -207,7 +207,7 @@ class Totals:
 @final
 @dataclass(slots=True, eq=False)
 class AdamMemory:
-    """One parameter with all that Adam remembers of it; it is changed in place."""
+    """One parameter with the state that Adam keeps of it; it is changed in place."""
 
     value: Array
     mean: Array

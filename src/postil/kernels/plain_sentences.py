@@ -46,7 +46,7 @@ class Kind(enum.IntFlag):
 class SentencePatterns:
     """What the splitter knows: three expressions, and words with their kinds.
 
-    ``line_break`` is found where a sentence ends whatever the tokens are. It begins with white space, takes nothing
+    ``line_break`` is found where a sentence ends whatever the tokens are. It begins with whitespace, takes nothing
     else, and sees no more than 16 characters after that. ``emoticon`` matches a whole token, ``ellipsis`` the beginning
     of one.
     """

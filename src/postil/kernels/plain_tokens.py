@@ -148,7 +148,7 @@ def tokenise_text(
 ) -> TokenisedText:
     """The tokens of documents (D, 2), which are parts ``first:end`` of a text in UTF-8.
 
-    Every character that is not white space belongs to exactly one token. No token depends on another document.
+    Every character that is not whitespace belongs to exactly one token. No token depends on another document.
     ``surrogates``: lone surrogates, as Python's ``surrogatepass`` writes them, are characters too.
     """
     cells, counts = [np.zeros((0, 2), np.int64)], []

@@ -3,8 +3,8 @@
 Letters: M nodes, n of them leaves, P phrases, H the width. Rows are sorted by level, words first, as in a Schedule:
 ``children`` (P, 2) are rows, ``parents`` (M,) are 2 i + side, 2 P at roots.
 
-What works level by level is given all arrays at once and gives a function of a level, the phrases ``first:end``: the
-arrays are checked once, and a level costs little more than its arithmetic.
+A kernel that works level by level takes all arrays at once and returns a function of a level, the phrases
+``first:end``: the arrays are checked once, and a level costs little more than its arithmetic.
 """
 
 from collections.abc import Callable
@@ -23,27 +23,27 @@ def binary_shape(widths: Array, offsets: Array) -> tuple[Array, Array]:
     """Where the children of nodes stand, (N, 2) places before their parent, 0 at leaves; and heights, int32 (N,).
 
     ``widths`` (N,) uint8 holds the number of children, 0 or 2, of nodes in post-order, tree by tree. That tells all:
-    the right child stands just before its parent, the left one before all that is beneath the right one.
+    the right child comes just before its parent, the left one before all that is beneath the right one.
     """
-    complaint = IndexRangeError("not a binary tree in post-order", where="trees")
+    wrong_order = IndexRangeError("not a binary tree in post-order", where="trees")
     back: list[tuple[int, int]] = []
     heights: list[int] = []
     for start, end in pairwise(checked_offsets(offsets, len(widths)).tolist()):
         waiting: list[int] = []  # nodes without a parent so far
         for i, width in enumerate(widths[start:end].tolist(), start):
             if width not in (0, 2) or len(waiting) < width:
-                raise complaint
+                raise wrong_order
             left, right = (waiting.pop(-2), waiting.pop()) if width else (i, i)
             back.append((i - left, i - right))
             heights.append(max(heights[left], heights[right]) + 1 if width else 0)
             waiting.append(i)
         if len(waiting) != 1:
-            raise complaint
+            raise wrong_order
     return np.array(back, np.int64).reshape(-1, 2), np.array(heights, np.int32)
 
 
 class TreeCells(NamedTuple):
-    """What the cells of a batch of trees remember."""
+    """The state of the cells of a batch of trees."""
 
     words: Array  # (n, 3, H) o, i, u of words; before the upward kernels their products alone
     phrases: Array  # (P, 5, H) o, f_1, f_2, i, u of phrases

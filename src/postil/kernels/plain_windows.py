@@ -11,10 +11,10 @@ from postil.kernels.checking import check_activation, contiguous
 
 
 def sum_windows(rows: Array, ids: Array, offsets: Array, size: int, activation: str, out: Array, *, add: bool) -> Array:
-    """out_t = f(Σ_k rows[ids_t+k, k]) over ``size`` positions k around each token t; row 0 stands beyond the sentence.
+    """out_t = f(Σ_k rows[ids_t+k, k]) over ``size`` positions k around each token t; row 0 is beyond the sentence.
 
     rows (V, size·H), ids (N,) in 1 … V - 1, offsets (B + 1,), out (N, H); float32, which is compiled, or float64. With
-    ``add`` what stands in ``out`` belongs to the sum. Terms are added from the first position to the last.
+    ``add`` the values in ``out`` belong to the sum. Terms are added from the first position to the last.
     """
     rows, ids, offsets = checked_sums(rows, ids, offsets, size, activation, out)
     _check_ids(ids, len(rows), "sum_windows")
@@ -63,7 +63,7 @@ def normalise_windows(
 ) -> Array:
     """Every row brought to mean 0 and variance 1, stretched and shifted, beside its neighbours.
 
-    X (N, D) float32; gain and bias (D,); padding (D,) stands beyond the sentence; out (N, size·D).
+    X (N, D) float32; gain and bias (D,); padding (D,) is for positions beyond the sentence; out (N, size·D).
     """
     X, gain, bias, padding, offsets = checked_normalised(X, gain, bias, padding, offsets, size, out)
     (N, D), half = X.shape, size // 2
@@ -149,7 +149,7 @@ def checked_normalised(
     D = width // size
     X = contiguous(X, np.float32, (N, D), where="rows to normalise")
     if width != size * D or (size > 1 and np.shares_memory(X, out)):
-        raise ShapeError("windows", expected=f"an array of its own of {size} rows side by side", got=out.shape)
+        raise ShapeError("windows", expected=f"a separate array of {size} rows side by side", got=out.shape)
     gain, bias, padding = (
         contiguous(vector, np.float32, (D,), where="normalisation") for vector in (gain, bias, padding)
     )
@@ -161,7 +161,7 @@ def checked_bias(Y: Array, bias: Array, activation: str, out: Array, add: bool) 
     check_activation(activation)
     shape = _out_shape(out)
     if add and Y is out:
-        raise ShapeError("sums", expected="an array of its own", got="the array to add to", where="add_bias")
+        raise ShapeError("sums", expected="a separate array, not the one to add to", where="add_bias")
     return contiguous(Y, np.float32, shape, where="rows"), contiguous(bias, np.float32, shape[1:], where="bias")
 
 

@@ -1,4 +1,4 @@
-/* Text to tokens: white space cuts it into chunks, a regular expression cuts a chunk.
+/* Text to tokens: whitespace cuts it into chunks, a regular expression cuts a chunk.
 
    Text repeats itself, so the cuts of chunks are cached. A cut is a number: its bits are the bytes of the chunk at which a
    token begins. The cache is a table of buckets; a chunk that has no place in its bucket takes that of the one which was
@@ -157,7 +157,7 @@ static int cut_chunk(tokeniser *my, const uint8_t *key, int64_t size, int64_t al
 
 /* ------------------------------------------------------------------------------------------------ text */
 
-/* The first place from `at` on that is not white space. */
+/* The first place from `at` on that is not whitespace. */
 INLINED int64_t skip_spaces(const character_tables *known, const uint8_t *text, int64_t at, int64_t end) {
     while (at < end) {
         const uint8_t kind = known->spaces[text[at]];

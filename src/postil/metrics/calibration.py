@@ -18,7 +18,7 @@ from postil.metrics.counts import ratio
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """Sums per bin, each of shape (bins,). A bin holds its upper edge; the first one holds 0 as well."""
+    """Sums per bin, each of shape (bins,). A bin includes its upper edge; the first one also includes 0."""
 
     counts: NDArray[np.int64]
     promised: NDArray[np.float64]
@@ -31,40 +31,42 @@ class Calibration:
 
     @property
     def edges(self) -> NDArray[np.float64]:
-        """Borders of the bins, (bins + 1,)."""
+        """Edges of the bins, (bins + 1,)."""
         return np.linspace(0, 1, len(self.counts) + 1)
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        """Mean probability of each bin, 0 where it is empty."""
+        """Mean probability of each bin, 0 if it is empty."""
         return ratio(self.promised, self.counts)
 
     @property
     def accuracy(self) -> NDArray[np.float64]:
-        """Share of right answers in each bin, 0 where it is empty."""
+        """Share of correct predictions in each bin, 0 if it is empty."""
         return ratio(self.kept, self.counts)
 
     @property
     def expected_error(self) -> float:
-        """Expected calibration error, 0 (perfect) to 1; 0 if there are no answers."""
+        """Expected calibration error, 0 (perfect) to 1; 0 if there are no predictions."""
         return float(ratio(np.abs(self.promised - self.kept).sum(), self.counts.sum()))
 
     @property
     def error_by_chance(self) -> float:
-        """What the expected error of perfect probabilities would be on so many answers: their luck, bin by bin.
+        """The expected error that perfectly calibrated probabilities would show by chance on this number of
+        predictions.
 
-        Of n answers with probability p each, the right ones differ from n p by sqrt(2 n p (1 - p) / π) on average.
+        Of n predictions with probability p each, the number of correct ones differs from n p by sqrt(2 n p (1 - p) / π)
+        on average.
         """
         spread = np.sqrt(2 / np.pi * self.counts * self.confidence * (1 - self.confidence))
         return float(ratio(spread.sum(), self.counts.sum()))
 
     @property
     def largest_error(self) -> float:
-        """The widest gap of any bin."""
+        """The largest gap of any bin."""
         return float(np.max(np.abs(self.confidence - self.accuracy), initial=0.0))
 
     def as_dict(self) -> dict[str, Any]:
-        """Errors in percent and one row per bin that has answers."""
+        """Errors in percent, and one row per bin that is not empty."""
         rows = zip(self.edges, self.edges[1:], self.counts, self.confidence, self.accuracy, strict=False)
         names = ("from", "to", "count", "confidence", "accuracy")
         return {
@@ -76,7 +78,7 @@ class Calibration:
 
 
 def calibrate(probabilities: ArrayLike, correct: ArrayLike, *, bins: int = 10) -> Calibration:
-    """Table of (probability, was it right) pairs, both of shape (N,)."""
+    """The reliability table of predictions: their probabilities and whether they were correct, both of shape (N,)."""
     promised, kept = np.asarray(probabilities, np.float64), np.asarray(correct, np.bool_)
     if bins < 1:
         raise ConfigurationError("impossible number of bins", expected="1 or more", got=bins)
@@ -94,7 +96,7 @@ def calibrate(probabilities: ArrayLike, correct: ArrayLike, *, bins: int = 10) -
 
 
 def calibrate_by_label(answers: Iterable[tuple[str, float, bool]], *, bins: int = 10) -> dict[str, Calibration]:
-    """One table per label from (label, probability, was it right); the tables add up to that of all answers."""
+    """One table per label, from triples (label, probability, correct). The tables add up to that of all predictions."""
     groups: dict[str, tuple[list[float], list[bool]]] = {}
     for label, probability, is_right in answers:
         promised, kept = groups.setdefault(label, ([], []))

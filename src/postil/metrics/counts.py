@@ -22,7 +22,7 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many were predicted, how many are in the gold standard, how many agree.
+    """How many were predicted, how many are in the gold standard, and how many agree.
 
     ``partial`` are agreements that earn half a point each (see `postil.metrics.spans.MATCHINGS`).
     """
@@ -46,21 +46,21 @@ class Counts:
 
     @property
     def precision(self) -> float:
-        """Share of the predicted that is right, 0 to 1."""
+        """Share of the predicted ones that are correct, 0 to 1."""
         return self.credit / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """Share of the gold that was found, 0 to 1."""
+        """Share of the gold ones that were found, 0 to 1."""
         return self.credit / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall, 0 to 1; this form needs neither of them."""
+        """Harmonic mean of precision and recall, 0 to 1."""
         return 2 * self.credit / (self.predicted + self.gold) if self.predicted + self.gold else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Ratios in percent, and the counts they come from."""
+        """Ratios in percent, and the underlying counts."""
         counts: dict[str, Any] = {"support": self.gold, "predicted": self.predicted, "correct": self.correct}
         if self.partial:
             counts["partial"] = self.partial

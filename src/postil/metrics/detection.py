@@ -23,7 +23,7 @@ class _Cuts(NamedTuple):
 
 
 class Threshold(NamedTuple):
-    """What scores above ``value`` is detected; ``f1`` is what that gave where it was chosen, 0 to 1."""
+    """Scores above ``value`` are detections; ``f1`` is the F1 on the data it was chosen on, 0 to 1."""
 
     value: float
     f1: float
@@ -43,7 +43,7 @@ class DetectionScores:
 
     @property
     def accuracy(self) -> float:
-        """Share of tokens that were rightly detected or rightly passed over, 0 to 1; 0 if there are no tokens."""
+        """Share of tokens that were correctly detected or correctly rejected, 0 to 1; 0 if there are no tokens."""
         wrong = self.counts.predicted + self.counts.gold - 2 * self.counts.correct
         return (self.tokens - wrong) / self.tokens if self.tokens else 0.0
 
@@ -61,9 +61,10 @@ class DetectionScores:
 
 
 def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
-    """Σ (R_k - R_{k-1}) P_k over the distinct scores, from the highest down, 0 to 1; 0 where nothing is true.
+    """Σ (R_k - R_{k-1}) P_k over the distinct scores, from the highest down, 0 to 1; 0 if nothing is true.
 
-    ``truth`` (N,) booleans, ``scores`` (N,). Equal scores count as one step: their order tells nothing.
+    ``truth`` (N,) booleans, ``scores`` (N,). Equal scores count as one step, because their order carries no
+    information.
     """
     cuts = _cuts(truth, scores)
     found = np.diff(cuts.correct, prepend=0)
@@ -72,7 +73,7 @@ def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
 
 
 class PrecisionRecall(NamedTuple):
-    """For each distinct score, the highest first: precision and recall if the line is drawn just below it."""
+    """Precision and recall for a threshold just below each distinct score, the highest first."""
 
     scores: NDArray[np.float64]  # (K,)
     precision: NDArray[np.float64]  # (K,)
@@ -80,9 +81,9 @@ class PrecisionRecall(NamedTuple):
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike, positives: int | None = None) -> PrecisionRecall:
-    """The curve behind `average_precision`. ``truth`` (N,) booleans, ``scores`` (N,).
+    """The curve whose area is `average_precision`. ``truth`` (N,) booleans, ``scores`` (N,).
 
-    ``positives`` is how many there are to find, where some of them have no score at all: spans that nobody predicted.
+    ``positives`` is the number of true items if some of them have no score, such as spans that were not predicted.
     """
     cuts = _cuts(truth, scores)
     total = positives if positives is not None else int(cuts.correct[-1]) if len(cuts.correct) else 0
@@ -92,9 +93,9 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, positives: int | None 
 
 
 def best_threshold(truth: ArrayLike, scores: ArrayLike) -> Threshold:
-    """The threshold with the highest F1, half way between two scores; the highest one where several are best.
+    """The threshold with the highest F1, halfway between two scores; the highest of several best ones.
 
-    Where nothing is true, it is the highest score: nothing is detected.
+    If nothing is true, it is the highest score, so nothing is detected.
     """
     cuts = _cuts(truth, scores)
     if not len(cuts.scores):

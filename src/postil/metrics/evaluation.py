@@ -136,7 +136,7 @@ def _number(spans: Spans) -> int:
 
 
 def evaluate(gold: Labels, predicted: Labels, scheme: str = "", predicted_scheme: str = "") -> Evaluation:
-    """Score predicted labels; schemes that are not given are recognised."""
+    """Score predicted labels. Schemes are recognised unless given."""
     return evaluate_compared(prepare(gold, predicted, scheme, predicted_scheme))
 
 

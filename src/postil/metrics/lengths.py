@@ -9,7 +9,7 @@ LONG = 5
 
 
 def spans_by_length(gold: Spans, predicted: Spans) -> dict[str, SpanScores]:
-    """Scores per number of tokens, which add up to the whole. A pair goes where its gold span belongs."""
+    """Scores by number of tokens; they add up to the whole. A pair is counted in the group of its gold span."""
     outcomes: dict[int, Counter[Outcome]] = {length: Counter() for length in range(1, LONG + 1)}
     for one, other in zip(gold, predicted, strict=True):
         for pair in align(one, other):

@@ -19,7 +19,7 @@ WORD_NOVELTIES = ("seen word", "unseen word")
 
 
 class Known(NamedTuple):
-    """What the training data had: words, and entities as (class, words)."""
+    """The words of the training data, and its entities as (class, words)."""
 
     words: frozenset[str]
     entities: frozenset[tuple[str, tuple[str, ...]]]
@@ -46,7 +46,7 @@ def span_novelty(words: Sequence[str], span: Span, known: Known) -> str:
 def spans_by_novelty(
     tokens: Sequence[Sequence[str]], gold: Spans, predicted: Spans, known: Known
 ) -> dict[str, SpanScores]:
-    """Scores per novelty, which add up to the whole. A pair goes where its gold span belongs."""
+    """Scores by novelty; they add up to the whole. A pair is counted in the group of its gold span."""
     outcomes: dict[str, Counter[Outcome]] = {novelty: Counter() for novelty in SPAN_NOVELTIES}
     for words, one, other in zip(tokens, gold, predicted, strict=True):
         for pair in align(one, other):
@@ -59,7 +59,7 @@ def spans_by_novelty(
 def tokens_by_novelty(
     tokens: Sequence[Sequence[str]], gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]], known: Known
 ) -> dict[str, TokenScores]:
-    """Token scores apart for words that the training data had and had not."""
+    """Separate token scores for words that do and do not occur in the training data."""
     cells: dict[str, Counter[tuple[str, str]]] = {novelty: Counter() for novelty in WORD_NOVELTIES}
     for words, *columns in zip(tokens, gold, predicted, strict=True):
         for word, one, other in zip(words, *columns, strict=True):

@@ -20,7 +20,7 @@ Statistic = Callable[[NDArray[Any]], NDArray[np.float64]]
 
 
 class Interval(NamedTuple):
-    """A score and the range that holds ``level`` of its bootstrap resamples."""
+    """A score and the range that contains the share ``level`` of its bootstrap resamples."""
 
     value: float
     low: float
@@ -36,7 +36,7 @@ class Interval(NamedTuple):
 class Comparison(NamedTuple):
     """Two systems on the same sentences. ``difference`` is second minus first, with its bootstrap interval.
 
-    ``p_value``: how often swapping the systems' answers at random makes a difference as large (two-sided).
+    ``p_value``: how often swapping the systems' outputs at random produces a difference at least as large (two-sided).
     ``second_better``: share of bootstrap resamples in which the second system is ahead (a draw counts half).
     """
 
@@ -73,11 +73,15 @@ def bootstrap_interval(
     rng: np.random.Generator,
     resamples: int = 2000,
     level: float = 0.95,
+    cells_at_once: int = CELLS_AT_ONCE,
 ) -> Interval:
-    """Percentile interval of ``statistic`` over resampled sentences; ``counts`` is (B, C), one row per sentence."""
+    """Percentile interval of ``statistic`` over resampled sentences; ``counts`` is (B, C), one row per sentence.
+
+    Draws are made in batches of at most ``cells_at_once`` numbers, which bounds the memory.
+    """
     _check(counts, resamples, level)
     value = float(statistic(counts.sum(axis=0)))
-    scores = np.concatenate([statistic(sums) for sums in _resampled_sums(counts, resamples, rng)])
+    scores = np.concatenate([statistic(sums) for sums in _resampled_sums(counts, resamples, rng, cells_at_once)])
     low, high = _percentiles(scores, level)
     return Interval(value, low, high, level, resamples)
 
@@ -134,10 +138,12 @@ def randomisation_test(
     return (as_extreme + 1) / (resamples + 1)
 
 
-def _resampled_sums(counts: NDArray[np.int64], resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+def _resampled_sums(
+    counts: NDArray[np.int64], resamples: int, rng: np.random.Generator, cells_at_once: int = CELLS_AT_ONCE
+) -> Iterator[NDArray[np.int64]]:
     """Sums over B sentences drawn with replacement, (rows, C) at a time, ``resamples`` rows in all."""
     rows_of_kind, sizes = _kinds(counts)
-    for rows in _batches(resamples, len(sizes)):
+    for rows in _batches(resamples, len(sizes), cells_at_once):
         if len(counts) == 0:
             yield np.zeros((rows, counts.shape[1]), np.int64)
             continue
@@ -150,9 +156,9 @@ def _kinds(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     return rows, sizes
 
 
-def _batches(resamples: int, kinds: int) -> Iterator[int]:
-    """Numbers of rows that keep a batch of (rows, kinds) within `CELLS_AT_ONCE`."""
-    step = max(1, CELLS_AT_ONCE // max(kinds, 1))
+def _batches(resamples: int, kinds: int, cells_at_once: int = CELLS_AT_ONCE) -> Iterator[int]:
+    """Numbers of rows that keep a batch of (rows, kinds) within ``cells_at_once``."""
+    step = max(1, cells_at_once // max(kinds, 1))
     for done in range(0, resamples, step):
         yield min(step, resamples - done)
 

@@ -80,7 +80,7 @@ MATCHINGS: dict[str, tuple[Callable[[Outcome], bool], Callable[[Outcome], bool]]
 
 @dataclass(frozen=True, slots=True)
 class SpanScores:
-    """How often each outcome happened."""
+    """How often each outcome occurred."""
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
 
@@ -123,12 +123,12 @@ class SpanScores:
 
     @property
     def macro_f1(self) -> float:
-        """Mean of the classes' F1, each class counting the same; 0 if there is no class."""
+        """Unweighted mean of the F1 of the classes; 0 if there is no class."""
         by_label = self.by_label()
         return sum(counts.f1 for counts in by_label.values()) / len(by_label) if by_label else 0.0
 
     def errors(self) -> dict[str, int]:
-        """How many outcomes are of each of the `KINDS`."""
+        """The number of outcomes of each of the `KINDS`."""
         kinds = dict.fromkeys(KINDS, 0)
         for outcome, count in self.outcomes.items():
             kinds[outcome.kind] += count
@@ -164,7 +164,7 @@ class SpanScores:
 
 
 def score_spans(gold: Labels, predicted: Labels, scheme: str = "bio", predicted_scheme: str = "") -> SpanScores:
-    """Score label sequences; the schemes of the two sides may differ, since their spans are compared."""
+    """Score label sequences. The schemes of the two sides may differ, because spans are compared."""
     check_same_shape(gold, predicted)
     return compare_spans(
         [spans_from_labels(labels, scheme) for labels in gold],
@@ -189,8 +189,8 @@ def sentence_counts(gold: Spans, predicted: Spans) -> NDArray[np.int64]:
 def align(gold: Sequence[Span], predicted: Sequence[Span]) -> list[Pair]:
     """Pair the spans of one sentence, one to one. Spans of one side must not overlap each other.
 
-    A span goes to an overlapping partner of the same class before one of another class, and to the larger overlap
-    before the smaller, leftmost first. Spans at the same place always become a pair: nothing else can overlap them.
+    Overlapping partners of the same class are preferred, then larger overlaps, then those further left. Spans at the
+    same place always form a pair, because nothing else can overlap them.
     """
     free_gold, free_predicted = dict.fromkeys(gold), dict.fromkeys(predicted)
     pairs = []

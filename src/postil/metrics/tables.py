@@ -14,7 +14,7 @@ WIDEST_MATRIX = 80
 
 
 class Table(NamedTuple):
-    """A title, names of columns, rows of cells, and a sentence that explains them. A last row may be a total."""
+    """A title, column names, rows of cells, and a note. The last row may be a total."""
 
     title: str
     columns: tuple[str, ...]
@@ -72,28 +72,28 @@ def _ratio_row(name: str, counts: Counts) -> tuple[Cell, ...]:
 
 
 _MATCHING_MEANINGS = {
-    "strict": "same place, same class",
-    "boundaries": "same place, any class",
+    "strict": "same boundaries, same class",
+    "boundaries": "same boundaries, any class",
     "partial": "any class; an overlap counts half",
     "type": "any overlap, same class",
 }
 
 
 def matching_table(scores: SpanScores) -> Table:
-    """The four ways of counting a span as found."""
+    """Scores under the four rules for a correct span."""
     rows: list[tuple[Cell, ...]] = []
     for name in MATCHINGS:
         counts = scores.matching(name)
         rows.append((name, 100 * counts.precision, 100 * counts.recall, 100 * counts.f1, _MATCHING_MEANINGS[name]))
-    return Table("Ways to count a span as found", ("matching", "precision", "recall", "F1", "meaning"), rows)
+    return Table("Scores by matching rule", ("matching", "precision", "recall", "F1", "meaning"), rows)
 
 
 _KIND_MEANINGS = {
-    "boundary": "right class, overlaps but wrong place",
-    "type": "right place, wrong class",
-    "boundary+type": "overlaps, wrong place and wrong class",
-    "missed": "a gold span left without a partner",
-    "spurious": "a predicted span left without a partner",
+    "boundary": "right class, wrong boundaries (overlaps)",
+    "type": "right boundaries, wrong class",
+    "boundary+type": "wrong boundaries and wrong class (overlaps)",
+    "missed": "no predicted span matches this gold span",
+    "spurious": "no gold span matches this predicted span",
 }
 
 
@@ -136,13 +136,13 @@ def mistakes_table(mistakes: Sequence[tuple[str, str, int]], title: str, most: i
 
 
 def span_novelty_table(parts: Mapping[str, SpanScores]) -> Table:
-    """Scores apart for what the training data had and had not."""
+    """Separate scores for what occurs in the training data and what does not."""
     by_novelty = {novelty: scores.overall for novelty, scores in parts.items()}
     return label_table(by_novelty, title="Seen and new entities", column="entities")
 
 
 def token_novelty_table(parts: Mapping[str, TokenScores]) -> Table:
-    """Token accuracy apart for words that the training data had and had not."""
+    """Separate token accuracy for words that occur in the training data and words that do not."""
     rows = [(novelty, 100 * scores.accuracy, scores.tokens, scores.correct) for novelty, scores in parts.items()]
     return Table("Seen and unseen words", ("tokens", "accuracy", "count", "correct"), rows)
 
@@ -157,6 +157,6 @@ def calibration_table(calibration: Calibration) -> Table:
         )
         if count
     ]
-    chance = f"perfect probabilities would have {100 * calibration.error_by_chance:.2f} % on so many answers"
+    chance = f"about {100 * calibration.error_by_chance:.2f} % would be expected by chance"
     note = f"expected calibration error {100 * calibration.expected_error:.2f} %; {chance}"
-    return Table("Reliability", ("probability %", "answers", "promised", "kept"), rows, note)
+    return Table("Reliability", ("probability %", "answers", "predicted %", "observed %"), rows, note)

@@ -15,7 +15,7 @@ from postil.text.partial_label import PartialLabel
 
 @dataclass(frozen=True, slots=True)
 class TokenScores:
-    """How often each (gold label, predicted label) happened; scores of parts add up to the score of the whole."""
+    """How often each pair (gold label, predicted label) occurred. The scores of parts add up to those of the whole."""
 
     confusion: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -72,7 +72,7 @@ def score_tokens(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
 
 
 def sentence_token_counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-    """(B, 2): right labels and labels of each sentence; for `significance`."""
+    """(B, 2): correct labels and all labels of each sentence, for `significance`."""
     known = [_known(one, other) for one, other in zip(gold, predicted, strict=True)]
     return np.array([(sum(a == b for a, b in pairs), len(pairs)) for pairs in known], np.int64).reshape(-1, 2)
 

@@ -55,7 +55,7 @@ class _Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TreeScores:
-    """All scores of a set of predicted trees; ``binary`` scores are None where labels are not degrees from 0 to 4."""
+    """All scores of a set of predicted trees; ``binary`` scores are None unless labels are degrees from 0 to 4."""
 
     trees: int
     roots: TokenScores
@@ -63,17 +63,17 @@ class TreeScores:
     root_binary: Share | None
     node_binary: Share | None
     lengths: dict[str, Share]
-    """Right and labelled nodes by the number of words beneath them."""
+    """Correct and labelled nodes by the number of words below them."""
     root_calibration: Calibration
     node_calibration: Calibration
     root_counts: NDArray[np.int64] = field(repr=False, compare=False)
-    """(B, 2): right and labelled roots of each tree; for `significance`."""
+    """(B, 2): correct and labelled roots of each tree, for `significance`."""
     node_counts: NDArray[np.int64] = field(repr=False, compare=False)
-    """(B, 2): right and labelled nodes of each tree."""
+    """(B, 2): correct and labelled nodes of each tree."""
 
     @property
     def main_score(self) -> float:
-        """Accuracy at the root; of all nodes if no root has a label. 0 to 1."""
+        """Accuracy at the roots, or at all nodes if no root has a label; 0 to 1."""
         return self.roots.accuracy if self.roots.tokens else self.nodes.accuracy
 
     def as_dict(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class TreeScores:
 
 
 def score_trees(gold: Sequence[Tree], predicted: Sequence[Sequence[NodePrediction]]) -> TreeScores:
-    """Compare each node of the gold trees that has a label with what was predicted for it, in post-order."""
+    """Compare each labelled node of the gold trees with its prediction, in post-order."""
     if len(gold) != len(predicted):
         raise DataError("gold and predictions differ in their number of trees", expected=len(gold), got=len(predicted))
     are_degrees = _are_degrees({label for tree in gold for label in tree.labels if label is not None})

@@ -4,24 +4,24 @@ Every field can be set from Python (``Tagger(hidden=200)``) and from the command
 that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it differs.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from postil.errors import ConfigurationError
+from postil.features.words import LEARNT_DIMS
+from postil.models.scoring.encoders import ENCODERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of, parsed
 from postil.network import ACTIVATIONS, INITIALISERS
 from postil.objectives.margin import NORMALISATIONS
+from postil.training import OPTIMISERS, SCHEDULES
 
-ENCODERS = ("none", "average", "window", "sentence", "convolutions")
 OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
-OPTIMISERS = ("adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaggerConfig:
-    """All settings of a tagger. Dimensions of 0 switch a feature off."""
+    """All settings of a tagger. A dimension of 0 disables a feature."""
 
     # Features of the word alone (A2)
     word_dim: int = 50
@@ -71,11 +71,15 @@ class TaggerConfig:
     optimiser: str = "adam"
     rate: float | None = None
     word_rate: float = 1.0
-    """Tables of word features learn at so many times the rate: most words are rare and have few steps."""
+    """Tables of word features learn at this multiple of the rate: most words are rare and have few steps."""
+    schedule: str = "linear"
+    """How the rate changes: linear (up, then down), constant, or inverse-decay (B8)."""
     warm_up: float = 0.05
-    """Share of the training in which the rate rises."""
+    """Schedule linear: share of the training in which the rate rises."""
     final_share: float = 0.05
-    """What is left of the rate at the end."""
+    """Schedule linear: what is left of the rate at the end."""
+    tau: float = 0.2
+    """Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t."""
     epochs: int | None = None
     patience: int | None = None
     batch_sentences: int | None = None
@@ -84,32 +88,36 @@ class TaggerConfig:
     clip: float = 5.0
 
     def __post_init__(self) -> None:
-        check_fields(self, _CHOICES, _LIMITS)
+        check_fields(self, CHOICES, LIMITS)
         if self.window % 2 == 0:
             raise ConfigurationError("window", expected="an odd number", got=self.window)
-        check_positive(self, "rate", "word_rate", "clip", "vector_scale")
-        if not any((self.word_dim, self.caps_dim, self.shape_dim, self.prefix_dim, self.suffix_dim)):
+        check_positive(self, "rate", "word_rate", "tau", "clip", "vector_scale")
+        if not any(getattr(self, name) for name in LEARNT_DIMS):
             raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
 
 
-_CHOICES: dict[str, Any] = {
-    "encoder": ENCODERS,
+CHOICES: dict[str, Any] = {
+    "encoder": tuple(ENCODERS),
     "objective": OBJECTIVES,
     "activation": tuple(ACTIVATIONS),
     "initialiser": tuple(INITIALISERS),
-    "optimiser": OPTIMISERS,
+    "optimiser": tuple(OPTIMISERS),
+    "schedule": tuple(SCHEDULES),
     "offsets": (1, 3),
     "pairs": NORMALISATIONS,
 }
-_LIMITS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim"), (0, 100_000)),
+LIMITS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(LEARNT_DIMS, (0, 100_000)),
     **dict.fromkeys(("column_dim", "gazetteer_dim", "position_dim"), (1, 100_000)),
-    **dict.fromkeys(("hidden", "window", "layers", "shards", "epochs", "patience", "batch_sentences"), (1, math.inf)),
+    "hidden": (1, 100_000),
+    "window": (1, 99),
+    "layers": (1, 100),
+    **dict.fromkeys(("shards", "epochs", "patience", "batch_sentences"), (1, 1e9)),
     "corrupt": (1, 100_000),
-    **dict.fromkeys(("min_count", "min_affix_count"), (1, math.inf)),
+    **dict.fromkeys(("min_count", "min_affix_count"), (1, 1e9)),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
     **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 1e9)),
-    **dict.fromkeys(("warm_up", "final_share"), (0, 1)),
+    **dict.fromkeys(("warm_up", "final_share", "tau"), (0, 1)),
 }
 
 
@@ -184,18 +192,18 @@ def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
 
 
 def adapted(config: TaggerConfig, sentences: int, tokens: int) -> TaggerConfig:
-    """The config with its open fields settled for so much training data."""
+    """The config with its open fields resolved for this amount of training data."""
     batch = config.batch_sentences or max(8, min(32, sentences // 90))
-    settled: dict[str, Any] = {
+    resolved: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
         "hidden_dropout": 0.5 if tokens < 50_000 else 0.3,
         "batch_sentences": batch,
         "epochs": 10,
         # A second core pays for what it costs to cut a batch only where the batch and its network are large.
-        "shards": 2 if config.encoder in ("convolutions", "sentence") and batch >= 32 else 1,
+        "shards": 2 if ENCODERS[config.encoder].second_shard_pays and batch >= 32 else 1,
         "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),
     }
-    return replace(config, **{name: value for name, value in settled.items() if getattr(config, name) is None})
+    return replace(config, **{name: value for name, value in resolved.items() if getattr(config, name) is None})
 
 
 def parsed_setting(text: str) -> tuple[str, Any]:

@@ -15,9 +15,12 @@ from postil.metrics.detection import DetectionScores, average_precision, best_th
 from postil.models.answers.target import UNDECIDED, Target
 from postil.models.config import TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_detection
+from postil.models.parts import Parts
+from postil.models.scoring.blocks import scored
 from postil.models.scoring.detector_network import DetectorNetwork
 from postil.models.scoring.network import feature_sizes
-from postil.models.sentence_estimator import SentenceEstimator, entity, tokens_of
+from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.sentences import entity, tokens_of
 from postil.text import Entity, Sentence, labels_from_spans, recognise, with_marks
 
 
@@ -31,17 +34,17 @@ class Detections(NamedTuple):
 
 @final
 class Detector(SentenceEstimator[Target, DetectorNetwork]):
-    """Is the word in the middle of this window a Location?
+    """Detects the words of one class, by a score that ranks them.
 
         detector = Detector(label="LOC", seed=0)
         detector.fit(X, y, dev=(X_dev, y_dev))
         detector.decision(X)      # one score per token: the higher, the more likely
         detector.predict(X)       # "LOC" where the score is above the threshold, else "O"
 
-    X are lists of tokens (a token is its form, or a tuple of form and extra columns), y lists of labels in any scheme.
-    ``preset`` names features and encoder; the objective is always the margin between windows whose middle is of that
-    label and windows whose middle is not. ``settings`` are fields of TaggerConfig that differ from the preset. Follows
-    scikit-learn's estimator rules.
+    X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
+    is a list of lists of labels in any scheme. ``preset`` selects features and encoder; the objective is always the
+    margin between windows whose middle is of that label and windows whose middle is not. ``settings`` are fields of
+    TaggerConfig that override the preset. Follows scikit-learn's estimator rules.
     """
 
     def __init__(
@@ -64,23 +67,19 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "detector"
-    OWN: ClassVar[tuple[str, ...]] = ("label", "preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+    _PARAMETERS: ClassVar[tuple[str, ...]] = ("label", "preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+    _LABELS: ClassVar[Any] = Target
 
-    @staticmethod
-    def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
+    def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         if settings.get("objective", "margin") != "margin":
             raise ConfigurationError("objective of a detector", expected="margin", got=settings["objective"])
-        return configured(preset, {**settings, "objective": "margin"})
+        return configured(self.preset, {**settings, "objective": "margin"})
 
-    def labels_of(self, y: Sequence[Sequence[str]]) -> Target:
+    def _labels_of(self, y: Sequence[Sequence[str]]) -> Target:
         return Target.of(self.label, y)
 
     @staticmethod
-    def labels_from_json(content: Mapping[str, Any]) -> Target:
-        return Target(content["label"], content["scheme"], float(content["threshold"]))
-
-    @staticmethod
-    def network(
+    def _network(
         config: TaggerConfig,
         features: InputFeatures,
         labels: Target,
@@ -89,19 +88,21 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     ) -> DetectorNetwork:
         return DetectorNetwork(config, **feature_sizes(config, features), vectors=vectors, rng=rng)
 
-    @staticmethod
-    def batches(gold: Sequence[Array], size: int, rng: np.random.Generator) -> list[Array]:
-        """Every batch has sentences with the label, and the others are dealt out among them.
+    def _check_dev(self, y: Sequence[Sequence[str]]) -> None:
+        """Without a true token every average precision is 0, and no threshold is better than another."""
+        if not any((labels == 1).any() for labels in Target(self.label, recognise(y)).numbers(y)):
+            raise DataError("no token of dev has the label to detect", expected=repr(self.label), got="other labels")
 
-        A rare label makes few batches: then each epoch draws other sentences anew, rather than learn nothing from most
-        batches. Each batch has at least one sentence without the label, where there are any.
-        """
-        has_label = np.array([bool((labels == 1).any()) for labels in gold])
-        true, others = (rng.permutation(np.flatnonzero(kind)) for kind in (has_label, ~has_label))
-        count = min(-(-len(gold) // size), len(true))
-        others = others[: max(count * size - len(true), count)]
-        dealt = zip(np.array_split(true, count), np.array_split(others, count), strict=True)
-        return [rng.permutation(np.concatenate(pair)) for pair in dealt]
+    def _check_warm_start(self, known: Parts[Target, DetectorNetwork]) -> None:
+        if known.labelling.label != self.label:
+            got = known.labelling.label
+            raise ConfigurationError("label of the warm start", expected=repr(self.label), got=repr(got))
+
+    def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+        """Choose the threshold."""
+        parts = self.fitted_parts()
+        truth, scores = self._truth_and_scores(X, y)
+        parts.labelling = replace(parts.labelling, threshold=best_threshold(truth, scores).value)
 
     @property
     def threshold(self) -> float:
@@ -110,31 +111,15 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     @property
     def classes_(self) -> list[str]:
+        """The labels that may occur in answers."""
         return self.fitted_parts().labelling.answers
-
-    def check_dev(self, y: Sequence[Sequence[str]]) -> None:
-        """Without a true token every average precision is 0, and no threshold is better than another."""
-        if not any((labels == 1).any() for labels in Target(self.label, recognise(y)).numbers(y)):
-            raise DataError("no token of dev has the label to detect", expected=repr(self.label), got="other labels")
-
-    def check_warm_start(self, known: SentenceEstimator[Any, Any]) -> None:
-        super().check_warm_start(known)
-        if known.fitted_parts().labelling.label != self.label:
-            got = known.fitted_parts().labelling.label
-            raise ConfigurationError("label of the warm start", expected=repr(self.label), got=repr(got))
-
-    def settle(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
-        """Choose the threshold."""
-        parts = self.fitted_parts()
-        truth, scores = self._truth_and_scores(X, y)
-        parts.labelling = replace(parts.labelling, threshold=best_threshold(truth, scores).value)
 
     # -------------------------------------------------------------------------------------------- answers
 
     def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
-        """One score per token, (T,) of each sentence: the higher, the more likely. Scores are not probabilities."""
+        """One score per token, an array (T,) for each sentence. Higher is likelier; scores are not probabilities."""
         answers: list[Array] = [np.zeros(0)] * len(X)
-        for which, scores, offsets in self.scored(X):
+        for which, scores, offsets in scored(self.fitted_parts().scorer(), X):
             of_tokens = scores[:, 0].astype(np.float64)  # so that comparing with a threshold is exact
             for i, first, end in zip(which, offsets[:-1], offsets[1:], strict=True):
                 answers[i] = of_tokens[first:end]
@@ -159,14 +144,14 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         return explain_detection(self.fitted_parts(), tokens, self.decision([tokens])[0], (start, end), label)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
-        """Put labels on the sentences, in place, and give the entities of each: neighbouring detected tokens are one.
+        """Put labels on the sentences, in place, and return the entities of each: adjacent detected tokens are one.
 
         Offsets of entities count characters where the sentence has a text, else tokens. Their probability is None.
         """
-        return [found.entities for found in self.annotate_with_scores(sentences)]
+        return [detections.entities for detections in self.annotate_with_scores(sentences)]
 
     def annotate_with_scores(self, sentences: Sequence[Sentence]) -> list[Detections]:
-        """``annotate``, with all scores behind it."""
+        """``annotate``, returning the scores of entities and tokens too."""
         target = self.fitted_parts().labelling
         answers = []
         for sentence, scores in zip(sentences, self.decision([tokens_of(s) for s in sentences]), strict=True):

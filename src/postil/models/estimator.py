@@ -16,47 +16,47 @@ Network = TypeVar("Network", bound=TrainedNetwork)
 
 
 class Estimator(ABC, Generic[Labels, Network]):
-    """An estimator whose parameters are those of ``OWN`` and, beyond them, fields of its config (``settings``)."""
+    """An estimator. Its parameters are ``_PARAMETERS`` and, beyond them, fields of its config (``settings``)."""
 
     KIND: ClassVar[str]
-    """How a model file names this kind of model."""
-    OWN: ClassVar[tuple[str, ...]]
-    CONFIG: ClassVar[type]
+    """The name of this kind of model in a model file."""
+    _PARAMETERS: ClassVar[tuple[str, ...]]
+    _CONFIG: ClassVar[type]
     """The dataclass of its settings."""
+    _LABELS: ClassVar[Any]
+    """The class of its labels; its ``from_json`` reads what their ``as_json`` has written into a model file."""
     settings: dict[str, Any]
     parts: Parts[Labels, Network] | None
-    # Every estimator has these of its own.
+    # Every kind of estimator has these parameters.
+    vectors: str | os.PathLike[str] | None
     seed: int
     threads: int
     minutes: float | None
 
     @abstractmethod
-    def configuration(self, settings: Mapping[str, Any]) -> Any:
-        """The config that these settings make, together with the estimator's own parameters."""
+    def _configured(self, settings: Mapping[str, Any]) -> Any:
+        """The config of these settings and the estimator's own parameters."""
 
     @staticmethod
     @abstractmethod
-    def labels_from_json(content: Mapping[str, Any]) -> Labels:
-        """What ``as_json`` of the labels has written into a model file."""
-
-    @staticmethod
-    @abstractmethod
-    def network(config: Any, features: Any, labels: Labels, vectors: Any, rng: Any) -> Network:
+    def _network(config: Any, features: Any, labels: Labels, vectors: Any, rng: Any) -> Network:
         """The network for these features and labels; without ``rng`` all its parameters are zeros."""
 
     # -------------------------------------------------------------------------------------------- estimator rules
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.OWN} | self.settings
+        """All parameters by name, as the constructor takes them."""
+        return {name: getattr(self, name) for name in self._PARAMETERS} | self.settings
 
     def set_params(self, **parameters: Any) -> Self:
+        """Change parameters; impossible settings are refused and change nothing else."""
         settings = dict(self.settings)
         for name, value in parameters.items():
-            if name in self.OWN:
+            if name in self._PARAMETERS:
                 setattr(self, name, value)
             else:
                 settings[name] = value
-        self.configuration(settings)
+        self._configured(settings)
         self.settings = settings
         return self
 
@@ -77,21 +77,27 @@ class Estimator(ABC, Generic[Labels, Network]):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in differing.items())})"
 
     def check(self) -> None:
-        """Complain about impossible parameters; ``fit`` does this too, a command before it reads its files."""
-        self.configuration(self.settings)
+        """Refuse impossible parameters. ``fit`` does this too; a command does it before it reads its files."""
+        self._configured(self.settings)
         for name, smallest in (("seed", 0), ("threads", 1)):
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < smallest:
-                raise ConfigurationError(name, expected=f"a whole number from {smallest}", got=repr(value))
+                raise ConfigurationError(name, expected=f"a whole number, at least {smallest}", got=repr(value))
         if self.minutes is not None and not self.minutes > 0:
             raise ConfigurationError("minutes", expected="a positive number", got=self.minutes)
 
     @property
     def config(self) -> Any:
-        """The settings: those of the fitted model where there is one, else those that a training would begin with."""
-        return self.parts.config if self.parts is not None else self.configuration(self.settings)
+        """The settings of the fitted model; before ``fit``, those that a training would begin with."""
+        return self.parts.config if self.parts is not None else self._configured(self.settings)
 
-    def around(self, parts: Parts[Labels, Network]) -> Self:
+    def fitted_parts(self) -> Parts[Labels, Network]:
+        """What was learnt; an error if nothing was."""
+        if self.parts is None:
+            raise ConfigurationError(f"this {self.KIND} is not fitted yet: call fit(X, y) first, or load a model file")
+        return self.parts
+
+    def _with_parts(self, parts: Parts[Labels, Network]) -> Self:
         """An estimator with the same parameters that answers with these parts."""
         other = type(self)(**self.get_params())
         other.parts = parts
@@ -100,7 +106,7 @@ class Estimator(ABC, Generic[Labels, Network]):
     # -------------------------------------------------------------------------------------------- model file
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model into one file, beside and renamed: it is the old one or the new one, never half of it."""
+        """Write the model to one file, atomically: it is either the old file or the new one, never a partial one."""
         storage.save(self, Path(path))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -111,11 +117,3 @@ class Estimator(ABC, Generic[Labels, Network]):
         type(self).__init__(self, **state["parameters"])
         if "model" in state:
             self.parts = storage.from_bytes(state["model"]).parts
-
-    def fitted_parts(self) -> Parts[Labels, Network]:
-        """What was learnt; an error where nothing was."""
-        if self.parts is None:
-            raise ConfigurationError(
-                f"this {self.KIND} has not learnt anything yet", expected="fit(X, y) first, or load(path)"
-            )
-        return self.parts

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar, cast, final
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.graph import Parameter
 from postil.models.answers.decoding import Decoding
-from postil.models.scoring.fast import Prepared
+from postil.models.scoring.fast import FastScorer
 from postil.text.partial import Annotates
 
 
@@ -38,6 +38,23 @@ class TrainedNetwork(Protocol):
     def parameters(self) -> dict[str, Parameter]: ...
 
 
+class Stored(Protocol):
+    """What storage asks of an estimator."""
+
+    KIND: ClassVar[str]
+    _PARAMETERS: ClassVar[tuple[str, ...]]
+    _CONFIG: ClassVar[type]
+    _LABELS: ClassVar[Any]
+    parts: "Parts[Any, Any] | None"
+
+    def __init__(self, **parameters: Any) -> None: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def fitted_parts(self) -> "Parts[Any, Any]": ...
+    def check(self) -> None: ...
+    @staticmethod
+    def _network(config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any: ...
+
+
 Labels = TypeVar("Labels", bound=LearntLabels)
 Network = TypeVar("Network", bound=TrainedNetwork)
 
@@ -53,11 +70,17 @@ class Parts(Generic[Labels, Network]):
     network: Network
     decoding: Decoding = field(default_factory=Decoding)
     about: dict[str, Any] = field(default_factory=dict)
-    _prepared: Prepared | None = field(default=None, init=False, repr=False)
+    _scorer: FastScorer | None = field(default=None, init=False, repr=False)
 
-    def prepared(self) -> Prepared:
-        """The network over sentences as it is now, ready to score: kept from call to call once it is frozen."""
-        prepared, network = self._prepared, cast(Any, self.network)
-        if prepared is None or not prepared.is_current(self.features, network):
-            prepared = self._prepared = Prepared(self.features, network)
-        return prepared
+    def scorer(self) -> FastScorer:
+        """The fast path from sentences to scores. It is kept from call to call once the network is frozen."""
+        scorer, network = self._scorer, cast(Any, self.network)
+        if scorer is None or not scorer.is_current(self.features, network):
+            scorer = self._scorer = FastScorer(self.features, network)
+        return scorer
+
+    def freeze(self) -> None:
+        """Make every array of the network read-only: what is computed from them may be kept."""
+        arrays = [parameter.value for parameter in self.network.parameters().values()]
+        for array in arrays if self.network.vectors is None else [*arrays, self.network.vectors]:
+            array.flags.writeable = False

@@ -1,25 +1,29 @@
-"""A fitted model as one file: parameters and vocabularies as tensors, everything else as one small JSON text."""
+"""A fitted model as one file: parameters, vocabularies and tables as arrays, everything else as one small JSON object.
+
+The layout is described in docs/internals/model-file.md. A file is checked completely before anything is built from it:
+whoever wrote it, it makes a model that answers, or one clear error. What a thing may consist of is checked where the
+thing is: vocabularies, gazetteers and labels have ``from_arrays`` or ``from_json``, settings check themselves.
+"""
 
 import importlib
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from postil import archive
-from postil.arrays import Array
-from postil.errors import ModelFileError
+from postil.arrays import Array, describe
+from postil.errors import ConfigurationError, ModelFileError, NumericalError, PostilError, format_message
 from postil.features.inputs import InputFeatures
 from postil.features.vocabulary import arrays_under
 from postil.features.words import WordFeatureConfig
-from postil.models.answers.decoding import Decoding
-from postil.models.parts import Parts, TrainedNetwork
-
-if TYPE_CHECKING:
-    from postil.models.estimator import Estimator
+from postil.models.answers.decoding import Decoding, lowest_probabilities
+from postil.models.answers.labelling import Labelling
+from postil.models.parts import LearntLabels, Parts, Stored, TrainedNetwork
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
@@ -27,103 +31,84 @@ KINDS = {
     "detector": ("postil.models.detector", "Detector"),
     "tree-classifier": ("postil.models.tree_classifier", "TreeClassifier"),
 }
+HEAD = "main"
+"""The only head that models have so far."""
+NEEDS: tuple[str, ...] = ()
+"""Abilities that a file may ask of its reader, by name; a reader refuses a file that asks for one it lacks."""
+RETIRED: frozenset[str] = frozenset()
+"""Settings that files of older versions have and that mean nothing any more: ignored."""
+_OF_HEAD = ("output", "crf.")  # how the names of a head's parameters begin; the others are shared by all heads
+_TABLE = "features/words/vector/table"
+_KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
+_OPTIONAL_KEYS = {"unicode"}
+# How a training ran, not what it learnt: the same data and seed give the same file.
+_NOT_STORED = ("threads", "minutes")
+_LONGEST_MESSAGE = 400  # characters
 
 
-def save(estimator: "Estimator[Any, Any]", path: Path) -> None:
+def save(estimator: Stored, path: Path) -> None:
     archive.save(path, *_content(estimator))
 
 
-def to_bytes(estimator: "Estimator[Any, Any]") -> bytes:
+def to_bytes(estimator: Stored) -> bytes:
     return archive.to_bytes(*_content(estimator))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """The estimator of a model file; its arrays stay in the file and are read when they are used."""
-    return _estimator(*archive.load(path), where=path)
+    return _estimator(*archive.load(path, by_rows=_is_table), where=path)
 
 
 def from_bytes(content: bytes) -> Any:
-    return _estimator(*archive.from_bytes(content), where="pickled model")
+    return _estimator(*archive.from_bytes(content, "pickled model", by_rows=_is_table), where="pickled model")
 
 
-def estimator_class(kind: object, where: object) -> "type[Estimator[Any, Any]]":
+def _is_table(name: str) -> bool:
+    """Whether an array is large and only some of its rows are needed: these are checked when they are used."""
+    return name == _TABLE
+
+
+def estimator_class(kind: object, where: object) -> type[Stored]:
     """The class of a kind of model."""
-    if kind not in KINDS:
-        raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=kind, where=where)
-    module, name = KINDS[str(kind)]
-    found: type[Estimator[Any, Any]] = getattr(importlib.import_module(module), name)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=repr(kind)[:80], where=where)
+    module, name = KINDS[kind]
+    found: type[Stored] = getattr(importlib.import_module(module), name)
     return found
 
 
-def _content(estimator: "Estimator[Any, Any]") -> tuple[dict[str, Array], dict[str, Any]]:
+# ---------------------------------------------------------------------------------------------------------- writing
+
+
+def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
     parts = estimator.fitted_parts()
-    arrays = {f"parameters/{name}": parameter.value for name, parameter in parts.network.parameters().items()}
-    arrays |= {f"features/{name}": array for name, array in parts.features.arrays().items()}
-    if parts.network.vectors is not None:
-        arrays["vectors"] = parts.network.vectors
+    for name, parameter in parts.network.parameters().items():
+        if not _is_finite(parameter.value):
+            raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
+    stored = {name: value for name, value in estimator.get_params().items() if name not in _NOT_STORED}
     metadata = {
         "kind": estimator.KIND,
         "config": asdict(parts.config),
-        "labelling": parts.labelling.as_json(),
-        "decoding": parts.decoding.as_json(),
-        "features": {"words": asdict(parts.features.words.config), "columns": len(parts.features.columns)},
-        "parameters": _plain(estimator.get_params()),
+        "features": {"columns": len(parts.features.columns)},
+        "heads": {HEAD: {"labels": parts.labelling.as_json(), "decoding": parts.decoding.as_json()}},
+        "estimator": _plain(stored),
         "about": parts.about,
+        "needs": [],
     }
-    return arrays, metadata
+    return _arrays(parts), metadata
 
 
-def _estimator(arrays: Mapping[str, Array], metadata: Mapping[str, Any], where: object) -> Any:
-    kind = estimator_class(metadata.get("kind"), where)
-    try:
-        estimator = kind(**_with_tuples(metadata["parameters"]))
-        estimator.parts = _parts(kind, arrays, metadata)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"the model file lacks a part or has a wrong one: {error}", where=where) from None
-    return estimator
+def _arrays(parts: Parts[Any, Any]) -> dict[str, Any]:
+    """Everything that a model file holds as an array, by its name there."""
+    arrays = {_parameter_name(name): parameter.value for name, parameter in parts.network.parameters().items()}
+    arrays |= {f"features/{name}": array for name, array in parts.features.arrays().items()}
+    if parts.network.vectors is not None:
+        arrays[_TABLE] = parts.network.vectors
+    return arrays
 
 
-def _parts(
-    kind: "type[Estimator[Any, Any]]", arrays: Mapping[str, Array], metadata: Mapping[str, Any]
-) -> Parts[Any, Any]:
-    config = kind.CONFIG(**_known(kind.CONFIG, metadata["config"]))
-    labelling = kind.labels_from_json(metadata["labelling"])
-    words = WordFeatureConfig(**_known(WordFeatureConfig, metadata["features"]["words"]))
-    features = InputFeatures.from_arrays(words, metadata["features"]["columns"], arrays_under("features/", arrays))
-    network = kind.network(config, features, labelling, arrays.get("vectors"), None)
-    _fill(network, arrays_under("parameters/", arrays))
-    return Parts(
-        config=config,
-        labelling=labelling,
-        features=features,
-        network=network,
-        decoding=Decoding(**_known(Decoding, metadata.get("decoding", {}))),  # files of older versions have none
-        about=dict(metadata["about"]),
-    )
-
-
-def _fill(network: TrainedNetwork, values: Mapping[str, Array]) -> None:
-    parameters = network.parameters()
-    if set(parameters) != set(values):
-        raise KeyError(f"parameters {sorted(set(parameters) ^ set(values))}")
-    for name, parameter in parameters.items():
-        if parameter.shape != values[name].shape:
-            raise ValueError(f"parameter {name} has shape {values[name].shape}, expected {parameter.shape}")
-        parameter.value = values[name]
-
-
-def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a dataclass. Fields that this version does not know are an error."""
-    names = {field.name for field in fields(kind)}
-    unknown = set(values) - names
-    if unknown:
-        raise KeyError(f"unknown settings {sorted(unknown)}")
-    return _with_tuples(values)
-
-
-def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has no tuples: lists become tuples again."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+def _parameter_name(name: str) -> str:
+    return f"heads/{HEAD}/{name}" if name.startswith(_OF_HEAD) else f"network/{name}"
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,3 +122,201 @@ def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
         return value.item() if isinstance(value, np.generic) else value
 
     return {name: plain(value) for name, value in parameters.items()}
+
+
+# ---------------------------------------------------------------------------------------------------------- reading
+
+
+def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: object) -> Any:
+    """The estimator, or a ModelFileError that names the first thing that is wrong."""
+    kind = estimator_class(metadata.get("kind"), where)
+    try:
+        _check_keys(metadata)
+        parts = _parts(kind, arrays, metadata)
+        estimator = kind(**_with_tuples(_mapping(metadata, "estimator")))
+        _check_parameters(estimator, parts.labelling)
+    except PostilError as error:
+        raise _refused(format_message(error.what, error.expected, error.got), where) from None
+    except (TypeError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
+        raise _refused(f"it lacks a part or has a wrong one: {error}", where) from None
+    estimator.parts = parts
+    return estimator
+
+
+def _refused(message: str, where: object) -> ModelFileError:
+    return ModelFileError(f"not a valid model: {message[:_LONGEST_MESSAGE]}", where=where)
+
+
+def _parts(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> Parts[Any, Any]:
+    config = kind._CONFIG(**_known(kind._CONFIG, _mapping(metadata, "config")))
+    head = _head(metadata)
+    labels = kind._LABELS.from_json(_mapping(head, "labels"))
+    decoding = Decoding(**_known(Decoding, _mapping(head, "decoding")))
+    if isinstance(labels, Labelling):
+        lowest_probabilities(decoding.thresholds, labels)
+    about = _checked_about(_mapping(metadata, "about"))
+    vectors = _checked_vectors(arrays.get(_TABLE))
+    features = _features(config, arrays, _mapping(metadata, "features"), vectors)
+    _check_output(arrays, len(labels.labels))
+    network = kind._network(config, features, labels, vectors, None)
+    _fill(network, arrays)
+    parts: Parts[Any, Any] = Parts(
+        config=config, labelling=labels, features=features, network=network, decoding=decoding, about=about
+    )
+    unknown = sorted(set(arrays) - set(_arrays(parts)))
+    if unknown:
+        raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])
+    return parts
+
+
+def _check_keys(metadata: Mapping[str, Any]) -> None:
+    needs = metadata.get("needs")
+    if not isinstance(needs, list) or not all(isinstance(name, str) for name in needs):
+        raise ModelFileError("needs", expected="a list of names", got=repr(needs)[:80])
+    missing = [name for name in needs if name not in NEEDS]
+    if missing:
+        raise ModelFileError(f"it needs {missing[0][:80]!r}, which this version of Postil does not know: update it")
+    wrong = (set(metadata) - _OPTIONAL_KEYS) ^ _KEYS
+    if wrong:
+        raise ModelFileError("metadata", expected=", ".join(sorted(_KEYS)), got=", ".join(sorted(metadata))[:200])
+    unicode = metadata.get("unicode", "15.0.0")
+    if not isinstance(unicode, str) or not re.fullmatch(r"\d{1,3}\.\d{1,3}\.\d{1,3}", unicode):
+        raise ModelFileError("version of Unicode", expected="such as 15.0.0", got=repr(unicode)[:80])
+
+
+def _mapping(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = content.get(name)
+    if not isinstance(found, dict):
+        raise ModelFileError(name, expected="a JSON object", got=repr(found)[:80])
+    return found
+
+
+def _head(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    heads = _mapping(metadata, "heads")
+    if set(heads) != {HEAD} or set(_mapping(heads, HEAD)) != {"labels", "decoding"}:
+        raise ModelFileError("heads", expected=f"one, {HEAD!r}, with labels and decoding", got=repr(heads)[:80])
+    return _mapping(heads, HEAD)
+
+
+def _checked_vectors(table: Any) -> Any:
+    """The fixed vectors: a table in single or half precision; None where there is none."""
+    if table is None:
+        return None
+    if table.ndim != 2 or not table.shape[1] or table.dtype not in (np.dtype(np.float32), np.dtype(np.float16)):
+        got = f"{table.dtype} {table.shape}"
+        raise ModelFileError("word vectors", expected="a table of float32 or float16", got=got)
+    return table
+
+
+def _features(config: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any], vectors: Any) -> InputFeatures:
+    if set(metadata) != {"columns"}:
+        raise ModelFileError("features", expected="columns", got=", ".join(sorted(metadata))[:80])
+    words = replace(WordFeatureConfig.of(config), vector_dim=0 if vectors is None else vectors.shape[1])
+    stored = {name: array for name, array in arrays_under("features/", arrays).items() if f"features/{name}" != _TABLE}
+    features = InputFeatures.from_arrays(words, metadata["columns"], stored)
+    if vectors is not None and len(vectors) != len(features.words.vocabularies["vector"]):
+        V = len(features.words.vocabularies["vector"])
+        raise ModelFileError("word vectors", expected=f"{V} rows, one for each word", got=len(vectors))
+    return features
+
+
+def _check_output(arrays: Mapping[str, Any], L: int) -> None:
+    """Some array of the head has a row for each label: nothing that grows with their square is made before this."""
+    sizes = {array.shape[0] for name, array in arrays_under(f"heads/{HEAD}/", arrays).items() if array.ndim}
+    if L not in sizes:
+        raise ModelFileError("labels", expected=f"{L} as rows of the output", got=sorted(sizes)[:8])
+
+
+def _fill(network: TrainedNetwork, arrays: Mapping[str, Any]) -> None:
+    """Give every parameter its values; those in half precision are widened."""
+    parameters = network.parameters()
+    for name, parameter in parameters.items():
+        value = arrays.get(_parameter_name(name))
+        if value is None:
+            raise ModelFileError("a parameter is missing", expected=_parameter_name(name))
+        if value.shape != parameter.shape or value.dtype not in (parameter.dtype, np.dtype(np.float16)):
+            expected = f"{parameter.dtype} {parameter.shape}"
+            raise ModelFileError(f"parameter {name}", expected=expected, got=describe(value))
+        if not _is_finite(value):
+            raise ModelFileError(f"parameter {name}", expected="finite numbers", got="others")
+        parameter.value = value.astype(parameter.dtype, copy=False)
+        parameter.value.flags.writeable = False
+
+
+def _is_finite(array: Array) -> bool:
+    """A product is several times as fast as asking every number, and finite where they all are and none is huge."""
+    if array.dtype == np.float32 and array.flags.c_contiguous:
+        flat = array.reshape(-1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(np.dot(flat, flat)):
+                return True
+    return bool(np.isfinite(array).all())
+
+
+# What is shown of a model's origin; its other entries are nobody's concern here.
+_NUMBER = (int, float)
+_ABOUT: dict[str, Any] = {
+    "preset": str,
+    "composition": str,
+    "seed": int,
+    "data": {"sentences": int, "tokens": int},
+    "versions": {"postil": str, "numpy": str},
+    "training": {"epochs": int, "best_epoch": int, "dev_score": (*_NUMBER, type(None)), "history": list},
+}
+_EPOCH: dict[str, Any] = {"epoch": int, "loss": _NUMBER, "score": (*_NUMBER, type(None))}
+
+
+def _checked_about(about: Mapping[str, Any]) -> dict[str, Any]:
+    _check_shape(about, _ABOUT, "about", whole=False)
+    for epoch in about.get("training", {}).get("history", []):
+        _check_shape(epoch, _EPOCH, "history of the training", whole=True)
+    return dict(about)
+
+
+def _check_shape(value: Any, expected: Any, where: str, *, whole: bool) -> None:
+    """Whether a JSON value is of a type; for an object, whether its known entries are, ``whole``: and all are there."""
+    if not isinstance(expected, dict):
+        if not isinstance(value, expected) or isinstance(value, bool) or (type(value) is int and abs(value) >= 2**63):
+            raise ModelFileError(where, expected="a value of another type", got=repr(value)[:80])
+        return
+    if not isinstance(value, dict) or (whole and not set(expected) <= set(value)):
+        raise ModelFileError(where, expected="a JSON object with " + ", ".join(expected), got=repr(value)[:80])
+    for name, kind in expected.items():
+        if name in value:
+            _check_shape(value[name], kind, f"{where}, {name}", whole=isinstance(kind, dict))
+
+
+_PARAMETERS: dict[str, Any] = {
+    "preset": str,
+    "composition": str,
+    "label": str,
+    "vectors": (str, type(None)),
+    "gazetteers": tuple,
+    "seed": int,
+}
+
+
+def _check_parameters(estimator: Stored, labels: LearntLabels) -> None:
+    """What the estimator was made with is what one can be made with again."""
+    parameters = estimator.get_params()
+    for name, kind in _PARAMETERS.items():
+        if name in estimator._PARAMETERS:
+            _check_shape(parameters[name], kind, f"parameter {name}", whole=True)
+    if not all(isinstance(path, str) for path in parameters.get("gazetteers", ())):
+        raise ConfigurationError("gazetteers", expected="names of files", got=repr(parameters["gazetteers"])[:80])
+    estimator.check()
+    if "label" in estimator._PARAMETERS and [parameters["label"]] != labels.labels:
+        raise ConfigurationError("label", expected=f"{labels.labels[0]!r}", got=repr(parameters["label"])[:80])
+
+
+def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of fields of a dataclass. Unknown ones are an error; those that came later have their default."""
+    unknown = set(values) - {field.name for field in fields(kind)} - RETIRED
+    if unknown:
+        raise ModelFileError("unknown settings", got=", ".join(sorted(unknown))[:200])
+    return _with_tuples({name: value for name, value in values.items() if name not in RETIRED})
+
+
+def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no tuples: lists become tuples again."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}

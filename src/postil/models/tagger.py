@@ -9,17 +9,22 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError
-from postil.features.inputs import Token
+from postil.features.inputs import InputFeatures, Token
 from postil.metrics import Evaluation, evaluate
 from postil.metrics.counts import check_same_shape
+from postil.models.answers.calibration import Labelled, calibrated
 from postil.models.answers.constraints import Constraints
-from postil.models.answers.decoding import check_probability
+from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
 from postil.models.answers.dial import Dial
+from postil.models.answers.labelling import Labelling
+from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.tuning import Tuned, checked_wish, tuned
 from postil.models.config import TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_entity
-from postil.models.sentence_estimator import entity, sentences_of, tokens_of
-from postil.models.sequences import SequenceEstimator
+from postil.models.scoring.network import feature_sizes
+from postil.models.scoring.tagger_network import TaggerNetwork
+from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.sentences import entity, sentences_of, tokens_of
 from postil.text import Document, Entity, Sentence, with_marks
 
 
@@ -29,19 +34,20 @@ class Answer(NamedTuple):
     labels: list[str]
     entities: list[Entity]
     probability: float
-    """Of the whole labelling."""
+    """Of the whole label sequence."""
 
 
 @final
-class Tagger(SequenceEstimator):
+class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
     """Labels words: names, parts of speech, chunks.
 
         tagger = Tagger(preset="fast", seed=0)
         tagger.fit(X, y, dev=(X_dev, y_dev))
         tagger.predict(X)
 
-    X are lists of tokens (a token is its form, or a tuple of form and extra columns), y lists of labels. ``settings``
-    are fields of TaggerConfig that differ from the preset. Follows scikit-learn's estimator rules.
+    X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
+    is a list of lists of labels. ``settings`` are fields of TaggerConfig that override the preset. Follows
+    scikit-learn's estimator rules.
     """
 
     def __init__(
@@ -63,14 +69,60 @@ class Tagger(SequenceEstimator):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tagger"
-    OWN: ClassVar[tuple[str, ...]] = ("preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+    _PARAMETERS: ClassVar[tuple[str, ...]] = ("preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+    _LABELS: ClassVar[Any] = Labelling
 
-    @staticmethod
-    def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
-        config = configured(preset, settings)
+    def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
+        config = configured(self.preset, settings)
         if config.objective == "margin":
             raise ConfigurationError("objective of a tagger", expected="softmax or crf", got="margin: see Detector")
         return config
+
+    def _labels_of(self, y: Sequence[Sequence[str]]) -> Labelling:
+        return Labelling.of(y)
+
+    @staticmethod
+    def _network(
+        config: TaggerConfig,
+        features: InputFeatures,
+        labels: Labelling,
+        vectors: Array | None,
+        rng: np.random.Generator | None,
+    ) -> TaggerNetwork:
+        return TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
+
+    def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
+        """Fit temperature and shift; on the training data any model would seem too unsure."""
+        if held_out:
+            self.calibrate(X, y)
+
+    # -------------------------------------------------------------------------------------------- the fitted model
+
+    @property
+    def labelling(self) -> Labelling:
+        """The scheme and the classes of the fitted model."""
+        return self.fitted_parts().labelling
+
+    @property
+    def classes_(self) -> list[str]:
+        """The labels that may occur in answers."""
+        return self.labelling.data_labels()
+
+    @property
+    def decoding(self) -> Decoding:
+        """How answers are read from the scores: temperature, shift, bias, thresholds. May be replaced."""
+        return self.fitted_parts().decoding
+
+    @decoding.setter
+    def decoding(self, decoding: Decoding) -> None:
+        parts = self.fitted_parts()
+        lowest_probabilities(decoding.thresholds, parts.labelling)
+        parts.decoding = decoding
+
+    @property
+    def _posteriors(self) -> Posteriors:
+        """What answers are read from."""
+        return Posteriors(self.fitted_parts())
 
     # -------------------------------------------------------------------------------------------- answers
 
@@ -83,29 +135,16 @@ class Tagger(SequenceEstimator):
     ) -> list[list[str]]:
         """The best labels of every sentence, in the scheme of the training data.
 
-        With ``constraints``, one or None per sentence, the best that agree with them. Entities less probable than
-        ``threshold`` (one for all classes, or by class) are dropped; without it, than those of the model's decoding.
+        With ``constraints``, one or None per sentence, the best labels that satisfy them. Entities less probable than
+        ``threshold`` (one for all classes, or by class) are dropped; the default is the thresholds of the model.
         """
         answers: list[list[str]] = [[] for _ in X]
-        for believed in self.distributions(X, constraints):
-            labels = believed.texts(self._numbers(believed, threshold))
-            for i, own in zip(believed.which, labels, strict=True):
-                answers[i] = own
+        posteriors = self._posteriors
+        for posterior in posteriors.of(X, constraints):
+            texts = posterior.texts(posteriors.labels(posterior, threshold))
+            for i, labels in zip(posterior.which, texts, strict=True):
+                answers[i] = labels
         return answers
-
-    def predict_cells(self, text: bytes, cells: Array, offsets: Array) -> Array:
-        """``predict`` of sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8: (N,) places in the
-        labelling's ``spellings``. Only where ``takes_cells``."""
-        answers = np.empty(len(cells), np.int64)
-        for tokens, believed in self.distributions_of_cells(text, cells, offsets):
-            numbers = self._numbers(believed, None)
-            answers[tokens] = self.labelling.places_of(numbers, believed.lattice.offsets)
-        return answers
-
-    @property
-    def takes_cells(self) -> bool:
-        """Whether words need not be strings: answers depend on nothing else and are always valid labellings."""
-        return self.fitted_parts().prepared().takes_cells and self.config.constrained
 
     def predict_with_probabilities(
         self,
@@ -116,64 +155,65 @@ class Tagger(SequenceEstimator):
     ) -> tuple[list[list[str]], list[Array]]:
         """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence."""
         answers: list[list[str]] = [[] for _ in X]
-        sure: list[Array] = [np.zeros(0) for _ in X]
-        for believed in self.distributions(X, constraints):
-            numbers = self._numbers(believed, threshold)
-            found = believed.by_sentence(believed.label_probabilities(numbers))
-            for i, labels, own in zip(believed.which, believed.texts(numbers), found, strict=True):
-                answers[i], sure[i] = labels, own
-        return answers, sure
+        posteriors = self._posteriors
+        probabilities: list[Array] = [np.zeros(0) for _ in X]
+        for posterior in posteriors.of(X, constraints):
+            numbers = posteriors.labels(posterior, threshold)
+            by_sentence = posterior.by_sentence(posterior.label_probabilities(numbers))
+            for i, labels, values in zip(posterior.which, posterior.texts(numbers), by_sentence, strict=True):
+                answers[i], probabilities[i] = labels, values
+        return answers, probabilities
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
-        """conlleval's F1 for span schemes, else the share of right tokens; 0 to 1."""
+        """conlleval's F1 for span schemes, otherwise token accuracy; 0 to 1."""
         return self.evaluate(X, y).main_score
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Evaluation:
-        """All scores of ``predict``. What unknown labels (``?``, ``PER|ORG``) leave open is not counted."""
+        """All scores of ``predict``. What unknown labels (``?``, ``PER|ORG``) leave undetermined is not counted."""
         gold = with_marks(y, X, known=self.labelling.data_labels())
         return evaluate(gold, self.predict(X), scheme=self.labelling.scheme)
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
-        believed = self._believed(tokens, constraints)
-        marked = believed.marked_beginnings() if self.labelling.scheme == "iob1" else None
-        return self.labelling.marginals(believed.marginals(), marked)
+        posterior = self._posteriors.of_one(tokens, constraints)
+        marked = posterior.marked_beginnings() if self.labelling.scheme == "iob1" else None
+        return self.labelling.marginals(posterior.marginals(), marked)
 
     def nbest(
         self, tokens: Sequence[Token], k: int = 5, constraints: Constraints | None = None
     ) -> list[tuple[list[str], float]]:
-        """The k most probable label sequences with their probabilities, best first; fewer where there are fewer."""
+        """The k most probable label sequences with their probabilities, best first; fewer if there are fewer."""
         at_most = len(self.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
-        (paths,) = self._believed(tokens, constraints).ranked(min(k, at_most))
+        (paths,) = self._posteriors.of_one(tokens, constraints).ranked(min(k, at_most))
         return [(self.labelling.texts(labels), probability) for labels, probability in paths]
 
     def probability(
         self, tokens: Sequence[Token], labels: Sequence[str], constraints: Constraints | None = None
     ) -> float:
-        """The probability of a whole labelling."""
+        """The probability of a whole label sequence."""
         check_same_shape([tokens], [labels])
         (numbers,) = self.labelling.numbers([labels])
-        return float(self._believed(tokens, constraints).probabilities_of(numbers)[0])
+        return float(self._posteriors.of_one(tokens, constraints).probabilities_of(numbers)[0])
 
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
-        """What each word and each feature contributed to the log-odds of "exactly ``start:end`` is a ``label``".
+        """The contribution of each word and each feature to the log-odds of "exactly ``start:end`` is a ``label``".
 
-        Without ``label``: the one that the best path gives the span; where it gives none, the most probable one. "O"
-        asks why the tokens belong to no entity. For labels without spans: ``end`` is ``start + 1``.
+        ``label`` defaults to the label of the span on the best path, or, if it has none, to its most probable one. "O"
+        asks why the tokens belong to no entity. For labels without spans, ``end`` is ``start + 1``.
         """
-        _, lattice = next(iter(self.lattices([tokens])))
+        _, lattice = next(self._posteriors.lattices([tokens]))
         return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
 
     def spans_above(
         self, tokens: Sequence[Token], lowest: float, constraints: Constraints | None = None
     ) -> list[Entity]:
-        """Every span with at least this probability, whether it is on the best path or not; they may overlap.
+        """Every span with at least this probability, on the best path or not. Spans may overlap.
 
         Offsets count tokens.
         """
         forms = [token if isinstance(token, str) else token[0] for token in tokens]
-        (found,) = self.entities_above([Sentence(forms)], lowest, constraints=[constraints], X=[tokens])
-        return found
+        (entities,) = self.entities_above([Sentence(forms)], lowest, constraints=[constraints], X=[tokens])
+        return entities
 
     def entities_above(
         self,
@@ -187,12 +227,12 @@ class Tagger(SequenceEstimator):
         check_probability(lowest, "lowest probability")
         if not lowest > 0:
             raise ConfigurationError("lowest probability", expected="above 0", got=lowest)
-        found: list[list[Entity]] = [[] for _ in sentences]
-        for believed in self.distributions(X or [tokens_of(sentence) for sentence in sentences], constraints):
-            for row, span, probability in believed.spans_above(lowest):
-                i = believed.which[row]
-                found[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
-        return found
+        entities: list[list[Entity]] = [[] for _ in sentences]
+        for posterior in self._posteriors.of(X or [tokens_of(sentence) for sentence in sentences], constraints):
+            for row, span, probability in posterior.spans_above(lowest):
+                i = posterior.which[row]
+                entities[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
+        return entities
 
     def tag(
         self,
@@ -201,11 +241,14 @@ class Tagger(SequenceEstimator):
         constraints: Constraints | None = None,
         threshold: float | Mapping[str, float] | None = None,
     ) -> Document:
-        """Tokens, sentences, labels and entities of a raw text; offsets, those of constraints too, count characters."""
+        """Tokens, sentences, labels and entities of a raw text.
+
+        Offsets, including those of constraints, count characters.
+        """
         sentences = sentences_of(text)
-        own = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
-        found = self.annotate(sentences, constraints=own, threshold=threshold)
-        return Document(text, sentences, [e for entities in found for e in entities])
+        by_sentence = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
+        entities = self.annotate(sentences, constraints=by_sentence, threshold=threshold)
+        return Document(text, sentences, [entity for of_sentence in entities for entity in of_sentence])
 
     def annotate(
         self,
@@ -214,7 +257,7 @@ class Tagger(SequenceEstimator):
         constraints: Sequence[Constraints | None] | None = None,
         threshold: float | Mapping[str, float] | None = None,
     ) -> list[list[Entity]]:
-        """Put labels on the sentences, in place, and give the entities of each with their probabilities.
+        """Put labels on the sentences, in place, and return the entities of each with their probabilities.
 
         Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
         """
@@ -230,19 +273,30 @@ class Tagger(SequenceEstimator):
         constraints: Sequence[Constraints | None] | None = None,
         threshold: float | Mapping[str, float] | None = None,
     ) -> list[Answer]:
-        """Labels, entities with their probabilities, and the probability of the whole labelling, of each sentence."""
+        """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence."""
+        posteriors = self._posteriors
         answers = [Answer([], [], 1.0) for _ in sentences]
-        for believed in self.distributions([tokens_of(sentence) for sentence in sentences], constraints):
-            numbers, spans = self.answered(believed, threshold)
-            whole = believed.probabilities_of(numbers).tolist()
-            for i, labels, probability in zip(believed.which, believed.texts(numbers), whole, strict=True):
+        for posterior in posteriors.of([tokens_of(sentence) for sentence in sentences], constraints):
+            numbers, spans = posteriors.labels_and_spans(posterior, threshold)
+            whole = posterior.probabilities_of(numbers).tolist()
+            for i, labels, probability in zip(posterior.which, posterior.texts(numbers), whole, strict=True):
                 answers[i] = Answer(labels, [], probability)
             for row, span, probability in spans:
-                i = believed.which[row]
+                i = posterior.which[row]
                 answers[i].entities.append(entity(sentences[i], span.label, span.start, span.end, probability))
         return answers
 
-    # -------------------------------------------------------------------------------------------- the dial
+    # -------------------------------------------------------------------------------------------- held-out data
+
+    def calibrate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Decoding:
+        """Fit temperature and shift to held-out data, so that the probabilities are calibrated.
+
+        ``fit`` does this by itself where it has ``dev``. Sentences with labels that the model does not know are left
+        out.
+        """
+        parts = self.fitted_parts()
+        parts.decoding = calibrated(parts.decoding, Labelled.of(self._posteriors, X, y))
+        return parts.decoding
 
     def tune(
         self,
@@ -253,18 +307,14 @@ class Tagger(SequenceEstimator):
         precision: float | None = None,
         margin: float = 1.0,
     ) -> Tuned:
-        """Turn the dial: recall (or precision) reaches what is wanted, with as much of the other as possible.
+        """Trade precision for recall: reach the requested recall (or precision), with as much of the other as possible.
 
         Sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
-        probable ones. X and y should be held out from training; the figure must be reached on them with ``margin``
-        standard errors to spare. Gives the point that was chosen, with the precision and recall to expect, and the
-        curve.
+        probable ones. X and y should be held out from training; the figure must be reached on them with a margin of
+        ``margin`` standard errors. Returns the chosen setting, with the expected precision and recall, and the curve.
         """
         figure, wanted = checked_wish(recall, precision, margin)
-        dial = Dial.of(self, X, y)
-        found = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
-        self.decoding = dial.decoding(found.chosen.setting, self.decoding)
-        return found
-
-
-__all__ = ["Tagger", "tokens_of"]
+        dial = Dial.of(self._posteriors, X, y)
+        result = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
+        self.decoding = dial.decoding(result.chosen.setting, self.decoding)
+        return result

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, final
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, final
 
 import numpy as np
 
@@ -11,14 +11,18 @@ from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import InputFeatures
 from postil.features.trees import Forest, Schedule
+from postil.metrics import TreeScores, score_trees
 from postil.models.answers.tree_labels import TreeLabels
 from postil.models.estimator import Estimator
 from postil.models.explaining.tree_explanation import TreeExplanation, explained
-from postil.models.scoring.tree_network import TreeBatch, TreeInputs, TreeNetwork
+from postil.models.scoring.tree_network import TreeInputs, TreeNetwork
 from postil.models.tree_config import TreeConfig, configured_tree
 from postil.objectives import softmax
 from postil.text.tree import Tree, widths_of_nodes
 from postil.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from postil.models.fitting.trees import TreeFitting
 
 NODES_PER_BLOCK = 4096  # what is predicted at once: large enough for matrix products, small enough for the cache
 
@@ -28,7 +32,7 @@ Dev: TypeAlias = list[TreeLike] | tuple[Sequence[TreeLike], Sequence[str] | None
 
 
 class NodeLabel(NamedTuple):
-    """What a phrase is: its best label, and the probability of each."""
+    """The best label of a phrase, and the probability of each label."""
 
     label: str
     probabilities: dict[str, float]
@@ -36,16 +40,16 @@ class NodeLabel(NamedTuple):
 
 @final
 class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
-    """Labels sentences, and every phrase of them, by what their parts mean and how these are put together.
+    """Labels sentences and all their phrases, by a recursive network over their trees.
 
         classifier = TreeClassifier(composition="tree-lstm", seed=0)
         classifier.fit(trees, dev=dev_trees)          # the labels are in the trees
-        classifier.predict(trees)                     # one label a tree: that of its root
+        classifier.predict(trees)                     # one label per tree: that of its root
         classifier.predict_nodes(trees)               # a label and all probabilities for every phrase
 
     A tree is a Tree, nested tuples ``("3", ("2", "good"), ("2", "film"))``, an nltk.Tree or a list of tokens, which
-    gets a tree of the shape ``tree``. ``settings`` are fields of TreeConfig that differ from the composition's own.
-    Follows scikit-learn's estimator rules.
+    gets a tree of the shape ``tree``. ``settings`` are fields of TreeConfig that override the defaults of the
+    composition. Follows scikit-learn's estimator rules.
     """
 
     def __init__(
@@ -66,18 +70,15 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tree-classifier"
-    OWN: ClassVar[tuple[str, ...]] = ("composition", "vectors", "seed", "threads", "minutes")
-    CONFIG: ClassVar[type] = TreeConfig
+    _PARAMETERS: ClassVar[tuple[str, ...]] = ("composition", "vectors", "seed", "threads", "minutes")
+    _CONFIG: ClassVar[type] = TreeConfig
+    _LABELS: ClassVar[Any] = TreeLabels
 
-    def configuration(self, settings: Mapping[str, Any]) -> TreeConfig:
+    def _configured(self, settings: Mapping[str, Any]) -> TreeConfig:
         return configured_tree(self.composition, settings)
 
     @staticmethod
-    def labels_from_json(content: Mapping[str, Any]) -> TreeLabels:
-        return TreeLabels.from_json(content)
-
-    @staticmethod
-    def network(
+    def _network(
         config: TreeConfig,
         features: InputFeatures,
         labels: TreeLabels,
@@ -110,43 +111,23 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
         *,
         checkpoint: Path | None = None,
         resume: bool = False,
-    ) -> Iterator[Any]:
-        """``fit`` step by step: gives the events of the training loop, for progress bars and logs."""
-        fitting = self.prepared(trees, y, dev, checkpoint=checkpoint, resume=resume)
-        yield from fitting.run()
-        self.parts = fitting.parts
+    ) -> "TreeFitting":
+        """``fit`` step by step: iterating trains and yields the events of the training loop.
 
-    def prepared(
-        self,
-        trees: Sequence[TreeLike],
-        y: Sequence[str] | None = None,
-        dev: Dev | None = None,
-        **options: Any,
-    ) -> Any:
-        """The training that ``fitting`` runs, before its first step."""
+        With ``checkpoint`` the state of the training is written to that file after every epoch; with ``resume`` it goes
+        on from there. This estimator is fitted when the last event has come.
+        """
         from postil.models.fitting.trees import TreeFitting  # training code is loaded only to train
 
         self.check()
-        held_out = dev if isinstance(dev, tuple) else (dev, None)
-        dev_trees = self.trees(*held_out) if held_out[0] is not None and len(held_out[0]) else None
-        return TreeFitting(self, self.trees(trees, y), dev_trees, **options)
+        config = self._configured(self.settings)  # of a model that was fitted before, config is the old one
+        held_out, labels = dev if isinstance(dev, tuple) else (dev, None)
+        dev_trees = _binarised(held_out, labels, config) if held_out is not None and len(held_out) else None
+        return TreeFitting(self, _binarised(trees, y, config), dev_trees, checkpoint=checkpoint, resume=resume)
 
     def trees(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None) -> list[Tree]:
-        """Whatever users give as binary trees, with the labels ``y`` at their roots where there are any."""
-        are_ready = all(type(tree) is Tree for tree in trees) and widths_of_nodes(trees) is not None
-        made = list(trees) if are_ready else [self._tree(tree, i) for i, tree in enumerate(trees)]
-        if y is None:
-            return made
-        if len(y) != len(made):
-            raise DataError("trees and labels", expected=f"{len(made)} labels", got=len(y))
-        return [tree.with_labels([*tree.labels[:-1], str(label)]) for tree, label in zip(made, y, strict=True)]
-
-    def _tree(self, tree: TreeLike, number: int) -> Tree:
-        config = self.config
-        try:
-            return Tree.of(tree, config.tree).binarised(config.binarise)
-        except DataError as error:
-            raise DataError(error.what, expected=error.expected, got=error.got, where=f"tree {number}") from None
+        """Trees in any form as the binary trees that the model sees; ``y`` takes the place of the labels of roots."""
+        return _binarised(trees, y, self.config)
 
     # -------------------------------------------------------------------------------------------- answers
 
@@ -188,22 +169,29 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
     def score(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None) -> float:
         """Share of the labelled trees whose root gets its label, 0 to 1."""
-        given = self.trees(trees, y)
-        gold = [tree.root_label for tree in given]
-        labelled = [i for i, label in enumerate(gold) if label is not None]
+        binary = self.trees(trees, y)
+        labelled = [tree for tree in binary if tree.root_label is not None]
         if not labelled:
             raise DataError("nothing to score", expected="at least one tree with a label at its root", got="none")
-        found = self.predict([given[i] for i in labelled])
-        return float(np.mean([label == gold[i] for label, i in zip(found, labelled, strict=True)]))
+        return float(np.mean([a == tree.root_label for a, tree in zip(self.predict(labelled), labelled, strict=True)]))
+
+    def evaluate(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None) -> TreeScores:
+        """All scores, at the roots and at all nodes of the binary trees that the model sees.
+
+        Where the model has learnt the labels of roots only, other labels of inner nodes are not counted.
+        """
+        binary, labels = self.trees(trees, y), set(self.fitted_parts().labelling.labels)
+        if self.config.loss == "root":
+            binary = [
+                tree.with_labels([*(label if label in labels else None for label in tree.labels[:-1]), tree.root_label])
+                for tree in binary
+            ]
+        return score_trees(binary, self.predict_nodes(binary))
 
     def explain(self, tree: TreeLike, label: str | None = None) -> TreeExplanation:
-        """Which words and phrases moved the label of the root, by default the predicted one."""
-        (given,) = self.trees([tree])
-        return explained(self, given, label)
-
-    def batch_of(self, tree: Tree) -> TreeBatch:
-        """The arrays of one binary tree."""
-        return tree_inputs(self.fitted_parts().features, [tree]).selected(np.zeros(1, np.int64))
+        """Which words and phrases contributed to a label of the root, by default the predicted one."""
+        (binary,) = self.trees([tree])
+        return explained(self.fitted_parts(), self.predict_proba, binary, label)
 
     def _root_scores(self, trees: Sequence[TreeLike]) -> Array:
         """(B, L); labels that no root had in training are impossible."""
@@ -215,14 +203,14 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
         return scores
 
     def _inputs(self, trees: Sequence[TreeLike]) -> TreeInputs:
-        """The arrays of whatever users give as trees."""
-        features = self.fitted_parts().features
+        """The arrays of trees in any form."""
+        words = self.fitted_parts().features.words
         if all(type(tree) is Tree for tree in trees):
             try:
-                return tree_inputs(features, trees)
+                return TreeInputs.of(trees, words)
             except DataError:  # not all of them are binary
                 pass
-        return tree_inputs(features, self.trees(trees))
+        return TreeInputs.of(self.trees(trees), words)
 
     def _blocks(self, inputs: TreeInputs) -> Iterator[tuple[Array, Schedule, Array]]:
         """Trees of similar height: their places, their rows, and the vectors (M, H) of their nodes."""
@@ -235,9 +223,21 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
                 yield which, plan, network.composition.composed(states[forms], plan)
 
 
-def tree_inputs(features: InputFeatures, trees: Sequence[Tree]) -> TreeInputs:
-    """The arrays of trees for a network with these features."""
-    return TreeInputs.of(trees, features.words)
+def _binarised(trees: Sequence[TreeLike], y: Sequence[str] | None, config: Any) -> list[Tree]:
+    are_binary = all(type(tree) is Tree for tree in trees) and widths_of_nodes(trees) is not None
+    binary = list(trees) if are_binary else [_binary(tree, i, config) for i, tree in enumerate(trees)]
+    if y is None:
+        return binary
+    if len(y) != len(binary):
+        raise DataError("trees and labels", expected=f"{len(binary)} labels", got=len(y))
+    return [tree.with_labels([*tree.labels[:-1], str(label)]) for tree, label in zip(binary, y, strict=True)]
+
+
+def _binary(tree: TreeLike, number: int, config: Any) -> Tree:
+    try:
+        return Tree.of(tree, config.tree).binarised(config.binarise)
+    except DataError as error:
+        raise DataError(error.what, expected=error.expected, got=error.got, where=f"tree {number}") from None
 
 
 def _cut(forest: Forest) -> Iterator[Array]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from postil.errors import ConfigurationError
-from postil.models.config import OPTIMISERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of
 from postil.network import ACTIVATIONS, INITIALISERS
-from postil.network.compositions import COMPOSITIONS
-from postil.text.tree import SHAPES, Direction
+from postil.network.tree_compositions import COMPOSITIONS
+from postil.text.binarisation import Direction
+from postil.text.tree import SHAPES
+from postil.training import OPTIMISERS, SCHEDULES
 
 LOSSES = ("all", "root")
 UNWEIGHTED, BALANCED = "none", "balanced"
@@ -55,12 +56,16 @@ class TreeConfig:
     # Learning
     optimiser: str = "adam"
     rate: float = 0.002
-    warm_up: float = 0.05
-    """Share of the training in which the rate rises."""
     word_rate: float = 1.0
-    """Word vectors learn at so many times the rate: most words are rare and have few steps."""
+    """Word vectors learn at this multiple of the rate: most words are rare and have few steps."""
+    schedule: str = "linear"
+    """How the rate changes: linear (up, then down), constant, or inverse-decay (B8)."""
+    warm_up: float = 0.05
+    """Schedule linear: share of the training in which the rate rises."""
     final_share: float = 0.05
-    """What is left of the rate at the end."""
+    """Schedule linear: what is left of the rate at the end."""
+    tau: float = 0.2
+    """Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t."""
     epochs: int = 10
     patience: int | None = None
     batch_trees: int | None = None
@@ -70,27 +75,28 @@ class TreeConfig:
     clip: float = 5.0
 
     def __post_init__(self) -> None:
-        check_fields(self, _CHOICES, _LIMITS)
-        check_positive(self, "rate", "word_rate", "clip", "vector_scale")
+        check_fields(self, CHOICES, LIMITS)
+        check_positive(self, "rate", "word_rate", "tau", "clip", "vector_scale")
         if self.class_weights not in (UNWEIGHTED, BALANCED):
             explicit_weights(self)
 
 
-_CHOICES: dict[str, Any] = {
+CHOICES: dict[str, Any] = {
     "composition": tuple(COMPOSITIONS),
     "binarise": get_args(Direction),
     "tree": tuple(SHAPES),
     "activation": tuple(ACTIVATIONS),
     "initialiser": tuple(INITIALISERS),
     "loss": LOSSES,
-    "optimiser": OPTIMISERS,
+    "optimiser": tuple(OPTIMISERS),
+    "schedule": tuple(SCHEDULES),
 }
-_LIMITS: dict[str, tuple[float, float]] = {
+LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("word_dim", "hidden"), (1, 100_000)),
     **dict.fromkeys(("min_count", "epochs", "patience", "batch_trees", "shards"), (1, 1e9)),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
     **dict.fromkeys(("word_dropout", "l2"), (0, 1e9)),
-    **dict.fromkeys(("warm_up", "final_share"), (0, 1)),
+    **dict.fromkeys(("warm_up", "final_share", "tau"), (0, 1)),
 }
 
 # Chosen by single runs on the development part of a sentiment treebank with 50-d vectors. Products of units overshoot
@@ -116,7 +122,7 @@ def configured_tree(composition: str, settings: Mapping[str, Any]) -> TreeConfig
 
 
 def adapted_tree(config: TreeConfig, trees: int) -> TreeConfig:
-    """The config with its open field settled for so many training trees."""
+    """The config with its open field resolved for this number of training trees."""
     return config if config.batch_trees is not None else replace(config, batch_trees=max(8, min(32, trees // 90)))
 
 

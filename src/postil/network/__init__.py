@@ -1,8 +1,7 @@
 """Layers: arrays to scores, each with its backward beside its forward."""
 
 from postil.network.activations import ACTIVATIONS, Activation, ParametricReLU
-from postil.network.composition import Chain, Concatenation, Residual
-from postil.network.compositions import COMPOSITIONS, new_composition
+from postil.network.containers import Chain, Concatenation, Residual
 from postil.network.dropout import Dropout
 from postil.network.initialisers import (
     INITIALISERS,
@@ -19,6 +18,7 @@ from postil.network.normalisation import LayerNorm
 from postil.network.pooling import MaxOverTime
 from postil.network.sentence import SentenceConvolution
 from postil.network.tree import AffineComposition, Composition, SumComposition, TensorComposition
+from postil.network.tree_compositions import COMPOSITIONS, new_composition
 from postil.network.tree_lstm import TreeLSTM
 from postil.network.window import Window, WindowAverage, convolution
 

@@ -1,4 +1,4 @@
-"""Activations with their derivatives (A6, B6, E10). Each takes z and gives f(z) with its pullback.
+"""Activations with their derivatives (A6, B6, E10). Each takes z and returns f(z) with its pullback.
 
 | name       | f(z)                 | f'(z)                                             |
 |------------|----------------------|---------------------------------------------------|
@@ -88,7 +88,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Activated]] = {
 
 @final
 class Activation(Layer):
-    """One of ACTIVATIONS, by name, on every element."""
+    """Applies one of ACTIVATIONS, by name, to every element."""
 
     def __init__(self, function: str) -> None:
         if function not in ACTIVATIONS:

@@ -32,7 +32,7 @@ def dropout(X: Array, rate: float, rows: bool, rng: np.random.Generator) -> tupl
 
 @final
 class Dropout(Layer):
-    """``rows=True`` drops whole rows, that is words; otherwise single elements."""
+    """Sets elements to 0 at random in training; with ``rows=True``, whole rows, that is, words."""
 
     def __init__(self, rate: float, *, rows: bool = False) -> None:
         if not 0 <= rate < 1:

@@ -1,4 +1,4 @@
-"""What follows a product in training, bias, activation and dropout, in one pass over it instead of one each."""
+"""Fused bias, activation and dropout: what follows a matrix product in training, in one pass instead of three."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from postil.network.layer import Layer, Run
 @final
 @dataclass(frozen=True, kw_only=True)
 class Finish:
-    """An activation that kernels know, and a share of elements to drop."""
+    """An activation that the kernels can fuse, and the share of elements to drop."""
 
     activation: str
     rate: float
@@ -25,7 +25,7 @@ class Finish:
 
 
 def finish_of(layers: Sequence[Layer], run: Run) -> tuple[int, Finish | None]:
-    """How many of these layers, which stand behind a linear one, are done together with it; and what they do."""
+    """How many of the layers after a linear one are fused with it, and what they do."""
     match layers:
         case [Activation() as f, *rest] if run.rng is not None and f.function in kernels.ACTIVATIONS:
             match rest:
@@ -36,13 +36,13 @@ def finish_of(layers: Sequence[Layer], run: Run) -> tuple[int, Finish | None]:
 
 
 def finished(Z: Array, b: Array, finish: Finish | None) -> tuple[Array, Callable[[Array], tuple[Array, Array]]]:
-    """Y = dropout(f(Z + b)), written over Z.  Z (N, H), b (H,). Its pullback gives dZ and db."""
+    """Y = dropout(f(Z + b)), written over Z.  Z (N, H), b (H,). Its pullback returns dZ and db."""
     if finish is None:
         Z += b
         return Z, lambda dY: (dY, dY.sum(axis=0))
     slopes = kernels.activate(Z, b, finish.activation, noise_of(finish.rate, finish.rng), out=Z)  # 1
     if listening():
-        note_branches(slopes != 0)  # a dropped element does not mind on which side of a kink it is
+        note_branches(slopes != 0)  # a dropped element has slope 0 on either side of its kink
 
     def pullback(dY: Array) -> tuple[Array, Any]:
         dZ = dY * slopes  # undoes 1

@@ -1,6 +1,6 @@
-"""Layers on plain arrays without gradients, their memory-bound steps in one pass each.
+"""Layers on plain arrays without gradients, their memory-bound steps fused.
 
-The same numbers as ``layer.forward`` up to rounding. Layers that are not known here run their own ``forward``.
+The same numbers as ``layer.forward`` up to rounding. Any layer that is not listed here runs its ``forward``.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.network.activations import ACTIVATIONS, Activation
-from postil.network.composition import Chain, Residual
+from postil.network.containers import Chain, Residual
 from postil.network.dropout import Dropout
 from postil.network.layer import Layer, Run
 from postil.network.linear import Linear
@@ -41,12 +41,12 @@ def activate(Y: Array, function: str) -> Array:
 
 
 def is_fused(layer: Layer | None) -> bool:
-    """Whether the kernels apply this activation on their way."""
+    """Whether the kernels can fuse this activation with the step before it."""
     return isinstance(layer, Activation) and layer.function in kernels.ACTIVATIONS
 
 
 def _next(steps: list[Layer], X: Array, offsets: Array) -> tuple[int, Array]:
-    """The first of the steps, with as many of those behind it as go in one: their number, and the result."""
+    """The first of the steps, fused with those after it where that is possible: how many were done, and the result."""
     first, second = steps[0], steps[1] if len(steps) > 1 else None
     if isinstance(first, Linear) and first.b is not None and isinstance(second, Activation) and is_fused(second):
         return 2, infer_linear(X, first, second.function)

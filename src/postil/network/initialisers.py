@@ -27,19 +27,24 @@ def fan_in_as_printed(rng: np.random.Generator, shape: Shape, fan_in: int | None
 
 
 def fan_in_variance(rng: np.random.Generator, shape: Shape, fan_in: int | None = None) -> Array:
-    """Centred uniform with variance 1 / fan-in: outputs keep the variance of the inputs."""
+    """Centred uniform with variance 1 / fan-in: preserves the variance of the inputs."""
     return _uniform_of_variance(rng, shape, 1 / (shape[-1] if fan_in is None else fan_in))
 
 
 def xavier(rng: np.random.Generator, shape: Shape) -> Array:
-    """B7: U[± sqrt(6 / (n_in + n_out))]."""
+    """Xavier initialisation (B7): U[± sqrt(6 / (n_in + n_out))]."""
     bound = np.sqrt(6 / (shape[-1] + shape[0]))
     return rng.uniform(-bound, bound, shape)
 
 
 def constant(value: float) -> Initialiser:
-    """The same number everywhere; biases begin with ``constant(0)``."""
+    """The same number everywhere; biases start at ``constant(0)``."""
     return lambda rng, shape: np.full(shape, float(value))
+
+
+def placeholder(rng: np.random.Generator, shape: Shape) -> Array:
+    """Zeros that take no memory, whatever their shape, and cannot be written to: a model file's arrays replace them."""
+    return np.broadcast_to(np.zeros((), np.float32), shape)
 
 
 zeros = constant(0.0)
@@ -63,7 +68,7 @@ def new_parameter(
     fan_in: int = 1,
     decays: bool = True,
 ) -> Parameter:
-    """A parameter of a layer with its first value, once everything it is made of has been checked."""
+    """A parameter of a layer with its first value, after checking all arguments."""
     checked_sizes(shape, where=name)
     if not isinstance(rng, np.random.Generator):
         raise ConfigurationError("rng", expected="np.random.default_rng(…)", got=describe(rng), where=name)

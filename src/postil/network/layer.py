@@ -1,12 +1,13 @@
-"""The contract of every layer (A1): forward gives the output together with its pullback.
+"""The contract of every layer (A1): forward returns the output and its pullback.
 
-A layer holds its parameters as attributes, declared in its ``__init__``. ``forward`` works on plain arrays, so that
-layers compose without a graph; calling a layer on a node, a ragged batch or an array makes one node, whatever happens
-inside. A forward pass changes nothing: the same layer can run in several threads and be used many times in one graph.
+A layer declares its parameters as attributes in its ``__init__``; ``parameters()`` finds them there. ``forward`` works
+on plain arrays, so that layers compose without a graph; calling a layer on a node, a ragged batch or an array makes one
+node, whatever happens inside. A forward pass changes nothing: the same layer can run in several threads and be used
+many times in one graph.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from postil.arrays import FLOATS, Array, Ragged, describe
 from postil.errors import ConfigurationError, DtypeError, ShapeError
-from postil.graph import Gradient, Node, Parameter, Result, sum_of_two
+from postil.graph import Gradient, Node, Parameter, Parameterised, Result, sum_of_two
 
 ParameterGradients: TypeAlias = dict[Parameter, Gradient]
 # dY -> (dX, gradients of the parameters); dX is None where the input has no gradient (indices).
@@ -23,22 +24,22 @@ LayerPullback: TypeAlias = Callable[[Array], tuple[Array | None, ParameterGradie
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What a forward pass carries besides the array.
+    """What a forward pass needs besides the array.
 
-    ``offsets`` (B + 1,) cuts the rows into sentences. ``rng`` is there in training only: a layer that makes noise
-    (dropout) makes it when it finds an ``rng``, and does nothing without.
+    ``offsets`` (B + 1,) divides the rows into sentences. ``rng`` is set in training only: a layer with noise (dropout)
+    is active if there is an ``rng``, and does nothing otherwise.
     """
 
     offsets: Array | None = None
     rng: np.random.Generator | None = None
 
 
-class Layer(ABC):
+class Layer(Parameterised, ABC):
     """Something with parameters that maps an array to an array and knows its gradient."""
 
     @abstractmethod
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        """Y and the function that carries dY back to dX and the parameters. Neither X nor dY is changed."""
+        """Y and the pullback, which propagates dY to dX and the parameters. Neither X nor dY is modified."""
 
     def offsets_after(self, offsets: Array | None) -> Array | None:
         """The offsets of the output: those of the input, unless the layer pools sentences."""
@@ -48,13 +49,6 @@ class Layer(ABC):
     def name(self) -> str:
         return type(self).__name__
 
-    def parameters(self) -> dict[str, Parameter]:
-        """Every parameter once, by its path of attribute names: ``hidden.W``, ``layers.0.b``."""
-        path_of: dict[Parameter, str] = {}
-        for path, parameter in _walk(self, ""):
-            path_of.setdefault(parameter, path)
-        return {path: parameter for parameter, path in path_of.items()}
-
     def __call__(self, x: Node | Ragged | Array, *, rng: np.random.Generator | None = None) -> Result:
         """One node with the layer's output; its parents are ``x`` (where it is a node) and the parameters."""
         X, offsets = (x.data, x.offsets) if isinstance(x, Ragged) else _value_and_offsets(x)
@@ -63,11 +57,22 @@ class Layer(ABC):
 
         def pullback(dY: Array) -> list[Gradient | None]:
             dX, gradients = back(dY)
+            if unlisted := gradients.keys() - parameters:
+                raise _not_an_attribute(self, unlisted.pop())
             of_parameters = [gradients.get(parameter) for parameter in parameters]
             return [dX, *of_parameters] if isinstance(x, Node) else of_parameters
 
         parents = (x, *parameters) if isinstance(x, Node) else parameters
         return Result(Y, parents, pullback, self.name, offsets=self.offsets_after(offsets), is_layer=True)
+
+
+def _not_an_attribute(layer: Layer, parameter: Parameter) -> ConfigurationError:
+    return ConfigurationError(
+        "a gradient for a parameter that parameters() does not list",
+        expected="every parameter in an attribute of the layer, or in a list, tuple, dict or layer there",
+        got=parameter.name,
+        where=layer.name,
+    )
 
 
 def add_gradients(gradients: ParameterGradients, out: ParameterGradients) -> None:
@@ -105,25 +110,6 @@ def checked_rows(X: Array, where: str, like: Parameter | None = None) -> Array:
         expected = f"{like.dtype} like {like.name}" if like is not None else "float32 or float64"
         raise DtypeError("input of a layer", expected=expected, got=describe(X), where=where)
     return X
-
-
-_WITHOUT_PARAMETERS = frozenset([int, float, str, bool, type(None), np.ndarray])
-
-
-def _walk(thing: Any, path: str) -> Iterator[tuple[str, Parameter]]:
-    if type(thing) in _WITHOUT_PARAMETERS:  # most attributes: asking an abstract class about each would be slow
-        return
-    if type(thing) is Parameter:
-        yield path, thing
-    elif isinstance(thing, Layer):
-        for name, value in vars(thing).items():
-            yield from _walk(value, f"{path}.{name}".lstrip("."))
-    elif isinstance(thing, list | tuple):
-        for i, value in enumerate(thing):
-            yield from _walk(value, f"{path}.{i}")
-    elif isinstance(thing, dict):
-        for key, value in thing.items():
-            yield from _walk(value, f"{path}.{key}")
 
 
 def _value_and_offsets(x: Node | Array) -> tuple[Array, Array | None]:

@@ -15,7 +15,7 @@ from postil.network.layer import Layer, LayerPullback, Run, checked_rows
 def linear(
     X: Array, W: Array, b: Array, finish: Finish | None = None
 ) -> tuple[Array, Callable[[Array], tuple[Array, Array, Array]]]:
-    """Y = X Wᵀ + b, for every row, and what ``finish`` does to it.  X (N, D), W (H, D), b (H,) -> Y (N, H)."""
+    """Y = X Wᵀ + b, for every row, with ``finish`` applied.  X (N, D), W (H, D), b (H,) -> Y (N, H)."""
     Z = X @ W.T  # 1
     Y, unfinished = finished(Z, b, finish)  # 2
 
@@ -30,7 +30,10 @@ def linear(
 
 @final
 class Linear(Layer):
-    """Rows of D features to rows of H features. Without ``bias`` b is 0: for scores of which only differences count."""
+    """Maps rows of D features to rows of H features.
+
+    Without ``bias``, b is 0: for scores of which only differences count.
+    """
 
     def __init__(
         self,
@@ -46,7 +49,7 @@ class Linear(Layer):
         self.b = new_parameter("b", (H,), zeros, rng, dtype, fan_in=D, decays=False) if bias else None
 
     def forward(self, X: Array, run: Run, finish: Finish | None = None) -> tuple[Array, LayerPullback]:
-        """With ``finish`` the layers behind it are done in the same pass."""
+        """With ``finish``, the layers after it are fused into the same pass."""
         Y, back = linear(checked_rows(X, self.name, self.W), self.W.value, self.bias(), finish)
 
         def pullback(dY: Array) -> tuple[Array, dict[Parameter, Any]]:

@@ -12,6 +12,9 @@ from postil.graph import Parameter, RowGradient
 from postil.network.initialisers import Initialiser, fan_in_variance, new_parameter
 from postil.network.layer import Layer, LayerPullback, Run
 
+# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {"LookupTables": ("tables of one width",)}
+
 
 def lookup(W: Array, ids: Array) -> tuple[Array, Callable[[Array], RowGradient]]:
     """Row ids[t] of the table for every token t.  W (V, D), ids (N,) -> Y (N, D).
@@ -34,7 +37,7 @@ def _table(V: int, D: int, name: str, initialise: Initialiser, rng: np.random.Ge
 
 @final
 class LookupTable(Layer):
-    """ids (N,) to rows (N, D) of one table."""
+    """Looks up ids (N,) as rows (N, D) of one table."""
 
     def __init__(
         self,
@@ -57,10 +60,10 @@ class LookupTable(Layer):
 
 @final
 class LookupTables(Layer):
-    """ids (N, F), one column per feature, to the rows of F tables side by side, (N, D1 + … + DF).
+    """Looks up ids (N, F), one column per feature, in F tables; their rows are concatenated, (N, D1 + … + DF).
 
-    Neighbouring features of the same width share one parameter, their tables one below the other: a batch then costs
-    one look-up and one sparse gradient for all of them.
+    Neighbouring features of the same width share one parameter, with their tables stacked: a batch then costs one
+    lookup and one sparse gradient for all of them.
     """
 
     def __init__(

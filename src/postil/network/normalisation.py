@@ -22,7 +22,7 @@ def layer_norm(X: Array, gain: Array, bias: Array) -> tuple[Array, Callable[[Arr
 
 @final
 class LayerNorm(Layer):
-    """(N, D) to (N, D)."""
+    """Normalises each row to mean 0 and variance 1, then applies a learnt gain and bias. (N, D) to (N, D)."""
 
     def __init__(self, D: int, *, rng: np.random.Generator, dtype: Any = np.float32) -> None:
         self.gain = new_parameter("gain", (D,), ones, rng, dtype, decays=False)

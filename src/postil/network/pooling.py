@@ -45,7 +45,7 @@ def first_maxima(X: Array, offsets: Array) -> tuple[Array, Array]:
 
 @final
 class MaxOverTime(Layer):
-    """(N, D) cut into B sentences, to (B, D)."""
+    """The maximum of each feature over the words of a sentence: (N, D), divided into B sentences, to (B, D)."""
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
         Y, back = max_over_time(checked_rows(X, self.name), needed_offsets(run, self.name))

@@ -2,7 +2,7 @@
 
 The first layer of a window network is W [x_t-2; …; x_t+2] + b = Σ_k (W_k x_t+k + b_k): one term per position k, and
 each term depends on one word alone. So a word has K rows of H numbers, and a token costs K additions of such rows
-(``kernels.sum_windows``) instead of a matrix product with K·D columns.
+(``kernels.sum_windows``) instead of a matrix product with K·D columns. For the other ways see ``window.py``.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from postil.network.window import Window
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WindowMap:
-    """Z_t = Σ_k (W_k x_t+k + b_k) over K positions around t; beyond the sentence stands ``padding`` instead."""
+    """Z_t = Σ_k (W_k x_t+k + b_k) over K positions around t, with ``padding`` for positions beyond the sentence."""
 
     W: Array  # (K, H, D)
     b: Array  # (K, H)
@@ -28,7 +28,7 @@ class WindowMap:
 
     @classmethod
     def of_window(cls, window: Window, linear: Linear) -> "WindowMap":
-        """A linear layer behind a window. Its bias is added once, at the middle position."""
+        """A linear layer after a window. Its bias is added once, at the middle position."""
         H, K = len(linear.W.value), window.size
         W = linear.W.value.reshape(H, K, -1).transpose(1, 0, 2)
         b = np.zeros((K, H), W.dtype)
@@ -60,10 +60,10 @@ class WindowMap:
     def rows(self, X: Array) -> Array:
         """The terms of U words at all positions: X (U, D) float32 -> (U, K·H).
 
-        A word's row has the same bits whatever other words are made with it, and so whichever thread meets it first.
+        The bits of a word's row do not depend on the other words, and so not on which thread meets it first.
         """
-        made = np.empty((len(X), self.width), np.float32)
-        return kernels.multiply_rows(X, self._transposed, self.b.reshape(-1), made)
+        rows = np.empty((len(X), self.width), np.float32)
+        return kernels.multiply_rows(X, self._transposed, self.b.reshape(-1), rows)
 
     @cached_property
     def _transposed(self) -> Array:

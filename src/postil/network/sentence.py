@@ -1,7 +1,7 @@
 """The sentence approach (A12): every word is tagged by a view of its whole sentence.
 
 For each target word t, every word of the sentence gets its distance to the target as a feature; a convolution runs over
-that, and the maximum over time gives one vector for the target. A sentence of T words is laid out T times.
+that, and the maximum over time is the vector of the target. A sentence of T words is laid out T times.
 
 The convolution is linear, so it is the sum of what the words contribute and of what the distances contribute:
 
@@ -9,7 +9,7 @@ The convolution is linear, so it is the sum of what the words contribute and of 
 
 A (N, H) is the convolution of the words alone, once per sentence. F is a small table: the distances in the window
 around a word depend only on its own distance, and on how much of the window lies beyond the edges of the sentence
-(there stands padding, which A has counted). So the T² rows of a sentence cost an addition each instead of a matrix
+(the padding there is counted in A). So the T² rows of a sentence cost an addition each instead of a matrix
 product.
 """
 
@@ -35,7 +35,7 @@ _ROWS_AT_ONCE = 4096  # of the T² rows: what fits the cache, and bounds the mem
 class SentenceConvolution(Layer):
     """(N, D) to (N, H): lookup of distances, convolution, max over time, for every word as the target.
 
-    A sentence of more than LONGEST_VIEW words is seen in pieces of at most so many words, of about equal length.
+    A sentence of more than LONGEST_VIEW words is processed in pieces of about equal length, at most that long.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class SentenceConvolution(Layer):
 
         def pullback(dY: Array) -> tuple[Array, ParameterGradients]:
             dA, dF = back_max(dY)  # undoes 3
-            dX, found = back_words(dA)  # undoes 1
+            dX, gradients = back_words(dA)  # undoes 1
             assert dX is not None
-            dW, found[self.distances.table] = back_distances(dF)  # undoes 2
+            dW, gradients[self.distances.table] = back_distances(dF)  # undoes 2
             W = self._linear.W
-            found[W] = found[W] + dW
-            return dX[:, :D], found
+            gradients[W] = gradients[W] + dW
+            return dX[:, :D], gradients
 
         return Y, pullback
 
@@ -86,7 +86,7 @@ class SentenceConvolution(Layer):
     def _distance_scores(self, D: int) -> tuple[Array, Callable[[Array], tuple[Array, RowGradient]]]:
         """F (edges, edges, R, H), R = 2 (longest + half) + 1: the sum over the window's slots inside the sentence.
 
-        The first two axes say how many words stand before and after in the sentence, up to half a window.
+        The first two axes are the number of words before and after in the sentence, up to half a window.
         """
         P, W = self.distances.table.value, self._linear.W.value
         slots = W.reshape(len(W), self.size, -1)[:, :, D:]  # (H, K, P)
@@ -168,7 +168,7 @@ def _rows_of_targets(offsets: Array, edges: int, distances: int) -> Iterator[_Ro
     ends, largest = np.cumsum(sizes), distances // 2
     before = np.minimum(np.arange(offsets[-1]) - starts, edges)
     after = np.minimum(starts + sizes - 1 - np.arange(offsets[-1]), edges)
-    edge = (before * (edges + 1) + after) * distances + largest  # (N,) where distance 0 stands for this word in F
+    edge = (before * (edges + 1) + after) * distances + largest  # (N,) the row of F for this word at distance 0
     first = 0
     while first < len(sizes):
         done = ends[first - 1] if first else 0

@@ -2,7 +2,7 @@
 
 W [x_t-1; x_t; x_t+1] = Σ_k W_k x_t+k: one term per position k, and each depends on one row alone. A batch has about
 half as many distinct words as tokens, so this halves the largest products of a window network, and windows become sums
-of rows.
+of rows. For the other ways to compute such a layer see ``window.py``.
 """
 
 from collections.abc import Callable
@@ -20,6 +20,8 @@ from postil.network.linear import Linear
 from postil.network.window import Window
 
 _SCRATCH = Scratch()
+# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {"shared_windows": ("wide rows", "no bias")}
 
 
 def linear_of_windows(
@@ -32,9 +34,9 @@ def linear_of_windows(
     size: int,
     finish: Finish | None = None,
 ) -> tuple[Array, Callable[[Array], tuple[Array, Array, Array, Array]]]:
-    """Y_t = Σ_k W_k x_places(t+k) + b, and what ``finish`` does to it; beyond the sentence stands ``padding``.
+    """Y_t = Σ_k W_k x_places(t+k) + b, with ``finish`` applied; ``padding`` stands for words beyond the sentence.
 
-    X (U, D), padding (D,), W (H, size·D), b (H,), places (N,) which row stands at each token -> Y (N, H).
+    X (U, D), padding (D,), W (H, size·D), b (H,), places (N,) the row of each token -> Y (N, H).
     """
     (U, D), H, ids = X.shape, len(W), places + 1
     wide = _wide(D)

@@ -1,6 +1,6 @@
 """Recursive networks over binary trees: the vector of a phrase is composed of those of its two parts (D1, D3).
 
-All trees of a batch are computed together, one level (height) after the other: one matrix product a level. The reverse
+All trees of a batch are computed at once, level (height) by level: one matrix product each. The reverse
 pass goes down the same levels. Each node has one parent, so a node *fetches* what its parent has sent to it, and
 nothing needs to be added up. What belongs to the parameters is a single product over all nodes at the end.
 
@@ -24,9 +24,9 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ShapeError
 from postil.features.trees import Schedule
-from postil.graph import Node, Parameter, Result
+from postil.graph import Node, Parameterised, Result
 from postil.network.activations import ACTIVATIONS
-from postil.network.initialisers import Initialiser, new_parameter, xavier, zeros
+from postil.network.initialisers import Initialiser, new_parameter, placeholder, xavier, zeros
 
 # dX (M, H) -> gradients of the leaves' vectors and of the parameters, in their order.
 Downward: TypeAlias = Callable[[Array], tuple[Array, ...]]
@@ -163,10 +163,11 @@ def tensor_composition(
 # ------------------------------------------------------------------------------------------------ compositions
 
 
-class Composition(ABC):
-    """Vectors of all nodes of a batch of trees from those of the leaves.
+class Composition(Parameterised, ABC):
+    """Computes the vectors of all nodes of a batch of trees from those of the leaves.
 
-    ``leaf_dim`` is the width of the leaves' vectors and ``hidden`` that of all nodes'.
+    ``leaf_dim`` is the width of the leaves' vectors and ``hidden`` that of all nodes'. Parameters are declared in the
+    order of their gradients in ``upward``.
     """
 
     leaf_dim: int
@@ -174,23 +175,19 @@ class Composition(ABC):
 
     @abstractmethod
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
-        """X (M, H), and the function that carries dX back to the leaves and the parameters."""
+        """X (M, H), and the pullback, which propagates dX to the leaves and the parameters."""
 
     def word_states(self, words: Array) -> Array:
-        """(U, S): all that phrases need to know of words (U, D), worked out once for a word that comes often."""
+        """(U, S): the states of words (U, D) that phrases are composed from, computed once per distinct word."""
         return words
 
     def composed(self, states: Array, plan: Schedule) -> Array:
-        """X (M, H) from the states (n, S) of the leaves, without a way back."""
+        """X (M, H) from the states (n, S) of the leaves, without a pullback."""
         return self.upward(states, plan)[0]
 
     @property
     def name(self) -> str:
         return type(self).__name__
-
-    def parameters(self) -> dict[str, Parameter]:
-        """Every parameter by its name, in the order of ``upward``'s gradients."""
-        return {name: value for name, value in vars(self).items() if isinstance(value, Parameter)}
 
     def __call__(self, leaves: Node, plan: Schedule) -> Result:
         """The whole recursion as one node (M, H). ``leaves`` (n, D) are the vectors of the leaves, row by row."""
@@ -214,7 +211,7 @@ class _SameWidth(Composition):
 
 @final
 class SumComposition(_SameWidth):
-    """D1: tanh(W (x_1 + x_2)). It cannot see which part comes first."""
+    """D1: tanh(W (x_1 + x_2)). It cannot tell which part comes first."""
 
     def __init__(
         self,
@@ -255,7 +252,7 @@ class AffineComposition(_SameWidth):
 
 @final
 class TensorComposition(_SameWidth):
-    """f(cᵀ V c + W c + b) with c = [x_1; x_2]: the parts also multiply each other (RNTN)."""
+    """f(cᵀ V c + W c + b) with c = [x_1; x_2]: the parts are also multiplied with each other (RNTN)."""
 
     def __init__(
         self,
@@ -278,4 +275,4 @@ class TensorComposition(_SameWidth):
 
 def _small(initialise: Initialiser) -> Initialiser:
     """Products of two units are many: each of them begins with a share of what a single unit would begin with."""
-    return lambda rng, shape: initialise(rng, shape) / shape[-1]
+    return initialise if initialise is placeholder else lambda rng, shape: initialise(rng, shape) / shape[-1]

@@ -59,7 +59,7 @@ def tree_lstm(leaves: Array, plan: Schedule, W: Array, b: Array, U: Array, d: Ar
 
 @final
 class TreeLSTM(Composition):
-    """The binary Tree-LSTM. Forget gates begin open: their biases begin at 1."""
+    """The binary Tree-LSTM. Forget gates start open: their biases start at 1."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class TreeLSTM(Composition):
         return tree_lstm(leaves, plan, self.W.value, self.b.value, self.U.value, self.d.value)
 
     def word_states(self, words: Array) -> Array:
-        """h and c side by side, (U, 2 H)."""
+        """h and c concatenated, (U, 2 H)."""
         cells = TreeCells.empty(len(words), 0, self.hidden, words.dtype)
         np.matmul(words, self.W.value.T, out=cells.words.reshape(len(words), -1))
         kernels.leaf_cells_up(cells, self.b.value, np.zeros(len(words), np.int64))

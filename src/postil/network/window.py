@@ -1,6 +1,16 @@
 """Windows over sentences: concatenated (E3, and with a linear layer the convolution, A4) or averaged (E2).
 
 The work is done by kernels; their NumPy twins stand in ``kernels/plain_layers.py``.
+
+A linear layer of windows, W [x_t-2; …; x_t+2] + b, is computed in four ways. They agree up to rounding; the first is
+the reference, and each of the others is faster where something more is known:
+
+| where                                 | used for                           | W is multiplied with        | gradient |
+|---------------------------------------|------------------------------------|-----------------------------|----------|
+| ``Window``, ``Linear``: `convolution` | every other case: extra columns, … | every window                | yes      |
+| ``shared_windows.py``                 | training, features of words alone  | each word, once a batch     | yes      |
+| ``precomputed.py``                    | tagging, the first layer           | each word, once for good    | no       |
+| ``inference.py``                      | tagging, convolutions above it     | every window; fused         | no       |
 """
 
 from collections.abc import Callable
@@ -13,7 +23,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.graph import Parameter
 from postil.kernels.plain_layers import overlapping_sum, padded_places, shifts
-from postil.network.composition import Chain
+from postil.network.containers import Chain
 from postil.network.initialisers import Initialiser, new_parameter, xavier, zeros
 from postil.network.layer import Layer, LayerPullback, Run, checked_rows, needed_offsets
 from postil.network.linear import Linear
@@ -45,7 +55,10 @@ def averaged_windows(X: Array, offsets: Array, size: int) -> tuple[Array, Callab
 
 @final
 class Window(Layer):
-    """Each word sees its neighbours: (N, D) to (N, size·D). Beyond the sentence stands a learnt padding vector."""
+    """Concatenates each word with its neighbours: (N, D) to (N, size·D).
+
+    A learnt padding vector fills the positions beyond the sentence.
+    """
 
     def __init__(
         self, D: int, size: int, *, rng: np.random.Generator, initialise: Initialiser = zeros, dtype: Any = np.float32
@@ -66,7 +79,7 @@ class Window(Layer):
 
 @final
 class WindowAverage(Layer):
-    """The mean of the vectors in each window (E2): a baseline that loses positions. No padding takes part."""
+    """The mean of the vectors in each window (E2), without padding: a baseline that ignores positions."""
 
     def __init__(self, size: int) -> None:
         self.size = _odd(size)
@@ -87,7 +100,7 @@ def convolution(
 
 def _odd(size: int) -> int:
     if not isinstance(size, int | np.integer) or size < 1 or size % 2 == 0:
-        raise ConfigurationError("window size", expected="an odd number, so that a word stands in the middle", got=size)
+        raise ConfigurationError("window size", expected="an odd number, so that a word is in the middle", got=size)
     return size
 
 

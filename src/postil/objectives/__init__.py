@@ -10,17 +10,16 @@ from postil.objectives.crf import (
     path_scores,
 )
 from postil.objectives.crf_decoding import RankedPath, k_best, viterbi
-from postil.objectives.crf_objective import CRF, label_costs, offset_scores
+from postil.objectives.crf_forbidden import SpanOfKind, entities_of, without_spans
+from postil.objectives.crf_objective import CRF, offset_scores
 from postil.objectives.crf_odds import log_odds, log_odds_and_gradient, summed_log_odds, without_transition_scores
 from postil.objectives.crf_spans import (
     EntityLabels,
     Windows,
-    any_entity_probabilities,
     forced_spans,
     outside_spans,
     span_probabilities,
     span_windows,
-    viterbi_without_spans,
     window_probabilities,
 )
 from postil.objectives.lattice import ChainScores, Lattice
@@ -36,7 +35,6 @@ __all__ = [
     "l2",
     "CRF",
     "offset_scores",
-    "label_costs",
     "ChainScores",
     "Lattice",
     "path_scores",
@@ -55,10 +53,11 @@ __all__ = [
     "span_windows",
     "window_probabilities",
     "span_probabilities",
-    "any_entity_probabilities",
     "forced_spans",
     "outside_spans",
-    "viterbi_without_spans",
+    "SpanOfKind",
+    "without_spans",
+    "entities_of",
     "log_odds",
     "log_odds_and_gradient",
     "summed_log_odds",

@@ -1,8 +1,9 @@
 """The linear-chain conditional random field (A8, A9, C2-C6), exact, on ragged batches.
 
 From top to bottom: score of a path, messages, partition and marginals, loss with gradient. Then go on with
-``crf_decoding.py`` (Viterbi, k best), ``crf_spans.py`` (spans, constraints) and ``crf_objective.py`` (parameters and
-nodes). All of them read the lattice of ``lattice.py``, which gives every path y a score s(y) and so a probability
+``crf_decoding.py`` (Viterbi, k best), ``crf_spans.py`` (spans), ``crf_forbidden.py`` (spans that must not be) and
+``crf_objective.py`` (parameters and nodes). All of them read the lattice of ``lattice.py``, in which every path y has a
+score s(y) and so a probability
 
     p(y) = exp(s(y)) / Z,    Z = Σ_y exp(s(y))
 
@@ -10,7 +11,7 @@ Shapes: B sentences, N tokens in the batch, L labels, P pairs of neighbouring to
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, final
 
@@ -55,24 +56,24 @@ def _checked_path(lattice: Lattice, labels: Any) -> Array:
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Messages:
-    """What forward-backward ``found`` on a lattice, and in which algebra its numbers are."""
+    """The messages of forward-backward on a lattice, and the algebra in which their numbers are."""
 
     algebra: Algebra
     lattice: Lattice
-    found: ChainMessages
+    chain: ChainMessages
 
     @cached_property
     def share(self) -> Array:
         """(N, L) α_t / Z, in the units of following_t."""
-        share: Array = self.algebra.over(self.found.prefix, self.found.weight)
+        share: Array = self.algebra.over(self.chain.prefix, self.chain.weight)
         return share
 
 
 def forward_backward(lattice: Lattice, algebra: Algebra) -> Messages:
-    """Both recursions over all sentences."""
+    """Run both recursions over all sentences."""
     arguments = _arguments(lattice)
-    found = kernels.chain_messages(*arguments) if algebra is SCALED else chain_messages(algebra, *arguments)
-    return Messages(algebra=algebra, lattice=lattice, found=found)
+    chain = kernels.chain_messages(*arguments) if algebra is SCALED else chain_messages(algebra, *arguments)
+    return Messages(algebra=algebra, lattice=lattice, chain=chain)
 
 
 def _arguments(lattice: Lattice) -> tuple[Array, Array, Array, Array, Array]:
@@ -85,7 +86,7 @@ def _arguments(lattice: Lattice) -> tuple[Array, Array, Array, Array, Array]:
 
 
 class Part(NamedTuple):
-    """Sentences solved together, and their tokens as rows of the whole lattice."""
+    """Sentences solved in one batch, and their tokens as rows of the whole lattice."""
 
     sentences: Array
     tokens: Array
@@ -95,16 +96,16 @@ class Part(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """p(y) of every sentence of a lattice, ready for questions."""
+    """The posterior p(y) of every sentence of a lattice."""
 
     lattice: Lattice
     parts: tuple[Part, ...]
 
     @classmethod
     def of(cls, lattice: Lattice) -> "Posterior":
-        """Solve a lattice: scaled, and in logarithms the sentences that may have lost something to underflow."""
+        """Run forward-backward: scaled, and in log space for sentences that may have underflowed."""
         scaled = forward_backward(lattice, SCALED)
-        exact = scaled.found.is_exact
+        exact = scaled.chain.is_exact
         if exact.all():
             return cls(lattice, (Part(np.arange(len(exact)), np.arange(len(lattice.unary)), scaled),))
         posterior = cls(lattice, (*_solved(lattice, exact, SCALED), *_solved(lattice, ~exact, LOGARITHMIC)))
@@ -115,7 +116,7 @@ class Posterior:
     def log_partition(self) -> Array:
         """(B,) log Z."""
         shape = (len(self.lattice.lengths),)
-        return self._gathered(shape, lambda part: (part.sentences, part.messages.found.log_partition))
+        return self._gathered(shape, lambda part: (part.sentences, part.messages.chain.log_partition))
 
     def marginals(self) -> Array:
         """(N, L) p(y_t = j) = α_t(j) β_t(j) / Z (C4)."""
@@ -127,7 +128,7 @@ class Posterior:
         return self._gathered((N, L, L), lambda part: (part.tokens, _pairwise_marginals(part.messages)))
 
     def transition_counts(self) -> Array:
-        """(L, L) how often each transition is expected in the batch: the sum of the pairwise marginals."""
+        """(L, L) the expected number of each transition in the batch: the sum of the pairwise marginals."""
         counts: Array = np.sum([_transition_counts(part.messages) for part in self.parts], axis=0)
         return counts
 
@@ -149,7 +150,7 @@ def _solved(lattice: Lattice, which: Array, algebra: Algebra) -> list[Part]:
 
 
 def check_possible(scores: Array) -> None:
-    """Complain about the first sentence whose best or total log-score (B,) says that it has no possible path."""
+    """An error about the first sentence whose best or total log-score (B,) says that it has no possible path."""
     possible = np.isfinite(scores)
     if not possible.all():
         raise no_possible_path(int(possible.argmin()))
@@ -165,19 +166,19 @@ def no_possible_path(sentence: int) -> ConfigurationError:
 
 
 def _marginals(m: Messages) -> Array:
-    return m.algebra.probability(m.algebra.times(m.share, m.found.following))
+    return m.algebra.probability(m.algebra.times(m.share, m.chain.following))
 
 
 def _pairwise_marginals(m: Messages) -> Array:
-    N, L = m.found.prefix.shape
+    N, L = m.chain.prefix.shape
     joint = np.zeros((N, L, L))
-    edges = m.algebra.times(m.share[:-1, :, None], m.found.transitions)
-    joint[1:] = m.algebra.probability(m.algebra.times(edges, m.found.arriving[1:, None, :]))
+    edges = m.algebra.times(m.share[:-1, :, None], m.chain.transitions)
+    joint[1:] = m.algebra.probability(m.algebra.times(edges, m.chain.arriving[1:, None, :]))
     return joint
 
 
 def _transition_counts(m: Messages) -> Array:
-    return m.algebra.pair_sum(m.share[:-1], m.found.transitions, m.found.arriving[1:])
+    return m.algebra.pair_sum(m.share[:-1], m.chain.transitions, m.chain.arriving[1:])
 
 
 # ------------------------------------------------------------------------------------------------ loss and gradient
@@ -200,17 +201,14 @@ class LossGradient(NamedTuple):
     end: Array  # (L,)
 
 
-def loss_and_gradient(lattice: Lattice, gold: Any, costs: Array | None = None) -> tuple[Array, LossGradient]:
+def loss_and_gradient(lattice: Lattice, gold: Any) -> tuple[Array, LossGradient]:
     """-log p(gold) of every sentence (B,), and the derivatives of their sum (A8, C3, C5).
 
-    gold (N,) is one label per token, or (N, L) boolean the labels each token may have (partial annotation). The loss
-    is log Z - log Z(gold), with Z(gold) summed over the paths that agree with the gold (one path: its score). Its
-    derivative by any score is what the model expects minus what the gold expects: p(y_t = j) - 1[gold_t = j].
-
-    costs (N, L), zero at gold labels, are added to the scores inside Z only: the model must then beat a wrong label by
-    its cost (softmax-margin).
+    gold (N,) is one label per token, or (N, L) boolean the labels each token may have (partial annotation). The loss is
+    log Z - log Z(gold), with Z(gold) summed over the paths consistent with the gold labels (for one path, its score).
+    Its derivative by any score is what the model expects minus what the gold expects: p(y_t = j) - 1[gold_t = j].
     """
-    expected = _moments(lattice if costs is None else replace(lattice, unary=lattice.unary + costs))
+    expected = _moments(lattice)
     subtract = _subtract_sets if np.asarray(gold).dtype == np.bool_ else _subtract_path
     losses, dU, dA = subtract(expected, lattice, np.asarray(gold))
     # A start score is one more unary score of first tokens, an end score of last tokens.
@@ -222,7 +220,7 @@ def _moments(lattice: Lattice) -> Moments:
     log_weight, marginals, counts, exact = kernels.chain_moments(*_arguments(lattice))
     if not exact.all():
         for part in _solved(lattice, ~exact, LOGARITHMIC):
-            log_weight[part.sentences] = part.messages.found.log_partition
+            log_weight[part.sentences] = part.messages.chain.log_partition
             marginals[part.tokens] = _marginals(part.messages)
             counts += _transition_counts(part.messages)
         check_possible(log_weight)
@@ -238,14 +236,14 @@ def _subtract_path(expected: Moments, lattice: Lattice, labels: Array) -> Moment
     scores, L = path_scores(lattice, labels), lattice.chain.labels
     if not np.isfinite(scores).all():
         raise _forbidden_gold(lattice, labels, int(np.flatnonzero(~np.isfinite(scores))[0]))
-    dU = expected.unary  # made for this purpose: changed in place
+    dU = expected.unary  # nobody else holds it: changed in place
     dU[np.arange(len(labels)), labels] -= 1
     steps = np.bincount(labels[lattice.pairs] * L + labels[lattice.pairs + 1], minlength=L * L)
     return Moments(expected.log_weight - scores, dU, expected.transitions - steps.reshape(L, L))
 
 
 def _forbidden_gold(lattice: Lattice, y: Array, sentence: int) -> DataError:
-    """The complaint about gold labels on an impossible path: names the first impossible step."""
+    """The error about gold labels on an impossible path: it names the first impossible step."""
     chain, rows = lattice.chain, lattice.offsets[sentence : sentence + 2]
     labels, unary = y[slice(*rows)], lattice.unary[slice(*rows)]
     steps = [(chain.start[labels[0]], f"label {labels[0]} at the start")]
@@ -254,7 +252,7 @@ def _forbidden_gold(lattice: Lattice, y: Array, sentence: int) -> DataError:
             steps.append((chain.transitions[labels[t - 1], label], f"label {label} after {labels[t - 1]} at token {t}"))
         steps.append((unary[t, label], f"label {label} at token {t}"))
     steps.append((chain.end[labels[-1]], f"label {labels[-1]} at the end"))
-    found = next(step for score, step in steps if score == -np.inf)
+    impossible = next(step for score, step in steps if score == -np.inf)
     return DataError(
-        "gold labels on a forbidden path", expected="allowed steps", got=found, where=f"sentence {sentence}"
+        "gold labels on a forbidden path", expected="allowed steps", got=impossible, where=f"sentence {sentence}"
     )

@@ -17,10 +17,10 @@ from postil.objectives.lattice import Lattice
 
 
 def viterbi(lattice: Lattice) -> Array:
-    """The best labelling of every sentence, (N,) (A9). Of equal paths: the lower label, decided from the last token.
+    """The best labelling of every sentence, (N,) (A9). Ties go to the lower label, starting from the last token.
 
     δ_1(j) = start_j + u_1(j),   δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij):   the best beginning that ends in j.
-    No pointers are kept: on the way back, y_t = argmax_i (δ_t(i) + A_i,y_t+1) is asked for the one best path only.
+    No pointers are stored: on the way back, y_t = argmax_i (δ_t(i) + A_i,y_t+1) is computed for the best path only.
     """
     labels, scores = best_paths(lattice)
     check_possible(scores)
@@ -48,7 +48,7 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
     """The k best labellings of every sentence, best first, with their exact probabilities; fewer if there are fewer.
 
     δ_t(j, r) is the r-th best beginning that ends in j. It is one of δ_t-1(i, ·) extended by A_ij + u_t(j), and each
-    source i offers its own beginnings best first: so k times the best offer is taken, and its source offers its next.
+    source i offers its own beginnings, best first. So the best offer is taken k times, and its source offers the next.
     """
     if not isinstance(k, int | np.integer) or k < 1:
         raise ConfigurationError("number of labellings", expected="a whole number, 1 or more", got=k)
@@ -57,9 +57,9 @@ def k_best(lattice: Lattice, k: int) -> list[list[RankedPath]]:
     chain = lattice.chain
     paths, scores = kernels.ranked_paths(lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end, k)
     for b, log_total in enumerate(log_z):
-        found = scores[b][scores[b] > -np.inf]
-        probabilities = np.exp(np.minimum(found - log_total, 0))
+        possible = scores[b][scores[b] > -np.inf]
+        probabilities = np.exp(np.minimum(possible - log_total, 0))
         columns = paths[lattice.offsets[b] : lattice.offsets[b + 1]].T  # (k, T)
-        rows = zip(columns, found.tolist(), probabilities.tolist(), strict=False)
+        rows = zip(columns, possible.tolist(), probabilities.tolist(), strict=False)
         ranked.append([RankedPath(*row) for row in rows])
     return ranked

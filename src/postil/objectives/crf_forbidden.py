@@ -68,7 +68,7 @@ def without_spans(
 ) -> tuple[Lattice, Array]:
     """Of the lattice of one sentence, only the paths on which none of the spans is an entity of its kind.
 
-    Gives the new lattice and the label (S,) that each of its labels stands for. The old lattice must allow no other
+    Returns the new lattice and the label (S,) that each of its labels stands for. The old lattice must allow no other
     sequences than those of BIO or IOBES.
     """
     if len(lattice.lengths) != 1:
@@ -76,7 +76,7 @@ def without_spans(
     ends: dict[tuple[int, int], set[int]] = defaultdict(set)
     for start, end, kind in spans:
         ends[start, kind].add(end)
-    groups = [Group(start, kind, frozenset(found)) for (start, kind), found in ends.items()]
+    groups = [Group(start, kind, frozenset(forbidden)) for (start, kind), forbidden in ends.items()]
     states = States.of(lattice.chain.labels, groups, entities)
     unary = _gated(lattice.unary, states, groups, entities)
     return Lattice(unary=unary, offsets=lattice.offsets, chain=_chain(lattice.chain, states, entities)), states.meaning

@@ -5,19 +5,29 @@ from typing import Any, final
 
 import numpy as np
 
-from postil.arrays import Array, Ragged, checked_indices, describe
+from postil.arrays import Array, Ragged, describe
 from postil.errors import ConfigurationError, DtypeError, ShapeError
-from postil.graph import Node, Parameter, Result
+from postil.graph import Node, Parameter, Parameterised, Result
 from postil.graph.node import check_node
 from postil.objectives.crf import loss_and_gradient
-from postil.objectives.lattice import ChainScores, Lattice, checked_mask, checked_scores
+from postil.objectives.lattice import ChainScores, Lattice
 
 NORMALISATIONS = ("sentences", "tokens", "sum")
+# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {
+    "CRF": (
+        "allowed labels",
+        "three score tables",
+        "scores far apart",
+        "long sentences",
+        "more labels than kernels take",
+    )
+}
 
 
 @final
-class CRF:
-    """Sentence-level log-likelihood (A8, C3): scores of labels for tokens, learnt scores for what follows what.
+class CRF(Parameterised):
+    """Sentence-level log-likelihood (A8, C3): scores of labels for tokens, and learnt transition scores.
 
         crf = CRF(17, allowed_transitions=mask)
         loss = crf.loss(scores, gold)                            a node: the mean over the sentences
@@ -35,7 +45,6 @@ class CRF:
         allowed_transitions: Any = None,  # (L, L) boolean, from row to column
         allowed_start: Any = None,  # (L,)
         allowed_end: Any = None,  # (L,)
-        costs: Any = None,  # (L, L): what it costs to take the row's label for the column's; see label_costs
         normalise: str = "sentences",
         dtype: Any = np.float32,
     ) -> None:
@@ -48,24 +57,25 @@ class CRF:
         self.transitions = Parameter(np.zeros((labels, labels), dtype), "transitions")
         self.start = Parameter(np.zeros(labels, dtype), "start")
         self.end = Parameter(np.zeros(labels, dtype), "end")
-        self.costs = None if costs is None else _checked_costs(costs, labels)
         self.masks = {
             "allowed_transitions": allowed_transitions,
             "allowed_start": allowed_start,
             "allowed_end": allowed_end,
         }
-        self.chain()  # complains about masks that do not fit
-
-    def parameters(self) -> dict[str, Parameter]:
-        return {"transitions": self.transitions, "start": self.start, "end": self.end}
+        self.chain()  # an error where a mask does not fit
 
     def chain(self) -> ChainScores:
-        """The present scores under the masks."""
-        values = {name: parameter.value for name, parameter in self.parameters().items()}
-        return ChainScores.under_mask(self.labels, **values, **self.masks)
+        """The current scores under the masks."""
+        return ChainScores.under_mask(
+            self.labels,
+            transitions=self.transitions.value,
+            start=self.start.value,
+            end=self.end.value,
+            **self.masks,
+        )
 
     def lattice(self, scores: Any, offsets: Any, *, allowed: Any = None, bias: Any = None) -> Lattice:
-        """All paths of a batch under the present parameters.  scores (N, L), offsets (B + 1,)."""
+        """All paths of a batch under the current parameters.  scores (N, L), offsets (B + 1,)."""
         return Lattice.over(scores, offsets, self.chain(), allowed=allowed, bias=bias)
 
     def loss(self, scores: Node | Sequence[Node], gold: Any) -> Result:
@@ -78,8 +88,7 @@ class CRF:
         targets = np.asarray(gold.data if isinstance(gold, Ragged) else gold)
         self._check_dtype(unary)
         lattice = self.lattice(unary.value, _needed_offsets(unary))
-        costs = None if self.costs is None else annotation_costs(self.costs, targets)
-        losses, gradient = loss_and_gradient(lattice, targets, costs)
+        losses, gradient = loss_and_gradient(lattice, targets)
         share = 1 / max(1, {"sentences": len(losses), "tokens": len(lattice.unary), "sum": 1}[self.normalise])
 
         def pullback(dY: Array) -> list[Array]:
@@ -102,8 +111,8 @@ def offset_scores(centre: Node, previous: Node, following: Node) -> Result:
 
     U_k = centre_k + 1[k > 1] previous_k-1 + 1[k < K] following_k+1
 
-    Each of the three comes from an output map of its own, on one network or on three. The gradient at U_k goes to each
-    term as it is, and nowhere over the edges of a sentence (C5).
+    Each of the three comes from its own output layer, on one network or on three. The gradient at U_k is passed to each
+    term unchanged, and never across the edges of a sentence (C5).
     """
     nodes = (centre, previous, following)
     for node in nodes:
@@ -146,31 +155,6 @@ def _moved(rows: Array, by: int, edges: Array) -> Array:
     moved = np.roll(rows, by, axis=0)
     moved[edges] = 0
     return moved
-
-
-# ------------------------------------------------------------------------------------------------ costs
-
-
-def label_costs(weights: Any) -> Array:
-    """(L, L) costs from one weight per label: missing a label costs its weight, whatever was taken for it."""
-    column = checked_scores(weights, (None,), where="label weights")[:, None]
-    return _checked_costs(column * (1 - np.eye(len(column))), len(column))
-
-
-def annotation_costs(costs: Array, gold: Array) -> Array:
-    """(N, L) what each label costs at each token. Where several labels are allowed: the cheapest reading of them."""
-    if gold.dtype != np.bool_:
-        return costs[checked_indices(gold, len(costs), where="labels")]
-    checked_mask(gold, (None, len(costs)), where="allowed labels")
-    readings = np.where(gold[:, :, None], costs, np.inf).min(axis=1)
-    return np.where(gold.any(axis=1, keepdims=True), readings, 0)  # a token that allows nothing is complained of later
-
-
-def _checked_costs(costs: Any, labels: int) -> Array:
-    table = checked_scores(costs, (labels, labels), where="costs")
-    if (table < 0).any() or np.diag(table).any():
-        raise ConfigurationError("costs", expected="0 for the right label, and never below", got=f"{table.min():g}")
-    return table
 
 
 def _needed_offsets(scores: Node) -> Array:

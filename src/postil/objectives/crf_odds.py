@@ -67,12 +67,12 @@ def _solved(lattice: Lattice, allowed: Any) -> tuple[Posterior, Posterior]:
     )
 
 
-def _posterior(part: Lattice, complaint: str) -> Posterior:
+def _posterior(part: Lattice, problem: str) -> Posterior:
     try:
         return Posterior.of(part)
     except ConfigurationError as error:  # no path is possible
         expected = "one that some possible labellings agree with and some do not"
-        raise ConfigurationError(complaint, expected=expected, where=error.where) from None
+        raise ConfigurationError(problem, expected=expected, where=error.where) from None
 
 
 def _others(lattice: Lattice, allowed: Array) -> Lattice:

@@ -1,4 +1,4 @@
-"""Entities on the lattice of a CRF: exact probabilities of spans, and decoding with spans forced or forbidden.
+"""Entities on the lattice of a CRF: exact probabilities of spans, and spans that are forced to be entities.
 
 A scheme writes an entity as a run of labels. "Tokens 3 to 5, and no more, are a PER" is, under BIO, the set of paths
 with B-PER at 3, I-PER at 4 and 5, and anything but I-PER at 6; under IOBES the labels B, I, E say it by themselves.
@@ -8,10 +8,8 @@ of Z that belongs to the paths through the window.
 Spans come as rows (sentence, start, end), counted in tokens of the sentence, the end not included. M is their number.
 """
 
-import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
@@ -19,8 +17,7 @@ import numpy as np
 from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels.packing import GROUP_ENTRIES, Packing
-from postil.objectives.crf import Messages, Posterior, no_possible_path
-from postil.objectives.crf_decoding import best_paths, viterbi
+from postil.objectives.crf import Messages, Posterior
 from postil.objectives.lattice import Lattice, checked_mask, selected_rows
 
 # ------------------------------------------------------------------------------------------------ entities as labels
@@ -29,7 +26,7 @@ from postil.objectives.lattice import Lattice, checked_mask, selected_rows
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EntityLabels:
-    """How a scheme writes one class of entity: the labels allowed at each place, (L,) boolean each."""
+    """How a scheme encodes one class of entity: the labels allowed at each position, (L,) boolean each."""
 
     before: Array  # of the token before the entity
     only: Array  # of an entity of one token
@@ -53,12 +50,12 @@ class EntityLabels:
     @classmethod
     def io(cls, labels: int, *, inside: int) -> Self:
         """I I I, where one more I on either side would make the entity longer."""
-        own = _one(labels, inside)
-        return cls(before=~own, only=own, first=own, middle=own, last=own, after=~own)
+        label = _one(labels, inside)
+        return cls(before=~label, only=label, first=label, middle=label, last=label, after=~label)
 
     @property
-    def own(self) -> Array:
-        """(L,) the labels of tokens inside."""
+    def anywhere(self) -> Array:
+        """(L,) the labels that a token of the entity can have."""
         return self.only | self.first | self.middle | self.last
 
     def at_places(self) -> Array:
@@ -83,7 +80,7 @@ def _one(labels: int, label: int) -> Array:
 
 
 class Windows(NamedTuple):
-    """M runs of tokens, each token with its allowed labels; a ragged batch like the sentences themselves."""
+    """M runs of tokens, each token with its allowed labels, as a ragged batch."""
 
     tokens: Array  # (W,) rows of the lattice; consecutive inside a window, which stays inside a sentence
     offsets: Array  # (M + 1,)
@@ -93,8 +90,8 @@ class Windows(NamedTuple):
 def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Windows:
     """The windows that say "exactly this span is an entity of this kind".
 
-    spans (M, 3); kinds (M,), or one for all: places in ``entities``. A window also covers the token before the span
-    and the one after it where the scheme asks something of them: BIO does of the one after, IOBES of neither.
+    spans (M, 3); kinds (M,), or one for all: indices into ``entities``. A window also covers the token before the span
+    and the one after it if the scheme constrains them: BIO constrains the one after, IOBES neither.
     """
     rows, begin, end = _checked_spans(lattice, spans).T
     kind = _checked_kinds(kinds, len(rows), entities)
@@ -113,7 +110,7 @@ def span_windows(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[En
 
 
 def window_probabilities(posterior: Posterior, windows: Windows) -> Array:
-    """(M,) the probability that every token of the window has one of its allowed labels, whatever happens outside."""
+    """(M,) the probability that every token of the window has one of its allowed labels, whatever is outside."""
     lattice = posterior.lattice
     _check_windows(lattice, windows)
     probabilities = np.empty(len(windows.offsets) - 1)
@@ -163,14 +160,14 @@ def _window_sums(m: Messages, windows: Windows) -> Array:
         places = packing.forward[first:end]
         tokens = windows.tokens[places]  # (n,)
         if first == 0:
-            v = m.found.prefix[tokens]
+            v = m.chain.prefix[tokens]
         else:
             stepped = np.empty((1, n, v.shape[1]))
-            algebra.step(v[None, :n], m.found.transitions[None], stepped)
-            v = algebra.over(algebra.times(stepped[0], m.found.factors[tokens]), m.found.scale[tokens])
+            algebra.step(v[None, :n], m.chain.transitions[None], stepped)
+            v = algebra.over(algebra.times(stepped[0], m.chain.factors[tokens]), m.chain.scale[tokens])
         v = np.where(windows.allowed[places], v, algebra.zero)
         last = tokens[survivors:]
-        ended = algebra.over(algebra.total(algebra.times(v[survivors:], m.found.following[last])), m.found.weight[last])
+        ended = algebra.over(algebra.total(algebra.times(v[survivors:], m.chain.following[last])), m.chain.weight[last])
         sums[packing.order[survivors:n]] = algebra.probability(ended)[:, 0]
     return sums
 
@@ -181,14 +178,6 @@ def _window_sums(m: Messages, windows: Windows) -> Array:
 def span_probabilities(posterior: Posterior, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Array:
     """(M,) the probability that exactly these tokens, and no more, form an entity of this kind."""
     return window_probabilities(posterior, span_windows(posterior.lattice, spans, kinds, entities))
-
-
-def any_entity_probabilities(posterior: Posterior, spans: Any, entities: Sequence[EntityLabels]) -> Array:
-    """(M,) the probability that exactly these tokens form an entity of some kind; the kinds exclude each other."""
-    total = np.zeros(len(_checked_spans(posterior.lattice, spans)))
-    for kind in range(len(entities)):
-        total += span_probabilities(posterior, spans, kind, entities)
-    return total
 
 
 # ------------------------------------------------------------------------------------------------ constraints
@@ -210,73 +199,11 @@ def outside_spans(lattice: Lattice, spans: Any, entities: Sequence[EntityLabels]
     allowed = np.ones(lattice.unary.shape, bool)
     of_entities = np.zeros(lattice.chain.labels, bool)
     for entity in entities:
-        of_entities |= entity.own
+        of_entities |= entity.anywhere
     for sentence, start, end in _checked_spans(lattice, spans).tolist():
         first = lattice.offsets[sentence]
         allowed[first + start : first + end, of_entities] = False
     return allowed
-
-
-def viterbi_without_spans(lattice: Lattice, spans: Any, kinds: Any, entities: Sequence[EntityLabels]) -> Array:
-    """The best labelling (N,) of every sentence among those on which *none* of these spans is such an entity."""
-    labels = viterbi(lattice)
-    windows = span_windows(lattice, spans, kinds, entities)
-    sentences = _checked_spans(lattice, spans)[:, 0]
-    for b in np.unique(sentences):
-        one, tokens = lattice.selected(np.array([b]))
-        mine = _selected(windows, np.flatnonzero(sentences == b))
-        labels[tokens] = _best_avoiding(one, mine._replace(tokens=mine.tokens - tokens[0]), sentence=b)
-    return labels
-
-
-def _best_avoiding(lattice: Lattice, windows: Windows, sentence: int) -> Array:
-    """Best-first search over sets of paths, for one sentence.
-
-    A set of paths is a table of allowed labels. Take the set with the best path. If that path goes through a forbidden
-    window, split the set by the first token at which a path leaves the window: the paths that never do so are dropped,
-    all others are in exactly one of the parts. Otherwise no other set can hold a better path.
-    """
-    number = count()  # of equal scores the older set first; also keeps the heap from comparing arrays
-    heap: list[tuple[float, int, Array, Array]] = []
-    parts = [np.ones(lattice.unary.shape, bool)]
-    while True:
-        for score, labels, allowed in _solved(lattice, parts):
-            heapq.heappush(heap, (-score, next(number), labels, allowed))
-        if not heap:
-            raise no_possible_path(sentence)
-        _, _, labels, allowed = heapq.heappop(heap)
-        entered = next(_entered(windows, labels), None)
-        if entered is None:
-            return labels
-        parts = _split(allowed, *entered)
-
-
-def _solved(lattice: Lattice, tables: list[Array]) -> Iterator[tuple[float, Array, Array]]:
-    """Best score and labels under each table of allowed labels that leaves a path: all of them as one batch."""
-    copies, _ = lattice.selected(np.zeros(len(tables), np.int64))
-    restricted = copies.restricted(np.concatenate(tables))
-    labels, scores = best_paths(restricted)
-    answers = zip(scores.tolist(), np.split(labels, len(tables)), tables, strict=True)
-    return (answer for answer in answers if answer[0] > -np.inf)
-
-
-def _entered(windows: Windows, labels: Array) -> Iterator[tuple[Array, Array]]:
-    """Tokens and allowed labels of the windows that a path (T,) goes through."""
-    for first, end in zip(windows.offsets[:-1], windows.offsets[1:], strict=True):
-        tokens, allowed = windows.tokens[first:end], windows.allowed[first:end]
-        if allowed[np.arange(len(tokens)), labels[tokens]].all():
-            yield tokens, allowed
-
-
-def _split(allowed: Array, tokens: Array, window: Array) -> list[Array]:
-    """One table per token of the window: inside it up to there, outside it there."""
-    parts = []
-    for i, token in enumerate(tokens):
-        part = allowed.copy()
-        part[tokens[:i]] &= window[:i]
-        part[token] &= ~window[i]
-        parts.append(part)
-    return parts
 
 
 def _checked_spans(lattice: Lattice, spans: Any) -> Array:

@@ -26,7 +26,7 @@ LARGEST_SCORE = 1e30
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChainScores:
-    """What a path scores besides its tokens: float64, -inf where a step is impossible."""
+    """The scores of a path apart from its tokens: float64, -inf where a step is impossible."""
 
     transitions: Array  # (L, L) from label i (row) to label j (column)
     start: Array  # (L,)
@@ -44,9 +44,9 @@ class ChainScores:
         allowed_start: Any = None,
         allowed_end: Any = None,
     ) -> Self:
-        """Scores, -inf outside the boolean masks. A score that is left out is 0, a mask that is left out allows all.
+        """Scores, -inf outside the boolean masks. Missing scores are 0; a missing mask allows everything.
 
-        A mask without scores makes the chain of a softmax model: tokens independent of each other but for the mask.
+        A mask without scores is the chain of a softmax model: tokens are independent apart from the mask.
         """
         return cls(
             transitions=_masked("transitions", transitions, allowed_transitions, (labels, labels)),
@@ -70,10 +70,10 @@ class Lattice:
 
     @classmethod
     def over(cls, unary: Any, offsets: Any, chain: ChainScores, *, allowed: Any = None, bias: Any = None) -> Self:
-        """Check a batch and lay it out.
+        """Validate a batch and build its lattice.
 
         unary (N, L) finite scores, float32 or float64; offsets (B + 1,); allowed (N, L) boolean: the labels that each
-        token may have; bias (L,) is added to every token's scores: the dial between precision and recall.
+        token may have; bias (L,) is added to the scores of every token, to trade precision for recall.
         """
         scores = checked_scores(unary, (None, chain.labels), where="unary scores")
         if bias is not None:
@@ -118,7 +118,7 @@ class Lattice:
         return np.flatnonzero(followed)
 
     def groups(self) -> Iterator[tuple[Self, slice, slice]]:
-        """The batch in pieces small enough for an (L, L) table per sentence: each with its sentences and its tokens."""
+        """The batch in groups small enough for an (L, L) table per sentence, each with its sentences and its tokens."""
         for sentences, tokens in sentence_groups(self.offsets, self.chain.labels):
             offsets = self.offsets[sentences.start : sentences.stop + 1] - tokens.start
             yield replace(self, unary=self.unary[tokens], offsets=offsets), sentences, tokens
@@ -131,8 +131,8 @@ class Lattice:
 def selected_rows(offsets: Array, which: Array) -> tuple[Array, Array]:
     """Some pieces of a ragged batch: their offsets as a batch of their own, and the rows that they take."""
     lengths = np.diff(offsets)[which]
-    own = offsets_from_lengths(lengths)
-    return own, np.arange(own[-1]) + np.repeat(offsets[which] - own[:-1], lengths)
+    selected = offsets_from_lengths(lengths)
+    return selected, np.arange(selected[-1]) + np.repeat(offsets[which] - selected[:-1], lengths)
 
 
 def checked_scores(scores: Any, shape: tuple[int | None, ...], where: str) -> Array:

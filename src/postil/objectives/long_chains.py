@@ -34,19 +34,19 @@ def marginals(lattice: Lattice) -> Array:
     blocks = cut(lattice)
     if blocks is lattice:
         return Posterior.of(lattice).marginals()
-    found = np.empty(lattice.unary.shape)
+    probabilities = np.empty(lattice.unary.shape)
     for part, tokens, _ in _groups(blocks):
-        found[tokens] = Posterior.of(part).marginals()
-    return found
+        probabilities[tokens] = Posterior.of(part).marginals()
+    return probabilities
 
 
 def log_partition(lattice: Lattice) -> Array:
     """(B,) log Z of sentences of any length; -inf where nothing is possible."""
-    found = np.zeros(len(lattice.lengths))
+    totals = np.zeros(len(lattice.lengths))
     for b, (first, end) in enumerate(pairwise(lattice.offsets.tolist())):
         pieces = _sweep(lattice.unary[first:end], lattice.chain)
-        found[b] = sum(float(piece.found.log_partition[0]) for _, piece in pieces)
-    return found
+        totals[b] = sum(float(piece.chain.log_partition[0]) for _, piece in pieces)
+    return totals
 
 
 def entity_probabilities(lattice: Lattice, spans: Array, kinds: Array, entities: Sequence[EntityLabels]) -> Array:
@@ -58,19 +58,19 @@ def entity_probabilities(lattice: Lattice, spans: Array, kinds: Array, entities:
         return span_probabilities(Posterior.of(lattice), spans, kinds, entities)
     which = np.searchsorted(blocks.offsets, start, side="right") - 1
     moved = np.column_stack([which, start - blocks.offsets[which], end - blocks.offsets[which]])
-    found = np.empty(len(spans))
+    probabilities = np.empty(len(spans))
     for part, _, sentences in _groups(blocks):
-        own = np.flatnonzero((which >= sentences.start) & (which < sentences.stop))
-        if len(own):
-            rows = moved[own] - np.array([sentences.start, 0, 0])
-            found[own] = span_probabilities(Posterior.of(part), rows, kinds[own], entities)
-    return found
+        inside = np.flatnonzero((which >= sentences.start) & (which < sentences.stop))
+        if len(inside):
+            rows = moved[inside] - np.array([sentences.start, 0, 0])
+            probabilities[inside] = span_probabilities(Posterior.of(part), rows, kinds[inside], entities)
+    return probabilities
 
 
 def cut(lattice: Lattice, uncuttable: Array | None = None) -> Lattice:
     """The same tokens with long sentences in blocks: the marginals are those of the whole.
 
-    ``uncuttable`` (N,) forbids a cut before some tokens. Gives the lattice itself where there is nothing long.
+    ``uncuttable`` (N,) forbids a cut before some tokens. Returns the lattice itself where no sentence is long.
     """
     if not (lattice.lengths > LONG).any():
         return lattice
@@ -114,13 +114,13 @@ def _cuts(first: int, end: int, uncuttable: Array | None) -> Array:
 
 def _messages(unary: Array, chain: ChainScores, cuts: Array) -> Array | None:
     """(C, L) log Σ_i α_c-1(i) E_ij at every cut (rising), up to a constant each; None where nothing is possible."""
-    found = np.empty((len(cuts), chain.labels))
+    messages = np.empty((len(cuts), chain.labels))
     for first, piece in _sweep(unary, chain):
-        if not np.isfinite(piece.found.log_partition[0]):
+        if not np.isfinite(piece.chain.log_partition[0]):
             return None
-        own = slice(*np.searchsorted(cuts, [first, first + len(piece.found.prefix)], side="right"))
-        found[own] = _handed_over(piece, cuts[own] - 1 - first)
-    return found
+        inside = slice(*np.searchsorted(cuts, [first, first + len(piece.chain.prefix)], side="right"))
+        messages[inside] = _handed_over(piece, cuts[inside] - 1 - first)
+    return messages
 
 
 def _sweep(unary: Array, chain: ChainScores) -> Iterator[tuple[int, Messages]]:
@@ -131,10 +131,10 @@ def _sweep(unary: Array, chain: ChainScores) -> Iterator[tuple[int, Messages]]:
     """
     for first in range(0, len(unary), PIECE):
         rows = np.ascontiguousarray(unary[first : first + PIECE])
-        own = chain if first + PIECE >= len(unary) else replace(chain, end=np.zeros(chain.labels))
-        piece = _solved(Lattice(unary=rows, offsets=np.array([0, len(rows)]), chain=own))
+        of_piece = chain if first + PIECE >= len(unary) else replace(chain, end=np.zeros(chain.labels))
+        piece = _solved(Lattice(unary=rows, offsets=np.array([0, len(rows)]), chain=of_piece))
         yield first, piece
-        if not np.isfinite(piece.found.log_partition[0]):
+        if not np.isfinite(piece.chain.log_partition[0]):
             return
         chain = replace(chain, start=_handed_over(piece, np.array([len(rows) - 1]))[0])
 
@@ -142,28 +142,27 @@ def _sweep(unary: Array, chain: ChainScores) -> Iterator[tuple[int, Messages]]:
 def _solved(lattice: Lattice) -> Messages:
     """Scaled where that loses nothing, else in logarithms."""
     scaled = forward_backward(lattice, SCALED)
-    return scaled if scaled.found.is_exact.all() else forward_backward(lattice, LOGARITHMIC)
+    return scaled if scaled.chain.is_exact.all() else forward_backward(lattice, LOGARITHMIC)
 
 
 def _handed_over(piece: Messages, tokens: Array) -> Array:
     """(n, L) log Σ_i p_t(i) E_ij of some tokens t (n,), p_t being α_t with sum 1."""
-    algebra, alpha = piece.algebra, piece.found.prefix[tokens]  # (n, L)
-    shares = algebra.over(alpha, algebra.total(alpha))[
-        None
-    ]  # (1, n, L): an algebra steps in several directions at once
+    algebra, alpha = piece.algebra, piece.chain.prefix[tokens]  # (n, L)
+    # (1, n, L): an algebra steps in several directions at once
+    shares = algebra.over(alpha, algebra.total(alpha))[None]
     message = np.empty_like(shares)
-    algebra.step(shares, piece.found.transitions[None], message)
+    algebra.step(shares, piece.chain.transitions[None], message)
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant: impossible
         logs = algebra.log(message[0])
     return np.asarray(logs + piece.lattice.chain.transitions.max())  # which forward-backward takes off
 
 
 def _groups(blocks: Lattice) -> Iterator[tuple[Lattice, slice, slice]]:
-    """Blocks in order, so many that they make a good batch: their lattice, their tokens, their numbers."""
+    """Consecutive blocks that fill a batch: their lattice, their tokens, their numbers."""
     offsets, first = blocks.offsets, 0
     while first < len(offsets) - 1:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + GROUP, side="right")) - 1)
         tokens = slice(int(offsets[first]), int(offsets[last]))
-        own: Any = offsets[first : last + 1] - offsets[first]
-        yield replace(blocks, unary=blocks.unary[tokens], offsets=own), tokens, slice(first, last)
+        moved: Any = offsets[first : last + 1] - offsets[first]
+        yield replace(blocks, unary=blocks.unary[tokens], offsets=moved), tokens, slice(first, last)
         first = last

@@ -13,8 +13,8 @@ from postil.graph import Gradient, Parameter, Result, RowGradient
 def l2(parameters: Iterable[Parameter], strength: float, *, touched: Mapping[Parameter, Array] | None = None) -> Result:
     """A node with λ Σ θ² over the parameters that decay: weights, not biases, and not lookup tables.
 
-    To regularise a table too, name it in ``touched`` with the rows that the batch uses: only those decay, so that a
-    step costs what the rows cost and not what the table costs.
+    To regularise a table too, pass it in ``touched`` with the rows that the batch uses. Only those decay, so a step
+    costs as much as the rows, not as much as the table.
     """
     if not 0 <= strength < np.inf:
         raise ConfigurationError("strength of L2", expected="0 or more", got=strength)

@@ -7,15 +7,18 @@ from postil.errors import DataError, ShapeError
 from postil.graph import Node, Result
 from postil.graph.node import check_node
 
+# Paths that the data choose: each is a row of the gradient list (gradients/requirements.py).
+MODES = {"softmax_cross_entropy": ("allowed labels",)}
+
 
 def softmax(scores: Array) -> Array:
-    """exp(s_i) / Σ_j exp(s_j) for every row; the largest score is taken off first, so nothing overflows.  (N, L)."""
+    """exp(s_i) / Σ_j exp(s_j) for every row; the largest score is subtracted first, so nothing overflows.  (N, L)."""
     powers = np.exp(_lowered(scores))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def log_softmax(scores: Array) -> Array:
-    """log softmax(scores), exact also where the probability underflows.  (N, L)."""
+    """log softmax(scores), exact even if the probability underflows.  (N, L)."""
     lowered = _lowered(scores)
     return np.asarray(lowered - np.log(np.exp(lowered).sum(axis=1, keepdims=True)))
 
@@ -39,7 +42,7 @@ def cross_entropy_and_gradient(scores: Array, gold: Array, weights: Array | None
     lowered = _lowered(scores).T.copy()
     powers = np.exp(lowered)
     totals = powers.sum(axis=0)
-    of_gold = gold * N + np.arange(N)  # where the gold label of each word stands in (L, N)
+    of_gold = gold * N + np.arange(N)  # the place of each word's gold label in (L, N)
     losses = np.log(totals) - lowered.reshape(-1).take(of_gold)
     dscores = np.divide(powers, totals, out=powers)  # ŷ
     dscores.reshape(-1)[of_gold] -= 1  # ŷ - y
@@ -72,10 +75,10 @@ def several_cross_entropy_and_gradient(scores: Array, allowed: Array) -> tuple[f
 
 
 def softmax_cross_entropy(scores: Node, gold: Array, weights: Array | None = None) -> Result:
-    """The word-level log-likelihood, negated: a node with the mean over the words.  scores (N, L), gold (N,) labels.
+    """The negative word-level log-likelihood: a node with the mean over the words.  scores (N, L), gold (N,) labels.
 
-    With ``weights`` (N,), 0 or more, the weighted mean. Or gold (N, L) boolean: the labels that each word may have,
-    where not all are known.
+    With ``weights`` (N,), at least 0, it is the weighted mean. gold may also be (N, L) boolean: the labels that each
+    word may have, if not all are known.
     """
     check_node(scores, "scores of the cross-entropy")
     S = scores.value

@@ -1,4 +1,4 @@
-"""What a report on a tagger is made from: gold and predicted labels side by side, with probabilities."""
+"""What a report on a tagger is made from: gold and predicted labels with probabilities."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ import numpy as np
 
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
 from postil.metrics.spans import Pair, align
+from postil.models.answers.posteriors import Posteriors
 from postil.models.estimator import Estimator
-from postil.models.sentence_estimator import tokens_of
+from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives import Posterior, span_probabilities
 from postil.text import Sentence, Span
@@ -22,7 +23,7 @@ LOWEST = 0.01
 @final
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """Which model on which data, and when; ``about`` is what the model file tells about its training."""
+    """Which model on which data, and when; ``about`` is what the model file says about its training."""
 
     model: str
     data: str
@@ -50,7 +51,7 @@ class Place(NamedTuple):
 
 
 def line_of(sentences: Sequence[Sentence]) -> Callable[[int, int], str]:
-    """Where a token stands, as far as sentences know it: the line of their first token."""
+    """The place of a token, if sentences know it: the line of their first token."""
 
     def place(sentence: int, token: int) -> str:
         line = sentences[sentence].line
@@ -66,7 +67,7 @@ class Answers:
 
     ``sure`` holds the probability of every predicted span (labels with a scheme) or of every token's label (without).
     ``likely`` holds every span with at least the probability LOWEST, predicted or not, of each sentence.
-    ``place`` says where a token (sentence, token) stands in the file; ``probabilities`` gives that of any spans.
+    ``place`` names the place of a token (sentence, token) in the file; ``probabilities`` returns those of any spans.
     """
 
     tokens: Sequence[Sequence[str]]
@@ -85,7 +86,7 @@ class Answers:
         compared: Compared,
         place: Callable[[int, int], str] | None = None,
     ) -> Self:
-        """Ask the tagger how sure it is; ``compared`` are its predictions beside the labels of the sentences."""
+        """Ask the tagger for its probabilities; ``compared`` are its predictions and the labels of the sentences."""
         X = [tokens_of(sentence) for sentence in sentences]
         return cls(
             tokens=[sentence.tokens for sentence in sentences],
@@ -100,7 +101,7 @@ class Answers:
         )
 
     def pairs(self) -> Iterator[tuple[int, Pair]]:
-        """Gold and predicted spans that belong together, sentence by sentence."""
+        """Aligned gold and predicted spans, sentence by sentence."""
         sides = zip(self.compared.gold_spans, self.compared.predicted_spans, strict=True)
         for number, (gold, predicted) in enumerate(sides):
             for pair in align(gold, predicted):
@@ -128,9 +129,9 @@ def _sure_of_spans(tagger: Tagger, sentences: Sequence[Sentence], compared: Comp
 
 def _likely(tagger: Tagger, X: Sequence[Any]) -> list[list[tuple[Span, float]]]:
     found: list[list[tuple[Span, float]]] = [[] for _ in X]
-    for believed in tagger.distributions(X):
-        for row, span, probability in believed.spans_above(LOWEST):
-            found[believed.which[row]].append((span, probability))
+    for posterior in Posteriors(tagger.fitted_parts()).of(X):
+        for row, span, probability in posterior.spans_above(LOWEST):
+            found[posterior.which[row]].append((span, probability))
     return found
 
 
@@ -148,7 +149,7 @@ def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[Place]) 
             asked.setdefault(place.sentence, []).append(i)
     answers: list[float | None] = [None] * len(places)
     wanted = list(asked)
-    for which, lattice in tagger.lattices([X[sentence] for sentence in wanted]):
+    for which, lattice in Posteriors(tagger.fitted_parts()).lattices([X[sentence] for sentence in wanted]):
         rows = [(row, i) for row, local in enumerate(which) for i in asked[wanted[local]]]
         spans = np.array([(row, places[i].span.start, places[i].span.end) for row, i in rows])
         kinds = np.array([number[places[i].span.label] for _, i in rows])

@@ -1,11 +1,10 @@
-"""Charts as inline SVG, each from plain numbers; a table with the same numbers stands beside them on the page."""
+"""Charts as inline SVG, each from plain numbers; the page also has a table with the same numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from postil.markup import Markup, element, joined
-from postil.metrics import Calibration
-from postil.reports.svg import (
+from postil.markup.svg import (
     Plot,
     Point,
     circle,
@@ -17,6 +16,7 @@ from postil.reports.svg import (
     text,
     title,
 )
+from postil.metrics import Calibration
 
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 LONGEST_NAME = 14
@@ -24,7 +24,7 @@ LONGEST_NAME = 14
 
 
 class Curve(NamedTuple):
-    """A line with its name and colour; the name is that of its entry in the legend. ``mark``: a point beside it."""
+    """A line with its name and colour; the name is that of its entry in the legend. ``mark``: a point next to it."""
 
     name: str
     points: Sequence[Point]
@@ -89,7 +89,7 @@ def reliability_chart(name: str, tables: Mapping[str, Calibration]) -> Markup:
 
 def reliability_legend(names: Sequence[str]) -> Markup:
     """How the lines of a reliability chart are drawn."""
-    styles = {**dict(zip(names, _styles(len(names)), strict=True)), "honest": "ideal"}
+    styles = {**dict(zip(names, _styles(len(names)), strict=True)), "perfect calibration": "ideal"}
     entries = [element("li", _sample(style), name) for name, style in styles.items()]
     return element("ul", *entries, class_="legend")
 
@@ -109,7 +109,7 @@ def _reliability_line(plot: Plot, series: str, table: Calibration, class_: str) 
     for count, promised, kept in zip(table.counts, table.confidence, table.accuracy, strict=True):
         if count:
             points.append(plot.point((float(promised), float(kept))))
-            told = title(f"{series}: {count:,} answers, promised {promised:.3f}, kept {kept:.3f}")
+            told = title(f"{series}: {count:,} answers, predicted {promised:.3f}, observed {kept:.3f}")
             radius = 3 + 5 * float(count / most) ** 0.5
             dots.append(circle(points[-1], radius, told, class_=class_.replace("line", "dot")))
     return joined([polyline(points, class_=class_), *dots])
@@ -138,7 +138,7 @@ def short(count: int) -> str:
 
 
 class Grid(NamedTuple):
-    """A table of counts with names of rows (gold) and columns (predicted); ``wrong`` tells mistakes from the rest."""
+    """A table of counts with names of rows (gold) and columns (predicted); ``wrong``: whether a cell is a mistake."""
 
     rows: Sequence[str]
     columns: Sequence[str]

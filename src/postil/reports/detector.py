@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.markup import Markup, joined
+from postil.markup.highlight import Mark, colours_of, excerpt
 from postil.metrics import DetectionScores, PrecisionRecall, Table, precision_recall, score_detection
 from postil.models.detector import Detector
-from postil.models.sentence_estimator import tokens_of
+from postil.models.sentences import tokens_of
 from postil.reports import examples, sections
 from postil.reports.answers import Heading, line_of
-from postil.reports.highlight import Mark, colours_of, excerpt
 from postil.reports.page import Section, note, page, table
 from postil.reports.spans import key
 from postil.text import Sentence
@@ -70,13 +70,15 @@ def _decisions(found: DetectionScores) -> Section:
     missed, spurious = counts.gold - counts.correct, counts.predicted - counts.correct
     passed = found.tokens - counts.gold - spurious
     rows = [(f"is {found.label}", counts.correct, missed), ("is not", spurious, passed)]
-    told = note(f"Detected is what scores above {found.threshold:.4f}, the threshold chosen on held-out data.")
-    decisions = table(Table("", ("token", "detected", "passed over"), rows))
+    told = note(
+        f"Tokens that score above {found.threshold:.4f} are detected; this threshold was chosen on held-out data."
+    )
+    decisions = table(Table("", ("token", "detected", "not detected"), rows))
     return Section("decisions", "Decisions", joined([told, decisions]))
 
 
 def _curve(curve: PrecisionRecall, found: DetectionScores) -> Section:
-    told = "What other thresholds would give than the model’s, the ring: the area below is the average precision."
+    told = "Every point is a threshold; the ring is the model’s. The area below the curve is the average precision."
     return sections.precision_and_recall({found.label: curve}, {}, told, {found.label: found.counts})
 
 

@@ -43,7 +43,7 @@ def spread(things: Sequence[Thing], most: int) -> list[Thing]:
 
 
 def fair_part(groups: Mapping[str, Sequence[Thing]], most: int = MOST) -> dict[str, list[Thing]]:
-    """Of every group as much as of any other, where it has so many; ``most`` of all together."""
+    """At most ``most`` items, as evenly from the groups as their sizes allow."""
     limit = _limit([len(group) for group in groups.values()], most)
     return {name: spread(group, limit) for name, group in groups.items()}
 
@@ -58,7 +58,7 @@ def _limit(sizes: Sequence[int], most: int) -> int:
 
 
 def browser(examples: Sequence[Example], counts: Mapping[str, Shown], labels: Counter[str], *, figure: str) -> Markup:
-    """Filters and the list of mistakes; the surest ones stand first. ``figure`` is a probability or a score."""
+    """Filters and the list of mistakes; the most confident ones first. ``figure`` is a probability or a score."""
     ranked = sorted(examples, key=lambda example: -(example.figure if example.figure is not None else -1e9))
     total, shown = sum(count.all for count in counts.values()), len(examples)
     if not total:
@@ -73,7 +73,9 @@ def _left_out(shown: int, total: int, counts: Mapping[str, Shown]) -> Markup | N
     """Which part of the mistakes is on the page, if not all of them are."""
     if shown == total:
         return None
-    told = f"{shown:,} of {total:,} mistakes are on this page, evenly spread over the file; counts are of all of them."
+    told = (
+        f"This page lists {shown:,} of {total:,} mistakes, evenly spread over the file. The counts cover all of them."
+    )
     rows = [(kind, count.all, count.shown) for kind, count in counts.items() if count.all]
     rows = sorted(rows, key=lambda row: -row[1])[:MOST_OPTIONS]
     return joined([note(told), folded("How many are shown", table(Table("", ("kind", "mistakes", "shown"), rows)))])

@@ -1,10 +1,10 @@
-"""A page of sections: one file with its style and its script inside, which asks nothing of any server."""
+"""A page of sections: one file with its style and script, which loads nothing from any server."""
 
 from collections.abc import Collection, Sequence
 from importlib import resources
 from typing import NamedTuple
 
-from postil.markup import Content, Markup, element, joined
+from postil.markup import Content, Markup, element, joined, style
 from postil.metrics.tables import Table, format_cell, is_words
 
 # The browser itself refuses to load anything that is not in the page.
@@ -12,7 +12,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 class Section(NamedTuple):
-    """A part of a page: what addresses call it, its heading, its content."""
+    """A part of a page: its name in addresses, its heading, its content."""
 
     name: str
     title: str
@@ -28,7 +28,7 @@ def page(title: str, header: Markup, sections: Sequence[Section]) -> str:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("title", title),
-        element("style", _asset("page.css")),
+        element("style", joined([style(), _asset("page.css")])),
     )
     contents = [element("a", section.title, href=f"#{section.name}") for section in sections]
     body = element(
@@ -53,13 +53,13 @@ def _asset(name: str) -> Markup:
 
 
 def note(*content: Content) -> Markup:
-    """A sentence that explains what stands above or below it."""
+    """A sentence that explains what is above or below it."""
     return element("p", *content, class_="note")
 
 
-def beside(*parts: Content) -> Markup:
-    """Next to each other where the page is wide enough."""
-    return element("div", *parts, class_="beside")
+def columns(*parts: Content) -> Markup:
+    """Parts next to each other if the page is wide enough."""
+    return element("div", *parts, class_="columns")
 
 
 def figure(caption: str, drawing: Markup) -> Markup:
@@ -72,13 +72,13 @@ def folded(summary: str, content: Markup) -> Markup:
 
 
 def table(content: Table, *, bars: Collection[str] = ()) -> Markup:
-    """A table; columns named in ``bars`` are percentages and get a bar behind the number."""
+    """A table; columns named in ``bars`` are percentages and get a bar in the background."""
     is_left = [is_words(content, place) or not content.rows for place in range(len(content.columns))]
-    columns = list(zip(content.columns, is_left, strict=True))
-    head = [element("th", name, scope="col", class_=None if left else "number") for name, left in columns]
+    headings = list(zip(content.columns, is_left, strict=True))
+    head = [element("th", name, scope="col", class_=None if left else "number") for name, left in headings]
     rows = []
     for number, row in enumerate(content.rows, start=1):
-        cells = [_cell(cell, name in bars, left) for cell, (name, left) in zip(row, columns, strict=True)]
+        cells = [_cell(cell, name in bars, left) for cell, (name, left) in zip(row, headings, strict=True)]
         is_total = content.has_total and number == len(content.rows)
         rows.append(element("tr", *cells, class_="total" if is_total else None))
     drawn = element("table", element("thead", element("tr", *head)), element("tbody", *rows))

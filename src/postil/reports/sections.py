@@ -11,7 +11,7 @@ from postil.metrics.significance import Interval
 from postil.metrics.tables import calibration_table, label_table
 from postil.reports import charts
 from postil.reports.answers import Heading
-from postil.reports.page import Section, beside, figure, folded, note, table
+from postil.reports.page import Section, columns, figure, folded, note, table
 
 MOST_LABELS = 200
 """Rows of a table of labels."""
@@ -23,7 +23,7 @@ MOST_CURVES = 12
 def header(
     heading: Heading, headline: str, percent: float, interval: Interval | None, cards: Mapping[str, str]
 ) -> Markup:
-    """What was scored, the score in large figures with its interval, and some more beside it."""
+    """What was scored, the score in large figures with its interval, and further figures."""
     titles = [
         element("h1", "Report on ", element("bdi", heading.model)),
         element("p", "scored on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle"),
@@ -56,7 +56,7 @@ def _training(heading: Heading) -> Markup:
     if data:
         facts.append(f"trained on {data['sentences']:,} sentences, {data['tokens']:,} tokens")
     if training:
-        facts.append(f"{training['epochs']} epochs in {training['seconds']:.0f} s")
+        facts.append(f"{training['epochs']} epochs")
     if about.get("versions"):
         facts.append(f"Postil {about['versions'].get('postil', '')}")
     return element("p", " · ".join(facts), class_="facts-of-model")
@@ -67,9 +67,9 @@ def learning(heading: Heading) -> Section:
     history = [epoch for epoch in heading.about.get("training", {}).get("history", []) if epoch.get("loss") is not None]
     if not history:
         return Section("learning", "Learning curve", note("The model file has no history of its training."))
-    rows = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score")), float(e["seconds"])) for e in history]
-    numbers = table(Table("", ("epoch", "loss", "score", "seconds"), rows))
-    drawn = beside(_loss_chart(history), _dev_chart(history))
+    rows = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score"))) for e in history]
+    numbers = table(Table("", ("epoch", "loss", "score"), rows))
+    drawn = columns(_loss_chart(history), _dev_chart(history))
     return Section("learning", "Learning curve", joined([drawn, folded("As a table", numbers)]))
 
 
@@ -82,7 +82,7 @@ def _loss_chart(history: Sequence[Mapping[str, Any]]) -> Markup:
 def _dev_chart(history: Sequence[Mapping[str, Any]]) -> Markup:
     scores = [(float(e["epoch"]), 100 * float(e["score"])) for e in history if e.get("score") is not None]
     if not scores:
-        return note("There was no dev file: the parameters of the last epoch were kept.")
+        return note("There was no dev file: the model has the parameters of the last epoch.")
     best = max(scores, key=lambda point: point[1])
     name, mark = "Score on dev per epoch", f"kept: {best[1]:.2f}"
     drawn = charts.line_chart(name, scores, x_name="epoch", y_name="score", marked=best, mark=mark)
@@ -103,7 +103,7 @@ def label_scores(by_label: Mapping[str, Counts], total: Counts | None, *, column
 
 
 def reliability(calibration: Calibration, before: Calibration | None, *, answers: str) -> Section:
-    """Do probabilities mean what they say? Before and after calibration where both are known."""
+    """The calibration of the probabilities, before and after temperature scaling if both are known."""
     if not calibration.counts.sum():
         return Section("reliability", "Reliability", note(f"No {answers} to judge."))
     series = {"before calibration": before, "after calibration": calibration} if before else {answers: calibration}
@@ -111,11 +111,11 @@ def reliability(calibration: Calibration, before: Calibration | None, *, answers
     errors = [f"{name}: {100 * found.expected_error:.2f} %" for name, found in tables.items()]
     meaning = note(
         f"Of all {answers} given with probability 0.8, eight in ten should be right: points on the dashed line are "
-        "honest, points below it promise too much. The bars count the answers. Expected calibration error, the mean "
-        f"distance from that line: {'; '.join(errors) if before else errors[0].split(': ')[1]}."
+        "well calibrated, points below it are overconfident. The bars count the answers. Expected calibration error, "
+        f"the mean distance from that line: {'; '.join(errors) if before else errors[0].split(': ')[1]}."
     )
     chart = charts.reliability_chart("Reliability diagram", tables)
-    drawn = figure("Promised and kept", joined([chart, charts.reliability_legend(list(tables))]))
+    drawn = figure("Predicted and observed", joined([chart, charts.reliability_legend(list(tables))]))
     numbers = [table(calibration_table(calibration))]
     if before:
         numbers = [
@@ -123,7 +123,7 @@ def reliability(calibration: Calibration, before: Calibration | None, *, answers
             *numbers,
             folded("before calibration", table(calibration_table(before))),
         ]
-    return Section("reliability", "Reliability", joined([meaning, beside(drawn, element("div", *numbers))]))
+    return Section("reliability", "Reliability", joined([meaning, columns(drawn, element("div", *numbers))]))
 
 
 def precision_and_recall(
@@ -131,7 +131,7 @@ def precision_and_recall(
 ) -> Section:
     """The curve of everything and of the most frequent labels, one of them chosen by the reader.
 
-    ``marks`` are the answers that were given, a point beside each curve.
+    ``marks`` are the answers that were given, a point next to each curve.
     """
     drawn = [
         charts.Curve(name, _thinned(curve), colours.get(name, "var(--strong)"), _point(marks[name]))
@@ -147,7 +147,7 @@ def precision_and_recall(
         element("ul", *map(_legend, drawn), class_="legend"),
         _at_thresholds(next(iter(curves.values()))),
     )
-    body = joined([note(told), beside(figure("Every point is a threshold", chart), aside)])
+    body = joined([note(told), columns(figure("Every point is a threshold", chart), aside)])
     return Section("curve", "Precision against recall", body)
 
 

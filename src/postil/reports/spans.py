@@ -6,13 +6,13 @@ from typing import NamedTuple, final
 from urllib.parse import urlencode
 
 from postil.markup import Markup, element, joined
+from postil.markup.highlight import Mark, colours_of, excerpt, whole
 from postil.metrics import Calibration, PrecisionRecall, SpanScores, calibrate, precision_recall, spans_by_length
 from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS, Pair
 from postil.metrics.tables import confusion_table, errors_table, label_table, show_class, span_novelty_table
 from postil.reports import charts, examples, sections
 from postil.reports.answers import LOWEST, Answers, Heading, Place
-from postil.reports.highlight import Mark, colours_of, excerpt, whole
 from postil.reports.page import Section, folded, note, table
 from postil.text.schemes import Span
 
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
 
 @final
 class Mistake(NamedTuple):
-    """A pair of spans that differ, in which way, and the sentence it stands in."""
+    """A pair of spans that differ, how they differ, and their sentence."""
 
     sentence: int
     pair: Pair
@@ -125,7 +125,7 @@ def confusion(scores: SpanScores) -> Section:
         wrong=lambda i, j: i != j,
         link=lambda i, j: _link(sides[i], sides[j]) if i != j else None,
     )
-    told = "Spans that overlap, by label. Shades are shares of a row; a click on a mistake lists its examples."
+    told = "Overlapping spans by label. Shades are shares of a row; click on a mistake to list its examples."
     left_out = len(scores.labels) - len(labels)
     more = note(f"{left_out:,} labels with fewer mistakes are not shown.") if left_out else None
     numbers = folded("As a table", table(confusion_table(scores)))
@@ -150,9 +150,9 @@ def curves(scores: SpanScores, judged: Sequence[Judged], colours: Mapping[str, s
         found |= {show_class(label): _curve(by_label[label], counts[label].gold) for label in frequent}
     marks = {ALL: scores.overall} | {show_class(label): counts[label] for label in frequent}
     told = (
-        "A ring is what the model answers. A curve is what all spans with at least some probability would give, on the "
-        f"best labelling or not (as tag --all-above does; they may overlap); it ends at a probability of {LOWEST:g}. "
-        "The table is of all labels."
+        "A ring is the model’s answer. A curve shows all spans above a probability, whether or not the best labelling "
+        f"contains them (as with tag --all-above; they may overlap); it ends at a probability of {LOWEST:g}. "
+        "The table covers all labels."
     )
     named = {show_class(label): colour for label, colour in colours.items()}
     return sections.precision_and_recall(found, named | {ALL: "var(--ink)"}, told, marks)
@@ -245,13 +245,15 @@ def hardest(answers: Answers, found: Sequence[Mistake], colours: Mapping[str, st
     wrong = Counter(one.sentence for one in found)
     ranked = sorted(wrong, key=lambda i: (-wrong[i], len(answers.tokens[i]), i))[:HARDEST]
     if not ranked:
-        return Section("hardest", "Hardest sentences", note("Every sentence is right."))
+        return Section("hardest", "Hardest sentences", note("Every sentence is correct."))
     sureness = answers.sureness()
     items = []
     for i in ranked:
         text = whole(answers.tokens[i], sentence_marks(answers, i, sureness), colours)
         items.append(element("li", _facts(answers, i, wrong[i]), text))
-    told = note(f"The {len(ranked)} sentences with the most mistakes, of {len(wrong):,} with any; ✓ is right.")
+    told = note(
+        f"The {len(ranked)} sentences with the most mistakes, of {len(wrong):,} with any; ✓ marks correct spans."
+    )
     return Section("hardest", "Hardest sentences", joined([told, element("ol", *items, class_="sentences")]))
 
 
@@ -261,7 +263,7 @@ def _facts(answers: Answers, sentence: int, wrong: int) -> Markup:
 
 
 def sentence_marks(answers: Answers, sentence: int, sureness: Mapping[Place, float]) -> list[Mark]:
-    """All spans of a sentence, from left to right; where both sides agree one mark stands for both."""
+    """All spans of a sentence, from left to right; one mark for both if they agree."""
     gold = set(answers.compared.gold_spans[sentence])
     predicted = set(answers.compared.predicted_spans[sentence])
     spans: list[Span] = sorted(gold | predicted, key=lambda span: (span.start, span.end, span.label))

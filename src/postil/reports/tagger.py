@@ -21,8 +21,8 @@ def tagger_page(
 ) -> str:
     """The whole page.
 
-    ``interval`` of the main score; ``before``: the reliability without calibration, drawn beside that of the answers;
-    ``span_novelty`` and ``word_novelty``: scores apart for what the training data had (`postil.metrics.novelty`).
+    ``interval`` of the main score; ``before``: the reliability without calibration, drawn with that of the answers;
+    ``span_novelty`` and ``word_novelty``: scores of what occurs in the training data and what does not.
     """
     title = f"{heading.model} on {heading.data}"
     if answers.evaluation.spans is None:

@@ -6,12 +6,12 @@ from typing import NamedTuple, final
 from urllib.parse import urlencode
 
 from postil.markup import Markup, element, joined
+from postil.markup.highlight import Mark, colours_of, excerpt, whole
 from postil.metrics import Calibration, TokenScores, calibrate
 from postil.metrics.significance import Interval
 from postil.metrics.tables import mistakes_table, token_novelty_table
 from postil.reports import charts, examples, sections
 from postil.reports.answers import Answers, Heading
-from postil.reports.highlight import Mark, colours_of, excerpt, whole
 from postil.reports.page import Section, note, table
 from postil.reports.spans import HARDEST, MOST_CELLS, MOST_MARKS, key
 from postil.text.schemes import Span
@@ -95,7 +95,7 @@ def confusion(scores: TokenScores) -> Section:
     )
     left_out = len(every) - len(labels)
     parts = [
-        note("Shades are shares of a row; a click on a mistake lists its examples."),
+        note("Shades are shares of a row; click on a mistake to list its examples."),
         charts.heat_map("Confusion", grid),
         note(f"{left_out:,} labels with fewer mistakes are not shown.") if left_out else None,
         element("h3", "Confused most often"),
@@ -146,7 +146,7 @@ def hardest(answers: Answers, found: list[WrongToken], colours: Mapping[str, str
         by_sentence.setdefault(one.sentence, []).append(one)
     ranked = sorted(by_sentence, key=lambda i: (-len(by_sentence[i]), len(answers.tokens[i]), i))[:HARDEST]
     if not ranked:
-        return Section("hardest", "Hardest sentences", note("Every sentence is right."))
+        return Section("hardest", "Hardest sentences", note("Every sentence is correct."))
     items = []
     for i in ranked:
         marks = [mark for one in by_sentence[i][:MOST_MARKS] for mark in _marks(one)]

@@ -1,15 +1,16 @@
-"""Made-up sentences of any number, length, vocabulary and number of labels: for measuring how cost grows.
+"""Generated sentences of any number, length, vocabulary and number of labels, to measure how cost grows.
 
 Words follow Zipf's law, as those of any language do: the r-th most frequent word has a share of about 1 / (r + 2.7).
-What a word is follows from which one it is, so that there is something to learn.
+The class of an entity depends on its first word, so that there is something to learn.
 """
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from postil.arrays import Array
+from postil.text.tree import Tree
 
 _SYLLABLES = [consonant + vowel for vowel in "aeiou" for consonant in "bdfgklmnprstvz"]
 ENTITY_SHARE = 0.15  # of the words
@@ -17,7 +18,7 @@ LONGEST_ENTITY = 3
 
 
 def made_up_word(number: int) -> str:
-    """A word of its own for every number, longer for larger ones: as rare words are."""
+    """A distinct word for every number; larger numbers make longer words, as rare words are."""
     syllables = []
     number += len(_SYLLABLES)
     while number:
@@ -65,7 +66,7 @@ class ZipfCorpus:
         """Entities are runs of one to three words; their class is that of the first word."""
         labels = ["O"] * len(numbers)
         starts = np.flatnonzero(rng.random(len(numbers)) < ENTITY_SHARE / 2)
-        free = 0  # behind the last entity
+        free = 0  # first position after the last entity
         for start, long in zip(starts.tolist(), rng.integers(1, LONGEST_ENTITY + 1, len(starts)).tolist(), strict=True):
             if start < free:
                 continue
@@ -78,3 +79,17 @@ class ZipfCorpus:
 def _begun(labels: list[str]) -> list[str]:
     """An entity that a cut between sentences left without its first word begins here."""
     return ["B" + labels[0][1:], *labels[1:]] if labels and labels[0].startswith("I") else labels
+
+
+def zipf_trees(count: int, rng: np.random.Generator) -> list[Tree]:
+    """Random binary trees of about 20 words with one of five labels at every node."""
+    sentences, _ = ZipfCorpus(words=5000).sentences(count, rng)
+    return [Tree.of(_tree(tokens, rng)) for tokens in sentences]
+
+
+def _tree(tokens: list[str], rng: np.random.Generator) -> Any:
+    label = str(rng.integers(5))
+    if len(tokens) == 1:
+        return label, tokens[0]
+    cut = int(rng.integers(1, len(tokens)))
+    return label, _tree(tokens[:cut], rng), _tree(tokens[cut:], rng)

@@ -9,10 +9,9 @@ from postil.text.partial import annotated_classes, with_marks
 from postil.text.partial_label import UNKNOWN, PartialLabel
 from postil.text.possible import PossibleLabels, PossibleSpans
 from postil.text.report import Problem, Report, SpanError
+from postil.text.scheme_checks import SchemeReport, SchemeWarning
 from postil.text.schemes import (
     SCHEMES,
-    SchemeReport,
-    SchemeWarning,
     Span,
     TransitionMask,
     labels_from_spans,

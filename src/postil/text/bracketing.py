@@ -9,7 +9,7 @@ from postil.text.tree import Tree
 
 
 def bracketed(tree: Tree) -> str:
-    """The tree on one line, as the reader reads it."""
+    """The tree as one line of brackets, in the format that the reader reads."""
     pieces: list[str] = []
     todo = [len(tree) - 1]
     while todo:

@@ -4,13 +4,13 @@ The fast path takes a whole sentence at once; only a sentence that does not pass
 to accept comments and document marks, or to say exactly what is wrong with it.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import final
 
 from postil.errors import ConfigurationError, DataError
 from postil.kernels import Columns
+from postil.text.blocks import blocks
 from postil.text.document import Rest, Sentence
 from postil.text.line_kinds import (
     DOCUMENT_MARK,
@@ -21,13 +21,8 @@ from postil.text.line_kinds import (
     looks_like_tree,
 )
 from postil.text.lines import NumberedLines, shortened, split_spaces
-from postil.text.options import ReadOptions, WriteOptions
+from postil.text.options import ReadOptions
 from postil.text.report import Report
-
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
-
-SENTENCE_LIMIT = 10_000_000
-"""Most lines without a blank line between them. Beyond it, memory would not stay flat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,47 +56,6 @@ def columns_of(lines: NumberedLines, options: ReadOptions) -> Columns | None:
         return None
     label = -1 if reader.label is None else reader.label
     return Columns(tabs=reader.delimiter == "\t", width=reader.width, token=reader.token, label=label)
-
-
-def blocks(lines: NumberedLines) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines without an empty line, each with the number of its first line."""
-    block: list[str] = []
-    first = 1
-    for number, batch in lines:
-        first = first if block else number
-        begin = 0
-        for _ in range(batch.count("")):
-            end = batch.index("", begin)
-            block += batch[begin:end]
-            if block:
-                yield first, block
-            block = []
-            begin = end + 1
-            first = number + begin
-        block += batch[begin:]
-        if len(block) > SENTENCE_LIMIT:
-            raise DataError(
-                "no end of the sentence",
-                expected=f"a blank line within {SENTENCE_LIMIT:,} lines",
-                got="more without one",
-                where=lines.where(first),
-            )
-    if block:
-        yield first, block
-
-
-def conll_border(text: str, start: int) -> int:
-    """The first place from ``start`` on where a file can be cut in two that are read apart; 0: none.
-
-    After a blank line; but comments and marks are not cut off from the sentence that comes next. What the reader will
-    refuse for its endless sentence is not waited for.
-    """
-    blank = None
-    for blank in _BLANK_LINE.finditer(text, start):
-        line = text[text.rfind("\n", 0, blank.start()) + 1 : blank.start()]
-        if line.strip(" \t") and not (could_be_comment(line) or is_header(line) or is_mark(line)):
-            return blank.end()
-    return len(text) if blank is None and text.count("\n", start) > SENTENCE_LIMIT else 0
 
 
 class _Labels(dict[str, str]):
@@ -171,7 +125,7 @@ class _ConllReader:
         return Sentence(tokens, labels, features, line=first)
 
     def _columns(self, rows: list[str]) -> list[list[str]] | None:
-        """The cells by column, or None if a row has not as many as it should.
+        """The cells by column, or None if a row has the wrong number.
 
         One split for all rows is much faster than one each. No cell contains a line end, so rows joined by a cell that
         is one show whether each of them has its number of cells.
@@ -227,7 +181,7 @@ class _ConllReader:
         return is_header(line) or not (self.width and self.delimiter == " " and self._is_row(line, number))
 
     def _is_row(self, line: str, number: int) -> bool:
-        """Whether a line of spaces that begins with "# " is a row. Where both could be meant, nobody guesses."""
+        """Whether a line of spaces that begins with "# " is a row. An ambiguous line is refused."""
         fields = split_spaces(line)
         if len(fields) != self.width:
             return False
@@ -310,10 +264,10 @@ class _ConllReader:
                 continue
             as_before = f"{self.width} columns as on line {self.width_line}"
             short = len(fields) == self.width - 1 and self.label == self.width - 1
-            what = "the label is missing" if short else "another number of columns"
+            what = "the label is missing" if short else "wrong number of columns"
             return DataError(what, expected=as_before, got=f"{len(fields)}: {shortened(line)}", where=where)
         number = next(number for number, line in rows if DOCUMENT_MARK in self._split(line))
-        expected = "it at the beginning of a line"
+        expected = "it only at the beginning of a line"
         return DataError(f"{DOCUMENT_MARK} among the tokens", expected=expected, where=self.lines.where(number))
 
     def _split(self, line: str) -> list[str]:
@@ -321,100 +275,3 @@ class _ConllReader:
 
 
 _EXPECTED = "a token and a label with a tab or spaces between them"
-
-
-def write_conll(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
-    """The lines of a CoNLL file, one string a sentence: token, extra columns, label."""
-    delimiter = options.delimiter
-    width = 0
-    good_labels: set[str] = set()
-    for sentence in sentences:
-        if not sentence.tokens:
-            report.dropped["sentences without tokens"] += 1
-            continue
-        columns = list(zip(*sentence.columns, strict=True)) if sentence.columns else []
-        labels = [sentence.labels] if sentence.labels is not None else []
-        cells: list[Sequence[str]] = [sentence.tokens, *columns, *labels]
-        width = width or len(cells)
-        if len(cells) != width:
-            expected, where = f"{width} as in the first sentence", _place_of(sentence)
-            raise DataError("a sentence with another number of columns", expected=expected, got=len(cells), where=where)
-        body = _joined(cells, delimiter)
-        if not _is_readable(sentence, body, delimiter, width, good_labels):
-            raise _unwritable(sentence, cells, delimiter)
-        yield f"{_preamble(sentence, width, delimiter, report)}{body}\n\n"
-
-
-def _joined(cells: Sequence[Sequence[str]], delimiter: str) -> str:
-    """The rows of a sentence from its columns; one join for all cells takes half the time of a join per row."""
-    step = 2 * len(cells)
-    pieces = [delimiter] * (len(cells[0]) * step)
-    for place, column in enumerate(cells):
-        pieces[2 * place :: step] = column
-    pieces[step - 1 :: step] = ["\n"] * len(cells[0])
-    pieces.pop()
-    return "".join(pieces)
-
-
-def _preamble(sentence: Sentence, width: int, delimiter: str, report: Report) -> str:
-    """Document mark and comments of a sentence."""
-    lines = []
-    if sentence.document is not None:
-        padding = ("-X-",) * (width - 2) + ("O",) * (width > 1)
-        fields = sentence.rest.fields if isinstance(sentence.rest, Mark) else (DOCUMENT_MARK, *padding)
-        lines += [delimiter.join(fields), ""]
-    for comment in sentence.comments:
-        plain = could_be_comment(comment)
-        report.changed["comments that began with something else than '# '"] += not plain
-        lines.append(comment if plain else "# " + " ".join(comment.removeprefix("#").split()))
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _is_readable(sentence: Sentence, body: str, delimiter: str, width: int, good_labels: set[str]) -> bool:
-    """Whether the reader would give back this sentence: counting delimiters costs less than looking at cells.
-
-    Labels that can be read are added to ``good_labels``, to be looked at once.
-    """
-    tokens, labels = sentence.tokens, sentence.labels
-    if body.count("\n") != len(tokens) - 1 or body.count(delimiter) != len(tokens) * (width - 1):
-        return False
-    if "\r" in body or "\0" in body or DOCUMENT_MARK in tokens:
-        return False
-    if labels is not None and not good_labels.issuperset(labels):
-        if any(not label or label.strip(" ") != label for label in labels):
-            return False
-        good_labels.update(labels)
-    if width > 1 and delimiter != " ":
-        return True
-    rows = body.split("\n")
-    if delimiter == " " and ("\t" in body or "  " in body or any(row[0] == " " or row[-1] == " " for row in rows)):
-        return False
-    return width > 1 or not any(" " in row or not row or row[0] == "#" for row in rows)
-
-
-def _unwritable(sentence: Sentence, cells: list[Sequence[str]], delimiter: str) -> DataError:
-    """Name the first cell that cannot stand in a column."""
-    labelled = sentence.labels is not None
-    for place, column in enumerate(cells):
-        name = "token" if place == 0 else "label" if labelled and place == len(cells) - 1 else "feature"
-        may_be_empty = name != "label" and delimiter == "\t" and len(cells) > 1
-        for cell in column:
-            plain = not any(character in cell for character in ("\n", "\r", "\0", "\t", delimiter))
-            if not plain or cell == DOCUMENT_MARK or (cell == "" and not may_be_empty):
-                return _unwritable_cell(name, cell, sentence)
-            if (name == "label" and cell != cell.strip(" ")) or (len(cells) == 1 and (" " in cell or cell[0] == "#")):
-                return _unwritable_cell(name, cell, sentence)
-    raise AssertionError("a refused sentence without a mistake")
-
-
-def _unwritable_cell(name: str, cell: str, sentence: Sentence) -> DataError:
-    return DataError(
-        f"this {name} cannot be written in a CoNLL column",
-        expected="a text without the delimiter, line ends and NUL, not empty, not a document mark or a comment",
-        got=shortened(cell),
-        where=_place_of(sentence),
-    )
-
-
-def _place_of(sentence: Sentence) -> str:
-    return f"sentence of line {sentence.line}" if sentence.line else f"sentence {shortened(' '.join(sentence.tokens))}"

@@ -1,26 +1,26 @@
 """CoNLL-U: ten columns between tabs, numbered words, multiword tokens (3-4) and empty nodes (8.1).
 
-Tokens are the syntactic words. Everything else of a sentence travels along and is written again.
+Tokens are the syntactic words. Everything else of a sentence is kept and written again.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.text.conll import blocks
+from postil.text.blocks import blocks
 from postil.text.document import Rest, Sentence
 from postil.text.lines import NumberedLines, shortened
-from postil.text.options import Column, ReadOptions, WriteOptions
+from postil.text.options import Column, ReadOptions
 from postil.text.report import Report
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-_FORM = 1
-_EMPTY = "_"
+FORM = 1
+EMPTY = "_"
 _ID = re.compile(r"([1-9][0-9]*)(?:-([1-9][0-9]*))?$|([0-9]+)\.([1-9][0-9]*)$")
-_NEW_DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(.*))?$")
-_TEXT = re.compile(r"#\s*text\s*=\s?(.*)$")
+NEW_DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(.*))?$")
+TEXT = re.compile(r"#\s*text\s*=\s?(.*)$")
 
 
 class Place(NamedTuple):
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """A line that is not a word: it stands before the word number ``before`` (from 0; T at the end)."""
+    """A line that is not a word, before the word number ``before`` (from 0; T at the end)."""
 
     before: int
     line: str
@@ -89,8 +89,8 @@ class _ConlluReader:
         rest = self._rows(block[count:], first)
         if not rest.rows:
             where = self.lines.where(first)
-            raise DataError("no word in the sentence", expected="lines numbered 1, 2, …", where=where)
-        tokens = [row[_FORM] for row in rest.rows]
+            raise DataError("the sentence has no words", expected="lines numbered 1, 2, …", where=where)
+        tokens = [row[FORM] for row in rest.rows]
         labels = None if self.label is None else [get(row, self.label) for row in rest.rows]
         columns = [tuple(get(row, place) for place in self.features) for row in rest.rows] if self.features else None
         sentence = Sentence(tokens, labels, columns, line=first, comments=self.comments, rest=rest)
@@ -121,18 +121,21 @@ class _ConlluReader:
         where = self.lines.where(number)
         if line[0] == "#":
             raise DataError(
-                "comment inside a sentence", expected="comments before its first word", got=shortened(line), where=where
+                "a comment inside a sentence",
+                expected="comments before its first word",
+                got=shortened(line),
+                where=where,
             )
         if len(fields) != len(COLUMNS):
             got = f"{len(fields)}: {shortened(line)}"
             raise DataError("wrong number of columns", expected="10 with tabs between them", got=got, where=where)
         if "" in fields:
             what = f"the column {COLUMNS[fields.index('')]} is empty"
-            raise DataError(what, expected=f"a value or '{_EMPTY}'", got=shortened(line), where=where)
+            raise DataError(what, expected=f"a value or '{EMPTY}'", got=shortened(line), where=where)
 
     def _misnumbered(self, expected: int, got: str, number: int) -> DataError:
         return DataError(
-            "the numbers of the words do not go on",
+            "the word is misnumbered",
             expected=f"word {expected} (or a multiword token or an empty node that fits there)",
             got=got,
             where=self.lines.where(number),
@@ -140,23 +143,23 @@ class _ConlluReader:
 
     def _read_comments(self, sentence: Sentence, rest: Dependencies) -> None:
         for comment in sentence.comments:
-            if found := _NEW_DOCUMENT.match(comment):
+            if found := NEW_DOCUMENT.match(comment):
                 sentence.document = found[1] or ""
                 self.report.documents += 1
-            elif found := _TEXT.match(comment):
+            elif found := TEXT.match(comment):
                 self._align(sentence, rest, found[1])
 
     def _align(self, sentence: Sentence, rest: Dependencies, text: str) -> None:
         offsets = _word_offsets(text, rest)
         if offsets is None:
-            self.report.notes["sentences whose words do not spell their text"] += 1
+            self.report.notes["sentences whose words do not match their text"] += 1
         else:
             sentence.text, (sentence.starts, sentence.ends) = text, offsets
 
 
 @final
 class _Numbering:
-    """Which multiword tokens and empty nodes may stand after so many words."""
+    """Which multiword tokens and empty nodes may follow a number of words."""
 
     def __init__(self) -> None:
         self.covered = 0  # last word of the multiword tokens so far
@@ -172,9 +175,9 @@ class _Numbering:
             return fits
         if found[3] is None:
             return False  # a plain number, but not the next one
-        own = self.node[1] + 1 if self.node[0] == words else 1
-        fits = int(found[3]) == words and int(found[4]) == own
-        self.node = (words, own)
+        number = self.node[1] + 1 if self.node[0] == words else 1
+        fits = int(found[3]) == words and int(found[4]) == number
+        self.node = (words, number)
         return fits
 
 
@@ -199,7 +202,7 @@ def get(row: list[str], place: Place) -> str:
     if place.key is None:
         return cell
     prefix = f"{place.key}="
-    return next((entry.removeprefix(prefix) for entry in cell.split("|") if entry.startswith(prefix)), _EMPTY)
+    return next((entry.removeprefix(prefix) for entry in cell.split("|") if entry.startswith(prefix)), EMPTY)
 
 
 def put(row: list[str], place: Place, value: str) -> None:
@@ -208,18 +211,18 @@ def put(row: list[str], place: Place, value: str) -> None:
         row[place.column] = value
         return
     prefix = f"{place.key}="
-    entries = [entry for entry in row[place.column].split("|") if entry != _EMPTY]
+    entries = [entry for entry in row[place.column].split("|") if entry != EMPTY]
     at = next((index for index, entry in enumerate(entries) if entry.startswith(prefix)), len(entries))
-    entries[at : at + 1] = [] if value == _EMPTY else [prefix + value]
-    row[place.column] = "|".join(entries) or _EMPTY
+    entries[at : at + 1] = [] if value == EMPTY else [prefix + value]
+    row[place.column] = "|".join(entries) or EMPTY
 
 
 def _word_offsets(text: str, rest: Dependencies) -> tuple[list[int], list[int]] | None:
-    """Where the words stand in the text; None if they do not spell it.
+    """The offsets of the words in the text; None if they do not match it.
 
-    Words of a multiword token that do not spell it (French "du" = "de le") all get its whole stretch.
+    The words of a multiword token that do not match it (French "du" = "de le") all get its whole span.
     """
-    forms = [row[_FORM] for row in rest.rows]
+    forms = [row[FORM] for row in rest.rows]
     multiword = dict(_multiword_tokens(rest))
     starts: list[int] = []
     ends: list[int] = []
@@ -246,82 +249,3 @@ def _multiword_tokens(rest: Dependencies) -> Iterator[tuple[int, tuple[int, str]
         identity, form = other.line.split("\t", 2)[:2]
         if "-" in identity:
             yield other.before, (int(identity.partition("-")[2]), form)
-
-
-def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
-    """The lines of a CoNLL-U file, one string a sentence."""
-    features = [find_place(column) for column in options.features]
-    chosen = None if options.label == "auto" else find_place(options.label)
-    for sentence in sentences:
-        if not sentence.tokens:
-            report.dropped["sentences without tokens"] += 1
-            continue
-        kept = _kept(sentence)
-        rows = [list(row) for row in kept.rows] if kept is not None else _new_rows(sentence)
-        _put_labels(rows, sentence, chosen or (kept and kept.label) or find_place("upos"))
-        if kept is None:
-            _put_features(rows, sentence, features, report)
-        _check_writable(rows, sentence)
-        lines = ["\t".join(row) for row in rows]
-        for other in reversed(kept.others if kept is not None else []):
-            lines.insert(other.before, other.line)
-        yield "".join(f"{line}\n" for line in [*_comments(sentence, report), *lines, ""])
-
-
-def _kept(sentence: Sentence) -> Dependencies | None:
-    """The columns that were read, if they still belong to the tokens."""
-    rest = sentence.rest
-    return rest if isinstance(rest, Dependencies) and len(rest.rows) == len(sentence.tokens) else None
-
-
-def _put_labels(rows: list[list[str]], sentence: Sentence, place: Place) -> None:
-    for row, token in zip(rows, sentence.tokens, strict=True):
-        row[_FORM] = token
-    for row, label in zip(rows, sentence.labels or (), strict=False):
-        if get(row, place) != label:
-            put(row, place, label)
-
-
-def _new_rows(sentence: Sentence) -> list[list[str]]:
-    """Ten columns for a sentence from another format; spacing is known where its text is."""
-    rows = [[str(number), token, *[_EMPTY] * 8] for number, token in enumerate(sentence.tokens, 1)]
-    if sentence.starts is not None and sentence.ends is not None:
-        for row, end, start in zip(rows, sentence.ends, sentence.starts[1:], strict=False):
-            if end == start:
-                row[-1] = "SpaceAfter=No"
-    return rows
-
-
-def _put_features(rows: list[list[str]], sentence: Sentence, places: list[Place], report: Report) -> None:
-    columns = sentence.columns or [()] * len(rows)
-    for row, values in zip(rows, columns, strict=True):
-        for place, value in zip(places, values, strict=False):
-            put(row, place, value)
-    report.dropped["feature columns that were given no CoNLL-U column"] += max(0, len(columns[0]) - len(places))
-
-
-def _comments(sentence: Sentence, report: Report) -> list[str]:
-    """The comments, with document mark and text where they are known but not among them."""
-    comments = []
-    for comment in sentence.comments:
-        plain = comment.startswith("#") and "\n" not in comment
-        report.changed["comments that did not begin with '#'"] += not plain
-        comments.append(comment if plain else "# " + " ".join(comment.split()))
-    if sentence.document is not None and not any(map(_NEW_DOCUMENT.match, comments)):
-        comments.insert(0, f"# newdoc id = {sentence.document}" if sentence.document else "# newdoc")
-    if sentence.text is not None and sentence.starts and sentence.ends and not any(map(_TEXT.match, comments)):
-        text = sentence.text[sentence.starts[0] : sentence.ends[-1]]
-        comments.append(f"# text = {' '.join(text.split())}")
-    return comments
-
-
-def _check_writable(rows: list[list[str]], sentence: Sentence) -> None:
-    for row in rows:
-        for name, cell in zip(COLUMNS, row, strict=True):
-            if not cell or any(character in cell for character in "\t\n\r\0"):
-                raise DataError(
-                    f"this {name} cannot be written in CoNLL-U",
-                    expected="a text without tabs, line ends and NUL, not empty",
-                    got=shortened(cell),
-                    where=f"sentence of line {sentence.line}" if sentence.line else f"word {row[0]}",
-                )

@@ -20,9 +20,9 @@ class Rest(ABC):
 
 @dataclass(slots=True)
 class Sentence:
-    """``T`` tokens and all that their source said about them.
+    """``T`` tokens with everything that their source says about them.
 
-    ``tokens``, ``labels``, ``columns``, ``starts`` and ``ends`` have length T where they are not None.
+    ``tokens``, ``labels``, ``columns``, ``starts`` and ``ends`` have length T if they are not None.
     """
 
     tokens: list[str]
@@ -30,17 +30,17 @@ class Sentence:
     columns: list[tuple[str, ...]] | None = None
     """The extra feature columns of each token, in the order of the file."""
     text: str | None = None
-    """The raw text that ``starts`` and ``ends`` count in. Sentences of one text share it."""
+    """The raw text that ``starts`` and ``ends`` refer to. Sentences of one text share it."""
     starts: list[int] | None = None
     ends: list[int] | None = None
     line: int = 0
-    """Line of the first token in the source, counted from 1; 0: no source."""
+    """Line of the first token in the source, counted from 1; 0 without a source."""
     document: str | None = None
-    """Not None: a document starts with this sentence; its name, or "" where it has none."""
+    """Set if a document starts with this sentence: its name, or "" if it has none."""
     comments: list[str] = field(default_factory=list)
-    """Comment lines before the sentence, as they stood in the source, with their '#'."""
+    """Comment lines before the sentence, unchanged, with their '#'."""
     rest: Rest | None = None
-    """What only the writer of the same format understands. Sentences of one JSON record share it."""
+    """Data that only the writer of the same format understands. Sentences of one JSON record share it."""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -48,7 +48,7 @@ class Sentence:
 
 @dataclass(slots=True, frozen=True)
 class Entity:
-    """A labelled stretch ``start:end`` of a text, in characters."""
+    """A labelled span ``start:end`` of a text, in characters."""
 
     text: str
     label: str
@@ -59,7 +59,7 @@ class Entity:
 
 @dataclass(slots=True)
 class Document:
-    """A raw text with its sentences (their offsets count in ``text``) and entities."""
+    """A raw text with its sentences (their offsets refer to ``text``) and entities."""
 
     text: str
     sentences: list[Sentence] = field(default_factory=list)

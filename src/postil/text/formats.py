@@ -6,8 +6,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.text.conll import Mark, conll_border, read_conll, write_conll
-from postil.text.conllu import Dependencies, read_conllu, write_conllu
+from postil.text.blocks import conll_border
+from postil.text.conll import Mark, read_conll
+from postil.text.conll_writer import write_conll
+from postil.text.conllu import Dependencies, read_conllu
+from postil.text.conllu_writer import write_conllu
 from postil.text.document import Rest, Sentence
 from postil.text.lines import Lines, NumberedLines, Source
 from postil.text.options import ReadOptions, WriteOptions
@@ -57,8 +60,8 @@ FORMATS: dict[str, Format] = {
 class Reading:
     """An iterator over the sentences of one source, which may be larger than memory.
 
-    ``format`` is the format's name, ``report`` counts what has been read so far. Usable as a context manager; read to
-    its end, it closes itself.
+    ``format`` is the name of the format, and ``report`` counts what has been read so far. Can be used as a context
+    manager; it closes itself when it has been read to the end.
     """
 
     def __init__(self, source: Source, format: str | None, options: ReadOptions) -> None:
@@ -86,11 +89,11 @@ class Reading:
 
     @property
     def has_passages(self) -> bool:
-        """Whether parts of the source can be read apart."""
+        """Whether parts of the source can be read separately."""
         return FORMATS[self.format].border is not None
 
     def passages(self, size: int) -> Iterator[Passage]:
-        """Instead of its sentences: the source in parts of about ``size`` characters, each for `read_passage`."""
+        """The source in parts of about ``size`` characters instead of its sentences, each for `read_passage`."""
         border = FORMATS[self.format].border
         assert border is not None
         with self._lines as lines:
@@ -114,7 +117,7 @@ class Reading:
 
 
 def read(source: Source, format: str | None = None, **options: Any) -> Reading:
-    """The sentences of a path ("-": standard input) or binary stream; the format is recognised if it is not given.
+    """Read the sentences of a path ("-" for standard input) or a binary stream. The format is recognised unless given.
 
     ``options`` are those of `ReadOptions`.
 
@@ -124,9 +127,9 @@ def read(source: Source, format: str | None = None, **options: Any) -> Reading:
     return Reading(source, format, ReadOptions(**options))
 
 
-def read_passage(passage: Passage, report: Report, **options: Any) -> Iterator[Sentence]:
+def read_passage(passage: Passage, report: Report, options: ReadOptions) -> Iterator[Sentence]:
     """The sentences of a passage, as if they had been read with the whole source and the same ``options``."""
-    yield from FORMATS[passage.format].read(passage, ReadOptions(**options), report)
+    yield from FORMATS[passage.format].read(passage, options, report)
     if passage.whole and not report.sentences:
         raise _no_sentence(passage.name, report) if passage.text else _empty(passage.name)
 
@@ -154,8 +157,11 @@ def write(
     report: Report | None = None,
     **options: Any,
 ) -> Report:
-    """Write sentences to a path ("-": standard output; ".gz": packed) or binary stream, by default in the format of
-    the path's ending. ``options`` are those of `WriteOptions`. Gives back ``report`` with what was left out."""
+    """Write sentences to a path ("-" for standard output, ".gz" for gzip) or a binary stream.
+
+    The default format is that of the file extension. ``options`` are those of `WriteOptions`. Returns ``report``, which
+    says what was left out.
+    """
     chosen = WriteOptions(**options)
     name = _known(format, writing=True) if format is not None else format_of_path(target)
     report = Report(name) if report is None else report
@@ -176,7 +182,7 @@ def format_of_path(target: Target) -> str:
             return name
     endings = ", ".join(ending for row in FORMATS.values() for ending in row.endings)
     raise ConfigurationError(
-        "cannot tell the format to write", expected=f"a format ({_writable()}) or a file name in {endings}", got=target
+        "unknown format to write", expected=f"a format ({_writable()}) or a file name in {endings}", got=target
     )
 
 

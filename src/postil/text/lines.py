@@ -69,8 +69,12 @@ class Lines(NumberedLines):
     A line of nothing but spaces and tabs comes as an empty one.
     """
 
-    def __init__(self, source: Source, *, encoding: str | None = None) -> None:
+    def __init__(
+        self, source: Source, *, encoding: str | None = None, piece: int | None = None, line_limit: int = LINE_LIMIT
+    ) -> None:
         self.name = _name(source)
+        self._piece = PIECE if piece is None else piece
+        self._line_limit = line_limit
         self._owned = isinstance(source, str | os.PathLike) and source != "-"
         self._opened = _open(source)
         self._wrapped = not self._owned and source != "-" and self._opened is not source
@@ -79,7 +83,8 @@ class Lines(NumberedLines):
         self._consumed = 0  # bytes
         self._ended = False
         self._next_line = 1
-        self._pending = ""  # the beginning of a line whose end has not been read
+        self._pending: list[str] = []  # the beginning of a line whose end has not been read: joined once, at its end
+        self._pending_length = 0
         self._ahead: list[str] = []  # texts that head() has read already
         self._failure: DataError | None = None  # what the next reading meets
 
@@ -125,17 +130,23 @@ class Lines(NumberedLines):
     def _read_text(self) -> str:
         if self._failure is not None:
             raise self._failure
-        text = self._pending + self._decode(self._read_bytes())
+        piece = self._decode(self._read_bytes())
+        self._pending.append(piece)
+        self._pending_length += len(piece)
+        if "\n" not in piece and not self._ended and self._pending_length <= self._line_limit:
+            return ""
+        text = "".join(self._pending)
         end = len(text) if self._ended else text.rfind("\n") + 1
-        text, self._pending = text[:end], text[end:]
-        self._refuse_long_lines(text)
+        text, unfinished = text[:end], text[end:]
+        self._pending, self._pending_length = [unfinished], len(unfinished)
+        self._refuse_long_lines(text, unfinished)
         self._next_line += line_ends(text) + (text[-1:] not in ("", "\n"))
         return text
 
     def _read_bytes(self) -> bytes:
         """The next piece, b"" at the end. A pipe gives what it has instead of waiting for a full piece."""
         try:
-            piece = self._bytes.read1(PIECE)
+            piece = self._bytes.read1(self._piece)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(
                 "damaged gzip data", expected="a whole gzip file", got=str(error).lower(), where=self.name
@@ -176,15 +187,15 @@ class Lines(NumberedLines):
         self._failure = DataError(what, expected=expected, got=got, where=where)
         self._ended = False
 
-    def _refuse_long_lines(self, text: str) -> None:
+    def _refuse_long_lines(self, text: str, unfinished: str) -> None:
         """Only the first line and the unfinished one can be longer than a piece."""
         end = text.find("\n")
-        first = text[:end] if end > LINE_LIMIT else text if end < 0 else ""
-        for line, before in ((first, ""), (self._pending, text)):
-            if len(line) > LINE_LIMIT:
+        first = text[:end] if end > self._line_limit else text if end < 0 else ""
+        for line, before in ((first, ""), (unfinished, text)):
+            if len(line) > self._line_limit:
                 raise DataError(
                     "line too long",
-                    expected=f"at most {LINE_LIMIT:,} characters",
+                    expected=f"at most {self._line_limit:,} characters",
                     got=f"more, beginning with {shortened(line, 30)}",
                     where=self.where(self._next_line + line_ends(before)),
                 )

@@ -19,12 +19,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadOptions:
-    """What a reader cannot find out by itself. A format ignores the options that do not concern it."""
+    """Options for reading. A format ignores the options that do not concern it."""
 
     encoding: str | None = None
     """None: UTF-8, or what a byte order mark says."""
     strict: bool = False
-    """Refuse what is otherwise accepted and counted (empty tokens, labels that break their scheme)."""
+    """Reject what is otherwise accepted and counted (empty tokens, labels that break their scheme)."""
     token: int = 0
     """CoNLL: column of the token."""
     label: Column | None = "auto"
@@ -32,31 +32,31 @@ class ReadOptions:
     features: tuple[Column, ...] | None = None
     """Extra columns to keep; None: all others in CoNLL, none in CoNLL-U."""
     comment: str | None = "auto"
-    """CoNLL: what a comment line begins with; "auto": "# " before a sentence; None: there are no comments."""
+    """CoNLL: the prefix of a comment line; "auto": "# " before a sentence; None: no comments."""
     scheme: str = "bio"
-    """JSON Lines: the scheme in which spans become labels."""
+    """JSON Lines: the scheme of the labels that spans are converted to."""
     misaligned: Literal["error", "snap", "drop"] = "error"
     """JSON Lines: what to do with a span that does not fit token boundaries."""
     overlaps: Literal["error", "longest", "first"] = "error"
     """JSON Lines: which of several overlapping spans to keep."""
     split: bool = True
-    """JSON Lines and plain text: cut raw text into sentences."""
+    """JSON Lines and plain text: split raw text into sentences."""
 
     def __post_init__(self) -> None:
         check_choices(self)
 
     @property
     def names_columns(self) -> bool:
-        """Whether the user has said which columns to read: then there are columns."""
+        """Whether the user has specified columns, which implies that the file has columns."""
         return self.token != 0 or self.label not in ("auto", None) or bool(self.features)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteOptions:
-    """How a writer lays out what it is given."""
+    """Options for writing."""
 
     delimiter: Literal["\t", " "] = "\t"
-    """CoNLL: what stands between the columns."""
+    """CoNLL: the delimiter between the columns."""
     label: str = "auto"
     """CoNLL-U: column for the labels; "auto": where they were read from, "upos" for labels from elsewhere."""
     features: tuple[str, ...] = ()

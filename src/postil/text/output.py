@@ -1,4 +1,4 @@
-"""Text to files: written beside the target and renamed, so that nobody ever sees half a file."""
+"""Text to files: written to a temporary file and renamed, so that nobody ever sees half a file."""
 
 import gzip
 import os
@@ -34,9 +34,9 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
             yield stream
         return
     path = path.resolve()  # a link stays a link
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with _created(beside, path) as file:
+        with _created(temporary, path) as file:
             if path.suffix == ".gz":
                 # Neither name nor time: the same data give the same bytes.
                 with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
@@ -44,16 +44,16 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
             else:
                 yield file
         if path.exists():
-            shutil.copymode(path, beside)
-        beside.replace(path)
+            shutil.copymode(path, temporary)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def _created(beside: Path, path: Path) -> BinaryIO:
+def _created(temporary: Path, path: Path) -> BinaryIO:
     try:
-        return beside.open("xb")
-    except OSError as error:  # in words of the user: nobody has asked for the file beside
+        return temporary.open("xb")
+    except OSError as error:  # the user did not ask for the temporary file
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
@@ -67,5 +67,5 @@ def _write(stream: BinaryIO, pieces: Iterable[str]) -> None:
             if size >= PIECE:
                 stream.write("".join(held).encode())
                 held, size = [], 0
-    finally:  # a mistake further on takes nothing away from what stands before it
+    finally:  # what comes before a mistake is written
         stream.write("".join(held).encode())

@@ -27,10 +27,11 @@ def with_marks(
     partial: bool | None = None,
     known: Iterable[str] = (),
 ) -> Labels:
-    """The labels, with a `PartialLabel` for every string that is one.
+    """The labels, with a `PartialLabel` for every string that marks an unknown label.
 
-    ``partial``: True takes all that looks like a mark for one, False nothing, None decides as said above; a token is a
-    form or a tuple that begins with it. Labels in ``known`` (say, of a model) stand for themselves in any case.
+    With ``partial=True``, everything that looks like a mark is one; with False, nothing; None decides by the rules
+    above. A token is a form or a tuple that begins with it. Labels in ``known`` (those of a model) always stand for
+    themselves.
     """
     if partial is False:
         return sequences
@@ -112,10 +113,10 @@ Annotates = Sequence[str] | Sequence[Sequence[str] | None] | None
 
 
 def annotated_classes(sentences: Iterable[Sentence]) -> list[tuple[str, ...] | None]:
-    """What each sentence says about which classes it annotates.
+    """The classes that each sentence annotates, or None if it does not say.
 
-    A comment ``# annotates = PER LOC`` holds from its sentence on; the field ``"annotates": ["PER", "LOC"]`` of a JSON
-    object holds for that object.
+    A comment ``# annotates = PER LOC`` applies from its sentence onwards; the field ``"annotates": ["PER", "LOC"]`` of
+    a JSON object applies to that object.
     """
     current: tuple[str, ...] | None = None
     found = []

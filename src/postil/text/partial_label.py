@@ -16,13 +16,13 @@ SEPARATOR = "|"
 
 @final
 class PartialLabel(str):
-    """A string that is a mark and not a label."""
+    """A string in the place of a label that says what is known about an unknown label."""
 
     __slots__ = ()
 
     @property
     def alternatives(self) -> tuple[str, ...]:
-        """Labels and classes of which one is right; none where nothing is known."""
+        """Labels and classes of which one is correct; empty if nothing is known."""
         return () if self == UNKNOWN else tuple(part.strip() for part in self.split(SEPARATOR))
 
 

@@ -1,4 +1,4 @@
-"""Passages: long sources cut where their parts can be read apart, by other processes and in any order."""
+"""Passages: parts of a long source that can be read separately, by other processes and in any order."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from postil.errors import DataError
 from postil.text.lines import Lines, NumberedLines, line_ends, lines_of
 
 Border = Callable[[str, int], int]
-"""Of a text of whole lines and a place in it: the first place from there on where it can be cut, 0 if there is none.
-There is a sentence before it."""
+"""From a text of whole lines and a position to the first position at or after it where the text can be split, with a
+sentence before it; 0 if there is none."""
 
 
 @final
@@ -29,7 +29,7 @@ class Passage(NumberedLines):
     whole: bool = False
     """Whether the source has no other lines."""
     mistake: DataError | None = None
-    """What the source fails with behind the lines."""
+    """The error of the source after these lines."""
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         yield self.first, lines_of(self.text)

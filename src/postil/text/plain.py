@@ -36,13 +36,13 @@ def _one_sentence(line: str) -> Iterator[Words]:
         yield tokens.tokens, tokens.starts, tokens.ends
 
 
-def sentences_of_line(line: str) -> Iterator[Words]:
+def sentences_of_line(line: str, piece: int = PIECE) -> Iterator[Words]:
     """A line may be a whole book, whose tokens need many times its memory: they are made piece by piece.
 
     Where a sentence ends depends on what comes after it, up to the next sentence; on nothing before it. So the last two
     sentences of a piece are cut again, with the next one.
     """
-    begin, size = 0, PIECE
+    begin, size = 0, piece
     while begin < len(line):
         space = _SPACE.search(line, begin + size)
         end = space.start() if space is not None else len(line)
@@ -54,7 +54,7 @@ def sentences_of_line(line: str) -> Iterator[Words]:
             yield tokens.tokens[first:last], starts, ends
         if end == len(line):
             return
-        size = PIECE if sure else 2 * size
+        size = piece if sure else 2 * size
         begin += tokens.starts[found[sure][0]] if sure else 0
 
 

@@ -1,4 +1,4 @@
-"""Columns and lines of tokens in which all is as it should be, without an object per token: read and written as bytes.
+"""Well-formed columns and lines of tokens, read and written as bytes, without an object per token.
 
 What is read here is what ``read_conll`` and ``read_tokens`` read, and what is written is what ``write_conll`` writes.
 Whatever is not plain, mistakes above all, is left to them.
@@ -15,7 +15,8 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import PostilError
 from postil.kernels import TokenCells
-from postil.text.conll import columns_of, read_conll, write_conll
+from postil.text.conll import columns_of, read_conll
+from postil.text.conll_writer import write_conll
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.passages import Passage
 from postil.text.report import Report
@@ -31,7 +32,7 @@ class PlainRows:
     """B sentences with N tokens."""
 
     text: bytes  # UTF-8
-    cells: Array  # (N, 2) the first byte of each token and the one behind its last
+    cells: Array  # (N, 2) the first byte of each token and the one after its last
     offsets: Array  # (B + 1,)
     heads: Sequence[tuple[int, bytes]] = ()
     """Sentences with comments or document marks, in their order, and what is written of those."""
@@ -68,12 +69,12 @@ def _lines(passage: Passage, text: bytes, options: ReadOptions) -> TokenCells | 
     return kernels.line_cells(text)
 
 
-# Format -> where the tokens stand.
+# Format -> how its tokens are found.
 _FOUND = {"conll": _columns, "tokens": _lines}
 
 
 class _NotPlain(Exception):
-    """What stands before a sentence is more than comments and marks."""
+    """There is more before a sentence than comments and marks."""
 
 
 def _heads(passage: Passage, text: bytes, heads: Array, options: ReadOptions) -> Iterator[tuple[int, bytes]]:
@@ -105,12 +106,12 @@ def write_plain(rows: PlainRows, labels: Array, names: list[bytes]) -> bytes:
 
 
 def are_writable(names: list[str]) -> bool:
-    """Whether labels can stand in a column, in UTF-8."""
+    """Whether labels can be written in a column, in UTF-8."""
     return all(name == name.strip(" ") != "" and _UNWRITABLE.search(name) is None for name in names)
 
 
 def in_groups(rows: PlainRows, tokens: int) -> Iterator[PlainRows]:
-    """The sentences in groups of so many tokens; the sentence that makes it so many is its group's last."""
+    """The sentences in groups of at least ``tokens`` tokens; the last group may have fewer."""
     first, sentences = 0, len(rows.offsets) - 1
     while first < sentences:
         end = min(sentences, int(np.searchsorted(rows.offsets, rows.offsets[first] + tokens)))

@@ -36,7 +36,7 @@ class _Choice(NamedTuple):
 
 @final
 class PossibleLabels:
-    """For data of one scheme and ``labels`` of the inner scheme, in the order of their numbers."""
+    """Which ``labels`` of the inner scheme each token can have, for data in another scheme."""
 
     def __init__(self, labels: Sequence[str], inner: str, scheme: str) -> None:
         self.labels, self.scheme = list(labels), scheme
@@ -229,7 +229,7 @@ def iobes_labels(classes: Sequence[str]) -> list[str]:
 
 @final
 class PossibleSpans:
-    """Spans of one sentence that every possible labelling has, and those that at least one has."""
+    """The spans of one sentence that every possible labelling contains, and those that at least one contains."""
 
     def __init__(self, possible: Flags, number: dict[str, int]) -> None:
         """``possible`` (T, L) of IOBES labels, ``number`` of each of them."""
@@ -237,17 +237,17 @@ class PossibleSpans:
 
     @classmethod
     def reader(cls, classes: Sequence[str], scheme: str) -> "Callable[[Sequence[str]], PossibleSpans]":
-        """Makes them from the labels of a sentence."""
+        """A function from the labels of a sentence to its PossibleSpans."""
         labels = iobes_labels(classes)
         possible, number = PossibleLabels(labels, "iobes", scheme), {label: i for i, label in enumerate(labels)}
         return lambda sequence: cls(possible(sequence), number)
 
     def has(self, span: Span) -> bool:
-        """Whether a possible labelling has the span."""
+        """Whether some possible labelling contains the span."""
         return bool(all(self._possible[span.start + k, i] for k, i in enumerate(self._numbers(span))))
 
     def certain(self) -> list[Span]:
-        """The spans of all possible labellings, in order."""
+        """The spans that every possible labelling contains, in order."""
         names = [*self._number]
         alone = self._possible.sum(axis=1) == 1
         only = [names[int(row.argmax())] if one else "O" for row, one in zip(self._possible, alone, strict=True)]

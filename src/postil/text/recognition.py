@@ -56,7 +56,7 @@ def _is_conllu(lines: list[str], rows: list[str]) -> bool:
 
 
 def _is_treebank(rows: list[str]) -> bool:
-    """Lines that are trees; or the beginning of one, and no line goes on after its last closing bracket."""
+    """Lines that are trees; or the beginning of one, and no line continues after its last closing bracket."""
     if _most(rows, looks_like_tree):
         return True
     begins = looks_like_tree(rows[0]) or _TWO_BRACKETS.match("\n".join(rows[:_FEW_ROWS])) is not None
@@ -79,7 +79,7 @@ def _is_column_of_words(rows: list[str]) -> bool:
 
 
 def _has_columns(rows: list[str]) -> bool:
-    """Columns between spaces: lines that end in O or B-PER, or most lines with as many words and a tag at the end."""
+    """Columns between spaces: lines end in O or B-PER, or most have the same number of words and a tag at the end."""
     fields = [row.split() for row in rows]
     if 2 * sum(len(words) > 1 and _SURE_LABEL.match(words[-1]) is not None for words in fields) >= len(rows):
         return True
@@ -90,7 +90,7 @@ def _has_columns(rows: list[str]) -> bool:
 
 
 def _is_tokenised(rows: list[str]) -> bool:
-    """Whether punctuation stands apart from the words."""
+    """Whether punctuation is separated from the words."""
     attached = sum(len(_ATTACHED.findall(row)) for row in rows)
     detached = sum(len(_DETACHED.findall(row)) for row in rows)
     return detached > 4 * attached

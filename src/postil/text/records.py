@@ -34,7 +34,7 @@ class Record(Rest):
 
 
 class Content(NamedTuple):
-    """A JSON object taken apart. Spans and labels are never both given."""
+    """The parts of a JSON object, which has spans or labels but not both."""
 
     tokens: Tokens
     spans: list[CharacterSpan] | None
@@ -89,7 +89,7 @@ def _refuse_half_characters(value: dict[str, Any], where: str) -> None:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         half = f"\\u{ord(error.object[error.start]):04x}"
-        raise DataError("half a surrogate pair", expected="whole characters", got=half, where=where) from None
+        raise DataError("half of a surrogate pair", expected="whole characters", got=half, where=where) from None
 
 
 def take_apart(fields: dict[str, Any], where: str) -> Content:
@@ -116,13 +116,13 @@ def _tokens(text: Any, given: Any, where: str) -> Tokens:
     if given is None:
         return tokenise(text)
     if not isinstance(given, list):
-        raise DataError("tokens is not a list", expected="a list", got=_shown(given), where=where)
+        raise DataError("tokens", expected="a list", got=_shown(given), where=where)
     starts, ends = [0], [0]
     for token in given:
         start, end = _token_place(token, text, ends[-1])
         if not (starts[-1] <= start <= end <= len(text) and ends[-1] <= end):
             raise DataError(
-                "a token does not stand in the text",
+                "a token does not occur in the text",
                 expected="tokens in the order of the text, with start and end in characters",
                 got=_shown(token),
                 where=where,
@@ -134,7 +134,7 @@ def _tokens(text: Any, given: Any, where: str) -> Tokens:
 
 
 def _token_place(token: Any, text: str, position: int) -> tuple[int, int]:
-    """Where a given token stands, (-1, -1) if nowhere. A string stands after the token before it and blanks."""
+    """The position of a token, (-1, -1) if it does not occur after the previous token and blanks."""
     if isinstance(token, str):
         found = text.find(token, position)
         fits = found >= 0 and not text[position:found].strip()
@@ -192,11 +192,11 @@ def _span(value: Any, text: str, where: str) -> tuple[CharacterSpan, dict[str, A
         parts = value
     if len(parts) != 3 or not _is_number(parts[0]) or not _is_number(parts[1]) or not _is_span_label(parts[2]):
         expected = '{"start": number, "end": number, "label": "…"} or [start, end, "label"]'
-        raise DataError("this is not a span", expected=expected, got=_shown(value), where=where)
+        raise DataError("not a span", expected=expected, got=_shown(value), where=where)
     span = CharacterSpan(parts[0], parts[1], _span_label(parts[2]))
     if not 0 <= span.start < span.end <= len(text):
         expected = f"0 <= start < end <= {len(text)} (the length of the text)"
-        raise DataError("a span outside its text or empty", expected=expected, got=_shown(value), where=where)
+        raise DataError("a span that is empty or outside its text", expected=expected, got=_shown(value), where=where)
     if not span.label.strip():
         raise DataError("a span without a label", expected="a label", got=_shown(value), where=where)
     return span, other
@@ -234,7 +234,7 @@ def _take_columns(fields: dict[str, Any], tokens: Tokens, where: str) -> list[tu
         return None
     if len(columns) != len(tokens.tokens) or len({len(cells) for cells in columns}) != 1:
         expected = f"{len(tokens.tokens)} lists of one length, one a token"
-        raise DataError("columns do not go with the tokens", expected=expected, got=len(columns), where=where)
+        raise DataError("columns do not match the tokens", expected=expected, got=len(columns), where=where)
     return [tuple(cells) for cells in fields.pop("columns")]
 
 

@@ -55,9 +55,9 @@ def _count_broken(
     if strict:
         before = labels[position - 1] if position else "the start of the sentence"
         raise DataError(
-            f"a label breaks the {scheme.upper()} scheme",
+            f"a label violates the {scheme.upper()} scheme",
             expected="a label that may follow",
             got=f"{labels[position]} after {before}",
             where=f"{name}, line {sentence.line}, token {position + 1}",
         )
-    report.changed[f"labels that break the {scheme.upper()} scheme, read by conlleval's rules"] += number
+    report.changed[f"labels that violate the {scheme.upper()} scheme, read by conlleval's rules"] += number

@@ -14,7 +14,7 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A span that could not be taken as it stood."""
+    """A span that could not be used as it is."""
 
     where: str
     what: str
@@ -28,7 +28,7 @@ class Problem:
 
 
 class SpanError(DataError):
-    """Spans that do not fit; ``problems`` lists them all."""
+    """Some spans do not fit the tokens; ``problems`` lists them all."""
 
     def __init__(self, problems: list[Problem], where: str) -> None:
         what = "1 span does" if len(problems) == 1 else f"{len(problems):,} spans do"
@@ -43,22 +43,22 @@ class SpanError(DataError):
 
 @dataclass(slots=True)
 class Report:
-    """Counts of one reading, or of one reading and one writing."""
+    """What was read, or read and written, in numbers."""
 
     format: str = ""
     sentences: int = 0
     tokens: int = 0
     documents: int = 0
     notes: Counter[str] = field(default_factory=Counter)
-    """Things worth knowing that were kept, such as comments and empty tokens."""
+    """Noteworthy things that were kept, such as comments and empty tokens."""
     changed: Counter[str] = field(default_factory=Counter)
-    """Things that are not as they were in the source."""
+    """Things that differ from the source."""
     dropped: Counter[str] = field(default_factory=Counter)
-    """Things that were read and are not handed on."""
+    """Things that were read but not passed on."""
     problems: list[Problem] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """The report as text, one fact a line."""
+        """The report as text, one fact per line."""
         size = [_counted(self.sentences, "sentence"), _counted(self.tokens, "token")]
         if self.documents:
             size.append(_counted(self.documents, "document mark"))

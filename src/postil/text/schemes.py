@@ -8,11 +8,10 @@
 
 BILOU and BMEWO are IOBES in other letters: they are read as IOBES and written on request.
 
-Sequences that break their scheme still have one reading, that of conlleval: a span goes on as long as the class
+Sequences that break their scheme still have one reading, that of conlleval: a span continues as long as the class
 stays the same, and ends before B and S and after E and S. So ``O I-PER`` opens a span, and ``I-PER I-LOC`` holds two.
 """
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -27,7 +26,7 @@ from postil.text.partial_label import PartialLabel
 
 
 class Span(NamedTuple):
-    """Tokens ``start`` to ``end`` (exclusive) carry ``label``."""
+    """Tokens ``start`` to ``end`` (exclusive) have the class ``label``."""
 
     label: str
     start: int
@@ -48,20 +47,6 @@ class TransitionMask(NamedTuple):
     transitions: NDArray[np.bool_]
     start: NDArray[np.bool_]
     end: NDArray[np.bool_]
-
-
-class SchemeReport(NamedTuple):
-    """How well label sequences keep to a scheme; ``first`` is (sentence, token) of the first break, from 0."""
-
-    scheme: str
-    broken: int
-    sentences: int
-    first: tuple[int, int] | None
-    example: str
-
-
-class SchemeWarning(UserWarning):
-    """Some label sequences break their scheme and were read by conlleval's rules."""
 
 
 # Letters for (first token, middle, last, only token) of a span. IOB1 differs from BIO only in where it needs its B.
@@ -102,7 +87,7 @@ def in_iobes_letters(label: str) -> str:
 
 
 def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
-    """The spans that ``labels`` spell, by conlleval's rules, in order. All span schemes share one reading.
+    """The spans that ``labels`` encode, by conlleval's rules, in order. All span schemes are read by the same rules.
 
     A mark is in no span.
     """
@@ -124,7 +109,7 @@ def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
 
 
 def labels_from_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -> list[str]:
-    """One label per token. Spans may come in any order but must not overlap nor leave ``0 … length``."""
+    """One label per token. Spans may be in any order, but must not overlap or exceed ``0 … length``."""
     _require_spans(scheme)
     first, middle, last, only = LETTERS[scheme]
     labels = ["O"] * length
@@ -150,9 +135,9 @@ def convert(labels: Sequence[str], source: str, target: str) -> list[str]:
 
 
 def violations(labels: Sequence[str], scheme: str) -> list[int]:
-    """Positions whose label does not exist in the scheme or may not stand after the label before it.
+    """Positions whose label does not exist in the scheme or may not follow the label before it.
 
-    A sentence that ends inside an IOBES span breaks at its last token. Beside a mark, anything may stand.
+    A sentence that ends inside an IOBES span is violated at its last token. Next to a mark, anything is allowed.
     """
     if check_scheme_name(scheme) == "none":
         return []
@@ -164,14 +149,14 @@ def violations(labels: Sequence[str], scheme: str) -> list[int]:
 
 
 def recognise(sequences: Iterable[Sequence[str]]) -> str:
-    """``"iob1"``, ``"bio"``, ``"iobes"`` or ``"none"``: the scheme that the fewest places break (in doubt BIO).
+    """``"iob1"``, ``"bio"``, ``"iobes"`` or ``"none"``: the scheme with the fewest violations (BIO in case of a tie).
 
-    It is ``"none"`` unless labels such as ``B-PER`` outnumber strange ones; a few strays do not change the answer.
-    Bare letters (``B``, ``I``) make a scheme only if nothing but such letters stands alone. A mark counts for what all
+    It is ``"none"`` unless labels such as ``B-PER`` outnumber all others; a few stray labels do not change the result.
+    Bare letters (``B``, ``I``) form a scheme only if no other label stands alone. A mark counts for what all
     its alternatives are; names of classes in marks count for nothing.
     """
     pairs: Counter[tuple[str, str]] = Counter()
-    alone: Counter[str] = Counter()  # labels behind a mark, and marks as labels of their kind
+    alone: Counter[str] = Counter()  # labels after a mark, and marks as labels of their kind
     has_marks = has_outside = False
     for labels in sequences:
         has_outside |= "O" in labels
@@ -179,7 +164,7 @@ def recognise(sequences: Iterable[Sequence[str]]) -> str:
         if any(isinstance(label, PartialLabel) for label in labels):
             has_marks = True
             pairs.update(pair for pair in neighbours if not any(isinstance(label, PartialLabel) for label in pair))
-            alone.update(_kind_behind_mark(*pair) for pair in pairwise(["O", *labels, "O"]))
+            alone.update(_kind_after_mark(*pair) for pair in pairwise(["O", *labels, "O"]))
         else:
             pairs.update(neighbours)
     kinds = alone
@@ -190,47 +175,14 @@ def recognise(sequences: Iterable[Sequence[str]]) -> str:
     if has_marks and not (kinds["with class"] or kinds["bare"] or has_outside):
         return "none"
     broken = {
-        scheme: sum(n for (one, other), n in pairs.items() if not _allowed(one, other, scheme))
+        scheme: sum(n for (one, other), n in pairs.items() if not may_follow(one, other, scheme))
         for scheme in ("bio", "iobes", "iob1")
     }
     return min(broken, key=broken.__getitem__)
 
 
-def inspect(sequences: Iterable[Sequence[str]], scheme: str) -> SchemeReport:
-    """Count the places that break ``scheme`` over all sentences."""
-    broken, sentences, first, example = 0, 0, None, ""
-    for number, labels in enumerate(sequences):
-        positions = violations(labels, scheme)
-        if positions and first is None:
-            first, example = (number, positions[0]), _describe(labels, positions[0], scheme)
-        broken += len(positions)
-        sentences += bool(positions)
-    return SchemeReport(scheme, broken, sentences, first, example)
-
-
-def check(sequences: Iterable[Sequence[str]], scheme: str, *, strict: bool = False, where: str = "") -> SchemeReport:
-    """Inspect, then warn once with the counts (`SchemeWarning`), or raise `DataError` if ``strict``."""
-    report = inspect(sequences, scheme)
-    if report.broken and strict:
-        raise DataError(summarise(report), expected=f"valid {scheme.upper()} labels", where=where or None)
-    if report.broken:
-        prefix = f"{where}: " if where else ""
-        warnings.warn(f"{prefix}{summarise(report)}; read by conlleval's rules", SchemeWarning, stacklevel=2)
-    return report
-
-
-def summarise(report: SchemeReport, place: str = "") -> str:
-    """One line on a report with breaks: how many, where the first one is (``place``, if given) and how it looks."""
-    places = "1 label" if report.broken == 1 else f"{report.broken:,} labels"
-    sentences = "1 sentence" if report.sentences == 1 else f"{report.sentences:,} sentences"
-    verb = "breaks" if report.broken == 1 else "break"
-    sentence, token = report.first or (0, 0)
-    line = f"{places} in {sentences} {verb} the {report.scheme.upper()} scheme"
-    return f"{line}, first {place or f'in sentence {sentence + 1}, token {token + 1}'}: {report.example}"
-
-
 def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
-    """The label bigrams, first and last labels that occur in valid sequences of the scheme; all of them for none."""
+    """The label bigrams, first and last labels that occur in valid sequences of the scheme; everything for "none"."""
     if check_scheme_name(scheme) == "none":
         size = len(labels)
         return TransitionMask(np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool))
@@ -238,8 +190,8 @@ def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
         _check_label(label, scheme)
     return TransitionMask(
         _allowed_pairs(labels, _RULES[scheme]),
-        np.array([_allowed("O", label, scheme) for label in labels], bool),
-        np.array([_allowed(label, "O", scheme) for label in labels], bool),
+        np.array([may_follow("O", label, scheme) for label in labels], bool),
+        np.array([may_follow(label, "O", scheme) for label in labels], bool),
     )
 
 
@@ -257,8 +209,8 @@ def _continues(previous_label: str, label: str) -> bool:
     return tag.role in "IE" and previous.role in "BI" and tag.label == previous.label
 
 
-def _kind_behind_mark(one: str, other: str) -> str:
-    """The kind of a mark, or of a label behind one; others are counted as pairs."""
+def _kind_after_mark(one: str, other: str) -> str:
+    """The kind of a mark, or of a label after one; others are counted as pairs."""
     if isinstance(other, PartialLabel):
         kinds = {_kind_of_label(part) for part in other.alternatives}
         return "with class" if "with class" in kinds and kinds <= {"with class", "outside"} else "mark"
@@ -266,7 +218,7 @@ def _kind_behind_mark(one: str, other: str) -> str:
 
 
 def _breaks(one: str, other: str, scheme: str) -> bool:
-    return not (isinstance(one, PartialLabel) or isinstance(other, PartialLabel)) and not _allowed(one, other, scheme)
+    return not (isinstance(one, PartialLabel) or isinstance(other, PartialLabel)) and not may_follow(one, other, scheme)
 
 
 def _kind_of_label(label: str) -> str:
@@ -276,40 +228,41 @@ def _kind_of_label(label: str) -> str:
     return "outside" if label == "O" else "with class" if tag.label else "bare"
 
 
-def _belongs(label: str, scheme: str) -> bool:
+def belongs(label: str, scheme: str) -> bool:
+    """Whether a label exists in a scheme."""
     tag = parse_label(label)
     return tag.known and tag.role in _ROLES_OF[_RULES[scheme]]
 
 
 @lru_cache(maxsize=65536)
-def _allowed(previous_label: str, label: str, scheme: str) -> bool:
+def may_follow(previous_label: str, label: str, scheme: str) -> bool:
     """The grammar of each scheme as a relation between neighbouring labels; sentence edges count as O."""
     previous, tag, rules = parse_label(previous_label), parse_label(label), _RULES[scheme]
-    if not _belongs(label, scheme):
+    if not belongs(label, scheme):
         return False
-    span_goes_on = previous.role in "BI" and previous.label == tag.label
+    span_continues = previous.role in "BI" and previous.label == tag.label
     if rules == "bio":
-        return tag.role != "I" or span_goes_on
+        return tag.role != "I" or span_continues
     if rules == "iob1":
-        return tag.role != "B" or span_goes_on
-    return span_goes_on if tag.role in "IE" else previous.role not in "BI"
+        return tag.role != "B" or span_continues
+    return span_continues if tag.role in "IE" else previous.role not in "BI"
 
 
 def _allowed_pairs(labels: Sequence[str], rules: str) -> NDArray[np.bool_]:
-    """``_allowed`` for all pairs at once, (L, L): a thousand classes make sixteen million of them."""
+    """``may_follow`` for all pairs at once, (L, L): a thousand classes make sixteen million of them."""
     tags = [parse_label(label) for label in labels]
     number = {name: i for i, name in enumerate(dict.fromkeys(tag.label for tag in tags))}
     classes = np.array([number[tag.label] for tag in tags], np.int64)
     roles = np.array([tag.role for tag in tags], "U1")
     opens = np.isin(roles, ["B", "I"])
-    span_goes_on = opens[:, None] & (classes[:, None] == classes)
+    span_continues = opens[:, None] & (classes[:, None] == classes)
     if rules in ("bio", "iob1"):
-        return np.asarray((roles != {"bio": "I", "iob1": "B"}[rules]) | span_goes_on)
-    return np.where(np.isin(roles, ["I", "E"]), span_goes_on, ~opens[:, None])
+        return np.asarray((roles != {"bio": "I", "iob1": "B"}[rules]) | span_continues)
+    return np.where(np.isin(roles, ["I", "E"]), span_continues, ~opens[:, None])
 
 
 def _check_label(label: str, scheme: str) -> None:
-    if not _belongs(label, scheme):
+    if not belongs(label, scheme):
         letters = ", ".join(dict.fromkeys(LETTERS[scheme]))
         raise ConfigurationError(
             f"label is not of the {scheme.upper()} scheme", expected=f"O or a class after {letters}", got=repr(label)
@@ -326,13 +279,3 @@ def _check_span(span: Span, previous: Span, length: int) -> None:
         raise DataError(f"span {tuple(span)} is empty or out of range", expected=f"0 <= start < end <= {length}")
     if span.start < previous.end:
         raise DataError("spans overlap", expected=f"a start of {previous.end} or more", got=f"{tuple(span)}")
-
-
-def _describe(labels: Sequence[str], position: int, scheme: str) -> str:
-    """What is wrong at ``position``, in words."""
-    label, before = labels[position], labels[position - 1] if position else "O"
-    if not _belongs(label, scheme):
-        return f"{label!r} is not a label of this scheme"
-    if _allowed(before, label, scheme):
-        return f"{label!r} at the end of the sentence"
-    return f"{label!r} after {repr(before) if position else 'the start of the sentence'}"

@@ -14,10 +14,10 @@ LineBreaks = Literal["blank", "every", "never"]
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceRules:
-    """What the splitter knows.
+    """The rules of the sentence splitter.
 
-    never_final: abbreviations, without their last period, after which a sentence goes on.
-    starters: words that, written with a capital, begin a sentence even after an abbreviation.
+    never_final: abbreviations, without their final period, after which a sentence continues.
+    starters: words that, with a capital letter, begin a sentence even after an abbreviation.
     line_breaks: "blank": a blank line ends a sentence, and so does a line break before the mark of a list; "every"
         line break does (one sentence, title or paragraph a line); "never".
     """

@@ -11,6 +11,6 @@ from postil.text.tokenise import Tokens
 
 
 def split_sentences(tokens: Tokens, rules: SentenceRules = DEFAULT) -> list[tuple[int, int]]:
-    """Ranges of tokens ``(first, last + 1)``, one after the other, that together hold every token."""
+    """The sentences as consecutive ranges of tokens ``(first, last + 1)`` that cover every token."""
     patterns = sentence_patterns_of(rules)
     return plain_sentences.ranges(tokens.text, tokens.tokens, tokens.starts, tokens.ends, patterns)

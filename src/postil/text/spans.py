@@ -153,7 +153,7 @@ def write_jsonl(sentences: Iterable[Sentence], options: WriteOptions, report: Re
 
 
 def _records(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Neighbours that share a record stand together; any other sentence stands alone."""
+    """Groups of neighbours that share a record; any other sentence is a group of its own."""
     group: list[Sentence] = []
     for sentence in sentences:
         if group and not (isinstance(sentence.rest, Record) and sentence.rest is group[0].rest):
@@ -194,7 +194,7 @@ def _place(sentences: list[Sentence], report: Report) -> TokenisedText:
             left = starts[0]
             text = first.text[left : ends[-1]]
             return TokenisedText(text, [start - left for start in starts], [end - left for end in ends], "")
-        report.changed["texts put together again from tokens that do not spell them"] += 1
+        report.changed["texts rebuilt from tokens that do not match them"] += 1
     ends = list(accumulate(len(token) + 1 for token in tokens))
     return TokenisedText(" ".join(tokens), [0, *ends][:-1], [end - 1 for end in ends], "")
 

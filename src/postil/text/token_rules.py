@@ -22,11 +22,11 @@ Hyphens = Literal["split", "keep"]
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What the tokeniser knows. Change a part with ``dataclasses.replace(DEFAULT, units=DEFAULT.units + ("psi",))``.
+    """The rules of the tokeniser. Change a part with ``dataclasses.replace(DEFAULT, units=DEFAULT.units + ("psi",))``.
 
     Lists of words may be given as any iterable of strings and are kept as tuples; `postil.text.english` says how
     their entries are read. Each extra pattern is a regular expression without capturing groups, tried before all
-    others; it sees one chunk of text between white space.
+    others; it sees one chunk of text between whitespace.
     """
 
     abbreviations: tuple[str, ...] = english.ABBREVIATIONS

@@ -40,7 +40,7 @@ class Tokens:
 
 
 def tokenise(text: str, rules: Rules = DEFAULT) -> Tokens:
-    """Cut a text into tokens. Every character that is not white space belongs to exactly one token."""
+    """Split a text into tokens. Every character that is not whitespace belongs to exactly one token."""
     segmenter = default_segmenter() if rules is DEFAULT else _segmenter_of(rules)  # to hash rules takes long
     return Tokens(text, *segmenter.tokens(text))
 

@@ -11,29 +11,30 @@ from itertools import chain
 from typing import Any, Literal, cast, final
 
 from postil.errors import ConfigurationError, DataError
+from postil.text.binarisation import Direction, binarise
 
-Direction = Literal["left", "right"]
 Shape = Literal["balanced", "right"]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """``N`` nodes in post-order: the nodes beneath a node stand right before it, the root is the last.
+    """A parse tree: ``N`` nodes in post-order. The descendants of a node come right before it, and the root is last.
 
     (3 (2 good) (2 film))      labels    "2"     "2"     "3"
                                words     "good"  "film"  None
                                children  ()      ()      (0, 1)
 
-    ``(2 film)`` is one node with a label and a word. The lists are not to be changed: trees are compared and hashed.
+    ``(2 film)`` is one node with a label and a word. The lists must not be modified, because trees are compared and
+    hashed.
     """
 
     labels: list[str | None]
-    """None where a node has no label."""
+    """None if a node has no label."""
     words: list[str | None]
     """The word of a leaf, None at inner nodes."""
     children: list[tuple[int, ...]]
-    """Numbers of the children, all smaller than the node's own; () at leaves."""
+    """Indices of the children, all smaller than that of the node; () at leaves."""
 
     def __post_init__(self) -> None:
         """Networks take the shape from the numbers of children alone: another order would be misread in silence."""
@@ -51,7 +52,7 @@ class Tree:
 
     @classmethod
     def unchecked(cls, labels: list[str | None], words: list[str | None], children: list[tuple[int, ...]]) -> "Tree":
-        """A tree of lists that were built in post-order: for readers, which would pay for the check at every tree."""
+        """A tree of lists known to be in post-order: for readers, to avoid the check at every tree."""
         tree = object.__new__(cls)
         object.__setattr__(tree, "labels", labels)
         object.__setattr__(tree, "words", words)
@@ -84,7 +85,7 @@ class Tree:
 
     @property
     def heights(self) -> list[int]:
-        """Longest way from each node down to a leaf; 0 at leaves."""
+        """Longest path from each node down to a leaf; 0 at leaves."""
         heights: list[int] = []
         for children in self.children:
             heights.append(1 + max(heights[child] for child in children) if children else 0)
@@ -92,7 +93,7 @@ class Tree:
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """First token and the one after the last token of each node's phrase."""
+        """The first token of each node's phrase, and the one after its last."""
         spans: list[tuple[int, int]] = []
         position = 0
         for children in self.children:
@@ -105,7 +106,7 @@ class Tree:
 
     @classmethod
     def of(cls, value: Any, shape: Shape = "balanced") -> "Tree":
-        """A tree from what users have at hand:
+        """Convert to a tree:
 
         a `Tree`; nested tuples or lists ``("3", ("2", "good"), ("2", "film"))``, the label first (None: no label); an
         ``nltk.Tree``; a list of tokens, which gets a tree of the given ``shape`` without labels.
@@ -121,26 +122,22 @@ class Tree:
     def binarised(self, direction: Direction = "left") -> "Tree":
         """The same words in a tree whose inner nodes have two children each.
 
-        A node with one child becomes one with it and keeps the upper label (the lower one if the upper is None).
-        More than two children are joined from the ``direction`` given, ((a b) c) or (a (b c)), by nodes without a
-        label, so that no label is invented. See `binarised_with_places` for the way back.
+        A node with one child is merged with it and keeps the upper label (the lower one if the upper is None).
+        More than two children are joined from the given ``direction``, ((a b) c) or (a (b c)), by nodes without a
+        label, so no label is invented. `binarised_with_places` also returns the mapping.
         """
         return self if self.is_binary else self.binarised_with_places(direction)[0]
 
     def binarised_with_places(self, direction: Direction = "left") -> tuple["Tree", list[int]]:
         """The binarised tree and, for each node of this tree, the node there that has the same words.
 
-        Nodes that became one share their place; a node that only joins others is the place of none.
+        Merged nodes share their place; a node that only joins others is the place of none.
         """
-        if direction not in ("left", "right"):
-            raise ConfigurationError("unknown direction", expected="'left' or 'right'", got=repr(direction))
-        build = _Binarising(self)
-        for node in range(len(self)):
-            build.add(node, direction)
-        return Tree(build.labels, build.words, build.children), build.places
+        labels, words, children, places = binarise(self.labels, self.words, self.children, direction)
+        return Tree(labels, words, children), places
 
     def with_labels(self, labels: Sequence[str | None]) -> "Tree":
-        """The same tree with other labels, one a node."""
+        """The same tree with other labels, one per node."""
         if len(labels) != len(self):
             raise DataError("labels do not fit the tree", expected=f"{len(self)} labels", got=len(labels))
         return Tree(list(labels), self.words, self.children)
@@ -155,60 +152,6 @@ def widths_of_nodes(trees: Sequence[Tree]) -> bytes | None:
     return None if widths.translate(None, b"\0\2") else widths
 
 
-@final
-class _Binarising:
-    """Lists of the new tree, grown node by node in the order of the old one, so that they are in post-order too."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.labels: list[str | None] = []
-        self.words: list[str | None] = []
-        self.children: list[tuple[int, ...]] = []
-        self.places: list[int] = []  # old node -> new node
-        self.joined: dict[int, int] = {}  # old node -> the new node that joins its children so far
-        self.brothers = {
-            child: (parent, place, len(children))
-            for parent, children in enumerate(tree.children)
-            if len(children) > 2
-            for place, child in enumerate(children)
-        }
-
-    def add(self, node: int, direction: Direction) -> None:
-        children = self.tree.children[node]
-        label = self.tree.labels[node]
-        if len(children) == 1:
-            place = self.places[children[0]]
-            self.labels[place] = label if label is not None else self.labels[place]
-        else:
-            place = self._append(label, self.tree.words[node], self._pair(node, direction))
-        self.places.append(place)
-        if direction == "left" and node in self.brothers:
-            self._join_to_the_left(node)
-
-    def _pair(self, node: int, direction: Direction) -> tuple[int, ...]:
-        new = [self.places[child] for child in self.tree.children[node]]
-        if len(new) > 2 and direction == "left":
-            return self.joined[node], new[-1]
-        while len(new) > 2:
-            last = new.pop()
-            new[-1] = self._append(None, None, (new[-1], last))
-        return tuple(new)
-
-    def _join_to_the_left(self, node: int) -> None:
-        """((a b) c): a join must follow its last child at once, else the lists would not be in post-order."""
-        parent, place, number = self.brothers[node]
-        if place == 0:
-            self.joined[parent] = self.places[node]
-        elif place < number - 1:
-            self.joined[parent] = self._append(None, None, (self.joined[parent], self.places[node]))
-
-    def _append(self, label: str | None, word: str | None, children: tuple[int, ...]) -> int:
-        self.labels.append(label)
-        self.words.append(word)
-        self.children.append(children)
-        return len(self.labels) - 1
-
-
 def shaped(tokens: Sequence[str], shape: Shape = "balanced") -> Tree:
     """A tree without labels over tokens, in one of the shapes of `SHAPES`."""
     if shape not in SHAPES:
@@ -217,13 +160,13 @@ def shaped(tokens: Sequence[str], shape: Shape = "balanced") -> Tree:
 
 
 def balanced(tokens: Sequence[str]) -> Tree:
-    """A binary tree without labels over tokens, cut in the middle again and again; ceil(log2(T)) high."""
+    """A binary tree without labels over tokens, halved recursively; its height is ceil(log2(T))."""
     T = len(tokens)
     return _over(tokens, _kept_balanced_children(T) if T <= _USUAL_LENGTH else _balanced_children(T))
 
 
 def right_branching(tokens: Sequence[str]) -> Tree:
-    """A binary tree without labels (a (b (c d))) over tokens; T - 1 high."""
+    """A binary tree (a (b (c d))) without labels over tokens; its height is T - 1."""
     T = len(tokens)
     joins = [(T - 2 - join, T - 1 if join == 0 else T + join - 1) for join in range(T - 1)]
     return _over(tokens, [*[()] * T, *joins])

@@ -5,19 +5,19 @@
     (NP a good film)                        words without brackets are leaves without labels
     ( (2 good) ( film))                     no label: nothing, or a blank, after the bracket
 
-A label stands before everything else in its bracket. Lines that begin with "#" outside a tree are comments.
+A label comes first in its bracket. Lines that begin with "#" outside a tree are comments.
 
-The fast path takes a whole line at once; only a line that does not pass is read bracket by bracket, to put together a
+The fast path takes a whole line at once; only a line that does not pass is read bracket by bracket, to assemble a
 tree that is spread over lines, or to say exactly what is wrong with it. Nothing here calls itself.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
-from typing import final
 
 from postil.errors import DataError
+from postil.text.bracket_reader import BracketReader
 from postil.text.bracketing import bracketed, decoded
 from postil.text.document import Rest, Sentence
 from postil.text.lines import Lines, NumberedLines, Source, shortened
@@ -26,9 +26,7 @@ from postil.text.output import Target, write_text
 from postil.text.report import Report
 from postil.text.tree import Tree
 
-TREE_LIMIT = 2_000_000
-"""Most nodes of one tree. Beyond it a bracket is missing somewhere, and memory would not stay flat."""
-_REMEMBERED = 1 << 18
+_CACHED = 1 << 18
 """Distinct leaves and labels that the fast path keeps."""
 
 
@@ -43,14 +41,14 @@ class Bracketing(Rest):
 
 
 def read_trees(source: Source, *, encoding: str | None = None) -> Iterator[Tree]:
-    """The trees of a path ("-": standard input) or binary stream, one by one."""
+    """Read the trees of a path ("-" for standard input) or a binary stream, one by one."""
     with Lines(source, encoding=encoding) as lines:
         for tree, _, _ in _trees(lines, "#", Report("trees")):
             yield tree
 
 
 def parse_tree(text: str) -> Tree:
-    """The one tree that a text holds; DataError for none, several or a broken one."""
+    """Parse a text that contains exactly one tree; anything else is a DataError."""
     trees = list(read_trees(BytesIO(text.encode("utf-8", "surrogatepass")), encoding="utf-8"))
     if len(trees) != 1:
         raise DataError("not one tree", expected="a text with one tree", got=f"{len(trees)} in {shortened(text)}")
@@ -58,12 +56,12 @@ def parse_tree(text: str) -> Tree:
 
 
 def write_trees(trees: Iterable[Tree], target: Target) -> None:
-    """Write trees to a path ("-": standard output; ".gz": packed) or binary stream, one a line."""
+    """Write trees to a path ("-" for standard output, ".gz" for gzip) or a binary stream, one per line."""
     write_text(target, (f"{bracketed(tree)}\n" for tree in trees))
 
 
 def tree_of(sentence: Sentence) -> Tree:
-    """The tree that a sentence was read with; without one, its words side by side under a root without a label."""
+    """The tree that a sentence was read with, or its words under a root without a label."""
     if isinstance(sentence.rest, Bracketing):
         return sentence.rest.tree
     T = len(sentence)
@@ -87,7 +85,7 @@ def read_treebank(lines: NumberedLines, options: ReadOptions, report: Report) ->
 
 def _trees(lines: NumberedLines, prefix: str | None, report: Report) -> Iterator[tuple[Tree, int, list[str]]]:
     """Each tree with the line on which it begins and the comments before it, which begin with ``prefix``."""
-    reader = _Reader(lines)
+    reader = BracketReader(lines)
     known = _Pieces()
     comments: list[str] = []
     for first, batch in lines:
@@ -116,7 +114,7 @@ class _Pieces(dict[str, tuple[str, str | None] | None]):
     """
 
     def __missing__(self, piece: str) -> tuple[str, str | None] | None:
-        if len(self) > _REMEMBERED:
+        if len(self) > _CACHED:
             self.clear()
         label, _, word = piece.strip("() ").partition(" ")
         self[piece] = found = None if piece[0] == ")" else (label, decoded(word) if word else None)
@@ -155,138 +153,6 @@ def _whole_line(line: str, known: _Pieces) -> Tree | None:
             children.append(())
         inside.append(len(labels) - 1)
     return Tree.unchecked(labels, words, children) if len(inside) == 1 and not above else None
-
-
-@final
-@dataclass(slots=True)
-class _Open:
-    """A bracket that is not closed yet."""
-
-    line: int
-    column: int
-    children: list[int] = field(default_factory=list)
-    atoms: list[str] = field(default_factory=list)
-    """The label, then words without brackets of their own."""
-    has_blank: bool = False
-    """Whether a blank stands between the bracket and its first atom."""
-
-
-_BRACKET_OR_ATOM = re.compile(r"[()]|[^ \t()]+")
-
-
-@final
-class _Reader:
-    """Brackets to trees, bracket by bracket, over any number of lines."""
-
-    def __init__(self, lines: NumberedLines) -> None:
-        self.lines = lines
-        self.begin()
-
-    def begin(self) -> None:
-        """Empty lists for the next tree."""
-        self.labels: list[str | None] = []
-        self.words: list[str | None] = []
-        self.children: list[tuple[int, ...]] = []
-        self.open: list[_Open] = []
-        self.next_tree = ""  # where another tree seems to begin inside this one
-
-    @property
-    def is_inside(self) -> bool:
-        return bool(self.open)
-
-    def line(self, number: int, line: str) -> Iterator[tuple[int, Tree]]:
-        """The trees that end on a line, each with the line on which it begins."""
-        if self.open and line.startswith("(") and not self.next_tree:
-            self.next_tree = f"; the next tree seems to begin on line {number}"
-        for match in _BRACKET_OR_ATOM.finditer(line):
-            what, column = match[0], match.start() + 1
-            if what == "(":
-                self._opens(number, column)
-            elif what == ")":
-                start = self.open[0].line if self.open else number
-                self._closes(number, column)
-                if not self.open:
-                    yield start, self._whole()
-            else:
-                self._atom(what, number, column, line)
-        if len(self.labels) + len(self.open) > TREE_LIMIT:
-            raise self._unclosed(f"{TREE_LIMIT:,} nodes and no end")
-
-    def finish(self) -> None:
-        """Refuse a tree that the end of the file has cut."""
-        if self.open:
-            raise self._unclosed("the end of the file")
-
-    def _opens(self, line: int, column: int) -> None:
-        if self.open:
-            parent = self.open[-1]
-            if len(parent.atoms) > 1:
-                raise self._mistake(
-                    f"a bracket beside the word {shortened(parent.atoms[1])}", _EVERY_WORD, "(", line, column
-                )
-        self.open.append(_Open(line, column))
-
-    def _atom(self, text: str, number: int, column: int, line: str) -> None:
-        if not self.open:
-            raise self._mistake("text outside the trees", "(", shortened(line[column - 1 :]), number, column)
-        parent = self.open[-1]
-        if parent.children:
-            raise self._mistake("a word beside brackets", _EVERY_WORD, shortened(text), number, column)
-        if not parent.atoms:
-            parent.has_blank = (number, column) != (parent.line, parent.column + 1)
-        parent.atoms.append(text)
-
-    def _closes(self, line: int, column: int) -> None:
-        if not self.open:
-            raise self._mistake("a closing bracket without its opening one", "(", ")", line, column)
-        node = self.open.pop()
-        label, words = self._label_and_words(node)
-        if node.children:
-            self._add(label, None, tuple(node.children))
-        elif len(words) == 1:
-            self._add(label, decoded(words[0]), ())
-        else:
-            first = len(self.labels)
-            for word in words:
-                self._add(None, decoded(word), ())
-            self._add(label, None, tuple(range(first, first + len(words))))
-        if self.open:
-            self.open[-1].children.append(len(self.labels) - 1)
-
-    def _label_and_words(self, node: _Open) -> tuple[str | None, list[str]]:
-        if node.children or len(node.atoms) > 1:
-            return (node.atoms[0] if node.atoms else None), node.atoms[1:]
-        if node.atoms and node.has_blank:
-            return None, node.atoms
-        what = f"a node {shortened(node.atoms[0])} with nothing in it" if node.atoms else "an empty node"
-        raise self._mistake(what, "(LABEL word) or (LABEL (…) …)", "()", node.line, node.column)
-
-    def _add(self, label: str | None, word: str | None, children: tuple[int, ...]) -> None:
-        self.labels.append(label)
-        self.words.append(word)
-        self.children.append(children)
-
-    def _whole(self) -> Tree:
-        """The tree that has just closed, without the Penn Treebank's empty outer bracket."""
-        if self.labels[-1] is None and len(self.children[-1]) == 1:
-            for nodes in (self.labels, self.words, self.children):
-                nodes.pop()
-        tree = Tree.unchecked(self.labels, self.words, self.children)
-        self.begin()
-        return tree
-
-    def _unclosed(self, got: str) -> DataError:
-        first, number = self.open[0], len(self.open)
-        brackets = "a bracket is" if number == 1 else f"{number:,} brackets are"
-        got = f"{got}{self.next_tree}"
-        return self._mistake(f"{brackets} never closed", f"{number:,} more )", got, first.line, first.column)
-
-    def _mistake(self, what: str, expected: str, got: str, line: int, column: int) -> DataError:
-        where = f"{self.lines.where(line)}, column {column}"
-        return DataError(what, expected=expected, got=got, where=where)
-
-
-_EVERY_WORD = "(LABEL word), or ( word) without a label"
 
 
 # Writing

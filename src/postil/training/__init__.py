@@ -1,10 +1,9 @@
 """Learning: optimisers, schedules, clipping, averaging."""
 
 from postil.training.averaging import Averaged
-from postil.training.clipping import clipped, clipping_factor, gradient_norm
+from postil.training.clipping import clipping_factor, gradient_norm
 from postil.training.optimisers import OPTIMISERS, SGD, AdaGrad, Adam, Optimiser
-from postil.training.randomness import generator_state, restored_generator
-from postil.training.schedules import Constant, InverseDecay, Schedule, WarmUpAndDecay
+from postil.training.schedules import SCHEDULES, Constant, InverseDecay, Schedule, WarmUpAndDecay, new_schedule
 
 __all__ = [
     "Optimiser",
@@ -17,9 +16,8 @@ __all__ = [
     "Constant",
     "InverseDecay",
     "WarmUpAndDecay",
-    "clipped",
+    "SCHEDULES",
+    "new_schedule",
     "clipping_factor",
     "gradient_norm",
-    "generator_state",
-    "restored_generator",
 ]

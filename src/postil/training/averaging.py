@@ -14,10 +14,10 @@ from postil.training.optimisers import Optimiser, State, checked_state
 
 @final
 class Averaged:
-    """An optimiser around which the mean of θ_1 … θ_T, the values after each step, is kept.
+    """Wraps an optimiser and keeps the mean of θ_1 … θ_T, the values after each step.
 
-    A row that a step does not touch keeps its value, so its share of the sum is settled only when it is touched next:
-    before the change, ``total += (steps it stood still) · θ``. A step costs what the touched rows cost.
+    A row without a gradient keeps its value, so its share of the sum is added only when it next changes:
+    ``total += (steps without change) · θ``. A step costs as much as the rows that change.
     """
 
     def __init__(self, optimiser: Optimiser) -> None:
@@ -25,7 +25,7 @@ class Averaged:
         self.restart()
 
     def restart(self) -> None:
-        """Forget what came before: the mean is over the steps from now on."""
+        """Restart the mean: it covers the steps from now on."""
         self.steps = 0
         # A row of a total is settled up to some step; a parameter without rows is one row.
         self._totals = {
@@ -50,7 +50,7 @@ class Averaged:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Inside the block the parameters have their mean values; afterwards their own again."""
+        """Inside the block, the parameters have their mean values; afterwards, their own again."""
         own = {name: parameter.value for name, parameter in self.optimiser.parameters.items()}
         for name, parameter in self.optimiser.parameters.items():
             parameter.value = self.mean(name)

@@ -6,7 +6,7 @@ import numpy as np
 
 from postil import kernels
 from postil.errors import ConfigurationError, NumericalError
-from postil.graph import Gradient, Gradients, Node, RowGradient
+from postil.graph import Gradients
 from postil.training.optimisers import part_and_values
 
 
@@ -16,7 +16,7 @@ def gradient_norm(gradients: Gradients) -> float:
 
 
 def clipping_factor(gradients: Gradients, limit: float) -> tuple[float, float]:
-    """By what all gradients have to be multiplied so that their norm is at most ``limit``; and the norm."""
+    """The factor (at most 1) that brings the norm of all gradients down to ``limit``; and the norm before."""
     if not limit > 0:
         raise ConfigurationError("limit of the gradient norm", expected="a positive number", got=limit)
     norm = gradient_norm(gradients)
@@ -26,17 +26,3 @@ def clipping_factor(gradients: Gradients, limit: float) -> tuple[float, float]:
             "a gradient is not finite", expected="finite numbers", got=norm, where=names or "their sum"
         )
     return min(1.0, limit / max(norm, limit)), norm
-
-
-def clipped(gradients: Gradients, limit: float) -> tuple[dict[Node, Gradient], float]:
-    """The gradients, scaled down together where their norm exceeds ``limit``; and the norm before."""
-    factor, norm = clipping_factor(gradients, limit)
-    if factor == 1:
-        return dict(gradients), norm
-    return {node: _scaled(gradient, factor) for node, gradient in gradients.items()}, norm
-
-
-def _scaled(gradient: Gradient, factor: float) -> Gradient:
-    if isinstance(gradient, RowGradient):
-        return RowGradient(gradient.rows, gradient.values * gradient.dtype.type(factor), gradient.shape)
-    return np.asarray(gradient * gradient.dtype.type(factor))

@@ -1,11 +1,12 @@
 """Optimisers: one small class each. A step on sparse gradients costs what the touched rows cost, never the table.
 
 An optimiser is made with the named parameters it may change. ``step(gradients, rate)`` changes their values in place;
-``state()`` gives everything it remembers as plain arrays and ``restore`` takes it back exactly.
+``state()`` returns everything it has accumulated as plain arrays and ``restore`` takes it back exactly.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import EllipsisType
 from typing import NamedTuple, TypeAlias, final
 
@@ -68,7 +69,7 @@ def _check_fits(what: str, name: str, given: Gradient, like: Parameter | Array) 
 
 
 class Optimiser(ABC):
-    """Base of all: finds the parameters' names and keeps named arrays of memory beside them."""
+    """Base of all optimisers: finds the names of the parameters and keeps named arrays of state for them."""
 
     def __init__(self, parameters: Mapping[str, Parameter]) -> None:
         self.parameters = dict(parameters)
@@ -80,10 +81,10 @@ class Optimiser(ABC):
         """θ[part] -= rate · change, and the memory with it. The gradient itself is not changed."""
 
     def step(self, gradients: Gradients, rate: float, *, scale: float = 1.0, averages: Averages | None = None) -> None:
-        """Change every parameter that has a gradient, by the rate times its pace. Others stay as they are.
+        """Update every parameter that has a gradient, by the rate times its pace. Others do not change.
 
-        ``scale`` is a factor of all gradients. ``averages`` gives the totals of a parameter by name: what it stood at
-        is added to them before it changes.
+        ``scale`` multiplies all gradients. ``averages`` returns the totals of a parameter by name: its value is added
+        to them before it changes.
         """
         if not 0 <= rate < np.inf:
             raise ConfigurationError("learning rate", expected="a finite number, 0 or more", got=rate)
@@ -97,11 +98,11 @@ class Optimiser(ABC):
             self._update(name, parameter, Change(*part_and_values(gradient), rate * parameter.pace, scale, totals))
 
     def state(self) -> State:
-        """Copies of all memory, by ``kind/parameter`` name."""
+        """Copies of all state arrays, by ``kind/parameter`` name."""
         return {key: array.copy() for key, array in self._memory.items()}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on exactly where ``state()`` was taken."""
+        """Continue exactly where ``state()`` was taken."""
         self._memory = checked_state(state, like=self._memory)
 
     def _remember(self, kind: str, shape_of: Callable[[Parameter], tuple[int, ...]], dtype: type | None = None) -> None:
@@ -134,7 +135,7 @@ class SGD(Optimiser):
 
 @final
 class AdaGrad(Optimiser):
-    """B9: every entry has its own rate, which falls with its past gradients. The 1e-8 stands inside the root."""
+    """B9: every entry has its own rate, which decreases with its past gradients. The 1e-8 is inside the root."""
 
     EPSILON = 1e-8
 
@@ -149,10 +150,10 @@ class AdaGrad(Optimiser):
 
 @final
 class Adam(Optimiser):
-    """Adam with lazy rows: a row lives in its own time, which stands still while the row is not touched.
+    """Adam with lazy rows: each row counts its own steps, and only those in which it has a gradient.
 
-    Moments of untouched rows do not decay, and the correction of the bias counts the touches of the row. A parameter
-    with dense gradients is touched at every step, and this is then the usual Adam.
+    The moments of rows without a gradient do not decay, and the bias correction uses the row's own count. For dense
+    gradients, this is the usual Adam.
     """
 
     def __init__(
@@ -181,4 +182,11 @@ class Adam(Optimiser):
         kernels.adam_step(memory, change.part, change.g, settings, change.totals)
 
 
-OPTIMISERS: dict[str, Callable[..., Optimiser]] = {"sgd": SGD, "adagrad": AdaGrad, "adam": Adam}
+OPTIMISERS: dict[str, Callable[[Mapping[str, Parameter]], Optimiser]] = {
+    "adam": Adam,
+    "adagrad": AdaGrad,
+    "sgd": SGD,
+    "sgd-fan-in": partial(SGD, divide_by="fan-in"),
+    "sgd-root-fan-in": partial(SGD, divide_by="root-fan-in"),
+}
+"""Name -> how to build it; the choices of the setting ``optimiser``."""

@@ -7,7 +7,9 @@ import postil
 from oracles.corpora import named_entities, parts_of_speech
 from postil import Decoding
 from postil.models.answers.calibration import Labelled, calibrated, known_labels
+from postil.models.answers.distribution import calibrated_lattice
 from postil.models.answers.labelling import Labelling
+from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.reliability import entity_calibration, reliability
 from postil.objectives import ChainScores, Lattice, k_best
 
@@ -27,7 +29,7 @@ def drawn(decoding, seed=0, sentences=1500):
     T = 2
     lattice = Lattice.over(rng.normal(scale=2, size=(sentences * T, L)), np.arange(0, sentences * T + 1, T), chain)
     gold = []
-    for paths in k_best(decoding.distribution(lattice, LABELLING), 200):
+    for paths in k_best(calibrated_lattice(lattice, LABELLING, decoding), 200):
         weights = np.array([path.probability for path in paths])
         gold.append(paths[rng.choice(len(paths), p=weights / weights.sum())].labels)
     return Labelled([lattice], [np.concatenate(gold)], LABELLING)
@@ -75,10 +77,10 @@ def test_labels_without_a_scheme_have_a_temperature_and_no_shift():
     assert model.decoding.shift == pytest.approx(0, abs=1e-9)
 
 
-def test_dev_with_unknown_classes_is_no_obstacle():
+def test_dev_with_unknown_classes_is_no_obstacle(names_model):
     X, y = named_entities(40, seed=1)
     y = [[label.replace("LOC", "CITY") for label in labels] if i % 2 else labels for i, labels in enumerate(y)]
-    model = postil.Tagger(hidden=12, epochs=2, rate=0.02).fit(*named_entities(60))
+    model = postil.load(names_model)
     assert any(found is None for found in known_labels(model.labelling, y))
     assert model.calibrate(X, y).temperature != 1
     only_unknown = [["B-CITY"] * len(labels) for labels in y]
@@ -86,11 +88,11 @@ def test_dev_with_unknown_classes_is_no_obstacle():
     assert model.calibrate(X, only_unknown) == before
 
 
-def test_reliability_counts_the_entities_that_were_found():
+def test_reliability_counts_the_entities_that_were_found(speech_model):
     model = postil.Tagger(hidden=12, epochs=2, rate=0.02).fit(*named_entities(60), dev=named_entities(40, seed=1))
     X, y = named_entities(40, seed=2)
     y[0] = ["O"] * len(y[0])
-    found = reliability(model, X, y)
+    found = reliability(model.fitted_parts(), X, y)
     scores = model.evaluate(X, y).spans.overall
     assert (found.after.counts.sum(), found.after.kept.sum()) == (scores.predicted, scores.correct)
     assert found.is_calibrated
@@ -98,7 +100,7 @@ def test_reliability_counts_the_entities_that_were_found():
     promised = [e.probability for x in X for e in model.annotate([postil.text.Sentence(x)])[0]]
     assert found.after.promised.sum() == pytest.approx(sum(promised))
     model.decoding = Decoding()
-    assert not reliability(model, X, y).is_calibrated
-    speech = postil.Tagger(hidden=12, epochs=2, rate=0.02).fit(*parts_of_speech(60))
+    assert not reliability(model.fitted_parts(), X, y).is_calibrated
+    speech = postil.load(speech_model)
     X, y = parts_of_speech(20, seed=1)
-    assert entity_calibration(speech, X, y).counts.sum() == sum(map(len, X))
+    assert entity_calibration(Posteriors(speech.fitted_parts()), X, y).counts.sum() == sum(map(len, X))

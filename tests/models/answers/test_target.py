@@ -40,7 +40,7 @@ def test_neighbouring_detections_are_one_span():
 
 
 def test_labels_without_the_target_or_with_nothing_else_are_refused():
-    with pytest.raises(DataError, match="no token has the label to detect; expected one of ORG, PER, got 'LOC'"):
+    with pytest.raises(DataError, match="no token has the label to detect: expected one of ORG, PER, got 'LOC'"):
         Target.of("LOC", [["B-PER", "O"], ["B-ORG"]])
-    with pytest.raises(DataError, match="every token has the label to detect; expected also tokens without it"):
+    with pytest.raises(DataError, match="every token has the label to detect: expected also tokens without it"):
         Target.of("LOC", [["B-LOC", "I-LOC"]])

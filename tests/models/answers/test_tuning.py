@@ -11,6 +11,7 @@ from oracles.corpora import named_entities, parts_of_speech
 from postil import Decoding
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.dial import Dial
+from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.tuning import POSITIONS, Point, Setting
 
 DATA = named_entities(80, seed=4)
@@ -52,7 +53,7 @@ def test_the_figures_to_expect_are_those_of_the_tuned_model(wish, margin):
 
 def test_every_point_of_the_curve_is_what_the_model_does_there():
     model = tagger()
-    dial = Dial.of(model, *DATA)
+    dial = Dial.of(Posteriors(model.fitted_parts()), *DATA)
     for position in POSITIONS[::5]:
         setting = Setting.at(position)
         point = Point.of(setting, dial.counts(setting))
@@ -79,7 +80,7 @@ def test_positions_of_the_dial():
 
 def test_what_cannot_be_reached_is_told_with_what_can():
     model = tagger()
-    with pytest.raises(ConfigurationError, match=r"no setting reaches this recall .*; expected 100, got \d.* at best"):
+    with pytest.raises(ConfigurationError, match=r"no setting reaches this recall .*: expected 100, got \d.* at best"):
         model.tune(*DATA, recall=1.0)
     assert model.decoding.bias == 0
     with pytest.raises(ConfigurationError, match=r"no setting reaches this precision .* has to become better"):
@@ -87,7 +88,7 @@ def test_what_cannot_be_reached_is_told_with_what_can():
 
 
 def test_overlapping_spans_reach_more():
-    dial = Dial.of(tagger(), *DATA)
+    dial = Dial.of(Posteriors(tagger().fitted_parts()), *DATA)
     recalls = [dial.overlapping(lowest).recall for lowest in (0.5, 0.1, 0.01)]
     assert recalls == sorted(recalls)
     best = max(Point.of(Setting.at(p), dial.counts(Setting.at(p))).recall for p in POSITIONS)
@@ -98,17 +99,17 @@ def test_overlapping_spans_reach_more():
 def test_mistakes_are_told():
     model = tagger()
     for wish, message in (
-        ({}, "what to tune for; expected recall or precision, got none"),
+        ({}, "what to tune for: expected recall or precision, got none"),
         ({"recall": 0.5, "precision": 0.5}, "got recall and precision"),
-        ({"recall": 95}, "recall; expected a number above 0, at most 1, got 95"),
-        ({"recall": 0.5, "margin": -1}, "margin; expected"),
+        ({"recall": 95}, "recall must be a number above 0, at most 1 .got 95"),
+        ({"recall": 0.5, "margin": -1}, "margin must be"),
     ):
         with pytest.raises(ConfigurationError, match=message):
             model.tune(*DATA, **wish)
     with pytest.raises(DataError, match="nothing to tune on"):
         model.tune(DATA[0], [["O"] * len(x) for x in DATA[0]], recall=0.5)
     speech = postil.Tagger(hidden=8, epochs=1).fit(*parts_of_speech(20))
-    with pytest.raises(ConfigurationError, match="nothing to tune; expected a model of spans, or with a label O"):
+    with pytest.raises(ConfigurationError, match="nothing to tune: expected a model of spans, or with a label O"):
         speech.tune(*parts_of_speech(20), recall=0.5)
 
 

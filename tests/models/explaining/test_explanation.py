@@ -13,6 +13,7 @@ from postil.errors import ConfigurationError, DataError, IndexRangeError
 from postil.graph import Input
 from postil.models import PRESETS
 from postil.models.answers import labelling
+from postil.models.answers.posteriors import Posteriors
 from postil.models.explaining.contributions import (
     FARTHEST,
     ORIGINAL,
@@ -42,7 +43,7 @@ def odds(probability):
 
 
 def lattice_of(tagger, tokens):
-    return next(iter(tagger.lattices([tokens])))[1]
+    return next(Posteriors(tagger.fitted_parts()).lattices([tokens]))[1]
 
 
 def probability_of(tagger, tokens, start, end, label):
@@ -55,7 +56,7 @@ def probability_of(tagger, tokens, start, end, label):
 
 def in_float64(tagger):
     """The same model with its parameters in float64, for exact comparisons."""
-    twin = tagger.around(tagger.parts)
+    twin = tagger._with_parts(tagger.parts)
     network = tagger.parts.network.resized(
         form_sizes=tagger.parts.network.form_tables.sizes,
         extra_sizes=tagger.parts.network.extra_tables.sizes if tagger.parts.network.extra_tables else [],
@@ -123,7 +124,7 @@ def test_labels_of_single_tokens():
         assert found.label == label
         assert found.probability == pytest.approx(marginal[label], abs=1e-5)
         assert tagger.explain(tokens, t, t + 1, "VERB").probability == pytest.approx(marginal["VERB"], abs=1e-5)
-    with pytest.raises(ConfigurationError, match="labels of single tokens; expected the span 0:1, got 0:2"):
+    with pytest.raises(ConfigurationError, match="labels of single tokens: expected the span 0:1, got 0:2"):
         tagger.explain(tokens, 0, 2)
 
 
@@ -339,7 +340,7 @@ def test_a_detector_explains_its_lowest_score(detector):
         changed = detector.decision([[*tokens[:t], "", *tokens[t + 1 :]]])[0]
         assert word.left_out == pytest.approx(scores[3] - changed[3], abs=1e-4)
     assert detector.explain(tokens, 2, 5).value == pytest.approx(scores[2:5].min() - detector.threshold, abs=1e-4)
-    with pytest.raises(ConfigurationError, match="label of a detector; expected 'LOC', got 'PER'"):
+    with pytest.raises(ConfigurationError, match="label of a detector: expected 'LOC', got 'PER'"):
         detector.explain(tokens, 3, 4, "PER")
 
 
@@ -371,17 +372,17 @@ def test_it_cannot_be_changed():
 def test_mistakes(detector):
     tagger = fitted()
     for start, end in ((4, 6), (3, 3), (-1, 2), (4, 2), (0.0, 1)):
-        with pytest.raises(IndexRangeError, match="outside its sentence; expected 0 <= start < end <= 5, got"):
+        with pytest.raises(IndexRangeError, match="outside its sentence: expected 0 <= start < end <= 5, got"):
             tagger.explain(TOKENS, start, end)
         with pytest.raises(IndexRangeError, match="outside its sentence"):
             detector.explain(TOKENS, start, end)
     with pytest.raises(IndexRangeError, match="expected a sentence with tokens, got 0:1"):
         tagger.explain([], 0, 1)
-    with pytest.raises(ConfigurationError, match="unknown label; expected one of LOC, PER, O, got 'B-LOC'"):
+    with pytest.raises(ConfigurationError, match="unknown label: expected one of LOC, PER, O, got 'B-LOC'"):
         tagger.explain(TOKENS, 3, 5, "B-LOC")
     with pytest.raises(DataError, match="a list of tokens"):
         tagger.explain("Anna", 0, 1)
-    with pytest.raises(ConfigurationError, match="has not learnt anything yet"):
+    with pytest.raises(ConfigurationError, match="is not fitted yet"):
         postil.Tagger().explain(TOKENS, 0, 1)
 
 

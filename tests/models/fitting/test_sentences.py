@@ -1,12 +1,13 @@
 """One training: the same bits again, in any number of threads and after any interruption; warm starts."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 import postil
 from oracles.corpora import named_entities
 from postil.errors import ConfigurationError, DataError
-from postil.models.fitting.sentences import SentenceFitting
 from postil.training.loop import Epoch, Step
 
 SMALL = {"hidden": 12, "word_dim": 8, "epochs": 3, "rate": 0.02, "batch_sentences": 8, "shards": 2}
@@ -34,38 +35,42 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(preset):
     assert not same(expected, trained(preset, seed=1))
 
 
+@cache
+def uninterrupted(optimiser):
+    return postil.Tagger(optimiser=optimiser, **SMALL).fit(*TRAIN, dev=DEV).parts
+
+
 @pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd", "sgd-fan-in", "sgd-root-fan-in"])
 @pytest.mark.parametrize("stop", [3, 8, 9, 20])  # in an epoch's middle, at its end (an event of its own), later
 def test_a_training_goes_on_with_the_same_bits(optimiser, stop, tmp_path):
     def fitting(**options):
         tagger = postil.Tagger(optimiser=optimiser, **SMALL)
-        return SentenceFitting(tagger, *TRAIN, DEV, checkpoint=tmp_path / "c", **options)
+        return tagger.fitting(*TRAIN, DEV, checkpoint=tmp_path / "c", **options)
 
-    whole = fitting()
-    for _ in whole.run():
-        pass
+    whole = uninterrupted(optimiser)
     part = fitting()
-    for number, _ in enumerate(part.run(), 1):
+    for number, _ in enumerate(part, 1):
         if number == stop:
             part.save_checkpoint()
             break
     rest = fitting(resume=True)
-    assert len(list(rest.run())) > 0
-    assert same(values(whole.parts), values(rest.parts))
+    assert len(list(rest)) > 0
+    assert same(values(whole), values(rest.parts))
     kept = ("epoch", "loss", "score")
-    history = [[{key: row[key] for key in kept} for row in f.parts.about["training"]["history"]] for f in (whole, rest)]
+    history = [
+        [{key: row[key] for key in kept} for row in parts.about["training"]["history"]] for parts in (whole, rest.parts)
+    ]
     assert history[0] == history[1]
 
 
 def test_a_foreign_checkpoint_is_refused(tmp_path):
     def fitting(data=TRAIN, dev=DEV, resume=True, **parameters):
-        return SentenceFitting(
-            postil.Tagger(**{**SMALL, **parameters}), *data, dev, checkpoint=tmp_path / "c", resume=resume
-        )
+        tagger = postil.Tagger(**{**SMALL, **parameters})
+        return tagger.fitting(*data, dev, checkpoint=tmp_path / "c", resume=resume)
 
     with pytest.raises(ConfigurationError, match="nothing to resume"):
         fitting()
-    for _ in fitting(resume=False, epochs=1).run():
+    for _ in fitting(resume=False, epochs=1):
         pass
     fitting(epochs=1, threads=2)
     for other in ({"seed": 1}, {"hidden": 13}, {"data": DEV}, {"dev": None}):
@@ -107,7 +112,6 @@ def test_minutes_end_a_training_with_the_schedule_at_its_end():
     assert isinstance(events[-1], Epoch)
     assert sum(isinstance(event, Epoch) for event in events) < 10_000
     assert events[-2].progress > 0.3  # the rest of the time went into the last score on dev
-    assert tagger.parts.about["training"]["seconds"] < 30
     assert tagger.predict(DEV[0])
 
 
@@ -146,7 +150,7 @@ def test_a_warm_start_keeps_what_is_known_and_learns_what_is_new():
 
 @pytest.mark.parametrize("preset", ["fast", "accurate", "sentence-sll", "neural-crf", "window-wll"])
 def test_new_labels_are_learnt_and_old_ones_known(preset):
-    old = postil.Tagger(preset=preset, **{**SMALL, "epochs": 10}).fit(*TRAIN)
+    old = postil.Tagger(preset=preset, **{**SMALL, "epochs": 6}).fit(*TRAIN)
     both = [a + b for a, b in zip(NEW, named_entities(20, seed=3), strict=True)]
     new = postil.Tagger(preset=preset, **{**SMALL, "epochs": 12}).fit(*both, warm_start=old)
     assert new.score(*NEW) > 0.9
@@ -165,7 +169,7 @@ def test_what_does_not_fit_is_refused():
         postil.Tagger(**SMALL).fit([["a", "b"]], [["NOUN", "VERB"]], warm_start=old)
     with pytest.raises(ConfigurationError, match="extra columns"):
         postil.Tagger(**SMALL).fit([[("a", "x")]], [["B-PER"]], warm_start=old)
-    with pytest.raises(ConfigurationError, match="not learnt anything"):
+    with pytest.raises(ConfigurationError, match="is not fitted yet"):
         postil.Tagger(**SMALL).fit(*NEW, warm_start=postil.Tagger())
 
 
@@ -182,9 +186,9 @@ def test_vectors_stay_with_a_warm_start(tmp_path):
 
 def test_word_features_learn_at_a_rate_of_their_own():
     def after_a_step(word_rate):
-        fitting = SentenceFitting(postil.Tagger(**SMALL, word_rate=word_rate), *TRAIN)
+        fitting = postil.Tagger(**SMALL, word_rate=word_rate).fitting(*TRAIN)
         before = values(fitting.parts)
-        next(fitting.run())
+        next(fitting)
         return {name: value - before[name] for name, value in values(fitting.parts).items()}
 
     slow, quick = after_a_step(1.0), after_a_step(4.0)

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from postil.features.inputs import InputFeatures
+from postil.features.words import WordFeatureConfig
 from postil.graph import dense, gradients
 from postil.models.config import adapted, configured
-from postil.models.fitting.sentences import word_features
 from postil.models.scoring.detector_network import DetectorNetwork, sampled_pairs
 from postil.models.scoring.network import Example, feature_sizes
 
@@ -14,7 +14,7 @@ GOLD = np.array([0, 0, 1, 1, 0, 0, 1, 0, 1])
 
 def network_and_example(gold=GOLD, share=1.0, **settings):
     config = adapted(configured("margin", {"hidden": 7, "corrupt": 6, "word_dropout": 0.0, **settings}), 3, 9)
-    features = InputFeatures.build(word_features(config), SENTENCES)
+    features = InputFeatures.build(WordFeatureConfig.of(config), SENTENCES)
     sizes = feature_sizes(config, features)
     network = DetectorNetwork(config, **sizes, vectors=None, rng=np.random.default_rng(0), dtype=np.float64)
     return network, Example(inputs=features.inputs(SENTENCES), gold=gold, share=share)

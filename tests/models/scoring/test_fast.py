@@ -11,7 +11,7 @@ import postil
 from oracles.corpora import named_entities
 from postil.models import PRESETS
 from postil.models.scoring import fast as prepared
-from postil.models.scoring.fast import Prepared
+from postil.models.scoring.fast import FastScorer
 from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import viterbi
 
@@ -67,7 +67,7 @@ def plain_lattice(tagger, X):
 def test_scores_labels_and_probabilities_are_those_of_the_plain_path(files, preset, kind):
     tagger, X = fitted(files, preset, kind)
     expected = plain_lattice(tagger, X)
-    scores, offsets = tagger.parts.prepared().scores(X)
+    scores, offsets = tagger.parts.scorer().scores(X)
     assert np.array_equal(offsets, expected.offsets)
     assert np.allclose(scores, expected.unary, rtol=1e-4, atol=1e-4)
     labels = viterbi(expected)
@@ -81,7 +81,7 @@ def test_scores_labels_and_probabilities_are_those_of_the_plain_path(files, pres
 @pytest.mark.parametrize("preset", TAGGERS)
 def test_only_the_sentence_approach_is_left_out(files, preset):
     tagger, _ = fitted(files, preset, "plain")
-    assert (tagger.parts.prepared()._split is None) == preset.startswith("sentence")
+    assert (tagger.parts.scorer()._split is None) == preset.startswith("sentence")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_only_the_sentence_approach_is_left_out(files, preset):
 )
 def test_other_architectures(files, settings):
     tagger, X = fitted(files, "fast", "plain", **settings)
-    assert np.allclose(tagger.parts.prepared().scores(X)[0], plain_lattice(tagger, X).unary, rtol=1e-4, atol=1e-4)
+    assert np.allclose(tagger.parts.scorer().scores(X)[0], plain_lattice(tagger, X).unary, rtol=1e-4, atol=1e-4)
 
 
 def test_a_detector_goes_the_same_way():
@@ -122,9 +122,9 @@ def test_extra_columns_of_no_use_are_passed_over(files):
 
 def test_a_frozen_model_is_prepared_once_and_cannot_be_written_to(files):
     tagger, X = fitted(files, "fast", "vectors")
-    before = tagger.parts.prepared()
+    before = tagger.parts.scorer()
     tagger.predict(X)
-    assert tagger.parts.prepared() is before
+    assert tagger.parts.scorer() is before
     for parameter in tagger.parts.network.parameters().values():
         assert not parameter.value.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
@@ -138,16 +138,16 @@ def test_other_parameters_are_seen_at_once(tmp_path):
     for parameter in tagger.parts.network.parameters().values():  # as averaging and loading do: another array
         parameter.value = rng.normal(size=parameter.shape).astype(np.float32)
     assert np.allclose(
-        tagger.parts.prepared().scores(SENTENCES)[0], plain_lattice(tagger, SENTENCES).unary, rtol=1e-3, atol=1e-3
+        tagger.parts.scorer().scores(SENTENCES)[0], plain_lattice(tagger, SENTENCES).unary, rtol=1e-3, atol=1e-3
     )
     for parameter in tagger.parts.network.parameters().values():  # as an optimiser does: the same array
         parameter.value *= np.float32(0.5)
     assert np.allclose(
-        tagger.parts.prepared().scores(SENTENCES)[0], plain_lattice(tagger, SENTENCES).unary, rtol=1e-3, atol=1e-3
+        tagger.parts.scorer().scores(SENTENCES)[0], plain_lattice(tagger, SENTENCES).unary, rtol=1e-3, atol=1e-3
     )
     tagger.save(tmp_path / "model.postil")
     loaded = postil.load(tmp_path / "model.postil")
-    assert loaded.parts.prepared() is loaded.parts.prepared()
+    assert loaded.parts.scorer() is loaded.parts.scorer()
     assert loaded.predict(SENTENCES) == tagger.predict(SENTENCES)
 
 
@@ -176,7 +176,7 @@ def test_a_words_row_does_not_depend_on_who_asked_before(files, preset):
     tagger, X = fitted(files, preset, "vectors")
     forms = list(dict.fromkeys(form for tokens in X for form in tokens))
     parts = tagger.parts
-    at_once, one_by_one = (Prepared(parts.features, parts.network) for _ in range(2))
+    at_once, one_by_one = (FastScorer(parts.features, parts.network) for _ in range(2))
     rows, numbers = at_once._rows.look_up(forms)
     for form, number in zip(reversed(forms), reversed(numbers), strict=True):
         others, (place,) = one_by_one._rows.look_up([form])
@@ -188,7 +188,7 @@ def test_threads_get_what_one_gets(files):
     expected = tagger.predict_with_probabilities(X)
     fresh = postil.Tagger(**tagger.get_params())
     fresh.parts = tagger.parts
-    fresh.parts._prepared = None
+    fresh.parts._scorer = None
     with ThreadPoolExecutor(6) as pool:
         for labels, probabilities in pool.map(lambda _: fresh.predict_with_probabilities(X), range(12)):
             assert labels == expected[0]

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import postil
 from oracles.corpora import named_entities
+from oracles.examples import examples
 from postil.errors import LongSentenceWarning
 from postil.models import PRESETS
 from postil.models.config import configured
@@ -37,7 +38,7 @@ def documents(rng, number):
 
 
 @pytest.mark.parametrize("name", MADE)
-@settings(max_examples=25, deadline=None)
+@examples(0.3)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 40))
 def test_pieces_cut_anywhere_are_scored_as_the_whole(taggers, name, seed, size):
     parts = taggers[name].parts

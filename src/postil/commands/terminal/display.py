@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from postil.errors import printable
 from postil.metrics.tables import Table, format_cell, is_words
 
 WIDTH_OF_FILES = 120
@@ -33,14 +34,19 @@ def make_console() -> Console:
 
 
 def show_table(console: Console, table: Table) -> None:
-    """Print one table with its title above and its note below, and a blank line before it."""
+    """Print one table with its title above and its note below, and a blank line before it.
+
+    Labels come from files and models of any origin: control characters in them are shown, not sent to the terminal.
+    """
     drawn = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for place, name in enumerate(table.columns):
         left = is_words(table, place) or not table.rows
-        drawn.add_column(Text(name), justify="left" if left else "right", no_wrap=place == 0, overflow="fold")
+        drawn.add_column(
+            Text(printable(name)), justify="left" if left else "right", no_wrap=place == 0, overflow="fold"
+        )
     for number, row in enumerate(table.rows, start=1):
         is_total = table.has_total and number == len(table.rows)
-        drawn.add_row(*(Text(format_cell(cell)) for cell in row), style="bold" if is_total else "")
+        drawn.add_row(*(Text(printable(format_cell(cell))) for cell in row), style="bold" if is_total else "")
     console.print()
     console.print(Text(table.title, style="bold cyan"))
     console.print(drawn)

@@ -1,4 +1,4 @@
-"""Explanations on the terminal: green speaks for the label, red against it; signs and bars say the same."""
+"""Explanations on the terminal: green supports the label, red opposes it, as do signs and bars."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -23,56 +23,58 @@ class Row(NamedTuple):
     is_explained: bool = False
 
 
-def show(found: Sequence[Explanation], console: Console | None = None) -> None:
+def show(explanations: Sequence[Explanation], console: Console | None = None) -> None:
     """Print explanations, one below the other."""
     console = console or make_console()
-    for explanation in found:
+    for explanation in explanations:
         _show_one(console, explanation)
 
 
 def show_nothing(tokens: Sequence[str], label: str | None) -> None:
-    """There is no entity in these tokens: say how to ask about any words."""
+    """Report that there is no entity in these tokens, and how to ask about any words."""
     console = make_console()
     console.print(Text(f"No {label or 'entity'} found in: {' '.join(tokens)}"), soft_wrap=True)
     console.print("Ask about any words: --entity TEXT or --span START:END, with --label L for one label.")
 
 
-def _show_one(console: Console, found: Explanation) -> None:
+def _show_one(console: Console, explanation: Explanation) -> None:
     console.print()
-    console.print(_sentence(found))
-    console.print(_verdict(found))
-    words, others = _rows_of_words(found)
+    console.print(_sentence(explanation))
+    console.print(_verdict(explanation))
+    words, others = _rows_of_words(explanation)
     _show_rows(console, "word", words)
     if others:
-        console.print(Text(f"  {others} other words: less than {_limit(found):.2f} each", style="dim"))
-    _show_rows(console, "feature", [Row(name, c.left_out, c.gradient) for name, c in found.features.items()])
-    if found.measure == "log-odds":
-        parts = {"words": found.of_words, "transitions": found.of_transitions}
+        console.print(Text(f"  {others} other words contribute less than {_limit(explanation):.2f} each", style="dim"))
+    _show_rows(console, "feature", [Row(name, c.left_out, c.gradient) for name, c in explanation.features.items()])
+    if explanation.measure == "log-odds":
+        parts = {"words": explanation.of_words, "transitions": explanation.of_transitions}
         _show_rows(console, "comes from", [Row(name, None, part) for name, part in parts.items()], ("log-odds",))
-    unknown = f"If no word were known, {found.measure} {_signed(found.unknown)}."
-    console.print(Text(f"\n+ speaks for {found.label}, - against it. {unknown}", style="dim"))
+    unknown = f"With all words unknown, {explanation.measure} {_signed(explanation.unknown)}."
+    console.print(Text(f"\n+ supports {explanation.label}, - opposes it. {unknown}", style="dim"))
 
 
-def _sentence(found: Explanation) -> Text:
+def _sentence(explanation: Explanation) -> Text:
     """The tokens in the colour of their contributions, the explained ones in brackets."""
-    line, limit = Text(), 5 * _limit(found)
-    for i, word in enumerate(found.words):
+    line, limit = Text(), 5 * _limit(explanation)
+    for i, word in enumerate(explanation.words):
         value = word.gradient if word.left_out is None else word.left_out
         style = _colour(value) if abs(value) >= limit and limit > 0 else ""
-        inside = found.start <= i < found.end
+        inside = explanation.start <= i < explanation.end
         line.append(" " if i else "")
-        line.append("[" if i == found.start else "", "bold")
+        line.append("[" if i == explanation.start else "", "bold")
         line.append(word.word, f"bold {style}" if inside else style)
-        line.append(f"]{found.label}" if i == found.end - 1 else "", "bold")
+        line.append(f"]{explanation.label}" if i == explanation.end - 1 else "", "bold")
     return line
 
 
-def _verdict(found: Explanation) -> Text:
-    if found.probability is None:
-        told = f" scores {'above' if found.value > 0 else 'below'} the threshold of {found.label}: "
-        return Text.assemble((found.text, "bold"), told, (_signed(found.value), "bold"))
-    told = f": probability {_probability(found.probability)}, log-odds "
-    return Text.assemble((f"{found.text} as {found.label}", "bold"), told, (_signed(found.value), "bold"))
+def _verdict(explanation: Explanation) -> Text:
+    if explanation.probability is None:
+        text = f" scores {'above' if explanation.value > 0 else 'below'} the threshold of {explanation.label}: "
+        return Text.assemble((explanation.text, "bold"), text, (_signed(explanation.value), "bold"))
+    text = f": probability {_probability(explanation.probability)}, log-odds "
+    return Text.assemble(
+        (f"{explanation.text} as {explanation.label}", "bold"), text, (_signed(explanation.value), "bold")
+    )
 
 
 def _probability(probability: float) -> str:
@@ -87,18 +89,19 @@ def _signed(value: float) -> str:
     return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
 
 
-def _rows_of_words(found: Explanation) -> tuple[list[Row], int]:
+def _rows_of_words(explanation: Explanation) -> tuple[list[Row], int]:
     """The words in the order of the sentence, and the number of those that are not listed."""
-    limit = _limit(found) if len(found.words) > MOST_WORDS else 0.0
+    limit = _limit(explanation) if len(explanation.words) > MOST_WORDS else 0.0
     rows = [
-        Row(word.word, word.left_out, word.gradient, found.start <= i < found.end) for i, word in enumerate(found.words)
+        Row(word.word, word.left_out, word.gradient, explanation.start <= i < explanation.end)
+        for i, word in enumerate(explanation.words)
     ]
     listed = [row for row in rows if row.is_explained or _largest([row]) >= limit]
     return listed, len(rows) - len(listed)
 
 
-def _limit(found: Explanation) -> float:
-    return SMALL * _largest([Row(word.word, word.left_out, word.gradient) for word in found.words])
+def _limit(explanation: Explanation) -> float:
+    return SMALL * _largest([Row(word.word, word.left_out, word.gradient) for word in explanation.words])
 
 
 def _largest(rows: Iterable[Row]) -> float:

@@ -1,24 +1,20 @@
-"""How far ``postil tag`` is: a line on standard error, while the labelled text goes into a file or a pipe."""
+"""Progress of ``postil tag``: a line on standard error while the labelled text goes into a file or a pipe."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeVar
-
-Item = TypeVar("Item")
+from contextlib import contextmanager
 
 EVERY = 0.2
-"""Seconds between two looks at the line."""
+"""Seconds between two updates of the line."""
 
 
-def shown(items: Iterator[Item], size: Callable[[Item], int]) -> Iterator[Item]:
-    """The items themselves; tokens (``size`` of an item) and tokens/s are shown on a terminal that is free for it."""
+@contextmanager
+def progress_line() -> Iterator[Callable[[int], None] | None]:
+    """A function to call with the number of tokens just labelled; None if standard error is not free for a line."""
     if not sys.stderr.isatty() or sys.stdout.isatty():
-        return items
-    return _counted(items, size)
-
-
-def _counted(items: Iterator[Item], size: Callable[[Item], int]) -> Iterator[Item]:
+        yield None
+        return
     from rich.console import Console  # slow to import, and seldom needed
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -26,16 +22,19 @@ def _counted(items: Iterator[Item], size: Callable[[Item], int]) -> Iterator[Ite
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("")
         tokens, began = 0, time.perf_counter()
-        shown_at = began
-        for item in items:
-            tokens += size(item)
-            yield item
+        updated = began
+
+        def count(number: int) -> None:
+            nonlocal tokens, updated
+            tokens += number
             now = time.perf_counter()
-            if now >= shown_at + EVERY:
+            if now >= updated + EVERY:
                 progress.update(task, description=line(tokens, now - began))
-                shown_at = now
+                updated = now
+
+        yield count
 
 
 def line(tokens: int, seconds: float) -> str:
-    """What is shown."""
+    """The text of the line."""
     return f"{tokens:,} tokens, {tokens / max(seconds, 1e-9):,.0f} tokens/s"

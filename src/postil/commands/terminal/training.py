@@ -90,6 +90,6 @@ class Display:
         console = make_console()
         for name, headline in headlines.items():
             console.print(Text(f"{name:<5} {headline}"))
-        seconds = self._fitting.parts.about["training"]["seconds"]
+        seconds = self._fitting.training.progress.seconds
         told = f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {seconds:.0f} s"
         console.print(Text(told), soft_wrap=True)

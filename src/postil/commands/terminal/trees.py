@@ -1,17 +1,26 @@
-"""What ``postil evaluate`` shows of a classifier of trees."""
+"""What ``postil evaluate`` shows of a tree classifier."""
 
 from rich.text import Text
 
 from postil.commands.terminal.display import make_console, show_table
-from postil.commands.tree_classifying import TreeReport, headline
+from postil.metrics.files import TreeFileScores
 from postil.metrics.tables import calibration_table, label_table
-from postil.metrics.trees import label_confusion_table, length_table
+from postil.metrics.trees import TreeScores, label_confusion_table, length_table
 
 
-def show(found: TreeReport) -> None:
-    """The score first, then where it comes from, then how sure one can be."""
-    console, scores, interval = make_console(), found.scores, found.interval
-    console.print(Text(f"{found.model} against {found.data}"), soft_wrap=True)
+def headline(scores: TreeScores) -> str:
+    """The scores in one line."""
+    figures = scores.as_dict()
+    root, binary = figures["root_accuracy"], figures["root_binary_accuracy"]
+    of_roots = "unknown" if root is None else f"{root:.2f}"
+    sides = f", good or bad {binary:.2f}" if binary is not None else ""
+    return f"root accuracy {of_roots}  (all nodes {figures['node_accuracy']:.2f}{sides})"
+
+
+def show(report: TreeFileScores) -> None:
+    """The score first, then its details."""
+    console, scores, interval = make_console(), report.scores, report.interval
+    console.print(Text(f"{report.model} against {report.data}"), soft_wrap=True)
     console.print(f"{scores.trees:,} trees, {scores.roots.tokens:,} labelled roots, {scores.nodes.tokens:,} nodes\n")
     console.print(Text(headline(scores), style="bold green"))
     of = "root" if scores.roots.tokens else "node"

@@ -1,4 +1,4 @@
-"""Making probabilities honest on held-out data: a temperature and a shift of O, by the likelihood of the labellings.
+"""Calibrating the probabilities on held-out data: a temperature and a shift of O, by the likelihood of the labellings.
 
 With a = 1 / temperature and c = shift the model is an exponential family,
 
@@ -20,8 +20,12 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
+from postil.features.inputs import Token
+from postil.metrics.counts import check_same_shape
 from postil.models.answers.decoding import Decoding
+from postil.models.answers.distribution import calibrated_lattice
 from postil.models.answers.labelling import Labelling
+from postil.models.answers.posteriors import Posteriors
 from postil.objectives.crf import Posterior, path_scores
 from postil.objectives.lattice import Lattice
 
@@ -40,19 +44,31 @@ class Labelled:
     gold: Sequence[Array]
     labelling: Labelling
 
+    @classmethod
+    def of(cls, posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Labelled":
+        """Labelled sentences; those with labels that the model does not know are left out."""
+        check_same_shape(X, y)
+        numbers = known_labels(posteriors.labelling, y)
+        known = [i for i, labels in enumerate(numbers) if labels is not None]
+        lattices, gold = [], []
+        for which, lattice in posteriors.network_lattices([X[i] for i in known]):
+            lattices.append(lattice)
+            gold.append(np.concatenate([numbers[known[i]] for i in which]))
+        return cls(lattices, gold, posteriors.labelling)
+
     def value(self, at: Array) -> float:
         """The negative log-likelihood at (a, c), held to (1, 0) by the prior."""
         total = PRIOR * float(((at - _ORIGIN) ** 2).sum()) / 2
         for lattice, gold in zip(self.lattices, self.gold, strict=True):
-            believed = self._believed(lattice, at)
-            total += float(Posterior.of(believed).log_partition.sum() - path_scores(believed, gold).sum())
+            scaled = calibrated_lattice(lattice, self.labelling, _decoding(at))
+            total += float(Posterior.of(scaled).log_partition.sum() - path_scores(scaled, gold).sum())
         return total
 
     def slope(self, at: Array) -> Array:
         """(2,) its derivatives by a and c."""
         total: Array = PRIOR * (at - _ORIGIN)
         for lattice, gold in zip(self.lattices, self.gold, strict=True):
-            posterior = Posterior.of(self._believed(lattice, at))
+            posterior = Posterior.of(calibrated_lattice(lattice, self.labelling, _decoding(at)))
             marginals, outside = posterior.marginals(), self.labelling.outside
             total[0] += _expected_score(lattice, posterior, marginals) - path_scores(lattice, gold).sum()
             if outside is not None:
@@ -65,15 +81,14 @@ class Labelled:
         table = np.stack(columns)
         return np.asarray((table + table.T) / 2)
 
-    def _believed(self, lattice: Lattice, at: Array) -> Lattice:
-        return _decoding(at).distribution(lattice, self.labelling)
-
 
 _ORIGIN = np.array([1.0, 0.0])
 
 
 def calibrated(decoding: Decoding, data: Labelled) -> Decoding:
-    """The decoding with the temperature and the shift that fit the data."""
+    """The decoding with the temperature and the shift that fit the data; unchanged if there are none."""
+    if not data.gold:
+        return decoding
     at, value = _ORIGIN, data.value(_ORIGIN)
     for _ in range(STEPS):  # Newton's method; half the step until it is downhill
         step = np.linalg.solve(data.curvature(at), data.slope(at))
@@ -93,14 +108,14 @@ def calibrated(decoding: Decoding, data: Labelled) -> Decoding:
 
 def known_labels(labelling: Labelling, y: Sequence[Sequence[str]]) -> list[Array | None]:
     """Label numbers of each sentence; None where some are unknown, or unknown to the model, or there are none."""
-    found: list[Array | None] = []
+    known: list[Array | None] = []
     for labels in y:
         try:
             numbers = labelling.numbers([labels])[0] if len(labels) else None
         except DataError:
             numbers = None
-        found.append(numbers if numbers is not None and numbers.ndim == 1 else None)
-    return found
+        known.append(numbers if numbers is not None and numbers.ndim == 1 else None)
+    return known
 
 
 def _decoding(at: Array) -> Decoding:

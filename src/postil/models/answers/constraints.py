@@ -47,7 +47,9 @@ class AllowedLabels(NamedTuple):
 @final
 @dataclass(frozen=True, kw_only=True)
 class Constraints:
-    """Of one sentence or text. Offsets count tokens where tokens are given, characters where a text is.
+    """What is already known about one sentence or text.
+
+    Offsets count tokens for lists of tokens, characters for a text.
 
     Constraints(force=[(2, 3, "LOC")], forbid=[(0, 2, None)], allow=[(4, 5, ["PER", "O"])])
     """
@@ -56,7 +58,7 @@ class Constraints:
     forbid: Sequence[tuple[int, int, str | None]] = ()
     allow: Sequence[tuple[int, int, Sequence[str]]] = ()
     where: str = field(default="", compare=False)
-    """How messages name the sentence; else by its number."""
+    """How messages name the sentence; by default its number."""
 
     def __post_init__(self) -> None:
         for name, kind in (("force", SpanConstraint), ("forbid", SpanConstraint), ("allow", AllowedLabels)):
@@ -82,30 +84,30 @@ class Constraints:
             raise DataError(error.what, expected=error.expected, got=error.got, where=error.where) from None
 
     def in_tokens(self, sentence: Sentence) -> "Constraints":
-        """Of constraints in characters of a text, those of one of its sentences, in its tokens."""
+        """Convert constraints in characters of a text to those of one of its sentences, in tokens."""
         return replace(
             self,
-            force=list(self._own(self.force, sentence)),
-            forbid=list(self._own(self.forbid, sentence)),
-            allow=list(self._own(self.allow, sentence)),
+            force=list(self._inside(self.force, sentence)),
+            forbid=list(self._inside(self.forbid, sentence)),
+            allow=list(self._inside(self.allow, sentence)),
         )
 
     def with_names(self, gazetteers: Sequence[Gazetteer], tokens: Sequence[str]) -> "Constraints":
-        """These, and the names of gazetteers that stand in the sentence as forced entities of their classes.
+        """Add the gazetteers' names that occur in the sentence, as forced entities of their classes.
 
-        Longer names come first, of equal ones the left one. What overlaps another name, or a constraint that is there
-        already, is left out: the caller's own word counts more than a list.
+        Longer names take precedence, then those further left. A name that overlaps another one, or an existing
+        constraint, is skipped: the caller's constraints count more than a list.
         """
         taken = {t for start, end, _ in (*self.force, *self.forbid, *self.allow) for t in range(start, end)}
         force = list(self.force)
-        found = [span for gazetteer in gazetteers for span in _names(gazetteer, tokens)]
-        for label, start, end in sorted(found, key=lambda span: (span.start - span.end, span.start)):
+        names = [span for gazetteer in gazetteers for span in _names(gazetteer, tokens)]
+        for label, start, end in sorted(names, key=lambda span: (span.start - span.end, span.start)):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
                 force.append(SpanConstraint(start, end, label))
         return replace(self, force=force)
 
-    def _own(self, items: Sequence[Any], sentence: Sentence) -> Iterator[Any]:
+    def _inside(self, items: Sequence[Any], sentence: Sentence) -> Iterator[Any]:
         text, starts, ends = sentence.text, sentence.starts, sentence.ends
         assert text is not None and starts is not None and ends is not None, "only texts are counted in characters"
         tokens = TokenisedText(text, starts, ends, "")
@@ -146,65 +148,65 @@ def _names(gazetteer: Gazetteer, tokens: Sequence[str]) -> Iterator[Span]:
 
 
 def constrained(
-    believed: Distribution, constraints: Sequence[Constraints | None], *, valid_only: bool
+    posterior: Distribution, constraints: Sequence[Constraints | None], *, valid_only: bool
 ) -> Iterator[Distribution]:
-    """What the model believes given constraints, one or None per sentence of the whole data.
+    """The posterior given constraints, one or None per sentence of the whole data.
 
     Sentences with forbidden spans get distributions of their own, the others stay together. ``valid_only``: the model
     knows only valid label sequences.
     """
-    lattice, labelling = believed.lattice, believed.labelling
-    mine = [constraints[i] or Constraints() for i in believed.which]
-    for i, own in zip(believed.which, mine, strict=True):
-        _check(own, labelling, valid_only, own.where or f"sentence {i}")
-    if any(mine):
-        allowed = np.concatenate([_allowed(lattice, row, own, labelling) for row, own in enumerate(mine)])
+    lattice, labelling = posterior.lattice, posterior.labelling
+    by_row = [constraints[i] or Constraints() for i in posterior.which]
+    for i, given in zip(posterior.which, by_row, strict=True):
+        _check(given, labelling, valid_only, given.where or f"sentence {i}")
+    if any(by_row):
+        allowed = np.concatenate([_allowed(lattice, row, given, labelling) for row, given in enumerate(by_row)])
         lattice = lattice.restricted(allowed)
-    forbidding = np.array([bool(own.forbid) for own in mine], bool)
-    together = np.flatnonzero(~forbidding)
-    if len(together):
-        yield _possible(believed, mine, lattice.selected(together)[0], together, None)
-    for row in np.flatnonzero(forbidding):
+    forbids = np.array([bool(given.forbid) for given in by_row], bool)
+    others = np.flatnonzero(~forbids)
+    if len(others):
+        yield _possible(posterior, by_row, lattice.selected(others)[0], others, None)
+    for row in np.flatnonzero(forbids):
         one, _ = lattice.selected(np.array([row]))
-        new, meaning = without_spans(one, _forbidden(mine[row], labelling), labelling.entity_labels())
-        yield _possible(believed, mine, new, np.array([row]), meaning)
+        new, meaning = without_spans(one, _forbidden(by_row[row], labelling), labelling.entity_labels())
+        yield _possible(posterior, by_row, new, np.array([row]), meaning)
 
 
 def _possible(
-    believed: Distribution, mine: Sequence[Constraints], lattice: Lattice, rows: Array, meaning: Array | None
+    posterior: Distribution, by_row: Sequence[Constraints], lattice: Lattice, rows: Array, meaning: Array | None
 ) -> Distribution:
     """A distribution over these sentences, or an error that names the first for which nothing is left."""
-    which = [believed.which[row] for row in rows]
-    if any(mine[row] for row in rows):
+    which = [posterior.which[row] for row in rows]
+    if any(by_row[row] for row in rows):
         scores = best_paths(lattice)[1]
         if not np.isfinite(scores).all():
             first = int(rows[np.isfinite(scores).argmin()])
-            own = mine[first]
+            given = by_row[first]
             raise DataError(
                 "constraints that contradict each other: no labelling is left",
-                got=f"{_described(own)} (counted in tokens)",
-                where=own.where or f"sentence {believed.which[first]}",
+                got=f"{_described(given)} (counted in tokens)",
+                where=given.where or f"sentence {posterior.which[first]}",
             )
-    return replace(believed, which=which, lattice=lattice, meaning=meaning)
+    return replace(posterior, which=which, lattice=lattice, meaning=meaning)
 
 
-def _allowed(lattice: Lattice, row: int, own: Constraints, labelling: Labelling) -> Array:
+def _allowed(lattice: Lattice, row: int, given: Constraints, labelling: Labelling) -> Array:
     """(T, L) the labels that forced spans and allowed labels leave to one sentence."""
     T, L = int(lattice.lengths[row]), lattice.chain.labels
     allowed = np.ones((T, L), bool)
-    for start, end, labels in own.allow:
+    for start, end, labels in given.allow:
         allowed[start:end] &= np.logical_or.reduce([_labels(labelling, name) for name in labels])
-    if own.force:
+    if given.force:
         entities = labelling.entity_labels()
-        kinds = [_kind(labelling, label) for *_, label in own.force]
-        spans = [(0, start, end) for start, end, _ in own.force]
+        kinds = [_kind(labelling, label) for *_, label in given.force]
+        spans = [(0, start, end) for start, end, _ in given.force]
         one, _ = lattice.selected(np.array([row]))
         allowed &= forced_spans(one, spans, kinds, [*entities, _any_of(entities)])
     return allowed
 
 
 def _kind(labelling: Labelling, label: str | None) -> int:
-    """Place of a class among the entities; behind the last one stands an entity of any class."""
+    """Place of a class among the entities; after the last one stands an entity of any class."""
     return len(labelling.classes) if label is None else labelling.classes.index(label)
 
 
@@ -217,8 +219,8 @@ def _any_of(entities: Sequence[EntityLabels]) -> EntityLabels:
     )
 
 
-def _forbidden(own: Constraints, labelling: Labelling) -> Iterator[SpanOfKind]:
-    for start, end, label in own.forbid:
+def _forbidden(given: Constraints, labelling: Labelling) -> Iterator[SpanOfKind]:
+    for start, end, label in given.forbid:
         for kind in range(len(labelling.classes)) if label is None else [labelling.classes.index(label)]:
             yield SpanOfKind(start, end, kind)
 
@@ -233,29 +235,28 @@ def _labels(labelling: Labelling, name: str) -> Array:
 
 def check_constraints(constraints: Sequence[Constraints | None], lengths: Sequence[int]) -> None:
     """Refuse another number of them than of sentences, and places outside of their sentence.  lengths in tokens."""
-    given: object = constraints
-    is_one = isinstance(given, Constraints)  # an easy mistake
+    argument: object = constraints
+    is_one = isinstance(argument, Constraints)  # an easy mistake
     if is_one or len(constraints) != len(lengths):
         got = "one for all" if is_one else len(constraints)
         raise ConfigurationError("constraints", expected=f"a list of {len(lengths)}, one a sentence or None", got=got)
-    for i, (own, tokens) in enumerate(zip(constraints, lengths, strict=True)):
-        own = own or Constraints()
-        for item in (*own.force, *own.forbid, *own.allow):
+    for i, (given, tokens) in enumerate(zip(constraints, lengths, strict=True)):
+        for item in () if given is None else (*given.force, *given.forbid, *given.allow):
             if not 0 <= item[0] < item[1] <= tokens:
-                expected, where = f"0 <= start < end <= {tokens} (tokens)", own.where or f"sentence {i}"
+                expected, where = f"0 <= start < end <= {tokens} (tokens)", (given and given.where) or f"sentence {i}"
                 raise DataError("a constraint outside the sentence", expected=expected, got=_place(item), where=where)
 
 
-def _check(own: Constraints, labelling: Labelling, valid_only: bool, where: str) -> None:
+def _check(given: Constraints, labelling: Labelling, valid_only: bool, where: str) -> None:
     """Refuse labels that the model does not have, and spans where it has none."""
-    spans = (*own.force, *own.forbid)
+    spans = (*given.force, *given.forbid)
     if spans and not (labelling.has_spans and valid_only):
         got = "labels without spans" if not labelling.has_spans else "one that allows any sequence (constrained=False)"
         raise DataError("constraints on spans", expected="a model of spans", got=got, where=where)
     for *_, label in spans:
         if label is not None and label not in labelling.classes:
             raise DataError("unknown class", expected=_some(labelling.classes), got=repr(label), where=where)
-    for *_, labels in own.allow:
+    for *_, labels in given.allow:
         for name in labels:
             if not _labels(labelling, name).any():
                 known = dict.fromkeys([*labelling.classes, *labelling.data_labels()])
@@ -269,16 +270,17 @@ def _some(names: Any) -> str:
 def _item(kind: Any, item: Any, what: str) -> Any:
     """A constraint from a tuple, a list or an object."""
     try:
-        made = kind(**item) if isinstance(item, Mapping) else kind(*item)
+        constraint = kind(**item) if isinstance(item, Mapping) else kind(*item)
     except TypeError:
-        made = None
-    if made is None or not all(type(n) is int or isinstance(n, np.integer) for n in made[:2]):
+        constraint = None
+    if constraint is None or not all(type(n) is int or isinstance(n, np.integer) for n in constraint[:2]):
         raise ConfigurationError(what, expected="(" + ", ".join(kind._fields) + ")", got=shortened(str(item)))
-    if kind is AllowedLabels and (isinstance(made[2], str) or not made[2] or not _are_strings(made[2])):
-        raise ConfigurationError(what, expected="a list of labels", got=shortened(str(made[2])))
-    if kind is SpanConstraint and not isinstance(made[2], str | None):
-        raise ConfigurationError(what, expected="a class or None", got=shortened(str(made[2])))
-    return made
+    label = constraint[2]
+    if kind is AllowedLabels and (isinstance(label, str) or not label or not _are_strings(label)):
+        raise ConfigurationError(what, expected="a list of labels", got=shortened(str(label)))
+    if kind is SpanConstraint and not isinstance(label, str | None):
+        raise ConfigurationError(what, expected="a class or None", got=shortened(str(label)))
+    return constraint
 
 
 def _are_strings(values: Any) -> bool:
@@ -289,11 +291,11 @@ def _place(item: tuple[Any, ...]) -> str:
     return f"{item[0]}:{item[1]}"
 
 
-def _described(own: Constraints) -> str:
+def _described(given: Constraints) -> str:
     """All of them as the command line spells them."""
     parts = []
     for name in ("force", "forbid", "allow"):
-        for item in getattr(own, name):
+        for item in getattr(given, name):
             labels = item[2] if item[2] is None or isinstance(item[2], str) else ",".join(item[2])
             parts.append(f"{name} {_place(item)}" + (f"={labels}" if labels is not None else ""))
     return shortened(", ".join(parts))

@@ -1,11 +1,11 @@
 """How answers are read from a network's scores: settings of a fitted model, stored beside its config.
 
-Two of them are about what the model *believes*. Every probability comes from the one distribution
+Two of them shape the posterior. Every probability comes from the one distribution
 
     p(y) ∝ exp(s(y) / temperature + shift · (tokens that y does not label O)).
 
-Two are about what it *answers*, given what it believes. ``bias`` finds more entities: answered is the labelling with
-the largest
+Two decide what is *answered*, given the posterior. ``bias`` finds more entities: answered is the labelling with the
+largest
 
     log p(y) + bias · (entities of y).
 
@@ -14,39 +14,47 @@ precision. ``thresholds`` then drop entities that are not probable enough. So a 
 dial stands.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
-from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.models.answers.labelling import Labelling
-from postil.objectives.lattice import ChainScores, Lattice
+
+LARGEST = 1e6
+"""Of temperature, shift and bias: far beyond any use, and far from where float64 ends."""
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """``shift`` and ``bias`` are in units of log-odds: 1 makes the odds 2.72 times as high."""
+    """How labels are chosen and probabilities calibrated.
+
+    ``shift`` and ``bias`` are log-odds: 1 multiplies the odds by 2.72.
+    """
 
     temperature: float = 1.0
-    """All scores are divided by it: above 1 the model is less sure of everything."""
+    """Divides all scores: above 1, the model is less confident."""
     shift: float = 0.0
-    """What every label but O scores more, in the distribution itself."""
+    """Added to the score of every label but O, in the distribution itself."""
     bias: float = 0.0
-    """What every entity scores more when labels are chosen. Above 0: more entities, more recall."""
+    """Added to the score of every entity when labels are chosen. Above 0: more entities, higher recall."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Class -> lowest probability of an entity that is answered."""
+    """Class -> lowest probability at which an entity is returned."""
 
     def __post_init__(self) -> None:
         for name in ("temperature", "shift", "bias"):
-            if not math.isfinite(getattr(self, name)):
-                raise ConfigurationError(name, expected="a finite number", got=getattr(self, name))
-        if self.temperature <= 0:
+            value: Any = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real) or not -LARGEST <= float(value) <= LARGEST:
+                expected = f"a finite number, from {-LARGEST:,.0f} to {LARGEST:,.0f}"
+                raise ConfigurationError(name, expected=expected, got=repr(value)[:80])
+        if self.temperature < 1 / LARGEST:
             raise ConfigurationError("temperature", expected="a positive number", got=self.temperature)
+        if not isinstance(self.thresholds, Mapping):
+            raise ConfigurationError("thresholds", expected="{class: probability}", got=repr(self.thresholds)[:80])
         for label, lowest in self.thresholds.items():
             check_probability(lowest, f"threshold of {label!r}")
 
@@ -55,30 +63,8 @@ class Decoding:
 
     @property
     def uncalibrated(self) -> "Decoding":
-        """The same decisions over the network's own distribution."""
+        """The same choices over the uncalibrated distribution of the network."""
         return replace(self, temperature=1.0, shift=0.0)
-
-    def distribution(self, lattice: Lattice, labelling: Labelling) -> Lattice:
-        """What the model believes, from the lattice of its network's scores."""
-        if self.temperature == 1 and not self.shift:
-            return lattice
-        chain, T = lattice.chain, self.temperature
-        cooled = ChainScores(transitions=chain.transitions / T, start=chain.start / T, end=chain.end / T)
-        unary = lattice.unary / T
-        if self.shift and labelling.outside is not None:
-            unary[:, labelling.outside] -= self.shift  # the same probabilities as adding it to all others
-        return Lattice(unary=unary, offsets=lattice.offsets, chain=cooled)
-
-
-def favouring(lattice: Lattice, labelling: Labelling, bias: float, meaning: Array | None = None) -> Lattice:
-    """The lattice to choose labels from: every entity scores ``bias`` more.
-
-    ``meaning`` (S,) are the model's labels that the lattice's labels stand for, where they are not the same.
-    """
-    if not bias:
-        return lattice
-    opens = labelling.opens_entity if meaning is None else labelling.opens_entity[meaning]
-    return replace(lattice, unary=lattice.unary + bias * opens)
 
 
 def lowest_probabilities(threshold: float | Mapping[str, float], labelling: Labelling) -> dict[str, float]:
@@ -88,7 +74,7 @@ def lowest_probabilities(threshold: float | Mapping[str, float], labelling: Labe
     else:
         lowest = dict.fromkeys(labelling.classes, check_probability(threshold, "threshold"))
     if lowest and not labelling.has_spans:
-        raise ConfigurationError("threshold", expected="a model of spans", got="labels without spans")
+        raise ConfigurationError("threshold", expected="needs a model of spans", got="labels without spans")
     unknown = [label for label in lowest if label not in labelling.classes]
     if unknown:
         known = ", ".join(labelling.classes[:12])

@@ -1,9 +1,9 @@
-"""Precision and recall of one tagger on labelled sentences, at any decoding bias."""
+"""Precision and recall of a tagger on labelled sentences, at any position of the dial."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
@@ -14,12 +14,10 @@ from postil.metrics.counts import check_same_shape
 from postil.models.answers.decoding import Decoding
 from postil.models.answers.distribution import Distribution
 from postil.models.answers.labelling import OUTSIDE, Labelling
+from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.tuning import Point, Setting, counts_of
 from postil.text import Span, recognise, spans_from_labels, with_marks
 from postil.text.partial import is_partial
-
-if TYPE_CHECKING:
-    from postil.models.tagger import Tagger
 
 LOWEST = 0.001  # probability of spans that are worth a look
 AGAINST = 8.0  # the bias against labels that stands for a threshold of 1
@@ -27,19 +25,19 @@ AGAINST = 8.0  # the bias against labels that stands for a threshold of 1
 
 @final
 class Dial:
-    """The network scores the sentences once; only the choice of labels is made anew for each bias.
+    """The network scores the sentences once; only the labels are chosen again for each bias.
 
     Counted are entities, or where labels spell no spans, tokens with another label than O.
     """
 
-    def __init__(self, labelling: Labelling, believed: list[Distribution], gold: list[set[Any]]) -> None:
-        self._labelling, self._believed, self._gold = labelling, believed, gold
+    def __init__(self, labelling: Labelling, posteriors: list[Distribution], gold: list[set[Any]]) -> None:
+        self._labelling, self._posteriors, self._gold = labelling, posteriors, gold
 
     @classmethod
-    def of(cls, tagger: "Tagger", X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Dial":
+    def of(cls, posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Dial":
         """Sentences with unknown labels are left out."""
         check_same_shape(X, y)
-        labelling = tagger.labelling
+        labelling = posteriors.labelling
         if labelling.outside is None:
             raise ConfigurationError(
                 "nothing to tune", expected="a model of spans, or with a label O", got="labels for every token"
@@ -55,7 +53,7 @@ class Dial:
             gold = [{(t, label) for t, label in enumerate(labels) if label != OUTSIDE} for labels in y]
         if not any(gold):
             raise DataError("nothing to tune on", expected="data with entities of the model's kind", got="none")
-        return cls(labelling, list(tagger.distributions(X)), gold)
+        return cls(labelling, list(posteriors.of(X)), gold)
 
     def decoding(self, setting: Setting, decoding: Decoding) -> Decoding:
         """The decoding at this setting. Where there are no spans, a bias against labels stands for the threshold."""
@@ -66,25 +64,25 @@ class Dial:
 
     def counts(self, setting: Setting) -> Array:
         """(B, 3) correct, predicted and gold things of each sentence."""
-        found: list[set[Any]] = [set() for _ in self._gold]
+        predicted: list[set[Any]] = [set() for _ in self._gold]
         if setting.threshold and self._labelling.has_spans:
             for i, thing, probability in self._most_probable:
                 if probability >= setting.threshold:
-                    found[i].add(thing)
-            return counts_of(self._gold, found)
+                    predicted[i].add(thing)
+            return counts_of(self._gold, predicted)
         bias = self.decoding(setting, Decoding()).bias
-        for believed in self._believed:
-            for i, numbers in zip(believed.which, believed.by_sentence(believed.best(bias)), strict=True):
-                found[i] = _things(self._labelling, numbers)
-        return counts_of(self._gold, found)
+        for posterior in self._posteriors:
+            for i, numbers in zip(posterior.which, posterior.by_sentence(posterior.best(bias)), strict=True):
+                predicted[i] = _things(self._labelling, numbers)
+        return counts_of(self._gold, predicted)
 
     @cached_property
     def _most_probable(self) -> list[tuple[int, Span, float]]:
         """The entities that are found without a bias, with their probabilities."""
         return [
-            (believed.which[row], span, probability)
-            for believed in self._believed
-            for row, span, probability in believed.spans_of(believed.best(0.0))
+            (posterior.which[row], span, probability)
+            for posterior in self._posteriors
+            for row, span, probability in posterior.spans_of(posterior.best(0.0))
         ]
 
     def hint(self, figure: str, wanted: float, margin: float) -> str:
@@ -99,16 +97,16 @@ class Dial:
 
     def overlapping(self, lowest: float) -> Point:
         """Precision and recall of all spans with at least this probability, which may overlap."""
-        found: list[set[Any]] = [set() for _ in self._gold]
-        for believed, spans in zip(self._believed, self._spans, strict=True):
+        predicted: list[set[Any]] = [set() for _ in self._gold]
+        for posterior, spans in zip(self._posteriors, self._spans, strict=True):
             for row, span, probability in spans:
                 if probability >= lowest:
-                    found[believed.which[row]].add(span)
-        return Point.of(Setting(0.0, lowest), counts_of(self._gold, found))
+                    predicted[posterior.which[row]].add(span)
+        return Point.of(Setting(0.0, lowest), counts_of(self._gold, predicted))
 
     @cached_property
     def _spans(self) -> list[Any]:
-        return [believed.spans_above(LOWEST) for believed in self._believed]
+        return [posterior.spans_above(LOWEST) for posterior in self._posteriors]
 
 
 def _things(labelling: Labelling, numbers: Array) -> set[Any]:

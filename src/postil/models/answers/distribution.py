@@ -1,21 +1,21 @@
-"""What a tagger believes about some sentences: all their labellings with probabilities, and answers read from them."""
+"""The posterior over the label sequences of some sentences, and what is read from it: labels, spans, probabilities."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
 
 from postil.arrays import Array
-from postil.models.answers.decoding import favouring
+from postil.models.answers.decoding import Decoding
 from postil.models.answers.labelling import Labelling
 from postil.objectives import long_chains
 from postil.objectives.crf import Posterior, path_scores
 from postil.objectives.crf_decoding import k_best, viterbi
 from postil.objectives.crf_forbidden import entities_of
 from postil.objectives.crf_spans import EntityLabels, Windows, span_probabilities, window_probabilities
-from postil.objectives.lattice import Lattice
+from postil.objectives.lattice import ChainScores, Lattice
 from postil.text import Span
 
 
@@ -25,6 +25,18 @@ class FoundSpan(NamedTuple):
     row: int
     span: Span
     probability: float
+
+
+def calibrated_lattice(lattice: Lattice, labelling: Labelling, decoding: Decoding) -> Lattice:
+    """The lattice of the posterior, from that of the network's scores: temperature and shift are applied."""
+    T, shift = decoding.temperature, decoding.shift
+    if T == 1 and not shift:
+        return lattice
+    chain, unary = lattice.chain, lattice.unary / T
+    if shift and labelling.outside is not None:
+        unary[:, labelling.outside] -= shift  # the same probabilities as adding it to all others
+    cooled = ChainScores(transitions=chain.transitions / T, start=chain.start / T, end=chain.end / T)
+    return Lattice(unary=unary, offsets=lattice.offsets, chain=cooled)
 
 
 @final
@@ -38,8 +50,11 @@ class Distribution:
     meaning: Array | None = None  # (S,) the model's label that each label of the lattice stands for; None: itself
 
     def best(self, bias: float) -> Array:
-        """The best label numbers (N,), entities favoured by ``bias``."""
-        return self._meant(viterbi(favouring(self.lattice, self.labelling, bias, self.meaning)))
+        """The best label numbers (N,), where every entity scores ``bias`` more."""
+        lattice = self.lattice
+        if bias:
+            lattice = replace(lattice, unary=lattice.unary + bias * self.labelling.opens_entity[self._meanings])
+        return self._meant(viterbi(lattice))
 
     def texts(self, numbers: Array) -> list[list[str]]:
         """Label numbers (N,) as labels of each sentence, in the scheme of the data."""
@@ -48,26 +63,26 @@ class Distribution:
     def spans_of(self, numbers: Array) -> list[FoundSpan]:
         """The entities of a labelling (N,) with their probabilities, in the order of the text."""
         rows, kinds = self.labelling.spans_of_sentences(numbers, self.lattice.offsets)
-        found = self._entity_probabilities(rows, kinds).tolist() if len(rows) else []
+        probabilities = self._entity_probabilities(rows, kinds).tolist() if len(rows) else []
         return [
             FoundSpan(row, Span(self.labelling.classes[kind], start, end), probability)
-            for (row, start, end), kind, probability in zip(rows.tolist(), kinds.tolist(), found, strict=True)
+            for (row, start, end), kind, probability in zip(rows.tolist(), kinds.tolist(), probabilities, strict=True)
         ]
 
-    def may_be_outside(self, found: FoundSpan) -> bool:
-        """Whether no token of the span has to belong to an entity, as constraints may ask."""
-        first = self.lattice.offsets[found.row]
-        own = self.lattice.unary[first + found.span.start : first + found.span.end]  # (T, S)
+    def may_be_outside(self, entity: FoundSpan) -> bool:
+        """Whether no token of the span has to belong to an entity, as constraints may demand."""
+        first = self.lattice.offsets[entity.row]
+        scores = self.lattice.unary[first + entity.span.start : first + entity.span.end]  # (T, S)
         outside = np.flatnonzero(self._meanings == self.labelling.outside)
-        return bool(np.isfinite(own[:, outside]).any(axis=1).all())
+        return bool(np.isfinite(scores[:, outside]).any(axis=1).all())
 
     def marginals(self) -> Array:
         """(N, L) the probability of every label at every token."""
-        found = long_chains.marginals(self.lattice) if self._is_long else self.posterior.marginals()
+        marginals = long_chains.marginals(self.lattice) if self._is_long else self.posterior.marginals()
         if self.meaning is None:
-            return found
-        folded = np.zeros((len(found), len(self.labelling.labels)))
-        np.add.at(folded.T, self.meaning, found.T)
+            return marginals
+        folded = np.zeros((len(marginals), len(self.labelling.labels)))
+        np.add.at(folded.T, self.meaning, marginals.T)
         return folded
 
     def label_probabilities(self, numbers: Array) -> Array:
@@ -79,7 +94,7 @@ class Distribution:
         return labelling.iob1_probabilities_of(numbers, self.lattice.offsets, marginals, marked)
 
     def marked_beginnings(self) -> Array:
-        """(N, classes) the probability that an entity begins here right behind another one of its class: IOB1's B."""
+        """(N, classes) the probability that an entity begins here right after another one of its class: IOB1's B."""
         tokens = self.lattice.pairs + 1  # all but the first ones
         answers = np.zeros((len(self.lattice.unary), len(self.labelling.classes)))
         begins, classes = self.labelling.begins_and_classes
@@ -124,8 +139,8 @@ class Distribution:
         asked for, so none is missed.
         """
         candidates = list(self._candidates(lowest)) if self.labelling.has_spans else []
-        found = zip(candidates, self.span_probabilities(candidates).tolist(), strict=True)
-        kept = [FoundSpan(row, span, p) for (row, span), p in found if p >= lowest]
+        probable = zip(candidates, self.span_probabilities(candidates).tolist(), strict=True)
+        kept = [FoundSpan(row, span, p) for (row, span), p in probable if p >= lowest]
         return sorted(kept, key=lambda one: (one.row, one.span.start, one.span.end, one.span.label))
 
     def _candidates(self, lowest: float) -> Iterator[tuple[int, Span]]:

@@ -6,7 +6,7 @@ labellings carry over; answers come in the scheme of the data. With very many cl
 CRF grows with the square of its labels.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +16,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
+from postil.models.answers.names import MOST_LABELS, checked_names, checked_scheme
 from postil.objectives.crf_spans import EntityLabels
 from postil.text import Span, TransitionMask, labels_from_spans, recognise, spans_from_labels, transition_mask
 from postil.text.partial import Annotates, Labels, classes_of, is_partial, is_unknown, per_sentence, widened
@@ -42,10 +43,10 @@ class Labelling:
             raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
         scheme = recognise(sequences)
         if scheme == "none":
-            return cls(scheme, tuple(sorted(_single_labels(sequences))))
+            return cls(scheme, tuple(checked_names(sorted(_single_labels(sequences)), "labels")))
         if scheme == "iobes":
             scheme = _letters_in_use(_single_labels(sequences))
-        return cls(scheme, tuple(sorted(classes_of(sequences))))
+        return cls(scheme, tuple(checked_names(sorted(classes_of(sequences)), "classes of labels")))
 
     @property
     def has_spans(self) -> bool:
@@ -79,7 +80,7 @@ class Labelling:
         return np.array([label != OUTSIDE for label in self.labels])
 
     def extended(self, sequences: Sequence[Sequence[str]]) -> "Labelling":
-        """The same classes under the same numbers, and behind them those that are new in ``sequences``."""
+        """The same classes under the same numbers, and after them those that are new in ``sequences``."""
         other = Labelling.of(sequences)
         if other.has_spans != self.has_spans:
             kinds = {True: "spans, as B-PER", False: "labels without a scheme"}
@@ -109,7 +110,7 @@ class Labelling:
         if not any(entry is not None for entry in entries):
             return sequences
         if not self.has_spans and "O" not in self.classes:
-            raise DataError("annotates", expected="a label O for what is none of the classes", got="no such label")
+            raise DataError("annotates", expected="needs a label O for the words of no class", got="no such label")
         return widened(sequences, entries, self.classes, self.scheme)
 
     @cached_property
@@ -133,7 +134,7 @@ class Labelling:
         """(N,) places in ``spellings`` of the label numbers (N,) of valid sequences.
 
         There a label has one spelling wherever it stands, but for the first one of an entity in IOB1: it is a B only
-        right behind an entity of the same class.
+        right after an entity of the same class.
         """
         if self.scheme != "iob1":
             return numbers
@@ -168,7 +169,7 @@ class Labelling:
 
     @cached_property
     def spellings(self) -> list[str]:
-        """Spellings of the network's labels; behind them, for IOB1, those of first tokens without the mark."""
+        """Spellings of the network's labels; after them, for IOB1, those of first tokens without the mark."""
         if self.scheme != "iob1":
             return self._spellings
         _, classes = self.begins_and_classes
@@ -227,9 +228,9 @@ class Labelling:
             answers.append(merged)
         if marked is not None:
             for merged, row in zip(answers, marked.tolist(), strict=True):
-                for name, own in zip(self.classes, row, strict=True):
+                for name, probability in zip(self.classes, row, strict=True):
                     begin, inside = _spelt("B", name), _spelt("I", name)
-                    merged[begin], merged[inside] = own, max(merged[begin] + merged[inside] - own, 0.0)
+                    merged[begin], merged[inside] = probability, max(merged[begin] + merged[inside] - probability, 0.0)
         return answers
 
     def iob1_probabilities_of(self, numbers: Array, offsets: Array, probabilities: Array, marked: Array) -> Array:
@@ -237,9 +238,9 @@ class Labelling:
         begins, classes = self.begins_and_classes
         kinds = classes[numbers]
         of_class = np.einsum("nl,nl->n", probabilities, (classes == kinds[:, None]).astype(np.float64))
-        behind = np.where(kinds >= 0, marked[np.arange(len(numbers)), kinds], 0.0)
+        begin = np.where(kinds >= 0, marked[np.arange(len(numbers)), kinds], 0.0)
         is_marked = begins[numbers] & ~self._is_bare(numbers, offsets)
-        return np.asarray(np.where(is_marked, behind, np.maximum(of_class - behind, 0.0)))
+        return np.asarray(np.where(is_marked, begin, np.maximum(of_class - begin, 0.0)))
 
     def probabilities_of(self, numbers: Array, probabilities: Array) -> Array:
         """(N,) how probable each token's answer is: labels that the data's scheme spells alike add up."""
@@ -286,6 +287,17 @@ class Labelling:
 
     def as_json(self) -> dict[str, Any]:
         return {"scheme": self.scheme, "classes": list(self.classes)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """What ``as_json`` has written into a model file, checked."""
+        labelling = cls(checked_scheme(content["scheme"]), tuple(checked_names(content["classes"], "classes")))
+        # How many labels there will be, before any is made.
+        L = 1 + 4 * len(labelling.classes) if labelling.inner == "iobes" else 1 + 2 * len(labelling.classes)
+        L = L if labelling.has_spans else len(labelling.classes)
+        if not 0 < L <= MOST_LABELS:
+            raise DataError("number of labels", expected=f"1 to {MOST_LABELS:,}", got=L)
+        return labelling
 
 
 def _single_labels(sequences: Iterable[Sequence[str]]) -> set[str]:

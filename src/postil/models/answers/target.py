@@ -1,6 +1,6 @@
 """The label that a detector looks for, in the labels of the user's data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
+from postil.models.answers.names import checked_name, checked_scheme
 from postil.text import PartialLabel, Span
 from postil.text.partial import Annotates, per_sentence, widened
 from postil.text.schemes import parse_label, recognise
@@ -31,12 +32,12 @@ class Target:
     @classmethod
     def of(cls, label: str, sequences: Sequence[Sequence[str]]) -> "Target":
         """The label as it stands in training labels. There must be tokens that have it and tokens that have not."""
-        target = cls(label, recognise(sequences))
-        found = {target.plain(text) for labels in sequences for text in labels if not isinstance(text, PartialLabel)}
-        if label not in found:
-            known = ", ".join(sorted(found - {"O"})[:SHOWN])
+        target = cls(checked_name(label, "label to detect"), recognise(sequences))
+        plain = {target.plain(text) for labels in sequences for text in labels if not isinstance(text, PartialLabel)}
+        if label not in plain:
+            known = ", ".join(sorted(plain - {"O"})[:SHOWN])
             raise DataError("no token has the label to detect", expected=f"one of {known or 'some'}", got=repr(label))
-        if found == {label}:
+        if plain == {label}:
             raise DataError(
                 "every token has the label to detect", expected="also tokens without it", got=f"{label!r} only"
             )
@@ -94,3 +95,13 @@ class Target:
 
     def as_json(self) -> dict[str, Any]:
         return {"label": self.label, "scheme": self.scheme, "threshold": self.threshold}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Target":
+        """What ``as_json`` has written into a model file, checked."""
+        threshold = content["threshold"]
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not abs(threshold) < 1e300:
+            raise DataError("threshold of a detector", expected="a finite number", got=repr(threshold)[:80])
+        return cls(
+            checked_name(content["label"], "label to detect"), checked_scheme(content["scheme"]), float(threshold)
+        )

@@ -8,6 +8,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
+from postil.models.answers.names import checked_names
 from postil.text.tree import Tree
 
 NO_LABEL = -1
@@ -28,7 +29,7 @@ class TreeLabels:
         found = at_roots if loss == "root" else {label for tree in trees for label in tree.labels} - {None}
         if not found:
             raise DataError("no labels to learn from", expected="a label at every root, or at phrases", got="none")
-        labels = sorted(label for label in found if label is not None)
+        labels = checked_names(sorted(label for label in found if label is not None), "labels of trees")
         return cls(labels, sorted(label for label in at_roots if label is not None) or labels)
 
     def numbers(self, trees: Sequence[Sequence[str | None]]) -> list[Array]:
@@ -50,7 +51,11 @@ class TreeLabels:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "TreeLabels":
-        return cls(list(content["labels"]), list(content["at_roots"]))
+        """What ``as_json`` has written into a model file, checked."""
+        labels, at_roots = (checked_names(content[part], f"{part} of trees") for part in ("labels", "at_roots"))
+        if not at_roots or not set(at_roots) <= set(labels):
+            raise DataError("labels of roots", expected="some of the labels", got=repr(at_roots)[:80])
+        return cls(labels, at_roots)
 
 
 def balanced_weights(gold: Array, L: int) -> Array:

@@ -25,6 +25,7 @@ from postil.graph import Parameter, dense, gradients
 from postil.models.config import TaggerConfig
 from postil.models.parts import Parts
 from postil.models.scoring.network import ScoringNetwork
+from postil.models.scoring.pieces import reach
 from postil.network import Chain, Layer, SentenceConvolution
 from postil.threads import one_blas_thread
 
@@ -165,10 +166,9 @@ ORIGINAL, UNKNOWN_WORDS = 0, 1  # the first two copies of a sentence
 
 def words_in_reach(config: TaggerConfig, T: int, start: int, end: int) -> range:
     """The words that are left out, one after the other: all that the network can see from the span, and some beyond."""
-    if config.encoder == "sentence":
+    view = reach(config)
+    if view is None:
         return range(T)
-    half = config.window // 2
-    view = {"none": 0, "convolutions": config.layers * half}.get(config.encoder, half) + (config.offsets == 3)
     return range(max(0, start - 1 - view - FARTHEST), min(T, end + 1 + view + FARTHEST))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, IndexRangeError
 from postil.features.inputs import Token, forms_of
+from postil.models.answers.distribution import calibrated_lattice
 from postil.models.answers.labelling import Labelling
 from postil.models.explaining.contributions import Contribution, Contributions, Measure, WordContribution, contributions
 from postil.models.parts import Parts
@@ -32,9 +33,9 @@ class Explanation:
     """Contributions to ``value``: the log-odds of "exactly the tokens ``start:end`` are a ``label``".
 
     ``measure`` names the value: "log-odds", log p / (1 - p) of the entity's probability p; or "margin", how far the
-    score of a detector lies above its threshold. ``of_words`` + ``of_transitions`` = ``value``: what it would be if
-    every possible step from label to label scored alike, and the rest. ``unknown`` is the value with every word of the
-    sentence left out.
+    score of a detector lies above its threshold. ``of_words`` is the value with all possible transitions scored alike,
+    ``of_transitions`` the rest; they add up to ``value``. ``unknown`` is the value with every word of the sentence
+    left out.
     """
 
     tokens: tuple[str, ...]
@@ -65,7 +66,10 @@ class Explanation:
         return "\n".join([title, *rows[: len(words)], "features", *rows[len(words) :]])
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON. ``left_out`` is null at words that are too far away to be tried."""
+        """The explanation as a dict, ready for JSON.
+
+        ``left_out`` is None for words that are too far away to be tried.
+        """
         return {
             "tokens": list(self.tokens),
             "start": self.start,
@@ -150,10 +154,10 @@ def explain_entity(
 def log_odds_of(parts: Parts[Labelling, Any], allowed: Array) -> LogOdds:
     """Read from scores as every answer of the tagger is."""
 
-    def believed(scores: Array, offsets: Array) -> Lattice:
-        return parts.decoding.distribution(parts.network.lattice_over(scores, offsets), parts.labelling)
+    def lattice_over(scores: Array, offsets: Array) -> Lattice:
+        return calibrated_lattice(parts.network.lattice_over(scores, offsets), parts.labelling, parts.decoding)
 
-    return LogOdds(believed, allowed, parts.decoding.temperature)
+    return LogOdds(lattice_over, allowed, parts.decoding.temperature)
 
 
 def checked_span(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:

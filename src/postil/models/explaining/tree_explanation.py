@@ -8,9 +8,9 @@ Two answers, which agree where the network is nearly linear:
   so that the phrase's sister stands in its parent's place, and the tree is computed anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
@@ -18,14 +18,16 @@ from postil import graph
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.graph import gradients
-from postil.models.scoring.tree_network import TreeBatch, TreeNetwork
+from postil.models.answers.tree_labels import TreeLabels
+from postil.models.parts import Parts
+from postil.models.scoring.tree_network import TreeBatch, TreeInputs, TreeNetwork
 from postil.objectives import softmax_cross_entropy
 from postil.text.tree import Tree
 
-if TYPE_CHECKING:
-    from postil.models.tree_classifier import TreeClassifier
-
 _NODES_AT_ONCE = 500_000  # of trees with something left out
+
+RootProbabilities: TypeAlias = Callable[[Sequence[Tree]], Array]
+"""Trees -> (B, C) the probabilities of the labels that a root can get."""
 
 
 @final
@@ -61,23 +63,26 @@ class TreeExplanation:
     phrases: tuple[PhraseEffect, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """In JSON's types."""
+        """The explanation as a dict, ready for JSON."""
         return asdict(self) | {"words": list(map(asdict, self.words)), "phrases": list(map(asdict, self.phrases))}
 
 
-def explained(classifier: "TreeClassifier", tree: Tree, label: str | None) -> TreeExplanation:
+def explained(
+    parts: Parts[TreeLabels, TreeNetwork], probabilities: RootProbabilities, tree: Tree, label: str | None
+) -> TreeExplanation:
     """The explanation of ``label``, by default of the most probable one, for a binary tree."""
-    (now,) = classifier.predict_proba([tree])
-    chosen = classifier.classes_[int(now.argmax())] if label is None else label
-    if chosen not in classifier.classes_:
-        known = ", ".join(classifier.classes_)
+    labels = parts.labelling
+    (now,) = probabilities([tree])
+    chosen = labels.at_roots[int(now.argmax())] if label is None else label
+    if chosen not in labels.at_roots:
+        known = ", ".join(labels.at_roots)
         raise DataError("label to explain", expected=f"one of {known}", got=repr(label))
-    column = classifier.classes_.index(chosen)
+    column = labels.at_roots.index(chosen)
     phrases = range(len(tree) - 1)  # all but the root
-    without = _probabilities(classifier, [tree] * len(phrases), phrases)[:, column]
-    labels = classifier.fitted_parts().labelling
+    without = _without_each(probabilities, tree, phrases, len(labels.at_roots))[:, column]
     columns = np.array([labels.labels.index(name) for name in labels.at_roots])
-    effects = _gradient_times_input(classifier.fitted_parts().network, classifier.batch_of(tree), columns, column)
+    batch = TreeInputs.of([tree], parts.features.words).selected(np.zeros(1, np.int64))
+    effects = _gradient_times_input(parts.network, batch, columns, column)
     tokens, spans = tree.tokens, tree.spans
     return TreeExplanation(
         label=chosen,
@@ -107,22 +112,20 @@ def without_phrase(tree: Tree, node: int) -> Tree:
 
 def _beneath(tree: Tree, node: int) -> list[int]:
     """The node and all nodes beneath it."""
-    found, todo = [], [node]
+    nodes, todo = [], [node]
     while todo:
-        found.append(todo.pop())
-        todo += tree.children[found[-1]]
-    return found
+        nodes.append(todo.pop())
+        todo += tree.children[nodes[-1]]
+    return nodes
 
 
-def _probabilities(classifier: "TreeClassifier", trees: Sequence[Tree], nodes: Sequence[int]) -> Array:
-    """(B, C): each tree without one of its nodes, so many at once that memory does not grow with their number."""
+def _without_each(probabilities: RootProbabilities, tree: Tree, nodes: Sequence[int], C: int) -> Array:
+    """(B, C): the tree without each of the nodes in turn, in blocks, so that memory does not grow with their number."""
     if not len(nodes):
-        return np.zeros((0, len(classifier.classes_)))
-    size = max(1, _NODES_AT_ONCE // len(trees[0]))
-    blocks = [range(i, min(i + size, len(nodes))) for i in range(0, len(nodes), size)]
-    return np.concatenate(
-        [classifier.predict_proba([without_phrase(trees[i], nodes[i]) for i in block]) for block in blocks]
-    )
+        return np.zeros((0, C))
+    size = max(1, _NODES_AT_ONCE // len(tree))
+    blocks = [nodes[i : i + size] for i in range(0, len(nodes), size)]
+    return np.concatenate([probabilities([without_phrase(tree, node) for node in block]) for block in blocks])
 
 
 def _gradient_times_input(network: TreeNetwork, batch: TreeBatch, columns: Array, label: int) -> Array:

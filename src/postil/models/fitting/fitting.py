@@ -1,14 +1,13 @@
-"""What trainings of all kinds of models share: the loop around them, averaged parameters, checkpoints."""
+"""What trainings of all kinds of models share: the one route from parts to a fitted estimator, and checkpoints."""
 
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, final, overload
+from typing import Any, Protocol, final, overload
 
 import numpy as np
 
@@ -16,19 +15,10 @@ from postil import archive
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.vectors import WordVectors, load_vectors
-from postil.models.estimator import Estimator
 from postil.models.parts import Parts
 from postil.threads import one_blas_thread
-from postil.training import SGD, AdaGrad, Adam, Averaged
+from postil.training import OPTIMISERS, Averaged, new_schedule
 from postil.training.loop import Batch, Epoch, Plan, Step, Training
-
-_OPTIMISERS: dict[str, Callable[..., Any]] = {
-    "adam": Adam,
-    "adagrad": AdaGrad,
-    "sgd": SGD,
-    "sgd-fan-in": partial(SGD, divide_by="fan-in"),
-    "sgd-root-fan-in": partial(SGD, divide_by="root-fan-in"),
-}
 
 
 @final
@@ -51,95 +41,119 @@ class Batches(Sequence[Batch[Any]]):
         return self._make(self._order[index])
 
 
-class Fitting(ABC):
-    """One training of one estimator. ``parts`` are ready for use between events and after the last one.
+class Trainee(Protocol):
+    """What a training asks of an estimator of any kind."""
 
-    With ``checkpoint`` the state is written to that file after every epoch and by ``save_checkpoint``; with ``resume``
-    the training goes on from there with the same bits.
+    settings: dict[str, Any]
+    vectors: str | os.PathLike[str] | None
+    seed: int
+    threads: int
+    minutes: float | None
+    parts: Any
+
+    def check(self) -> None: ...
+    def _configured(self, settings: Mapping[str, Any]) -> Any: ...
+    def _network(self, config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any: ...
+    def _with_parts(self, parts: Any) -> Any: ...
+
+
+class Fitting(ABC, Iterator[Step | Epoch]):
+    """One training of one estimator: iterating trains, and yields an event after every batch and every epoch.
+
+        fitting = tagger.fitting(X, y, dev)
+        for event in fitting:
+            print(event)
+        tagger.predict(X)
+
+    ``parts`` are ready for use between two events. When the last event has come, the best parameters are in place and
+    read-only, and the estimator has the parts. With ``checkpoint`` the state is written to that file after every epoch
+    and by ``save_checkpoint``; with ``resume`` the training goes on from there with the same bits.
     """
 
-    parts: Parts[Any, Any]
-
-    def _prepare(
+    def __init__(
         self,
-        estimator: Estimator[Any, Any],
+        estimator: Trainee,
+        parts: Parts[Any, Any],
         *,
         judged: bool,
         checkpoint: Path | None,
         digests: Sequence[str],
         resume: bool,
     ) -> None:
-        """Put the loop around ``parts``. Where it is ``judged``, ``_score`` says after every epoch how good it is.
+        """Put the loop around ``parts``. Where it is ``judged``, ``_score`` is asked after every epoch.
 
         ``digests`` of all data tell one training from another; they are needed with a checkpoint only.
         """
-        config = self.parts.config
-        self.checkpoint = checkpoint
-        if checkpoint is not None:
-            self._fingerprint = _fingerprint(self.parts, estimator.seed, digests)
+        config = parts.config
+        self.parts, self.checkpoint, self._estimator = parts, checkpoint, estimator
+        self._fingerprint = _fingerprint(parts, estimator.seed, digests) if checkpoint is not None else ""
         plan = Plan(
-            epochs=settled(config.epochs),
+            epochs=config.epochs,
             patience=config.patience,
             clip=config.clip,
             threads=estimator.threads,
             minutes=estimator.minutes,
             seed=estimator.seed,
         )
-        self._averaged = Averaged(_OPTIMISERS[config.optimiser](self.parts.network.parameters()))
-        score = self._score_of_means if judged else None
+        self._averaged = Averaged(OPTIMISERS[config.optimiser](parts.network.parameters()))
         self.training: Training[Any] = Training(
-            self.parts.network, self._averaged, self._rate, self._batches_of_epoch, plan, score, self._means
+            parts.network,
+            self._averaged,
+            new_schedule(config.schedule, asdict(config)),
+            self._batches_of_epoch,
+            plan,
+            self._score_of_means if judged else None,
+            self._means,
         )
         if resume:
             self._resume()
+        self._events = self._run()
 
     @abstractmethod
-    def _batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch[Any]]:
+    def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Any]]:
         """The batches of an epoch."""
 
     @abstractmethod
     def _score(self) -> float:
         """How good the parameters are on held-out data, higher is better."""
 
-    def run(self) -> Iterator[Step | Epoch]:
-        """Train; give an event after every batch and every epoch."""
+    def _calibrate(self) -> None:
+        """Choose what is not learnt by gradients, once the parameters are final."""
+
+    def __next__(self) -> Step | Epoch:
+        return next(self._events)
+
+    def _run(self) -> Iterator[Step | Epoch]:
         with one_blas_thread():
             for event in self.training.run():
                 if isinstance(event, Epoch) and self.checkpoint is not None:
                     self.save_checkpoint()
                 yield event
-        self.finish()
+        self._finish()
 
-    def finish(self) -> None:
-        """Settle on the best parameters so far and note how they came about."""
+    def _finish(self) -> None:
+        """Keep the best parameters, note how they came about, and hand the parts to the estimator."""
         progress = self.training.progress
         if not self.training.best:
             self.training.best = self._means()
         self.training.keep_best()
+        self.parts.freeze()
+        self._calibrate()
         self.parts.about["training"] = {
             "epochs": progress.epoch,
             "best_epoch": progress.best_epoch or progress.epoch,
             "dev_score": progress.best_score,
-            "seconds": round(progress.seconds, 2),
-            "history": progress.history,
+            # Without the seconds: the same data and seed give the same file.
+            "history": [{name: epoch[name] for name in ("epoch", "loss", "score")} for epoch in progress.history],
         }
+        self._estimator.parts = self.parts
 
     # -------------------------------------------------------------------------------------------- pieces of the loop
 
     def _batches_of_epoch(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch[Any]]:
         if self.training.progress.batch == 0:  # not where a stopped epoch goes on
             self._averaged.restart()
-        return self._batches(epoch, rng)
-
-    def _rate(self, share: float) -> float:
-        """Linear up to the full rate, then linear down; ``share`` of the training is done."""
-        config = self.parts.config
-        if share < config.warm_up:
-            factor = max(share / config.warm_up, 0.01)
-        else:
-            done = (share - config.warm_up) / max(1 - config.warm_up, 1e-9)
-            factor = 1 - done * (1 - config.final_share)
-        return float(settled(config.rate) * factor)
+        return self._batches(rng)
 
     def _score_of_means(self) -> float:
         with self._averaged.in_place():
@@ -152,9 +166,9 @@ class Fitting(ABC):
     # -------------------------------------------------------------------------------------------- checkpoints
 
     def save_checkpoint(self) -> None:
-        """Write where the training stands."""
+        """Write the state of the training, from which ``resume`` goes on."""
         if self.checkpoint is None:
-            raise ConfigurationError("no checkpoint file was named", expected="checkpoint=PATH")
+            raise ConfigurationError("this training has no checkpoint file: name one with checkpoint=PATH")
         arrays, progress = self.training.state()
         archive.save(self.checkpoint, arrays, {"fingerprint": self._fingerprint, "progress": progress})
 
@@ -174,11 +188,6 @@ class Fitting(ABC):
         self.training.restore(arrays, metadata["progress"])
 
 
-def settled(value: Any) -> Any:
-    assert value is not None, "adapted() settles every open field"
-    return value
-
-
 def scaled_vectors(source: str | os.PathLike[str], scale: float) -> WordVectors:
     """Word vectors brought to a root mean square."""
     vectors = load_vectors(source)
@@ -186,7 +195,7 @@ def scaled_vectors(source: str | os.PathLike[str], scale: float) -> WordVectors:
     return vectors._replace(matrix=vectors.matrix * np.float32(scale / max(size, 1e-12)))
 
 
-def about(estimator: Estimator[Any, Any], sentences: Sequence[Sequence[Any]], digest: str) -> dict[str, Any]:
+def about(estimator: Trainee, sentences: Sequence[Sequence[Any]], digest: str) -> dict[str, Any]:
     """Where a model comes from, for its file."""
     return {
         "seed": estimator.seed,

@@ -1,31 +1,53 @@
 """From labelled sentences to a fitted model: features, network and the training loop put together."""
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, Protocol, TypeAlias, final
 
 import numpy as np
 
 from postil.arrays import Array
-from postil.errors import DataError
+from postil.errors import ConfigurationError, DataError
+from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted
-from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors, settled
+from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
 from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
 from postil.models.parts import Parts
+from postil.models.scoring.blocks import check_sentences
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
-from postil.models.sentence_estimator import SentenceEstimator, check_sentences
 from postil.text.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.partial_label import UNKNOWN
 from postil.training.loop import Batch
 
 Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
+
+
+class SentenceTrainee(Trainee, Protocol):
+    """What a training on sentences asks of a tagger or a detector."""
+
+    KIND: ClassVar[str]
+    preset: str
+    gazetteers: Sequence[str | os.PathLike[str]]
+
+    def _labels_of(self, y: Sequence[Sequence[str]]) -> Any: ...
+    def _check_dev(self, y: Sequence[Sequence[str]]) -> None: ...
+    def _check_warm_start(self, known: Parts[Any, Any]) -> None: ...
+
+
+class FittedTrainee(Protocol):
+    """What a training asks of a fitted model to go on from."""
+
+    KIND: ClassVar[str]
+
+    def fitted_parts(self) -> Parts[Any, Any]: ...
 
 
 @final
@@ -39,45 +61,51 @@ class SentenceFitting(Fitting):
 
     def __init__(
         self,
-        estimator: SentenceEstimator[Any, Any],
+        estimator: SentenceTrainee,
         X: Sequence[Sequence[Token]],
         y: Sequence[Sequence[str]],
         dev: Data | None = None,
         *,
         checkpoint: Path | None = None,
         resume: bool = False,
-        warm_start: SentenceEstimator[Any, Any] | None = None,
+        warm_start: FittedTrainee | None = None,
         partial: bool | None = None,
         annotates: Annotates = None,
     ) -> None:
         estimator.check()
         X, y, annotates = _checked_training_data(X, y, partial, annotates)
         held_out = _checked_data(*dev) if dev is not None and len(dev[0]) else None
-        config = adapted(estimator.configured(estimator.preset, estimator.settings), len(X), sum(map(len, X)))
-        self.parts = _parts(estimator, config, X, y, warm_start)
-        y = self.parts.labelling.widened(y, annotates)
+        config = adapted(estimator._configured(estimator.settings), len(X), sum(map(len, X)))
+        parts = _new_parts(estimator, config, X, y, warm_start)
+        if annotates is not None:
+            y = parts.labelling.widened(y, annotates)
         if held_out is not None:
-            held_out = held_out[0], with_marks(held_out[1], held_out[0], partial=partial, known=_own_labels(self.parts))
-            estimator.check_dev(held_out[1])
+            X_dev, y_dev = held_out
+            held_out = X_dev, with_marks(y_dev, X_dev, partial=partial, known=parts.labelling.answers)
+            estimator._check_dev(held_out[1])
         warn_of_long_sentences(config, map(len, X))
-        self._inputs = self.parts.features.inputs(X)
-        self._gold = self.parts.labelling.numbers(y)
+        self._inputs = parts.features.inputs(X)
+        self._gold = parts.labelling.numbers(y)
         self._lengths = np.array([len(tokens) for tokens in X])
-        self._judge, self._judged_on = estimator.around(self.parts), held_out or (X, y)
+        self._judge, self._judged_on = estimator._with_parts(parts), held_out or (X, y)
         self._is_held_out = held_out is not None
-        self.parts.about |= {"preset": estimator.preset} | about(estimator, X, _data_digest(X, y))
+        parts.about |= {"preset": estimator.preset} | about(estimator, X, _data_digest(X, y))
         if any(map(is_partial, y)):
-            self.parts.about["data"] |= {"partial": count_marks(y)}
+            parts.about["data"] |= {"partial": count_marks(y)}
         digests = [_data_digest(*data) for data in ((X, y), *([dev] if dev is not None else []))] if checkpoint else []
-        self._prepare(estimator, judged=held_out is not None, checkpoint=checkpoint, digests=digests, resume=resume)
+        super().__init__(
+            estimator, parts, judged=held_out is not None, checkpoint=checkpoint, digests=digests, resume=resume
+        )
 
-    def _batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch[Example]]:
-        size = settled(self.parts.config.batch_sentences)
-        return Batches(self._batch, self._judge.batches(self._gold, size, rng))
+    def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Example]]:
+        size = self.parts.config.batch_sentences
+        if self.parts.config.objective == "margin":
+            return Batches(self._batch, batches_with_label(self._gold, size, rng))
+        return Batches(self._batch, batches_of_similar_length(self._lengths, size, rng))
 
     def _batch(self, which: Array) -> Batch[Example]:
         """A batch in shards, each with its share of the mean; one that has no share is left out."""
-        count = min(settled(self.parts.config.shards), len(which))
+        count = min(self.parts.config.shards, len(which))
         pieces = np.array_split(which, count) if count > 1 else [which]
         shards = [Example(inputs=self._inputs.selected(p), gold=self._gold_of(p)) for p in pieces]
         weights = [self.parts.network.weight(shard) for shard in shards]
@@ -94,61 +122,62 @@ class SentenceFitting(Fitting):
         return np.concatenate([labels if labels.ndim == 2 else single[labels] for labels in gold])
 
     def _score(self) -> float:
-        return self._judge.score(*self._judged_on)
+        return float(self._judge.score(*self._judged_on))
 
-    def finish(self) -> None:
-        super().finish()
-        self._judge.settle(*self._judged_on, held_out=self._is_held_out)
+    def _calibrate(self) -> None:
+        self._judge._calibrate_after_fit(*self._judged_on, held_out=self._is_held_out)
 
 
-def _parts(
-    estimator: SentenceEstimator[Any, Any],
+def batches_with_label(gold: Sequence[Array], size: int, rng: np.random.Generator) -> list[Array]:
+    """The sentences of an epoch in batches of about ``size``: each has sentences with the label (1 in ``gold``).
+
+    The margin objective learns from pairs of windows with and without it. A rare label makes few batches: then each
+    epoch draws other sentences, rather than learn nothing from most batches. Each batch has at least one sentence
+    without the label, where there are any.
+    """
+    has_label = np.array([bool((labels == 1).any()) for labels in gold])
+    true, others = (rng.permutation(np.flatnonzero(kind)) for kind in (has_label, ~has_label))
+    count = min(-(-len(gold) // size), len(true))
+    others = others[: max(count * size - len(true), count)]
+    dealt = zip(np.array_split(true, count), np.array_split(others, count), strict=True)
+    return [rng.permutation(np.concatenate(pair)) for pair in dealt]
+
+
+def _new_parts(
+    estimator: SentenceTrainee,
     config: TaggerConfig,
     X: Sequence[Sequence[Token]],
     y: Sequence[Sequence[str]],
-    warm_start: SentenceEstimator[Any, Any] | None,
+    warm_start: FittedTrainee | None,
 ) -> Parts[Any, Any]:
-    known = warm_start.fitted_parts() if warm_start is not None else None
-    if warm_start is not None and known is not None:
-        estimator.check_warm_start(warm_start)
+    known = None
+    if warm_start is not None:
+        if warm_start.KIND != estimator.KIND:
+            raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
+        known = warm_start.fitted_parts()
+        estimator._check_warm_start(known)
         check_same_architecture(known.config, config)
     vectors = _vectors(estimator, config, known)
     gazetteer = Gazetteer.load([Path(path) for path in estimator.gazetteers]) if estimator.gazetteers else None
-    features = InputFeatures.build(word_features(config), X, vectors=vectors, gazetteer=gazetteer)
+    features = InputFeatures.build(WordFeatureConfig.of(config), X, vectors=vectors, gazetteer=gazetteer)
     if known is not None:
         features = extended_features(known.features, features)
-    labelling = estimator.labels_of(y) if known is None else known.labelling.extended(y)
+    labelling = estimator._labels_of(y) if known is None else known.labelling.extended(y)
     matrix = vectors.matrix if vectors is not None else None
-    network = estimator.network(config, features, labelling, matrix, np.random.default_rng(estimator.seed))
+    network = estimator._network(config, features, labelling, matrix, np.random.default_rng(estimator.seed))
     parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
     if known is not None:
         take_over(known, parts)
     return parts
 
 
-def _vectors(
-    estimator: SentenceEstimator[Any, Any], config: TaggerConfig, known: Parts[Any, Any] | None
-) -> WordVectors | None:
+def _vectors(estimator: SentenceTrainee, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
     """Fixed vectors in the scale of the config; those of a known model stay unless others are named."""
     if estimator.vectors is not None:
         return scaled_vectors(estimator.vectors, config.vector_scale)
     if known is not None and known.network.vectors is not None:
         return WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
     return None
-
-
-def word_features(config: TaggerConfig) -> WordFeatureConfig:
-    return WordFeatureConfig(
-        word_dim=config.word_dim,
-        min_count=settled(config.min_count),
-        caps_dim=config.caps_dim,
-        shape_dim=config.shape_dim,
-        prefix_dim=config.prefix_dim,
-        suffix_dim=config.suffix_dim,
-        prefix_lengths=config.prefix_lengths,
-        suffix_lengths=config.suffix_lengths,
-        min_affix_count=config.min_affix_count,
-    )
 
 
 def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
@@ -170,19 +199,15 @@ def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> D
 
 def _checked_training_data(
     X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], partial: bool | None, annotates: Annotates
-) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], list[tuple[str, ...] | None]]:
+) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], Annotates]:
     """Marks are recognised; a sentence of which nothing is known is left out, and so is one without words."""
-    entries = per_sentence(annotates, len(X))
+    entries = None if annotates is None else per_sentence(annotates, len(X))
     _checked_data(X, y)
     y = with_marks(y, X, partial=partial)
     kept = [i for i in range(len(X)) if not is_unknown(y[i])]
     if not kept:
         raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
-    return [X[i] for i in kept], [y[i] for i in kept], [entries[i] for i in kept]
-
-
-def _own_labels(parts: Parts[Any, Any]) -> list[str]:
-    return list(parts.labelling.answers)
+    return [X[i] for i in kept], [y[i] for i in kept], entries and [entries[i] for i in kept]
 
 
 def _data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:

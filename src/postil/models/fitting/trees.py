@@ -13,10 +13,9 @@ from postil.features.batching import batches_of_similar_length
 from postil.features.inputs import InputFeatures
 from postil.features.words import WordFeatureConfig
 from postil.models.answers.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
-from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
+from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
 from postil.models.parts import Parts
-from postil.models.scoring.tree_network import TreeExample
-from postil.models.tree_classifier import TreeClassifier, tree_inputs
+from postil.models.scoring.tree_network import TreeExample, TreeInputs
 from postil.models.tree_config import BALANCED, UNWEIGHTED, TreeConfig, adapted_tree, explicit_weights
 from postil.text.tree import Tree
 from postil.training.loop import Batch
@@ -28,7 +27,7 @@ class TreeFitting(Fitting):
 
     def __init__(
         self,
-        estimator: TreeClassifier,
+        estimator: Trainee,
         trees: Sequence[Tree],
         dev: Sequence[Tree] | None = None,
         *,
@@ -36,24 +35,24 @@ class TreeFitting(Fitting):
         resume: bool = False,
     ) -> None:
         estimator.check()
-        config = adapted_tree(estimator.configuration(estimator.settings), len(trees))
+        config = adapted_tree(estimator._configured(estimator.settings), len(trees))
         if not trees:
             raise DataError("nothing to learn from", expected="at least one tree", got="none")
-        self.parts = _parts(estimator, config, trees)
-        self._inputs = tree_inputs(self.parts.features, trees)
-        self._gold = _gold(config, self.parts.labelling, trees)
-        self._weights = _class_weights(config, self.parts.labelling, self._gold)
-        self._judge, self._dev = estimator.around(self.parts), dev
-        self.parts.about |= {"composition": config.composition}
-        self.parts.about |= about(estimator, [tree.tokens for tree in trees], _digest(trees))
+        parts = _new_parts(estimator, config, trees)
+        self._inputs = TreeInputs.of(trees, parts.features.words)
+        self._gold = _gold(config, parts.labelling, trees)
+        self._weights = _class_weights(config, parts.labelling, self._gold)
+        self._judge, self._dev = estimator._with_parts(parts), dev
+        parts.about |= {"composition": config.composition}
+        parts.about |= about(estimator, [tree.tokens for tree in trees], _digest(trees))
         digests = [_digest(data) for data in (trees, dev or ())] if checkpoint is not None else []
-        self._prepare(estimator, judged=bool(dev), checkpoint=checkpoint, digests=digests, resume=resume)
+        super().__init__(estimator, parts, judged=bool(dev), checkpoint=checkpoint, digests=digests, resume=resume)
 
-    def _batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch[TreeExample]]:
+    def _batches(self, rng: np.random.Generator) -> Sequence[Batch[TreeExample]]:
         order = batches_of_similar_length(np.ones(len(self._inputs.forest)), self.parts.config.batch_trees, rng)
-        return Batches(self.batch, order)
+        return Batches(self._batch, order)
 
-    def batch(self, trees: Array) -> Batch[TreeExample]:
+    def _batch(self, trees: Array) -> Batch[TreeExample]:
         """A batch in shards, each with its share of the mean; one without labels is left out."""
         pieces = np.array_split(trees, min(self.parts.config.shards, len(trees)))
         shards = [self._example(piece) for piece in pieces]
@@ -72,23 +71,16 @@ class TreeFitting(Fitting):
         return TreeExample(batch=batch, rows=rows, gold=gold, weights=weights)
 
     def _score(self) -> float:
-        return self._judge.score(self._dev or ())
+        return float(self._judge.score(self._dev or ()))
 
 
-def _parts(estimator: TreeClassifier, config: TreeConfig, trees: Sequence[Tree]) -> Parts[Any, Any]:
+def _new_parts(estimator: Trainee, config: TreeConfig, trees: Sequence[Tree]) -> Parts[Any, Any]:
     vectors = scaled_vectors(estimator.vectors, config.vector_scale) if estimator.vectors is not None else None
-    features = InputFeatures.build(word_features(config), [tree.tokens for tree in trees], vectors=vectors)
+    features = InputFeatures.build(WordFeatureConfig.of(config), [tree.tokens for tree in trees], vectors=vectors)
     labels = TreeLabels.of(trees, config.loss)
     matrix = vectors.matrix if vectors is not None else None
-    network = estimator.network(config, features, labels, matrix, np.random.default_rng(estimator.seed))
+    network = estimator._network(config, features, labels, matrix, np.random.default_rng(estimator.seed))
     return Parts(config=config, labelling=labels, features=features, network=network)
-
-
-def word_features(config: TreeConfig) -> WordFeatureConfig:
-    """The word itself and nothing else."""
-    return WordFeatureConfig(
-        word_dim=config.word_dim, min_count=config.min_count, caps_dim=0, shape_dim=0, prefix_dim=0, suffix_dim=0
-    )
 
 
 def _gold(config: TreeConfig, labels: TreeLabels, trees: Sequence[Tree]) -> Array:

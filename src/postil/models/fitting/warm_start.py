@@ -1,6 +1,6 @@
 """Beginning a training with the parameters of a model: what it knows is taken over, what is new begins fresh.
 
-Strings keep their ids and new ones come behind them, and so do the classes of labels. So a known word, affix, shape or
+Strings keep their ids and new ones come after them, and so do the classes of labels. So a known word, affix, shape or
 value of a column keeps its row, and a label its row of the output maps and its transitions.
 """
 

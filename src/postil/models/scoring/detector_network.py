@@ -17,7 +17,7 @@ from postil.objectives import max_margin
 class DetectorNetwork(ScoringNetwork):
     """s = Uᵀ f(W x + b) for the window x around every token (B1). ``gold`` of its examples is 1 at true centres.
 
-    The score has no bias of its own: one and the same shift of all scores changes no cost.
+    The score has no bias: shifting all scores by the same number changes no cost.
     """
 
     def __init__(self, config: TaggerConfig, **sizes: Any) -> None:
@@ -27,8 +27,8 @@ class DetectorNetwork(ScoringNetwork):
     def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
         """Every true window against some corrupt ones: mean cost of the pairs, or the sum.
 
-        Corrupt windows are drawn from the example's own, which are scored in any case. Where all windows are true, or
-        all corrupt, there are no pairs and nothing is learnt.
+        Corrupt windows are drawn from the example, whose windows are all scored in any case. Where all windows are
+        true, or all corrupt, there are no pairs and nothing is learnt.
         """
         true, corrupt = sampled_pairs(example.gold, self.config.corrupt, rng)
         s = graph.reshape(graph.take_rows(scores, true), len(true))

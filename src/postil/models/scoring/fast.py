@@ -1,4 +1,4 @@
-"""A fitted network made ready to score many sentences fast: its first layer is multiplied out word by word.
+"""The fast path of a fitted network: its first layer is multiplied out once per distinct word.
 
 Words come as strings and leave as rows of the first layer's sums (``word_rows``), so features, lookups and the largest
 matrix product happen once per distinct word instead of once per token. What is left for a token: to add up the rows of
@@ -15,8 +15,9 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import InputFeatures, Token, forms_of
-from postil.models.scoring.network import ScoringNetwork, TaggerNetwork
+from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.pieces import Piece, in_pieces
+from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.word_rows import WordRows
 from postil.network import Activation, Chain, Layer, Linear, Window, WindowAverage
 from postil.network.inference import infer, infer_linear, is_fused
@@ -38,7 +39,7 @@ class _Split:
 
 
 def _split(network: ScoringNetwork) -> _Split | None:
-    """The network taken apart behind its first linear map; None where it does not begin with one."""
+    """The network taken apart after its first linear map; None where it does not begin with one."""
     encoder, outputs = network.encoder, network.outputs
     if isinstance(encoder, WindowAverage) and len(outputs) == 1:
         return _averages(encoder.size, outputs[0])
@@ -64,7 +65,7 @@ def _averages(size: int, output: Linear) -> _Split:
 
 
 @final
-class Prepared:
+class FastScorer:
     """Scores (N, L) of sentences, the fast way; made from a network that no longer changes.
 
     ``chain`` says what a tagger's labels score besides their tokens.
@@ -83,7 +84,7 @@ class Prepared:
         words = network.form_dim
         self._of_words = split.first.part(0, words, bias=True)
         self._of_extra = split.first.part(words, split.first.W.shape[2], bias=False)
-        self._rows = WordRows(self._made, self._of_words.padding.reshape(-1))
+        self._rows = WordRows(self._rows_of, self._of_words.padding.reshape(-1))
         self._K, self._H = split.first.b.shape
         fused = bool(split.layers) and is_fused(split.layers[0])
         self._activation = split.layers[0].function if fused and isinstance(split.layers[0], Activation) else "identity"
@@ -133,9 +134,9 @@ class Prepared:
         return in_pieces(offsets, self.network.config, lambda piece: self._scores_of_piece(parts, piece))
 
     def _scores_of_piece(self, parts: Sequence[tuple[Array, Array]], piece: Piece) -> Array:
-        """(n, L) from rows of words, and of other features, and which of them stands at each token."""
-        own = [(rows, ids[piece.first : piece.end]) for rows, ids in parts]
-        return self._scores_of(self._sums(own, piece.offsets), piece.offsets)
+        """(n, L) from rows of words, and of other features, and which of them belongs to each token."""
+        of_piece = [(rows, ids[piece.first : piece.end]) for rows, ids in parts]
+        return self._scores_of(self._sums(of_piece, piece.offsets), piece.offsets)
 
     def _sums(self, parts: Sequence[tuple[Array, Array]], offsets: Array) -> Array:
         """The first layer with its activation, (N, H)."""
@@ -154,7 +155,7 @@ class Prepared:
         except TypeError:  # some tokens have extra columns, which this model does not look at
             return self._rows.look_up(forms_of(tokens))
 
-    def _made(self, forms: list[str]) -> Array:
+    def _rows_of(self, forms: list[str]) -> Array:
         """The rows of some words, from all that depends on the word alone."""
         if not all(isinstance(form, str) for form in forms):
             raise TypeError("a form is a string")
@@ -182,7 +183,7 @@ class Prepared:
 
 
 def _distinct_rows(ids: Array) -> tuple[Array, Array]:
-    """The different rows of ids (N, E), and which of them stands at each token, (N,)."""
+    """The different rows of ids (N, E), and which of them belongs to each token, (N,)."""
     sizes = ids.max(axis=0, initial=0) + 1
     if float(np.prod(sizes, dtype=np.float64)) >= 2**62:  # too many for one number: every token has its own
         return ids, np.arange(len(ids))

@@ -1,4 +1,7 @@
-"""Networks composed from a config: word features, encoder, output maps; and that of a tagger with its objective."""
+"""The network that all models of sentences share: features of tokens, an encoder, output maps.
+
+``tagger_network.py`` and ``detector_network.py`` add what each kind of model learns from the scores.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -9,32 +12,16 @@ import numpy as np
 from postil import graph
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs
-from postil.graph import Input, Node, Parameter, Result
+from postil.graph import Input, Node, Parameterised, Result
 from postil.models.config import TaggerConfig
+from postil.models.scoring.encoders import ENCODERS, LayerMaker
 from postil.models.scoring.pieces import Piece, in_pieces
-from postil.network import (
-    INITIALISERS,
-    Activation,
-    Chain,
-    Dropout,
-    Layer,
-    LayerNorm,
-    Linear,
-    LookupTables,
-    Residual,
-    SentenceConvolution,
-    Window,
-    WindowAverage,
-)
+from postil.network import Chain, Dropout, Linear, Window
 from postil.network.finish import finish_of
-from postil.network.initialisers import fan_in_variance
 from postil.network.layer import Run
 from postil.network.shared_windows import shared_windows
-from postil.objectives import l2, softmax_cross_entropy
-from postil.objectives.crf_decoding import viterbi
-from postil.objectives.crf_objective import CRF, offset_scores
-from postil.objectives.lattice import ChainScores, Lattice
-from postil.text import TransitionMask
+from postil.objectives import l2
+from postil.objectives.crf_objective import offset_scores
 
 
 @final
@@ -48,11 +35,13 @@ class Example:
     """Of the batch that it is a part of."""
 
 
-class ScoringNetwork(ABC):
+class ScoringNetwork(Parameterised, ABC):
     """L scores for every token, and what a kind of model learns from them.
 
     ``form_sizes`` and ``extra_sizes`` are (V, D) of each feature column.
     """
+
+    PATHS = {"form_tables": "forms", "extra_tables": "extra", "outputs": "output{}"}
 
     def __init__(
         self,
@@ -72,7 +61,7 @@ class ScoringNetwork(ABC):
         Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
         """
         self.config = config
-        make = _Maker(config, rng, dtype)
+        make = LayerMaker(config, rng, dtype)
         self.vectors = vectors  # (V, D) fixed: not learnt
         self.word_counts = word_counts  # (V,) how often each word id occurs in training
         self.form_tables = make.tables(form_sizes)
@@ -81,7 +70,9 @@ class ScoringNetwork(ABC):
         self.form_dim = sum(d for _, d in form_sizes) + vector_dim  # features that depend on the form alone
         D = self.form_dim + sum(d for _, d in extra_sizes)
         self.noise = Dropout(config.input_dropout)
-        self.encoder, H = make.encoder(D)
+        encoder = ENCODERS[config.encoder]
+        self.encoder = encoder.build(make, D)
+        H = D if encoder.keeps_width else config.hidden
         self.outputs = [make.linear(H, L, bias=bias) for _ in range(config.offsets)]
 
     @abstractmethod
@@ -99,17 +90,6 @@ class ScoringNetwork(ABC):
     @abstractmethod
     def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
         """(N,) valid gold at random, for gradient checks."""
-
-    def parameters(self) -> dict[str, Parameter]:
-        """Every parameter by its path; subclasses with parameters of their own add them."""
-        parts = {"forms": self.form_tables, "extra": self.extra_tables, "encoder": self.encoder}
-        parts |= {f"output{i}": output for i, output in enumerate(self.outputs)}
-        return {
-            f"{name}.{path}": parameter
-            for name, part in parts.items()
-            if part is not None
-            for path, parameter in part.parameters().items()
-        }
 
     def scores(self, inputs: Inputs, rng: np.random.Generator | None = None) -> Result:
         """One score per token and label, a node (N, L) that carries the offsets."""
@@ -142,9 +122,9 @@ class ScoringNetwork(ABC):
         match layers:
             case [Window() as window, Linear() as linear, *above] if self.extra_tables is None:
                 forms = self.noise(self.distinct_forms(inputs), rng=rng)
-                together, finish = finish_of(above, Run(rng=rng))
+                fused, finish = finish_of(above, Run(rng=rng))
                 first = shared_windows(forms, inputs.places, inputs.offsets, window, linear, finish)
-                return Chain(*above[together:])(first, rng=rng) if above[together:] else first
+                return Chain(*above[fused:])(first, rng=rng) if above[fused:] else first
         return self.encoder(self.noise(self.token_vectors(inputs), rng=rng), rng=rng)
 
     def token_vectors(self, inputs: Inputs) -> Input | Result:
@@ -190,12 +170,6 @@ class ScoringNetwork(ABC):
         forms[dropped, 0] = 0
         return replace(inputs, forms=forms)
 
-    def freeze(self) -> None:
-        """From now on nobody can write to the parameters: what is computed from them may be kept."""
-        fixed = [] if self.vectors is None else [self.vectors]
-        for array in [parameter.value for parameter in self.parameters().values()] + fixed:
-            array.flags.writeable = False
-
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.outputs[0].W.dtype
@@ -208,141 +182,3 @@ def feature_sizes(config: TaggerConfig, features: InputFeatures) -> dict[str, An
         "extra_sizes": features.extra_sizes(config.column_dim, config.gazetteer_dim),
         "word_counts": features.words.counts,
     }
-
-
-@final
-class TaggerNetwork(ScoringNetwork):
-    """Scores and losses of one tagger."""
-
-    def __init__(self, config: TaggerConfig, *, mask: TransitionMask, dtype: Any = np.float32, **sizes: Any) -> None:
-        """``sizes`` and the rest as ScoringNetwork takes them."""
-        super().__init__(config, len(mask.start), dtype=dtype, **sizes)
-        self.mask = mask
-        self.crf = _crf(config, mask, dtype) if config.objective == "crf" else None
-
-    def parameters(self) -> dict[str, Parameter]:
-        of_crf = self.crf.parameters() if self.crf is not None else {}
-        return super().parameters() | {f"crf.{path}": parameter for path, parameter in of_crf.items()}
-
-    def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
-        """The mean over words (softmax) or sentences (CRF)."""
-        if self.crf is not None:
-            return self.crf.loss(scores, example.gold)
-        return softmax_cross_entropy(scores, example.gold)
-
-    def weight(self, example: Example) -> float:
-        """Sentences for a CRF, words for a softmax; not those of which every label is possible."""
-        offsets, gold = example.inputs.offsets, example.gold
-        if self.crf is None:
-            return float(len(gold) if gold.ndim == 1 else (~gold.all(axis=1)).sum())
-        return float(len(offsets) - 1)
-
-    def resized(self, **sizes: Any) -> "TaggerNetwork":
-        return TaggerNetwork(self.config, mask=self.mask, rng=None, **sizes)
-
-    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
-        """The best labels under random scores and the scheme's mask."""
-        L = len(self.mask.start)
-        chain = ChainScores.under_mask(L, **_masks(self.mask))
-        return viterbi(Lattice.over(rng.normal(size=(int(offsets[-1]), L)), offsets, chain))
-
-    def lattice(self, inputs: Inputs, *, allowed: Array | None = None, bias: Array | None = None) -> Lattice:
-        """All label sequences of the batch: marginals, best paths and spans are read from it."""
-        return self.lattice_over(self.unary(inputs), inputs.offsets, allowed=allowed, bias=bias)
-
-    def lattice_over(
-        self, scores: Array, offsets: Array, *, allowed: Array | None = None, bias: Array | None = None
-    ) -> Lattice:
-        """The lattice of scores (N, L) that are there already."""
-        return Lattice.over(scores, offsets, self.chain(), allowed=allowed, bias=bias)
-
-    def chain(self) -> ChainScores:
-        """What follows what: learnt by a CRF; for a softmax model only the scheme's rules."""
-        if self.crf is not None:
-            return self.crf.chain()
-        return ChainScores.under_mask(len(self.mask.start), **_allowed(self.config, self.mask))
-
-
-def _masks(mask: TransitionMask) -> dict[str, Any]:
-    return {"allowed_transitions": mask.transitions, "allowed_start": mask.start, "allowed_end": mask.end}
-
-
-def _allowed(config: TaggerConfig, mask: TransitionMask) -> dict[str, Any]:
-    return _masks(mask) if config.constrained else {}
-
-
-def _crf(config: TaggerConfig, mask: TransitionMask, dtype: Any) -> CRF:
-    return CRF(len(mask.start), **_allowed(config, mask), dtype=dtype)
-
-
-@final
-class _Maker:
-    """Makes the layers of a config: the same initialiser, generator and float type for all."""
-
-    def __init__(self, config: TaggerConfig, rng: np.random.Generator | None, dtype: Any) -> None:
-        self.config, self.dtype = config, dtype
-        self.rng = rng or np.random.default_rng(0)
-        self.initialise = INITIALISERS[config.initialiser] if rng is not None else self._placeholder
-        self.initialise_table = fan_in_variance if rng is not None else self._placeholder
-
-    def _placeholder(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Zeros that take neither time nor memory until they are touched: a model file's arrays take their place."""
-        return np.zeros(shape, self.dtype)
-
-    def tables(self, sizes: list[tuple[int, int]]) -> LookupTables | None:
-        if not sizes:
-            return None
-        tables = LookupTables(sizes, rng=self.rng, initialise=self.initialise_table, dtype=self.dtype)
-        for parameter in tables.parameters().values():
-            parameter.pace = self.config.word_rate
-        return tables
-
-    def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
-        return Linear(D, H, rng=self.rng, initialise=self.initialise, bias=bias, dtype=self.dtype)
-
-    def window(self, D: int) -> Window:
-        return Window(D, self.config.window, rng=self.rng, dtype=self.dtype)
-
-    def norm(self) -> LayerNorm:
-        return LayerNorm(self.config.hidden, rng=self.rng, dtype=self.dtype)
-
-    def encoder(self, D: int) -> tuple[Layer, int]:
-        """The layers between word features (N, D) and output maps, and the width of what they give."""
-        kind, H = self.config.encoder, self.config.hidden
-        if kind == "none":
-            return Chain(), D
-        if kind == "average":
-            return WindowAverage(self.config.window), D
-        return {"window": self._window, "sentence": self._sentence, "convolutions": self._convolutions}[kind](D), H
-
-    def _window(self, D: int) -> Chain:
-        """A window of word features, then hidden layers (A12)."""
-        widths = [self.config.window * D] + [self.config.hidden] * (self.config.layers - 1)
-        return Chain(self.window(D), *(layer for width in widths for layer in self._hidden(width)))
-
-    def _sentence(self, D: int) -> Chain:
-        """Distances, convolution, max over time, hidden layer (A12)."""
-        view = SentenceConvolution(
-            D,
-            self.config.hidden,
-            self.config.window,
-            distance_dim=self.config.position_dim,
-            rng=self.rng,
-            initialise=self.initialise,
-            dtype=self.dtype,
-        )
-        return Chain(view, *self._hidden(self.config.hidden))
-
-    def _convolutions(self, D: int) -> Chain:
-        """A first convolution to the hidden width, then residual ones, each behind a layer normalisation."""
-        H = self.config.hidden
-        first = [self.window(D), *self._hidden(self.config.window * D)]
-        others = [
-            Residual(Chain(self.norm(), self.window(H), *self._hidden(self.config.window * H)))
-            for _ in range(self.config.layers - 1)
-        ]
-        return Chain(*first, *others, self.norm())
-
-    def _hidden(self, D: int) -> list[Layer]:
-        activation = Activation(self.config.activation)
-        return [self.linear(D, self.config.hidden), activation, Dropout(self.config.hidden_dropout or 0.0)]

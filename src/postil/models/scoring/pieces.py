@@ -1,11 +1,11 @@
-"""Long documents in pieces: what a network says about a token depends on a few neighbours only, so that a piece with
-that many more tokens on both sides is scored exactly as the whole is.
+"""Long documents in pieces: the scores of a token depend on a few neighbours only, so that a piece with that many more
+tokens on both sides is scored exactly as the whole is.
 
     tokens   |------------ a piece -------------|
-             reach | its own tokens ... | reach        the scores of the reach are thrown away
+             reach | tokens of the piece | reach       the scores of the reach are thrown away
 
-The exception is the sentence approach (A12), where a word sees its whole sentence. It has a limit of its own, the view,
-and is cut between two views.
+The exception is the sentence approach (A12), where a word sees its whole sentence, up to a longest view. It is cut
+between two views.
 """
 
 import warnings
@@ -17,13 +17,14 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import LongSentenceWarning
 from postil.models.config import TaggerConfig
-from postil.network.sentence import LONGEST_VIEW, views
+from postil.models.scoring.encoders import ENCODERS
+from postil.network.sentence import views
 
-TOKENS_AT_ONCE = 4096  # so many layers' outputs stay in the cache, and memory stays flat
+TOKENS_AT_ONCE = 4096  # the layers' outputs for these stay in the processor's cache, and memory stays flat
 
 
 class Piece(NamedTuple):
-    """Tokens ``first:end`` of a batch, of which ``left:right`` (counted in the piece) are its own; (b + 1,) offsets."""
+    """Tokens ``first:end`` of a batch; scores are wanted for ``left:right``, counted in the piece; (b + 1,) offsets."""
 
     first: int
     end: int
@@ -34,14 +35,12 @@ class Piece(NamedTuple):
 
 def reach(config: TaggerConfig) -> int | None:
     """How many tokens to either side the scores of a token depend on; None: on all of the sentence."""
-    half = config.window // 2
-    neighbours = 1 if config.offsets == 3 else 0
-    widths = {"none": 0, "average": half, "window": half, "convolutions": config.layers * half}
-    return widths[config.encoder] + neighbours if config.encoder in widths else None
+    of_encoder, neighbours = ENCODERS[config.encoder].reach, config.offsets // 2
+    return None if of_encoder is None else of_encoder(config) + neighbours
 
 
 def pieces(offsets: Array, config: TaggerConfig, size: int) -> Iterator[Piece]:
-    """Cut a batch of sentences (B + 1,) into pieces of about ``size`` tokens, in order; every token is one piece's."""
+    """Cut a batch of sentences (B + 1,) into pieces of about ``size`` tokens, in order; one piece scores each token."""
     around = reach(config)
     N = int(offsets[-1])
     if around is None:
@@ -54,22 +53,23 @@ def pieces(offsets: Array, config: TaggerConfig, size: int) -> Iterator[Piece]:
 
 
 def in_pieces(offsets: Array, config: TaggerConfig, scores: Callable[[Piece], Array]) -> Array:
-    """(N, L) put together from the ``scores`` (n, L) of pieces; few tokens are one piece."""
+    """(N, L) assembled from the ``scores`` (n, L) of pieces; a small batch is one piece."""
     if offsets[-1] <= TOKENS_AT_ONCE:
         N = int(offsets[-1])
         return scores(Piece(0, N, 0, N, offsets))
     whole: Array | None = None
     for piece in pieces(offsets, config, TOKENS_AT_ONCE):
-        found = scores(piece)
-        whole = np.empty((int(offsets[-1]), found.shape[1]), found.dtype) if whole is None else whole
-        whole[piece.first + piece.left : piece.first + piece.right] = found[piece.left : piece.right]
+        part = scores(piece)
+        whole = np.empty((int(offsets[-1]), part.shape[1]), part.dtype) if whole is None else whole
+        whole[piece.first + piece.left : piece.first + piece.right] = part[piece.left : piece.right]
     assert whole is not None
     return whole
 
 
 def _between_views(offsets: Array, config: TaggerConfig, size: int) -> Iterator[Piece]:
     """The neighbours' output maps reach over the borders of views: then there is only the whole."""
-    cut = views(offsets, LONGEST_VIEW) if config.offsets == 1 else offsets
+    longest = ENCODERS[config.encoder].longest_view
+    cut = views(offsets, longest) if config.offsets == 1 and longest is not None else offsets
     first = 0
     while first < len(cut) - 1:
         last = max(first + 1, int(np.searchsorted(cut, cut[first] + size, side="right")) - 1)
@@ -87,7 +87,8 @@ def _within(offsets: Array, first: int, end: int) -> Array:
 
 
 def warn_of_long_sentences(config: TaggerConfig, lengths: Iterable[int]) -> None:
-    """Python shows it once; the commands say it in their own words."""
-    if config.encoder == "sentence" and any(length > LONGEST_VIEW for length in lengths):
-        what = f"sentences of more than {LONGEST_VIEW:,} words are split: each word sees only its own piece"
+    """Python shows the warning once; the commands say it in their own words."""
+    longest = ENCODERS[config.encoder].longest_view
+    if longest is not None and any(length > longest for length in lengths):
+        what = f"sentences of more than {longest:,} words are split: each word sees only its own piece"
         warnings.warn(what, LongSentenceWarning, stacklevel=3)

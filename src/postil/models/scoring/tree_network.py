@@ -11,12 +11,12 @@ from postil import graph
 from postil.arrays import Array
 from postil.features.trees import Forest, Schedule
 from postil.features.words import WordFeatures, distinct
-from postil.graph import Input, Node, Parameter, Result
+from postil.graph import Input, Node, Parameterised, Result
 from postil.models.tree_config import TreeConfig
 from postil.network import INITIALISERS, Dropout, Linear, LookupTable
-from postil.network.compositions import new_composition
-from postil.network.initialisers import fan_in_variance
+from postil.network.initialisers import fan_in_variance, placeholder
 from postil.network.initialisers import zeros as zero_values
+from postil.network.tree_compositions import new_composition
 from postil.objectives import l2, softmax_cross_entropy
 from postil.text.tree import Tree
 
@@ -27,7 +27,7 @@ class TreeInputs:
     """Many trees as arrays: their nodes, and the words at the leaves, U distinct forms."""
 
     forest: Forest
-    forms: Array  # (N,) which form stands at each leaf; anything at inner nodes
+    forms: Array  # (N,) the form of each leaf; anything at inner nodes
     form_words: Array  # (U,) row of the table of each form
     form_vectors: Array  # (U,) row of the fixed vectors
 
@@ -36,8 +36,8 @@ class TreeInputs:
         """The arrays of binary trees; every distinct word is looked up once."""
         forest = Forest.of(trees)
         tokens = [word for word in chain.from_iterable([tree.words for tree in trees]) if word is not None]
-        found, places, _ = distinct([tokens])
-        ids = features.rows(found)
+        words, places, _ = distinct([tokens])
+        ids = features.rows(words)
         forms = np.zeros(len(forest.heights), np.int64)
         forms[forest.heights == 0] = places
         vectors = ids[:, -1] if features.config.vector_dim else np.zeros(len(ids))
@@ -77,13 +77,15 @@ class TreeExample:
 
 
 @final
-class TreeNetwork:
+class TreeNetwork(Parameterised):
     """L scores for every node of every tree.
 
     A word's vector is a row of the learnt table; with fixed ``vectors`` (V', D) it is the word's row of these plus that
-    of the table, which then begins with zeros: what is learnt is how far a word moves from where it was found. A word
-    that only the fixed vectors know has its own vector too.
+    of the table, which then begins with zeros: what is learnt is how far a word moves from its fixed vector. A word
+    that only the fixed vectors know has a vector too.
     """
+
+    PATHS = {"table": "words", "leaf_map": "leaves"}
 
     def __init__(
         self,
@@ -101,8 +103,8 @@ class TreeNetwork:
         """
         self.config, self.vectors, self.word_counts = config, vectors, word_counts
         D, H = config.word_dim if vectors is None else vectors.shape[1], config.hidden
-        initialise = INITIALISERS[config.initialiser] if rng is not None else zero_values
-        first = fan_in_variance if rng is not None and vectors is None else zero_values
+        initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
+        first = placeholder if rng is None else fan_in_variance if vectors is None else zero_values
         make: dict[str, Any] = {"rng": rng or np.random.default_rng(0), "dtype": dtype}
         self.table = LookupTable(len(word_counts), D, initialise=first, **make) if self._learns_words else None
         if self.table is not None:
@@ -118,20 +120,6 @@ class TreeNetwork:
     @property
     def _learns_words(self) -> bool:
         return self.vectors is None or self.config.learn_vectors
-
-    def parameters(self) -> dict[str, Parameter]:
-        parts = {
-            "words": self.table,
-            "leaves": self.leaf_map,
-            "composition": self.composition,
-            "output": self.output,
-        }
-        return {
-            f"{name}.{path}": parameter
-            for name, part in parts.items()
-            if part is not None
-            for path, parameter in part.parameters().items()
-        }
 
     def loss(self, shard: TreeExample, *, rng: np.random.Generator) -> Node:
         """Mean cross-entropy at the labelled nodes, and the regulariser."""

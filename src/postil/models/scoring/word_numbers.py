@@ -1,4 +1,4 @@
-"""Words that stand as bytes in a text, numbered in the order in which they came: a table that grows."""
+"""Numbers of words that are given as bytes of a text, in the order in which they came: a table that grows."""
 
 from typing import final
 
@@ -26,14 +26,14 @@ class WordNumbers:
     def numbers(self, text: bytes, cells: Array) -> Array:
         """(N,) the number of the word in each cell (N, 2) of the text; new words get the next ones."""
         self._make_room(len(cells), int((cells[:, 1] - cells[:, 0]).sum()))
-        found, self._known = kernels.number_words(text, cells, self._words, self._known)
-        return found
+        numbers, self._known = kernels.number_words(text, cells, self._words, self._known)
+        return numbers
 
     def word(self, number: int) -> str:
         return self._words.word(number).decode()
 
     def _make_room(self, count: int, size: int) -> None:
-        """Enough for so many new words with so many bytes; where it is not, twice as much."""
+        """Make sure that ``count`` new words of ``size`` bytes in total fit; a table that is too small doubles."""
         known, old = self._known, self._words
         used = int(old.ends[known])
         most = len(old.ends) - 1

@@ -1,4 +1,4 @@
-"""Rows of numbers that belong to words, made when a word is first met and kept in a table of bounded size."""
+"""A cache of one row of numbers per word, computed when a word is first met, of bounded size."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
@@ -12,7 +12,7 @@ from postil.models.scoring.word_numbers import WordNumbers
 
 MOST_BYTES = 256 << 20
 """Of one table: 105,000 words of a window of 5 and 128 hidden units. Memory is taken as words come."""
-_LONGEST_KEPT = 1000  # characters; longer ones are no words, seldom come again, and would need more memory than a row
+_LONGEST_CACHED = 1000  # characters; longer ones are no words, seldom come again, and would need more memory than a row
 
 
 @final
@@ -54,7 +54,7 @@ class _Page:
 class WordRows:
     """word -> row, for any number of threads at once.
 
-    ``make`` gives the rows (U, W) of U words; a row may depend on nothing but its word. ``padding`` (W,) is row 0.
+    ``make`` returns the rows (U, W) of U words; a row may depend on nothing but its word. ``padding`` (W,) is row 0.
     """
 
     def __init__(self, make: Callable[[list[str]], Array], padding: Array, most_bytes: int = MOST_BYTES) -> None:
@@ -71,19 +71,19 @@ class WordRows:
         if not missing:
             return page.rows, numbers
         fresh = list(dict.fromkeys([forms[i] for i in missing]))
-        if len(max(fresh, key=len)) > _LONGEST_KEPT:
+        if len(max(fresh, key=len)) > _LONGEST_CACHED:
             return self._apart(forms)
-        made = self._make(fresh)
+        rows = self._make(fresh)
         with self._lock:
             if len(fresh) > page.room:
                 return self._turned(forms)
-            page.add(fresh, made)
+            page.add(fresh, rows)
         numbers[missing] = page.look_up([forms[i] for i in missing], len(missing))
         return page.rows, numbers
 
     def look_up_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]:
         """The same for words that stand in cells (N, 2) of a text in UTF-8. Only new ones become strings."""
-        if int((cells[:, 1] - cells[:, 0]).max(initial=0)) <= _LONGEST_KEPT:
+        if int((cells[:, 1] - cells[:, 0]).max(initial=0)) <= _LONGEST_CACHED:
             with self._cells_lock:
                 page = self._page
                 numbers = page.cells.numbers(text, cells)
@@ -92,15 +92,15 @@ class WordRows:
         return self.look_up([text[first:end].decode() for first, end in cells.tolist()])
 
     def _complete(self, page: _Page) -> bool:
-        """Give every word that came as bytes its row number; False if the page has no room for all of them."""
+        """Set the row number of every word that came as bytes; False if the page has no room for all of them."""
         fresh = np.flatnonzero(page.cells.values[: len(page.cells)] < 0)
         if not len(fresh):
             return True
-        rows, found = self.look_up([page.cells.word(number) for number in fresh.tolist()])
+        rows, numbers = self.look_up([page.cells.word(number) for number in fresh.tolist()])
         if rows is not page.rows:
             page.cells = WordNumbers()
             return False
-        page.cells.values[fresh] = found
+        page.cells.values[fresh] = numbers
         return True
 
     def _turned(self, forms: Sequence[str]) -> tuple[Array, Array]:
@@ -114,7 +114,7 @@ class WordRows:
         return self._apart(forms)
 
     def _apart(self, forms: Sequence[str]) -> tuple[Array, Array]:
-        """A table for these words only, of which nothing is kept."""
+        """A table for these words only, which is not cached."""
         distinct = list(dict.fromkeys(forms))
         page = _Page(len(distinct), self._padding)
         page.add(distinct, self._make(distinct))

@@ -1,0 +1,60 @@
+"""Forge model files: every field and every array replaced, all checksums repaired.
+
+    python -m benchmarks.forging [MODEL...] [--count 2000] [--seed 0]
+
+Each forgery must be refused in one clear line, within a second and 200 MB, or make a model that answers. Without MODEL:
+small models of every kind, encoder and composition, trained here. Prints how many were refused, answered, or failed to
+answer in one clear line; then whatever went wrong. Under the sanitised library (make sanitise) a fault of the kernels
+ends the process, which is told too.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from oracles.forgeries import run
+from oracles.golden import FOLDER, detector, tagger, tree_classifier
+from postil.models import storage
+
+PRESETS = ("window-softmax", "average-softmax", "sentence-sll", "linear-crf", "neural-crf", "accurate")
+COMPOSITIONS = ("sum", "concatenation", "tensor")
+
+
+def models(paths: list[Path]) -> Iterator[tuple[str, bytes]]:
+    """Names of models and the bytes of their files."""
+    for path in paths or sorted(FOLDER.glob("*.postil")):
+        yield path.name, path.read_bytes()
+    if paths:
+        return
+    for preset in PRESETS:
+        yield preset, storage.to_bytes(tagger(preset=preset))
+    yield "detector, sentence", storage.to_bytes(detector(preset="sentence-wll"))
+    for composition in COMPOSITIONS:
+        yield composition, storage.to_bytes(tree_classifier(composition=composition))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", metavar="MODEL", nargs="*", type=Path)
+    parser.add_argument("--count", type=int, help="forgeries of each model (default: every single one)")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    total: Counter[str] = Counter()
+    failures = 0
+    for name, content in models(arguments.models):
+        counts, wrong = run(content, count=arguments.count, seed=arguments.seed)
+        total += counts
+        failures += len(wrong)
+        print(f"{name}: " + ", ".join(f"{number:,} {what}" for what, number in counts.items()), flush=True)
+        for line in wrong:
+            print(f"  WRONG {line}")
+    print(f"{total.total():,} forgeries, {failures} wrong")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,10 @@
+"""Lines on standard error that are not part of the result."""
+
+import sys
+
+from postil.errors import printable
+
+
+def warn(message: str) -> None:
+    """Print one line on standard error."""
+    print(f"postil: {printable(message)}", file=sys.stderr, flush=True)

@@ -1,0 +1,185 @@
+"""Checks of whole models: the loss that an estimator trains, on the features, network and batch that its fit makes.
+
+Only the sizes are small. A slope along random directions feels every entry of a parameter, so a few for each are enough
+here; layers and objectives are checked entry by entry.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from postil.gradcheck import Report, Sampling, examine
+from postil.gradients.model_requirements import (
+    BY_DEFAULT,
+    PARTIAL_LABELS,
+    config_of,
+    inputs_of,
+    model,
+    presets_of,
+    setting,
+    unused_settings,
+)
+from postil.gradients.rows import Examine, GradientCheck, Rng, of, row, sentences
+from postil.graph import Node, Parameter
+from postil.models import Detector, Tagger, TaggerConfig
+from postil.models.config import configured
+from postil.models.scoring.network import ScoringNetwork
+from postil.models.scoring.tagger_network import TaggerNetwork
+from postil.text import transition_mask
+
+SAMPLING = Sampling(every_entry_up_to=0, entries=0, directions=2)
+_NOISE = 3  # the seed of dropout and sampled pairs: the same at every evaluation
+_EQUATIONS = {
+    "average-softmax": "E2 A7",
+    "window-softmax": "E3 A7",
+    "window-wll": "A12 A7",
+    "window-sll": "A12 A8",
+    "sentence-wll": "A12 A4 A5 A7",
+    "sentence-sll": "A12 A4 A5 A8",
+    "linear-crf": "C6 C3 C5",
+    "neural-crf": "C2 C3 C5",
+}
+_TITLES = {"use_columns": "extra columns", "gazetteer": "gazetteers"}
+# Fields that only the max-margin objective reads.
+_OF_DETECTORS = {"pairs", "margin", "corrupt"}
+
+
+class Loss(NamedTuple):
+    """What training minimises: the loss of one shard as a function of the parameters."""
+
+    parameters: dict[str, Parameter]
+    node: Callable[[], Node]
+
+
+class Data(NamedTuple):
+    """Labelled sentences, and what an estimator is given besides them."""
+
+    X: list[list[Any]]
+    y: list[list[str]]
+    arguments: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+
+
+def model_checks() -> Iterator[GradientCheck]:
+    for kind in (Tagger, Detector):
+        for preset in presets_of(kind):
+            equations = "B1 B2 E4" if kind is Detector else _EQUATIONS.get(preset, "A4 A8")
+            for inputs in _known(inputs_of(kind, preset)):
+                title = f"{kind.KIND} {preset}, {_TITLES.get(inputs, inputs)}"
+                yield row(title, equations, model(kind, preset, inputs), _examined(kind, preset, inputs))
+    for name, value in unused_settings(TaggerConfig):
+        kind, preset = (Detector, "margin") if name in _OF_DETECTORS else (Tagger, "fast")
+        covers = setting(TaggerConfig, name, value)
+        run = _examined(kind, preset, BY_DEFAULT, {name: value})
+        yield row(f"{kind.KIND} with {name}={value}", "E9" if name == "l2" else "A12", covers, run)
+    yield row("scores of given token vectors", "E6", of(ScoringNetwork.scores_of), _scores_of)
+
+
+def _known(inputs: list[str]) -> list[str]:
+    """Those for which there are sentences here; a new kind of input is a gap in the list until there are."""
+    return [name for name in inputs if name in SENTENCE_INPUTS]
+
+
+def _examined(kind: Any, preset: str, inputs: str, settings: Mapping[str, Any] | None = None) -> Examine:
+    def run(rng: Rng) -> Report:
+        loss = sentence_loss(kind, preset, inputs, settings or {}, rng)
+        return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING)
+
+    return run
+
+
+def sentence_loss(kind: Any, preset: str, inputs: str, settings: Mapping[str, Any], rng: Rng) -> Loss:
+    """The loss of a model's first batch, as ``fit`` begins with it."""
+    with TemporaryDirectory() as folder:
+        data = SENTENCE_INPUTS[inputs](Path(folder))
+        label = {"label": "PER"} if kind is Detector else {}
+        sizes = small_sizes(config_of(kind, preset))
+        estimator = kind(preset=preset, **label, **data.arguments, **{**sizes, **settings})
+        return first_loss(estimator.fitting(data.X, data.y, **data.options), rng)
+
+
+def first_loss(fitting: Any, rng: Rng) -> Loss:
+    """The loss of the first shard of the first epoch."""
+    network = fitting.parts.network
+    for parameter in network.parameters().values():
+        if not parameter.value.any():  # a bias of 0 puts a ReLU whose inputs were all dropped just at its kink
+            parameter.value = rng.normal(scale=0.3, size=parameter.shape).astype(parameter.dtype)
+    shard = fitting.training.batches(0, rng)[0].shards[0]
+    return Loss(network.parameters(), lambda: network.loss(shard, rng=np.random.default_rng(_NOISE)))
+
+
+def small_sizes(config: Any) -> dict[str, Any]:
+    """The same network with a few units where a preset has hundreds; nothing is switched on or off."""
+    dims = [field.name for field in fields(config) if field.name.endswith("_dim") and getattr(config, field.name)]
+    sizes: dict[str, Any] = {**dict.fromkeys(dims, 2), "hidden": 4, "epochs": 1}
+    if config.word_dim:
+        sizes["word_dim"] = 3
+    return sizes | ({"layers": min(config.layers, 2), "corrupt": 3} if isinstance(config, TaggerConfig) else {})
+
+
+# ------------------------------------------------------------------------------------------------ kinds of input
+
+_WORDS = [["Anna", "Bell", "lives", "in", "Oslo"], ["Oslo"], ["Anna", "lives"], ["in", "Bell", "Anna"]]
+_LABELS = [["B-PER", "I-PER", "O", "O", "B-LOC"], ["B-LOC"], ["B-PER", "O"], ["O", "B-PER", "I-PER"]]
+
+
+def _forms(folder: Path) -> Data:
+    return Data(_WORDS, _LABELS)
+
+
+def _with_columns(folder: Path) -> Data:
+    return Data([[(word, "NNP" if word.istitle() else "X") for word in words] for words in _WORDS], _LABELS)
+
+
+def _with_gazetteer(folder: Path) -> Data:
+    path = folder / "names.txt"
+    path.write_text("PER\tAnna Bell\nLOC\tOslo\n", encoding="utf8")
+    return Data(_WORDS, _LABELS, {"gazetteers": [path]})
+
+
+def _with_vectors(folder: Path) -> Data:
+    return Data(_WORDS, _LABELS, {"vectors": vector_file(folder)})
+
+
+def _with_partial_labels(folder: Path) -> Data:
+    """A token of which nothing is known, and one of two classes."""
+    labels = [["B-PER", "I-PER", "?", "O", "PER|LOC"], *_LABELS[1:3], ["O|B-PER", "B-PER", "?"]]
+    return Data(_WORDS, labels, options={"partial": True})
+
+
+def vector_file(folder: Path) -> Path:
+    path = folder / "vectors.txt"
+    path.write_text("anna 0.5 -1\noslo 0.1 2\nlives -0.3 0.4\n", encoding="utf8")
+    return path
+
+
+SentenceInputs: TypeAlias = Callable[[Path], Data]
+SENTENCE_INPUTS: dict[str, SentenceInputs] = {
+    BY_DEFAULT: _forms,
+    "use_columns": _with_columns,
+    "gazetteer": _with_gazetteer,
+    "vectors": _with_vectors,
+    PARTIAL_LABELS: _with_partial_labels,
+}
+
+
+# ------------------------------------------------------------------------------------------------ explanations
+
+
+def _scores_of(rng: Rng) -> Report:
+    """The derivative by token vectors, of which explanations are made."""
+    network = TaggerNetwork(
+        configured("window-softmax", {"hidden": 3, "word_dim": 3, "caps_dim": 2}),
+        form_sizes=[(7, 3), (3, 2)],
+        extra_sizes=[],
+        vectors=None,
+        word_counts=np.arange(7),
+        mask=transition_mask(["O", "B-A", "I-A"], "bio"),
+        rng=rng,
+    )
+    own = {name: p for name, p in network.parameters().items() if not name.startswith("forms.")}
+    return examine(network.scores_of, sentences(rng, 5), parameters=own)

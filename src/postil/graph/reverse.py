@@ -1,0 +1,165 @@
+"""The reverse pass: gradients of one node at the leaves, or at any nodes, that it was computed from (E8, B3, E11)."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from postil.arrays import Array, checked_finite, checked_floats, describe
+from postil.errors import DtypeError, ShapeError
+from postil.graph.node import Node, Result, ancestors, check_node
+from postil.graph.rows import Gradient, RowGradient, dense, sum_of_two
+
+
+def gradients(
+    output: Node, wrt: Node | Iterable[Node] | None = None, *, seed: ArrayLike | None = None
+) -> dict[Node, Gradient]:
+    """The gradient of ``output`` at every leaf it depends on, or at the node or nodes ``wrt``.
+
+    ``output`` is a single number, unless ``seed``, an array of its shape, says how the gradient of its elements
+    begins. Every node sends its gradient to its parents once, after all its successors have sent theirs: one visit and
+    one pullback per node (E8, E11). Nodes ``wrt`` that the output does not depend on get zeros.
+
+    Pullbacks read the parameters' values as they are now: take the gradients before an optimiser changes them. The
+    arrays returned may be shared with each other or read-only: copy one before changing it in place.
+    """
+    check_node(output, "output of the reverse pass")
+    wanted = None if wrt is None else _checked_wanted(wrt)
+    arrived = _Arrived()
+    arrived.start(output, _checked_seed(output, seed))
+    at_wanted: dict[Node, Gradient] = {}
+    with _noted_flags() as flags:
+        for node in _results_in_reverse(output, wanted):
+            dY = dense(arrived.take(node))
+            if wanted and node in wanted:
+                at_wanted[node] = dY
+            for parent, gradient in zip(node.parents, node.pullback(dY), strict=True):
+                if gradient is not None:
+                    arrived.add(parent, gradient, sender=node)
+            if flags:
+                arrived.check_finite(sender=node)
+                flags.clear()
+        if wanted is None:
+            total = arrived.take_all()
+        else:
+            total = {node: at_wanted[node] if node in at_wanted else arrived.take(node) for node in wanted}
+        if flags:  # sparse gradients are added up only now
+            for leaf, gradient in total.items():
+                _check_finite(gradient, where=f"gradient of {leaf.name or 'an input'}")
+    return total
+
+
+def jacobian(y: Node, x: Node) -> Array:
+    """∂y/∂x as an array of shape ``y.shape + x.shape`` (E5): one reverse pass per element of ``y``."""
+    rows = np.zeros((y.value.size, *x.shape), y.dtype)
+    for i in range(y.value.size):
+        seed = np.zeros(y.value.size, y.dtype)
+        seed[i] = 1
+        rows[i] = dense(gradients(y, [x], seed=seed.reshape(y.shape))[x])
+    return rows.reshape(y.shape + x.shape)
+
+
+class _Arrived:
+    """The gradients that have arrived at nodes so far, added up per node."""
+
+    def __init__(self) -> None:
+        self._dense: dict[Node, Array] = {}
+        # Sparse gradients wait here and are added up once, at the end: adding each to the sum of those before would
+        # cost the square of the number of uses of a table (E11).
+        self._sparse: dict[Node, list[RowGradient]] = {}
+        # Nodes whose sum was allocated here. Only those may be added to in place: an array that a pullback returned
+        # may be shared with another node or with the caller.
+        self._own: set[Node] = set()
+
+    def start(self, node: Node, seed: Array) -> None:
+        self._dense[node] = seed
+
+    def add(self, node: Node, gradient: Gradient, sender: Node) -> None:
+        if gradient.shape != node.shape or gradient.dtype != node.dtype:
+            raise ShapeError(
+                "a pullback returned a gradient that does not fit its parent",
+                expected=f"{node.dtype} {node.shape} for {node.name or 'a parent'}",
+                got=f"{gradient.dtype} {gradient.shape}",
+                where=f"node {sender.name}",
+            )
+        if isinstance(gradient, RowGradient):
+            self._sparse.setdefault(node, []).append(gradient)
+        elif node in self._own:
+            self._dense[node] += gradient
+        elif node in self._dense:
+            self._dense[node] = self._dense[node] + gradient
+            self._own.add(node)
+        else:
+            self._dense[node] = gradient
+
+    def check_finite(self, sender: Node) -> None:
+        """An error if something that is not finite has arrived at the parents of ``sender``."""
+        for parent in sender.parents:
+            for part in [*self._sparse.get(parent, ()), self._dense.get(parent)]:
+                if part is not None:
+                    _check_finite(part, where=f"gradient that node {sender.name} sends to {parent.name or 'a parent'}")
+
+    def take(self, node: Node) -> Gradient:
+        """The sum of what arrived at ``node``, sparse only where all of it was; zeros where nothing did."""
+        sparse, total = self._sparse.pop(node, None), self._dense.pop(node, None)
+        if sparse is None:
+            return np.zeros_like(node.value) if total is None else total
+        rows = RowGradient.total(sparse)
+        return rows if total is None else sum_of_two(total, rows)
+
+    def take_all(self) -> dict[Node, Gradient]:
+        return {node: self.take(node) for node in dict.fromkeys([*self._dense, *self._sparse])}
+
+
+def _check_finite(gradient: Gradient, where: str) -> None:
+    checked_finite(gradient.values if isinstance(gradient, RowGradient) else gradient, where)
+
+
+def _results_in_reverse(output: Node, wanted: Iterable[Node] | None) -> list[Result]:
+    """The results that the reverse pass must visit, last one first. With ``wanted``: only those that lead there."""
+    order = ancestors(output)
+    if wanted is not None:
+        leads = set(wanted)
+        for node in order:
+            if any(parent in leads for parent in node.parents):
+                leads.add(node)
+        order = [node for node in order if node in leads]
+    return [node for node in reversed(order) if type(node) is Result]
+
+
+@contextmanager
+def _noted_flags() -> Iterator[list[str]]:
+    """The floating-point errors of everything computed inside the ``with`` block, as they come.
+
+    They are notes and no more: some BLAS builds raise flags for valid products, so only the numbers can tell.
+    """
+    flags: list[str] = []
+    with np.errstate(all="call", under="ignore", call=lambda kind, _: flags.append(kind)):
+        yield flags
+
+
+def _checked_wanted(wrt: Node | Iterable[Node]) -> dict[Node, None]:
+    nodes = [wrt] if isinstance(wrt, Node) else list(wrt)
+    for node in nodes:
+        check_node(node, "wrt, what to differentiate by")
+    return dict.fromkeys(nodes)
+
+
+def _checked_seed(output: Node, seed: ArrayLike | None) -> Array:
+    if seed is None:
+        if output.value.size != 1:
+            raise ShapeError(
+                "the gradient of a node with several values needs a seed",
+                expected="a single number, or seed=array",
+                got=describe(output.value),
+                where=f"node {output.name}",
+            )
+        return np.ones_like(output.value)
+    if not isinstance(seed, np.ndarray):  # numbers and lists of them take the output's float type
+        seed = checked_floats(seed, where="seed of the reverse pass").astype(output.dtype)
+    if seed.shape != output.shape:
+        raise ShapeError("seed of the reverse pass", expected=output.shape, got=seed.shape)
+    if seed.dtype != output.dtype:
+        raise DtypeError("seed of the reverse pass", expected=output.dtype, got=seed.dtype)
+    return seed

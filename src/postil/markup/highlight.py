@@ -1,0 +1,107 @@
+"""Sentences with marked spans: gold spans are underlined, predicted ones have a coloured background."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+from postil.markup.elements import Markup, element, joined
+
+CONTEXT = 14
+"""Tokens shown on either side of what is marked."""
+LONGEST = 500
+"""Approximate maximum of characters in an excerpt."""
+LONGEST_TOKEN = 60
+COLOURS = 8
+"""Number of labels with a colour of their own in the style sheet."""
+
+
+class LabelledSpan(Protocol):
+    """Tokens ``start`` to ``end`` (exclusive) with a label."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+class Mark(NamedTuple):
+    """A marked span: gold, predicted, or both if they agree. ``figure`` is a probability or a score."""
+
+    span: LabelledSpan
+    is_gold: bool
+    is_predicted: bool
+    figure: float | None = None
+
+
+def colours_of(labels: Sequence[str]) -> Mapping[str, str]:
+    """Label -> its colour in the style sheet; from the ninth on, labels share one."""
+    return {label: f"var(--label-{number})" if number < COLOURS else OTHER for number, label in enumerate(labels)}
+
+
+OTHER = "var(--label-other)"
+
+
+def excerpt(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    """The marked spans with some words around them."""
+    first = _before(tokens, min((mark.span.start for mark in marks), default=0))
+    last = min(len(tokens), max((mark.span.end for mark in marks), default=len(tokens)) + CONTEXT)
+    return _cut(tokens, first, last, marks, colours)
+
+
+def whole(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    """The sentence from its beginning, cut off where it is very long."""
+    return _cut(tokens, 0, len(tokens), marks, colours)
+
+
+def _cut(tokens: Sequence[str], first: int, last: int, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    last = _within_length(tokens, first, last)
+    edges = {first, last, *(edge for mark in marks for edge in (mark.span.start, mark.span.end) if first < edge < last)}
+    parts: list[Markup] = []
+    places = sorted(edges)
+    for start, end in pairwise(places):
+        parts.append(_segment(tokens[start:end], [m for m in marks if m.span.start <= start < m.span.end], colours))
+        parts += [_chip(mark, colours) for mark in marks if mark.span.end == end or end == last < mark.span.end]
+        parts.append(Markup(" "))
+    before, after = "… " if first else None, "…" if last < len(tokens) else None
+    return element("p", before, *parts, after, class_="excerpt", dir="auto")
+
+
+def _before(tokens: Sequence[str], start: int) -> int:
+    """Where the context of ``start`` begins: some words before it, fewer where they are long."""
+    size, first = 0, start
+    while first and start - first < CONTEXT and size < LONGEST // 3:
+        first -= 1
+        size += min(len(tokens[first]), LONGEST_TOKEN) + 1
+    return first
+
+
+def _within_length(tokens: Sequence[str], first: int, last: int) -> int:
+    size = 0
+    for place in range(first, last):
+        size += min(len(tokens[place]), LONGEST_TOKEN) + 1
+        if size > LONGEST and place > first:
+            return place
+    return last
+
+
+def _segment(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    """Tokens between two edges of marks, with at most one gold and one predicted mark."""
+    shown = " ".join(token if len(token) <= LONGEST_TOKEN else token[: LONGEST_TOKEN - 1] + "…" for token in tokens)
+    classes, style = ["t"], ""
+    for mark in marks:
+        colour = colours.get(mark.span.label, OTHER)
+        classes += ["gold"] * mark.is_gold + ["predicted"] * mark.is_predicted
+        style += f"--gold:{colour};" * mark.is_gold + f"--predicted:{colour};" * mark.is_predicted
+    return element("span", shown, class_=" ".join(classes), style=style or None)
+
+
+def _chip(mark: Mark, colours: Mapping[str, str]) -> Markup:
+    """The label after a span, with its probability: filled if it was predicted, outlined if it is gold."""
+    figure = None if mark.figure is None else f" {mark.figure:.2f}"
+    side = "✓ " if mark.is_gold and mark.is_predicted else "gold " if mark.is_gold else None
+    class_ = "chip filled" if mark.is_predicted else "chip"
+    label = element("bdi", mark.span.label or "(unnamed)")
+    style = f"--label:{colours.get(mark.span.label, OTHER)}"
+    return joined([" ", element("small", side, label, figure, class_=class_, style=style)])

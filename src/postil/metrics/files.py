@@ -1,0 +1,151 @@
+"""Predicted labels against gold labels, file by file: scores, their uncertainty, seen and unseen words, two systems."""
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from postil.errors import DataError
+from postil.metrics import novelty, significance
+from postil.metrics.detection import DetectionScores
+from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare
+from postil.metrics.reliability import Reliability
+from postil.metrics.spans import SpanScores
+from postil.metrics.tokens import TokenScores
+from postil.metrics.trees import TreeScores
+from postil.text import schemes
+from postil.text.labelled import LabelledFile
+
+RESAMPLES = 1000
+"""Of the bootstrap."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileScores:
+    """Everything that is reported about predictions on a file."""
+
+    gold: str
+    """Name of the file with the gold labels."""
+    predicted: str
+    """Name of the predictions: a file or a model."""
+    compared: Compared
+    evaluation: Evaluation
+    interval: significance.Interval
+    broken: dict[str, int] = field(default_factory=dict)
+    """How many labels violate their scheme, of gold and of predicted labels."""
+    span_parts: dict[str, SpanScores] = field(default_factory=dict)
+    word_parts: dict[str, TokenScores] = field(default_factory=dict)
+    other: str = ""
+    """Name of the other predictions that ``comparison`` is about."""
+    comparison: significance.Comparison | None = None
+    reliability: Reliability | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        report = self.evaluation.as_dict() | {"interval": self.interval.as_dict(), "broken_labels": self.broken}
+        if self.span_parts:
+            report["novelty"] = {
+                name: part.overall.as_dict() | {"errors": part.errors()} for name, part in self.span_parts.items()
+            }
+        if self.word_parts:
+            report["word_novelty"] = {name: part.as_dict() for name, part in self.word_parts.items()}
+        if self.comparison is not None:
+            report["comparison"] = self.comparison.as_dict()
+        if self.reliability is not None:
+            report["calibration"] = self.reliability.as_dict()
+        return report
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DetectionFileScores:
+    """The scores of a detector on a file."""
+
+    model: str
+    data: str
+    scores: DetectionScores
+
+    def as_dict(self) -> dict[str, Any]:
+        return self.scores.as_dict()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TreeFileScores:
+    """The scores of a tree classifier on a file, with a confidence interval."""
+
+    model: str
+    data: str
+    scores: TreeScores
+    interval: significance.Interval
+
+    def as_dict(self) -> dict[str, Any]:
+        return self.scores.as_dict() | {"interval": self.interval.as_dict()}
+
+
+def score_compared(
+    gold: str, predicted: str, compared: Compared, rng: np.random.Generator, resamples: int = RESAMPLES, **others: Any
+) -> FileScores:
+    """The scores of predictions with a bootstrap interval; ``others`` are further fields of `FileScores`."""
+    counts, statistic = compared.sentence_counts()
+    return FileScores(
+        gold=gold,
+        predicted=predicted,
+        compared=compared,
+        evaluation=evaluate_compared(compared),
+        interval=significance.bootstrap_interval(counts, statistic, rng=rng, resamples=resamples),
+        **others,
+    )
+
+
+def compare_files(gold: LabelledFile, predicted: LabelledFile, scheme: str, predicted_scheme: str) -> Compared:
+    """The labels of two files with the same tokens, ready to be scored; a scheme "" is recognised."""
+    try:
+        compared = prepare(gold.labels, predicted.labels, scheme, predicted_scheme)
+    except DataError as error:
+        raise DataError(error.what, expected=error.expected, got=error.got, where=predicted.path) from error
+    if compared.scheme == "none" and not scheme:
+        _check_predicted_without_scheme(gold, predicted)
+    return compared
+
+
+def _check_predicted_without_scheme(gold: LabelledFile, predicted: LabelledFile) -> None:
+    """Parts of speech next to names: the wrong column or the wrong file."""
+    recognised = schemes.recognise(predicted.labels)
+    if recognised != "none":
+        raise DataError(
+            f"predicted labels are {recognised.upper()}",
+            expected=f"labels without a scheme as in {gold.path} (--scheme none compares any labels)",
+            where=predicted.path,
+        )
+
+
+def novelty_parts(
+    gold: LabelledFile, compared: Compared, train: LabelledFile
+) -> tuple[dict[str, SpanScores], dict[str, TokenScores]]:
+    """Scores of spans and of tokens, separately for those that occur in ``train`` and those that do not."""
+    if compared.scheme == "none":
+        known = novelty.known_from(train.tokens)
+        return {}, novelty.tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)
+    known = novelty.known_from(train.tokens, _training_spans(train))
+    words = novelty.tokens_by_novelty(gold.tokens, compared.gold, compared.predicted, known)
+    return novelty.spans_by_novelty(gold.tokens, compared.gold_spans, compared.predicted_spans, known), words
+
+
+def _training_spans(train: LabelledFile) -> list[list[schemes.Span]]:
+    scheme = schemes.recognise(train.labels)
+    if scheme == "none":
+        raise DataError(
+            "training labels have no labelling scheme", expected="spans as in the gold labels", where=train.path
+        )
+    return [schemes.spans_from_labels(labels, scheme) for labels in train.labels]
+
+
+def compare_predictions(
+    compared: Compared, other: Compared, rng: np.random.Generator, resamples: int
+) -> significance.Comparison:
+    """A paired test of two systems on the same gold labels."""
+    first, statistic = compared.sentence_counts()
+    second, _ = other.sentence_counts()
+    return significance.compare_systems(first, second, statistic, rng=rng, resamples=resamples)

@@ -1,0 +1,44 @@
+"""Lists of tokens on their way to a scorer: checked, and in blocks of similar length."""
+
+from collections.abc import Iterator, Sequence
+
+from postil.arrays import Array
+from postil.errors import DataError
+from postil.features.inputs import Token
+from postil.models.scoring.fast import FastScorer
+from postil.models.scoring.pieces import warn_of_long_sentences
+from postil.text.lines import shortened
+from postil.threads import one_blas_thread
+
+TOKENS_PER_BLOCK = 4096  # scored at once: large enough for matrix products, small enough for the cache
+
+
+def check_sentences(X: Sequence[Sequence[Token]]) -> None:
+    """Refuse a text instead of its tokens: the commonest mistake, and its characters would be tagged."""
+    for i, tokens in enumerate(X):
+        if isinstance(tokens, str):
+            raise DataError("a sentence", expected="a list of tokens", got=shortened(tokens), where=f"sentence {i}")
+
+
+def scored(scorer: FastScorer, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Array, Array]]:
+    """Blocks of sentences of similar length: their places in X, the scores (N, L) of their tokens, their offsets."""
+    check_sentences(X)
+    lengths = [len(tokens) for tokens in X]
+    warn_of_long_sentences(scorer.network.config, lengths)
+    with one_blas_thread():
+        for which in blocks(lengths):
+            yield which, *scorer.scores([X[i] for i in which])
+
+
+def blocks(lengths: Sequence[int], size: int = TOKENS_PER_BLOCK) -> Iterator[list[int]]:
+    """Places of sentences, by length, in blocks of at most ``size`` tokens; a longer sentence is a block of its own."""
+    block: list[int] = []
+    tokens = 0
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if block and tokens + lengths[i] > size:
+            yield block
+            block, tokens = [], 0
+        block.append(i)
+        tokens += lengths[i]
+    if block:
+        yield block

@@ -1,0 +1,35 @@
+"""Between texts and estimators: sentences and tokens on the way in, entities on the way out."""
+
+from postil.errors import DataError
+from postil.features.inputs import Token
+from postil.text import Entity, Sentence, split_sentences, tokenise
+
+
+def sentences_of(text: str) -> list[Sentence]:
+    """A raw text cut into sentences of tokens."""
+    tokens = tokenise(text)
+    return [
+        Sentence(
+            tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
+        )
+        for first, end in split_sentences(tokens)
+    ]
+
+
+def tokens_of(sentence: Sentence) -> list[Token]:
+    """A sentence's tokens as an estimator takes them: with the extra columns, if the source had any."""
+    given: object = sentence
+    if not isinstance(given, Sentence):
+        expected = "a postil.text.Sentence (predict takes lists of tokens)"
+        raise DataError("a sentence to annotate", expected=expected, got=f"a {type(given).__name__}")
+    if sentence.columns is None:
+        return list(sentence.tokens)
+    return [(form, *columns) for form, columns in zip(sentence.tokens, sentence.columns, strict=True)]
+
+
+def entity(sentence: Sentence, label: str, start: int, end: int, probability: float | None = None) -> Entity:
+    """The tokens ``start:end`` as an entity; its offsets count characters where the sentence has a text."""
+    if sentence.text is None or sentence.starts is None or sentence.ends is None:
+        return Entity(" ".join(sentence.tokens[start:end]), label, start, end, probability)
+    first, last = sentence.starts[start], sentence.ends[end - 1]
+    return Entity(sentence.text[first:last], label, first, last, probability)

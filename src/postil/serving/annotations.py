@@ -1,0 +1,57 @@
+"""Add to labelled sentences what the writers of CoNLL and JSON Lines then write."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from postil.errors import ConfigurationError
+from postil.text import Entity, Sentence, write
+from postil.text.alignment import CharacterSpan
+from postil.text.output import Target
+from postil.text.records import Record
+
+
+def record_of(sentence: Sentence) -> Record:
+    """The sentence's JSON object; a new one if it has none."""
+    if not isinstance(sentence.rest, Record):
+        sentence.rest = Record({}, tokens=[])
+    return sentence.rest
+
+
+def add_to_spans(sentence: Sentence, entities: Sequence[Entity], figures: Iterable[dict[str, Any]]) -> None:
+    """Add the text and some figures to start, end and label of each entity."""
+    fields = record_of(sentence).span_fields
+    for span, entity, values in zip(character_spans(sentence, entities), entities, figures, strict=True):
+        fields[span] = {"text": entity.text, **values}
+
+
+def character_spans(sentence: Sentence, entities: Sequence[Entity]) -> list[CharacterSpan]:
+    """The spans of entities in the sentence's text, or in the text that the writer joins from its tokens.
+
+    All at once: a sentence may contain very many entities.
+    """
+    if sentence.text is not None or not entities:
+        return [CharacterSpan(e.start, e.end, e.label) for e in entities]
+    starts, ends = _offsets(sentence)
+    return [CharacterSpan(starts[e.start], ends[e.end - 1], e.label) for e in entities]
+
+
+def add_column(sentence: Sentence, figures: Iterable[float]) -> None:
+    """Add a column of numbers after the others, before the label."""
+    columns = sentence.columns or [()] * len(sentence)
+    sentence.columns = [(*cells, f"{figure:.4f}") for cells, figure in zip(columns, figures, strict=True)]
+
+
+def write_spans(sentences: Iterable[Sentence], target: Target, scheme: str, output: str | None) -> None:
+    """Write labelled tokens; ``scheme`` is that of the labels."""
+    if output == "trees":
+        raise ConfigurationError("output trees", expected="needs a tree classifier (other models write conll or jsonl)")
+    write(sentences, target, output or "conll", scheme=scheme)
+
+
+def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:
+    """Starts and ends of the tokens in a text that joins them with single spaces."""
+    ends, end = [], -1
+    for token in sentence.tokens:
+        end += 1 + len(token)
+        ends.append(end)
+    return [end - len(token) for end, token in zip(ends, sentence.tokens, strict=True)], ends

@@ -1,0 +1,112 @@
+"""The general path: passages to sentences, annotated block by block by any kind of model, written in any format."""
+
+import importlib
+import io
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeAlias, cast, final
+
+from postil.errors import PostilError
+from postil.models.estimator import Estimator
+from postil.network.sentence import LONGEST_VIEW
+from postil.serving import labelled
+from postil.serving.labelled import Labelled
+from postil.serving.options import TaggingOptions
+from postil.text import Report, Sentence
+from postil.text.formats import read_passage
+from postil.text.output import Target
+from postil.text.passages import Passage
+from postil.text.records import Record
+
+Annotate: TypeAlias = Callable[[list[Sentence]], list[Sentence]]
+"""Adds labels and everything else that was asked for to sentences, in place."""
+
+
+class Answers(Protocol):
+    """What the module of a kind of model offers."""
+
+    def annotator(self, model: Any, options: TaggingOptions) -> Annotate:
+        """Options that do not apply to the kind of model are refused."""
+
+    def write(self, sentences: Iterable[Sentence], model: Any, options: TaggingOptions, target: Target) -> None:
+        """Write sentences that the annotator has annotated."""
+
+
+# Kind of model -> module; imported when a model of the kind is used.
+_ANSWERS = {
+    "tagger": "postil.serving.tagger_answers",
+    "detector": "postil.serving.detector_answers",
+    "tree-classifier": "postil.serving.tree_answers",
+}
+
+
+@final
+class GeneralPath:
+    """Labels sentences."""
+
+    def __init__(self, model: Estimator[Any, Any], options: TaggingOptions) -> None:
+        self._model, self._options = model, options
+        self._answers = cast(Answers, importlib.import_module(_ANSWERS[model.KIND]))
+        self.annotate = self._answers.annotator(model, options)
+
+    def blocks(self, sentences: Iterable[Sentence], long_sentences: list[int]) -> Iterator[list[Sentence]]:
+        """Sentences for ``annotate``. Lengths of very long ones are appended to ``long_sentences``."""
+        whole_records = self._options.output == "jsonl"
+        return _blocks(_noting_long(_unlabelled(sentences), long_sentences), whole_records)
+
+    def write(self, sentences: Iterable[Sentence], target: Target) -> None:
+        """Write annotated sentences."""
+        self._answers.write(sentences, self._model, self._options, target)
+
+    def label(self, passage: Passage) -> Labelled:
+        """The passage with labels, up to its first mistake."""
+        report, long_sentences, target = Report(passage.format), list[int](), io.BytesIO()
+        sentences = read_passage(passage, report, self._options.reading)
+        blocks = self.blocks(sentences, long_sentences)
+        mistake = None
+        try:
+            self.write((sentence for block in blocks for sentence in self.annotate(block)), target)
+        except PostilError as error:
+            mistake = error
+        return Labelled(content=target.getvalue(), tokens=report.tokens, long_sentences=long_sentences, mistake=mistake)
+
+
+def _noting_long(sentences: Iterable[Sentence], long_sentences: list[int]) -> Iterator[Sentence]:
+    for sentence in sentences:
+        if len(sentence) > LONGEST_VIEW:
+            long_sentences.append(len(sentence))
+        yield sentence
+
+
+def _unlabelled(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Without the labels that the input may have; the sentences of one raw text share a record."""
+    record, text = Record({}), None
+    for sentence in sentences:
+        sentence.labels = None
+        if sentence.text is not None and not isinstance(sentence.rest, Record):
+            if sentence.text is not text:
+                record, text = Record({}), sentence.text
+            sentence.rest = record
+        yield sentence
+
+
+def _blocks(sentences: Iterable[Sentence], whole_records: bool) -> Iterator[list[Sentence]]:
+    """With ``whole_records``, the sentences of one JSON object stay in one block: they collect their answers in it.
+
+    A mistake in the input is raised after the block of the sentences before it.
+    """
+    block: list[Sentence] = []
+    tokens = 0
+    try:
+        for sentence in sentences:
+            continues = whole_records and block and sentence.rest is not None and sentence.rest is block[-1].rest
+            if tokens >= labelled.BLOCK_TOKENS and not continues:
+                yield block
+                block, tokens = [], 0
+            block.append(sentence)
+            tokens += len(sentence)
+    except PostilError:
+        if block:
+            yield block
+        raise
+    if block:
+        yield block

@@ -1,0 +1,76 @@
+"""What is asked of a model: frozen, picklable, and free of any command line."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from postil.errors import ConfigurationError
+from postil.models.answers.constraints import Constraints
+from postil.models.estimator import Estimator
+from postil.text.options import ReadOptions
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class TaggingOptions:
+    """The form of the answers and the conditions on them. Which options apply depends on the kind of model."""
+
+    output: str | None = None
+    """Format of the answers: conll, jsonl or trees. None: the usual one of the model."""
+    reading: ReadOptions = field(default_factory=lambda: ReadOptions(features=()))
+    """How inputs are read; ``reading.features`` are the extra columns that the model sees."""
+    probabilities: bool = False
+    """Add the probability of each answer."""
+    scores: bool = False
+    """Detectors: add the score of each token or entity."""
+    nbest: int | None = None
+    """JSON Lines: add the ``nbest`` most probable labellings of each sentence."""
+    threshold: float | None = None
+    """Taggers: drop entities that are less probable than this."""
+    class_thresholds: Mapping[str, float] = field(default_factory=dict)
+    """The same by class; takes precedence over ``threshold``."""
+    all_above: float | None = None
+    """JSON Lines: add every span that is at least this probable, whether or not the best labelling contains it."""
+    constraints: Constraints = field(default_factory=Constraints)
+    """Taggers: constraints on a single text, in characters. Records of JSON Lines carry their own."""
+    gazetteer_constraints: Sequence[tuple[str, str]] = ()
+    """Taggers: (class, file) pairs. Every name in the file is an entity of the class wherever it occurs."""
+    tree: str | None = None
+    """Tree classifiers: shape of the tree over a sentence without one. None: the shape the model was trained with."""
+    source: str = ""
+    """Name of the input in messages about constraints, where there is only one input."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gazetteer_constraints", tuple(self.gazetteer_constraints))
+        if self.nbest is not None and self.nbest < 1:
+            raise ConfigurationError("nbest", expected="at least 1", got=self.nbest)
+        if self.all_above is not None and not 0 < self.all_above <= 1:
+            raise ConfigurationError("all_above", expected="above 0 and at most 1", got=self.all_above)
+        for name in ("nbest", "all_above"):
+            if getattr(self, name) is not None and self.output != "jsonl":
+                raise ConfigurationError(name, expected="needs output jsonl", got=self.output or "conll")
+
+    def sets(self, *names: str) -> list[str]:
+        """Those of the options that differ from their defaults."""
+        default = TaggingOptions()
+        return [name for name in names if getattr(self, name) != getattr(default, name)]
+
+    def refuse(self, *names: str, why: str) -> None:
+        """Raise ConfigurationError if one of these options is set."""
+        for name in self.sets(*names):
+            raise ConfigurationError(f"{name} cannot be used here: {why}")
+
+
+TAGGER_OPTIONS = ("nbest", "threshold", "class_thresholds", "all_above", "constraints", "gazetteer_constraints")
+"""What only a distribution over whole labellings can answer."""
+
+
+def check_columns(model: Estimator[Any, Any], given: Sequence[object]) -> None:
+    """Raise ConfigurationError if a model that was trained with extra columns gets fewer of them."""
+    expected = len(model.fitted_parts().features.columns)
+    if len(given) < expected:
+        raise ConfigurationError(
+            "the model was trained with extra columns",
+            expected=f"--feature-columns with {expected} of them",
+            got=len(given),
+        )

@@ -1,0 +1,103 @@
+"""Answers of taggers: labels, probabilities, n-best, probable spans, under thresholds and constraints."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from postil.errors import ConfigurationError
+from postil.models.answers.constraints import Constraints
+from postil.models.answers.decoding import lowest_probabilities
+from postil.models.sentences import tokens_of
+from postil.models.tagger import Answer, Tagger
+from postil.serving.annotations import add_column, add_to_spans, character_spans, record_of, write_spans
+from postil.serving.constraints import ConstraintSource
+from postil.serving.general_path import Annotate
+from postil.serving.options import TaggingOptions
+from postil.text import Sentence
+from postil.text.output import Target
+
+
+def annotator(tagger: Tagger, options: TaggingOptions) -> Annotate:
+    options.refuse("scores", why="a tagger has probabilities instead")
+    options.refuse("tree", why="only tree classifiers build trees")
+    if options.all_above is not None and not tagger.labelling.has_spans:
+        raise ConfigurationError("all_above", expected="needs a model of spans", got="labels without spans")
+    threshold, constraints = _threshold(tagger, options), ConstraintSource.of(tagger.labelling, options)
+    return partial(_annotate, tagger=tagger, options=options, threshold=threshold, constraints=constraints)
+
+
+def write(sentences: Iterable[Sentence], tagger: Tagger, options: TaggingOptions, target: Target) -> None:
+    write_spans(sentences, target, tagger.labelling.scheme, options.output)
+
+
+def _threshold(tagger: Tagger, options: TaggingOptions) -> Mapping[str, float] | None:
+    if options.threshold is None and not options.class_thresholds:
+        return None
+    for_all = {} if options.threshold is None else dict.fromkeys(tagger.labelling.classes, options.threshold)
+    return lowest_probabilities(for_all | dict(options.class_thresholds), tagger.labelling)
+
+
+def _annotate(
+    block: list[Sentence],
+    tagger: Tagger,
+    options: TaggingOptions,
+    threshold: Mapping[str, float] | None,
+    constraints: ConstraintSource,
+) -> list[Sentence]:
+    of_block = constraints.of_block(block)
+    decoding: dict[str, Any] = {"constraints": of_block, "threshold": threshold}
+    if not options.probabilities:
+        _add_labels(tagger, block, decoding)
+    elif options.output == "jsonl":
+        _add_probabilities(tagger, block, decoding)
+    else:
+        _add_probability_column(tagger, block, decoding)
+    if options.all_above is not None:
+        _add_spans_above(tagger, block, options.all_above, of_block)
+    if options.nbest:
+        for sentence, of_sentence in zip(block, of_block or [None] * len(block), strict=True):
+            _add_nbest(tagger, sentence, options.nbest, of_sentence)
+    return block
+
+
+def _add_labels(tagger: Tagger, block: list[Sentence], decoding: dict[str, Any]) -> None:
+    predicted = tagger.predict([tokens_of(sentence) for sentence in block], **decoding)
+    for sentence, labels in zip(block, predicted, strict=True):
+        sentence.labels = labels
+
+
+def _add_probabilities(tagger: Tagger, block: list[Sentence], decoding: dict[str, Any]) -> None:
+    answers: list[Answer] = tagger.answers(block, **decoding)
+    for sentence, answer in zip(block, answers, strict=True):
+        sentence.labels = answer.labels
+        figures = ({"probability": round(entity.probability or 0.0, 6)} for entity in answer.entities)
+        add_to_spans(sentence, answer.entities, figures)
+        record_of(sentence).fields.setdefault("labelling_probabilities", []).append(round(answer.probability, 6))
+
+
+def _add_probability_column(tagger: Tagger, block: list[Sentence], decoding: dict[str, Any]) -> None:
+    tokens = [tokens_of(sentence) for sentence in block]
+    answers = tagger.predict_with_probabilities(tokens, **decoding)
+    for sentence, labels, probabilities in zip(block, *answers, strict=True):
+        sentence.labels = labels
+        add_column(sentence, probabilities)
+
+
+def _add_spans_above(
+    tagger: Tagger, block: list[Sentence], lowest: float, constraints: list[Constraints | None] | None
+) -> None:
+    """Every probable span of each sentence as a JSON object, by its characters."""
+    for sentence, entities in zip(block, tagger.entities_above(block, lowest, constraints=constraints), strict=True):
+        spans = [
+            {**span._asdict(), "text": entity.text, "probability": round(entity.probability or 0.0, 6)}
+            for span, entity in zip(character_spans(sentence, entities), entities, strict=True)
+        ]
+        record_of(sentence).fields.setdefault("spans_above", []).extend(spans)
+
+
+def _add_nbest(tagger: Tagger, sentence: Sentence, k: int, constraints: Constraints | None) -> None:
+    labellings: list[dict[str, Any]] = [
+        {"labels": labels, "probability": round(probability, 6)}
+        for labels, probability in tagger.nbest(tokens_of(sentence), k, constraints)
+    ]
+    record_of(sentence).fields.setdefault("nbest", []).append(labellings)

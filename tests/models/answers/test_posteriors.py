@@ -1,0 +1,99 @@
+"""What is between a tagger's network and its answers."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import postil
+from oracles.corpora import named_entities
+from postil import Constraints, Decoding
+from postil.models.answers.posteriors import Posteriors
+from postil.objectives import Posterior
+
+TOKENS = ["Anna", "left", "Paris", "Lima"]
+X = named_entities(60, seed=2)[0] * 40  # several blocks
+
+
+@cache
+def tagger():
+    return postil.Tagger(hidden=12, word_dim=8, epochs=2, rate=0.02).fit(*named_entities(40))
+
+
+def posteriors(**decoding):
+    return Posteriors(tagger().fitted_parts(), Decoding(**decoding))
+
+
+def test_every_sentence_is_in_one_block():
+    distributions = list(posteriors().of(X))
+    assert len(distributions) > 2
+    assert sorted(i for distribution in distributions for i in distribution.which) == list(range(len(X)))
+    for distribution in distributions:
+        assert distribution.lattice.lengths.tolist() == [len(X[i]) for i in distribution.which]
+
+
+def test_another_decoding_takes_the_place_of_the_models_own():
+    ((_, plain),), ((_, cooled),) = (
+        list(posteriors(**decoding).lattices([TOKENS])) for decoding in ({}, {"temperature": 2.0, "shift": 0.5})
+    )
+    outside = tagger().labelling.outside
+    expected = plain.unary / 2
+    expected[:, outside] -= 0.5
+    assert np.allclose(cooled.unary, expected)
+    assert np.allclose(cooled.chain.transitions, plain.chain.transitions / 2)
+    ((_, network),) = posteriors(temperature=2.0).network_lattices([TOKENS])
+    assert (network.unary == plain.unary).all()
+
+
+def test_one_sentence_is_the_same_as_among_many():
+    model = posteriors()
+    alone = model.of_one(TOKENS).marginals()
+    (together,) = model.of([TOKENS, ["Oslo"]])
+    row = together.which.index(0)
+    first, end = together.lattice.offsets[row : row + 2]
+    assert np.allclose(together.marginals()[first:end], alone, atol=1e-5)
+    assert np.allclose(Posterior.of(model.of_one(TOKENS).lattice).marginals(), alone)
+
+
+def test_thresholds_drop_entities():
+    model, bare = posteriors(bias=6.0), posteriors(bias=6.0, thresholds={"PER": 1.0, "LOC": 1.0})
+    posterior = model.of_one(TOKENS)
+    numbers, spans = model.labels_and_spans(posterior)
+    assert spans and (model.labels(posterior) == numbers).all()
+    kept, none = bare.labels_and_spans(posterior)
+    assert none == [] and (kept == tagger().labelling.outside).all()
+    assert (bare.labels(posterior) == kept).all()
+    assert (model.labels(posterior, 1.0) == kept).all()
+    assert (bare.labels(posterior, 0.0) == numbers).all()
+
+
+def test_what_must_be_an_entity_is_kept():
+    forced = Constraints(force=[(1, 2, "LOC")])
+    model = posteriors(thresholds={"PER": 1.0, "LOC": 1.0})
+    _, spans = model.labels_and_spans(model.of_one(TOKENS, forced))
+    assert [(entity.span.start, entity.span.end, entity.span.label) for entity in spans] == [(1, 2, "LOC")]
+
+
+@pytest.mark.parametrize(
+    "decoding", [{}, {"bias": 2.0}, {"temperature": 0.5, "shift": -1.0, "thresholds": {"LOC": 0.9}}]
+)
+def test_words_as_bytes_get_the_labels_of_words_as_strings(decoding):
+    model = posteriors(**decoding)
+    assert model.takes_cells
+    words = [word.encode() for tokens in X for word in tokens]
+    ends = np.cumsum([len(word) + 1 for word in words])
+    cells = np.column_stack([ends - [len(word) + 1 for word in words], ends - 1])
+    offsets = np.concatenate([[0], np.cumsum([len(tokens) for tokens in X])])
+    places = model.labels_of_cells(b" ".join(words), cells, offsets)
+    spelt = [tagger().labelling.spellings[place] for place in places]
+    expected = [[] for _ in X]
+    for posterior in model.of(X):
+        for i, labels in zip(posterior.which, posterior.texts(model.labels(posterior)), strict=True):
+            expected[i] = labels
+    assert spelt == [label for labels in expected for label in labels]
+
+
+def test_a_model_of_extra_columns_needs_strings():
+    X, y = [[("Anna", "N"), ("left", "V")]] * 10, [["B-PER", "O"]] * 10
+    parts = postil.Tagger(hidden=4, epochs=1).fit(X, y).fitted_parts()
+    assert not Posteriors(parts).takes_cells

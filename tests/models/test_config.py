@@ -1,0 +1,98 @@
+"""Settings that taggers and tree classifiers share: refused where they are impossible, used where they are not."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+import postil
+from oracles.corpora import named_entities
+from postil.errors import ConfigurationError
+from postil.features.words import LEARNT_DIMS, WordFeatureConfig
+from postil.models.config import PRESETS, TaggerConfig, adapted, configured, parsed_setting
+from postil.models.tree_config import configured_tree
+from postil.training import OPTIMISERS, SCHEDULES
+
+TRAIN = named_entities(40)
+SMALL = {"hidden": 8, "word_dim": 8, "epochs": 2, "batch_sentences": 8}
+CONFIGS = [lambda **settings: configured("fast", settings), lambda **settings: configured_tree("sum", settings)]
+
+
+@pytest.mark.parametrize("make", CONFIGS, ids=["tagger", "trees"])
+def test_optimisers_and_schedules_are_those_of_the_tables(make):
+    for name in OPTIMISERS:
+        assert make(optimiser=name).optimiser == name
+    for name in SCHEDULES:
+        assert make(schedule=name).schedule == name
+    with pytest.raises(ConfigurationError, match=f"optimiser.*{', '.join(OPTIMISERS)}.*'newton'"):
+        make(optimiser="newton")
+    with pytest.raises(ConfigurationError, match=f"schedule.*{', '.join(SCHEDULES)}.*'cosine'"):
+        make(schedule="cosine")
+
+
+@pytest.mark.parametrize("make", CONFIGS, ids=["tagger", "trees"])
+@pytest.mark.parametrize("tau", [0, -1, 1.5, float("nan"), "soon"])
+def test_tau_is_a_share_of_the_training(make, tau):
+    with pytest.raises(ConfigurationError, match="tau"):
+        make(schedule="inverse-decay", tau=tau)
+
+
+def test_a_schedule_from_the_command_line():
+    assert parsed_setting("schedule=inverse-decay") == ("schedule", "inverse-decay")
+    assert parsed_setting("tau=0.1") == ("tau", 0.1)
+
+
+def rates(**settings):
+    """The rates of all steps of a training, as its optimiser got them."""
+    tagger = postil.Tagger(**{**SMALL, "rate": 0.01, **settings})
+    seen = []
+    fitting = tagger.fitting(*TRAIN)
+    step = fitting.training.optimiser.step
+    fitting.training.optimiser.step = lambda gradients, rate, **rest: (seen.append(rate), step(gradients, rate, **rest))
+    list(fitting)
+    return np.array(seen)
+
+
+def test_the_rates_of_each_schedule():
+    linear, constant, inverse = (rates(schedule=name, tau=0.4) for name in SCHEDULES)
+    shares = np.arange(10) / 10
+    assert np.allclose(constant, 0.01)
+    assert np.allclose(inverse, 0.01 * 0.4 / np.maximum(shares, 0.4))
+    assert np.allclose(linear, [0.0001, *(0.01 * (1 - 0.95 * (shares[1:] - 0.05) / 0.95))])
+
+
+def test_a_schedule_follows_the_clock_of_a_time_budget():
+    falling = rates(schedule="inverse-decay", tau=0.01, epochs=10_000, minutes=0.01)
+    assert falling[0] == 0.01 and falling[-1] < 0.001  # by batches it would have stayed at its height
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_tree_classifiers_learn_by_any_schedule(schedule):
+    trees = [("3", ("2", "a"), ("3", "good")), ("1", ("2", "a"), ("1", "bad"))] * 20
+    classifier = postil.TreeClassifier(composition="sum", schedule=schedule, epochs=3, rate=0.05).fit(trees)
+    assert classifier.score(trees) == 1.0
+
+
+def test_every_word_feature_can_be_set():
+    settings = {field.name for field in fields(TaggerConfig)}
+    assert {field.name for field in fields(WordFeatureConfig)} - settings == {"vector_dim"}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_word_features_are_those_of_the_settings(preset):
+    config = adapted(configured(preset, {}), 100, 1000)
+    words = WordFeatureConfig.of(config)
+    for field in fields(WordFeatureConfig):
+        if field.name != "vector_dim":
+            assert getattr(words, field.name) == getattr(config, field.name)
+
+
+@pytest.mark.parametrize("name", LEARNT_DIMS)
+def test_dimensions_of_word_features_have_limits(name):
+    with pytest.raises(ConfigurationError, match=name):
+        TaggerConfig(**{name: -1})
+
+
+def test_a_tagger_needs_a_word_feature():
+    with pytest.raises(ConfigurationError, match=r"features of words.* a dimension above 0"):
+        TaggerConfig(**dict.fromkeys(LEARNT_DIMS, 0))

@@ -1,0 +1,199 @@
+"""Processes that label passages: the same answers, also when one of them dies or a mistake comes."""
+
+import io
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import postil
+from oracles.corpora import as_conll, named_entities
+from postil.commands.main import main
+from postil.errors import PostilError
+from postil.serving import Labeller, TaggingOptions, bulk, labelled, workers
+from postil.serving.workers import Workers
+from postil.text import read, write
+
+X, Y = named_entities(30)
+CONLL = as_conll(X, Y).encode()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "ner.postil"
+    postil.Tagger(preset="fast", hidden=16, word_dim=12, epochs=4, rate=0.02).fit(X, Y).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def tagger(model):
+    return postil.load(model)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(bulk, "PASSAGE", 150)
+    monkeypatch.setattr(bulk, "ALONE", 1)
+    monkeypatch.setattr(labelled, "BLOCK_TOKENS", 20)
+
+
+@pytest.fixture(scope="module")
+def pool(model):
+    with Workers(Labeller(postil.load(model), TaggingOptions(), str(model)), 2) as pool:
+        yield pool
+
+
+def plainly(tagger, data, format):
+    """Read, label and write a whole source at once: what stands before the first mistake, and the mistake."""
+    sentences, mistake, target = [], None, io.BytesIO()
+    try:
+        for sentence in read(io.BytesIO(data), format, features=()):
+            sentences.append(sentence)
+    except PostilError as error:
+        mistake = str(error)
+    for sentence in sentences:
+        (sentence.labels,) = tagger.predict([sentence.tokens])
+    try:
+        write(sentences, target, "conll")
+    except PostilError as error:
+        mistake = str(error)
+    return target.getvalue(), mistake
+
+
+def by_passages(label, data, format):
+    content = b""
+    try:
+        with read(io.BytesIO(data), format, features=()) as reading:
+            for answer in bulk.in_order(label, reading.passages(bulk.PASSAGE), 2):
+                content += answer.content
+                if answer.mistake is not None:
+                    return content, str(answer.mistake)
+    except PostilError as error:
+        return content, str(error)
+    return content, None
+
+
+rows = st.sampled_from([*"Anna\tO,lives\tO,Oslo\tB-LOC,#\tO,# said,-DOCSTART-\tO,- \tO".split(","), "", "", " \t"])
+mistakes = st.sampled_from(["one", "a\tb\tc", "a\t", "a\0\tO", "Anna\t-DOCSTART-", "# Anna O"])
+
+
+@given(st.lists(rows, max_size=150), st.none() | mistakes, st.integers(0, 150), st.sampled_from(["\n", "\r\n"]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_one_process_would_write_and_say(tagger, pool, found, mistake, place, end):
+    if mistake is not None:
+        found.insert(place, mistake)
+    data = end.join(found).encode()
+    for format in ("conll", "tokens"):
+        assert by_passages(pool.label, data, format) == plainly(tagger, data, format)
+
+
+@pytest.mark.parametrize("words", [[], ["--probabilities"], ["--output", "jsonl"]])
+def test_the_same_output_for_any_number_of_processes(model, tmp_path, capsysbinary, words):
+    (tmp_path / "a.conll").write_bytes(CONLL)
+    (tmp_path / "b.tokens").write_text("".join(" ".join(tokens) + "\n" for tokens in X))
+    (tmp_path / "c.jsonl").write_text('{"text": "Anna lives in Oslo."}\n')
+    files = [str(tmp_path / name) for name in ("a.conll", "b.tokens", "c.jsonl", "a.conll")]
+    outputs = []
+    for threads in ("1", "2"):
+        assert main(["tag", str(model), *files, *words, "--threads", threads]) == 0
+        outputs.append(capsysbinary.readouterr().out)
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count(b"PER") > 2 * len(X) // 3
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_mistake_comes_after_all_that_is_before_it(model, tagger, tmp_path, capsysbinary, threads):
+    data = CONLL + b"# kept\nAnna\tO\n\nOslo\n\n" + CONLL
+    (tmp_path / "broken.conll").write_bytes(data)
+    expected, _ = plainly(tagger, data, "conll")
+    assert main(["tag", str(model), str(tmp_path / "broken.conll"), "--threads", threads]) == 1
+    found = capsysbinary.readouterr()
+    assert found.out == expected and expected.endswith(b"# kept\nAnna\tB-PER\n\n")
+    line = CONLL.count(b"\n") + 4
+    assert f"broken.conll, line {line}: the label is missing".encode() in found.err
+    assert b"2 columns as on line 1" in found.err and found.err.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_missing_file_comes_after_the_files_before_it(model, tmp_path, capsysbinary, threads):
+    (tmp_path / "a.conll").write_bytes(CONLL)
+    assert main(["tag", str(model), str(tmp_path / "a.conll"), str(tmp_path / "b"), "--threads", threads]) == 1
+    found = capsysbinary.readouterr()
+    assert found.out.count(b"\n\n") == len(X) and b"b: No such file" in found.err
+
+
+def test_small_inputs_start_no_process(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(bulk, "Workers", None)
+    monkeypatch.setattr(bulk, "PASSAGE", 1 << 20)
+    (tmp_path / "a.conll").write_bytes(CONLL)
+    assert main(["tag", str(model), str(tmp_path / "a.conll"), "--threads", "4"]) == 0
+
+
+def test_what_a_dead_worker_leaves_is_done_here(model, tagger):
+    with Workers(Labeller(tagger, TaggingOptions(), str(model)), 1) as pool:
+        (worker,) = pool._all
+        answers = []
+        with read(io.BytesIO(CONLL), "conll", features=()) as reading:
+            for number, passage in enumerate(reading.passages(150)):
+                if number == 2:
+                    worker._process.kill()
+                    worker._process.wait()
+                assert (worker.ask(passage) is None) == (number >= 2)
+                answers.append(pool.label(passage).content)
+    assert (b"".join(answers), None) == plainly(tagger, CONLL, "conll")
+
+
+def test_the_far_end_answers_until_its_input_ends(model):
+    with read(io.BytesIO(CONLL), "conll", features=()) as reading:
+        passages = list(reading.passages(150))
+    options, target = TaggingOptions(), io.BytesIO()
+    workers.work(io.BytesIO(b"".join(map(pickle.dumps, [(str(model), options), *passages]))), target)
+    target.seek(0)
+    here = Labeller(postil.load(model), options)
+    assert [pickle.load(target) for _ in passages] == [here.label(passage) for passage in passages]
+    assert target.read() == b""
+
+
+COMMAND = (
+    "import sys; from postil.serving import bulk; from postil.commands.main import main;"
+    "bulk.PASSAGE = 500; bulk.ALONE = 1; sys.exit(main(sys.argv[1:]))"
+)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
+def test_ctrl_c_ends_all_of_them_with_one_line(model):
+    """The signal goes to the whole group, as from a terminal."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "tag", str(model), "--input", "tokens", "--threads", "2"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        process.stdin.write(b"Anna lives in Oslo\n" * 2000)
+        process.stdin.flush()
+        time.sleep(3)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert errors.decode().splitlines() == ["postil: interrupted"]
+
+
+def test_a_reader_that_goes_away_ends_all_of_them_quietly(model, tmp_path):
+    (tmp_path / "long.txt").write_text("Anna lives in Oslo\n" * 20_000)
+    words = ["tag", str(model), str(tmp_path / "long.txt"), "--input", "tokens", "--threads", "2"]
+    command = [sys.executable, "-c", COMMAND, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"Anna\tB-PER\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 0
