@@ -285,16 +285,23 @@ TESTED_ELSEWHERE = {
     "kernels/build.py": "kernels/test_choice.py",
     # The compiled kernels and their NumPy twins are one table of tests each, which runs both and compares them.
     "kernels/compiled.py": "kernels/test_chain.py",
+    "kernels/compiled_characters.py": "kernels/test_characters.py",
     "kernels/compiled_columns.py": "kernels/test_columns.py",
     "kernels/compiled_layers.py": "kernels/test_layers.py",
     "kernels/compiled_quadratic.py": "kernels/test_quadratic.py",
+    "kernels/compiled_sentences.py": "kernels/test_sentences.py",
+    "kernels/compiled_tokens.py": "kernels/test_tokens.py",
     "kernels/compiled_trees.py": "kernels/test_trees.py",
     "kernels/compiled_windows.py": "kernels/test_windows.py",
     "kernels/forward_backward.py": "objectives/test_crf.py",
+    "kernels/freeze_characters.py": "kernels/test_characters.py",
     "kernels/plain.py": "kernels/test_chain.py",
+    "kernels/plain_characters.py": "kernels/test_characters.py",
     "kernels/plain_columns.py": "kernels/test_columns.py",
     "kernels/plain_layers.py": "kernels/test_layers.py",
     "kernels/plain_quadratic.py": "kernels/test_quadratic.py",
+    "kernels/plain_sentences.py": "kernels/test_sentences.py",
+    "kernels/plain_tokens.py": "kernels/test_tokens.py",
     "kernels/plain_trees.py": "kernels/test_trees.py",
     "kernels/plain_windows.py": "kernels/test_windows.py",
     "markup/svg.py": "reports/test_charts.py",
@@ -334,6 +341,7 @@ TESTED_ELSEWHERE = {
     "text/document.py": "plain data without behaviour",
     "text/labelled.py": "commands/test_score.py",
     "text/scheme_checks.py": "text/test_schemes.py",
+    "text/sentence_rules.py": "text/test_sentences.py",
 }
 
 

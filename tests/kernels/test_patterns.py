@@ -1,6 +1,7 @@
 """Programs of regular expressions against ``re`` itself, expression by expression."""
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -31,6 +32,15 @@ EXPRESSIONS = [
         "(?:ab|a)++b",
         "(?>a|ab)c",
         "(?>a*)a|b",
+        "(?>a*)a|ab",
+        "(?>a*b?)(?:b|ab)|c",
+        "(?>(?:a|b)*)b",
+        "(?:a*b)++b",
+        "(?:a*(?:b|c))*+c",
+        "(?>a*?)b|c",
+        "(?>(?:a|ab)(?:c|b|))b",
+        "(?=a*)ab",
+        "(?:a*b|a)*+(?:ab|b)",
         "a{2}",
         "a{2,3}b?",
         "a{,2}?c",
@@ -103,6 +113,18 @@ def test_matches_are_those_of_re(expression, text):
     cells = compiled.tokenise_text(content, np.array([[0, len(content)]]), found, ChunkCache(found)).cells
     expected = [m[0] for chunk in text.split() for m in re.finditer(f"(?:{expression}|\\S)", chunk) if m[0]]
     assert [content[first:end].decode() for first, end in cells] == expected
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_all_short_texts(expression):
+    """Every text of up to five characters out of four, each a chunk."""
+    compiled = pytest.importorskip("postil.kernels.compiled_tokens", reason="the kernels were not compiled here")
+    found = _patterns(expression)
+    chunks = ["".join(letters) for size in range(1, 6) for letters in product("abcB", repeat=size)]
+    content = " ".join(chunks).encode()
+    cells = compiled.tokenise_text(content, np.array([[0, len(content)]]), found, ChunkCache(found)).cells
+    expected = [m[0].encode() for chunk in chunks for m in re.finditer(f"(?:{expression}|\\S)", chunk) if m[0]]
+    assert [content[first:end] for first, end in cells] == expected
 
 
 def _patterns(expression, known={}):  # noqa: B006 - compiled once

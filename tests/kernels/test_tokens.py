@@ -101,7 +101,7 @@ def test_one_byte_changed(text, data):
 def test_what_is_not_utf8_is_refused(module, wrong):
     text = b"Good words. " + wrong
     patterns = PATTERNS["default"]
-    with pytest.raises(DataError, match=r"^invalid UTF-8 at byte 1[23]; expected UTF-8, got byte 0x"):
+    with pytest.raises(DataError, match=r"^invalid UTF-8 at byte 1[23]: expected UTF-8, got byte 0x"):
         module.tokenise_text(text, documents(text), patterns, ChunkCache(patterns))
 
 

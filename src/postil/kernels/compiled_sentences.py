@@ -18,7 +18,7 @@ _known: WeakKeyDictionary[SentencePatterns, Any] = WeakKeyDictionary()
 def _rules(rules: SentencePatterns) -> Any:
     found = _known.get(rules)
     if found is None:
-        words = sorted((word.encode("utf-8", "surrogatepass"), int(kind)) for word, kind in rules.words.items())
+        words = sorted((word.encode("utf-8", "surrogatepass"), kind) for word, kind in rules.words.items())
         final_bytes = np.zeros(256, np.uint8)
         final_bytes[[word[-1] for word, kind in words if kind & Kind.FINAL]] = 1
         fields = {

@@ -230,6 +230,8 @@ class _Reading:
         body, behind = self.sequence(tree, flags), direction < 0
         if isinstance(body, Chars):
             return Look(body, negated, behind)
+        if body == Row(()):  # what always matches: (?!) never does
+            return Look(Chars()) if negated else body
         return Around(body, negated, tree.getwidth()[1] if behind else 0)
 
 
@@ -395,7 +397,7 @@ class _Writing:
             self._write_around(node)
         else:
             hold = self._emit("HOLD", 0)
-            self._write(node.body, follow)
+            self._write(node.body, self._all)  # it gives nothing back, whatever follows
             jump = self._committed()
             self._land([hold])
             self._emit("FAIL")
@@ -493,7 +495,7 @@ class _Writing:
             self._write(node.body, again)
             return [end]
         ends = [self._emit("GUARD", self._set(first), 0), self._emit("HOLD", 0)]
-        self._write(node.body, again)
+        self._write(node.body, self._all)
         self._emit("COMMIT")
         return ends
 

@@ -4,7 +4,6 @@ Two signs end a sentence: a line break that the rules count, and a final mark wi
 stands before (a title, an initial, the number of a list) or after it (a small letter, a comma) says no.
 """
 
-import enum
 import functools
 import re
 from bisect import bisect_left
@@ -23,8 +22,8 @@ from postil.kernels.plain_columns import checked_cells
 from postil.kernels.plain_tokens import checked_documents
 
 
-class Kind(enum.IntFlag):
-    """What a word is to the splitter."""
+class Kind:
+    """What a word is to the splitter, as bits; plain numbers, for enumerations are slow."""
 
     FINAL = 1
     """A character that ends a sentence."""
@@ -61,6 +60,7 @@ class SentencePatterns:
     ) -> None:
         self.sources = (line_break, emoticon + r"\Z", ellipsis)
         self.words = dict(words)
+        self.finals = {word for word, kind in self.words.items() if kind & Kind.FINAL}
         self.characters = characters if characters is not None else frozen()
         self.line_break, self.emoticon, self.ellipsis = map(re.compile, self.sources)
 
@@ -128,7 +128,7 @@ class _Splitter:
         self.tokens, self.starts, self.ends, self.rules = tokens, starts, ends, rules
         self.seen = tokens if not rules.stand_ins else [rules.seen(token) for token in tokens]
         self.kind = rules.words.get
-        self.finals = {word for word, kind in rules.words.items() if kind & Kind.FINAL}
+        self.finals = rules.finals
         self.lines = self._line_edges(rules.seen(text))
 
     def _line_edges(self, text: str) -> list[int]:

@@ -5,8 +5,6 @@ used for many texts.
 """
 
 import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple, final
 
 import numpy as np
@@ -19,6 +17,8 @@ from postil.text import sentence_rules, token_rules
 from postil.text.sentence_rules import SentenceRules, sentence_patterns
 from postil.text.token_rules import Rules, token_patterns
 
+_SHORT = 512
+"""Characters. Below that, to call the kernel and make strings of its answer takes longer than Python's expressions."""
 _IN_PYTHON = kernels.IN_USE.startswith("plain")
 
 
@@ -53,8 +53,11 @@ class Segmenter:
         """
         if documents is None:
             documents = lines_of(text) if lines else np.array([[0, len(text)]])
-        with self._cache() as cache:
+        cache = self._take_cache()
+        try:
             cells, offsets = kernels.tokenise_text(text, documents, self._tokens, cache)
+        finally:
+            self._caches.append(cache)
         if not split:
             return Segments(cells, np.unique(offsets), offsets)
         patterns = sentence_patterns_of(self.sentences)
@@ -62,28 +65,26 @@ class Segmenter:
 
     def tokens(self, text: str) -> tuple[list[str], list[int], list[int]]:
         """The tokens of one text, and where they begin and end, in characters."""
-        with self._cache() as cache:
-            if _IN_PYTHON or self._tokens.program is None:
+        cache = self._take_cache()
+        try:
+            if _IN_PYTHON or len(text) < _SHORT or self._tokens.program is None:
                 return cut_text(text, self._tokens, cache)
             content = text.encode("utf-8", "surrogatepass")
             document = np.array([[0, len(content)]])
             cells = kernels.tokenise_text(content, document, self._tokens, cache, surrogates=True).cells
+        finally:
+            self._caches.append(cache)
         if len(content) != len(text):
             cells = kernels.character_offsets(content, cells.ravel()).reshape(-1, 2)
         starts, ends = cells.T.tolist()
         return [text[start:end] for start, end in zip(starts, ends, strict=True)], starts, ends
 
-    @contextmanager
-    def _cache(self) -> Iterator[ChunkCache]:
-        """A cache that no other thread uses."""
+    def _take_cache(self) -> ChunkCache:
+        """A cache that no other thread uses until it is put back."""
         try:
-            cache = self._caches.pop()
+            return self._caches.pop()
         except IndexError:
-            cache = ChunkCache(self._tokens)
-        try:
-            yield cache
-        finally:
-            self._caches.append(cache)
+            return ChunkCache(self._tokens)
 
 
 def lines_of(text: bytes) -> Array:

@@ -46,7 +46,7 @@ _LINE_BREAKS = {
 }
 _EMOTICON = r"(?:[<>]?[:;=]\S*[^\s:;=]|<3|\^_*\^)"
 _ELLIPSIS = r"\.\.|…"
-_WORDS: dict[Kind, Iterable[str]] = {
+_WORDS: dict[int, Iterable[str]] = {
     Kind.FINAL: ".!?…。！？",
     Kind.CLOSES: (*")]}”’»›", "''"),
     Kind.CLOSES_IF_GLUED: "\"'",
@@ -58,7 +58,7 @@ _WORDS: dict[Kind, Iterable[str]] = {
 def sentence_patterns(rules: SentenceRules) -> SentencePatterns:
     """The rules as the kernels take them."""
     # An abbreviation that ends no sentence is meant in every spelling, a starter with its capital.
-    listed: dict[Kind, Iterable[str]] = {
+    listed: dict[int, Iterable[str]] = {
         Kind.NEVER_FINAL: (form for word in rules.never_final for form in english.spellings(word)),
         Kind.STARTS: (word.capitalize() for word in rules.starters),
     }
