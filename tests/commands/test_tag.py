@@ -105,7 +105,7 @@ MISTAKES = [
     ([".", "dev"], "model must be a model file (got a folder)"),
     (["text", "dev"], "not a Postil model file"),
     (["cut", "dev"], "the model file is cut"),
-    (["newer", "dev"], "made by a newer Postil"),
+    (["newer", "dev"], "written by a newer Postil"),
     (["model", "missing"], "missing: No such file"),
     (["model", "latin1"], "latin1, line 1: invalid UTF-8"),
     (["columns", "dev"], "expected --feature-columns with 1 of them, got 0"),
@@ -121,7 +121,7 @@ def test_a_mistake_is_one_clear_line(model, tmp_path, monkeypatch, capsys, comma
     content = Path(model).read_bytes()
     (tmp_path / "model").write_bytes(content)
     (tmp_path / "cut").write_bytes(content[:-100])
-    (tmp_path / "newer").write_bytes(content.replace(b'\\"version\\": 1', b'\\"version\\": 9'))
+    (tmp_path / "newer").write_bytes(content.replace(b'"postil":"2"', b'"postil":"9"'))
     (tmp_path / "text").write_text("Anna\tO\n")
     (tmp_path / "dev").write_text("Anna\tO\n")
     (tmp_path / "latin1").write_bytes("Köln\tO\n".encode("latin-1"))

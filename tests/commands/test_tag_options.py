@@ -177,12 +177,12 @@ def test_evaluate_shows_reliability_before_and_after(model, capsys, tmp_path):
     assert found["after"]["expected_calibration_error"] >= 0
     assert main(["evaluate", model, str(tmp_path / "test.conll")]) == 0
     out = capsys.readouterr().out
-    assert "Calibration of entities before calibration" in out
-    assert "Calibration of entities after calibration on dev (temperature" in out
+    assert "Reliability of the probabilities of entities, before calibration" in out
+    assert "of entities, after calibration on dev (temperature" in out
     assert out.count("expected calibration error") == 2
     postil.Tagger(hidden=8, epochs=1).fit(*named_entities(20)).save(tmp_path / "no-dev.postil")
     assert main(["evaluate", str(tmp_path / "no-dev.postil"), str(tmp_path / "test.conll")]) == 0
-    assert "not calibrated (trained without --dev)" in capsys.readouterr().out
+    assert "(not calibrated: trained without --dev)" in capsys.readouterr().out
 
 
 def test_python_and_the_command_line_agree(model, capsys):

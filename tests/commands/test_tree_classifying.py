@@ -135,7 +135,8 @@ def test_an_interrupted_training_goes_on(folder):
         (
             "# only this\n",
             ("--composition", "sum"),
-            "train: not a file of trees: expected bracketed trees: (LABEL (LABEL word) …), got what looks like plain text",
+            "train: not a file of trees: expected bracketed trees: (LABEL (LABEL word) …), "
+            "got what looks like plain text",
         ),
     ],
 )

@@ -115,8 +115,8 @@ def test_a_word_with_spaces_a_repeated_word_and_broken_bytes(tmp_path):
         (binary(WORDS, MATRIX) + b"more", "expected its end after 6 words, got more bytes"),
         (binary(["a", "b"], np.array([[1, 2], [3, np.inf]], np.float32)), "vectors, word 2: .*expected finite numbers"),
         (b"99999999999999 300\na \x00\x01", "is cut, or neither text nor binary"),
-        (gzip.compress(glove(WORDS, MATRIX))[:-12], "vectors: cannot read the file of word vectors; got"),
-        (b"\x1f\x8b\x08" + bytes(30), "vectors: cannot read the file of word vectors; got"),
+        (gzip.compress(glove(WORDS, MATRIX))[:-12], "vectors: cannot read the file of word vectors"),
+        (b"\x1f\x8b\x08" + bytes(30), "vectors: cannot read the file of word vectors"),
     ],
 )
 def test_wrong_files(tmp_path, content, message):
@@ -128,7 +128,7 @@ def test_wrong_files(tmp_path, content, message):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(DataError, match="nowhere: cannot read the file of word vectors: got No such file or directory"):
+    with pytest.raises(DataError, match="nowhere: cannot read the file of word vectors .No such file or directory"):
         load_vectors(tmp_path / "nowhere")
 
 

@@ -142,7 +142,7 @@ def test_vectors_of_a_file_that_folds_digits(mark):
 
 
 def test_vectors_and_their_dimension_must_agree():
-    with pytest.raises(ConfigurationError, match="vector_dim: expected 3, the size of the vectors given, got 50"):
+    with pytest.raises(ConfigurationError, match=r"vector_dim must be 3, the size of the vectors given \(got 50\)"):
         WordFeatures.build(WordFeatureConfig(vector_dim=50), SENTENCES, vectors=vectors("a"))
     with pytest.raises(ConfigurationError, match="vector_dim without vectors"):
         WordFeatures.build(WordFeatureConfig(vector_dim=50), SENTENCES)
@@ -151,15 +151,15 @@ def test_vectors_and_their_dimension_must_agree():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"word_dim": -1}, "word_dim.* a whole number of at least 0.* got -1"),
-        ({"caps_dim": 1.5}, "caps_dim.* a whole number of at least 0.* got 1.5"),
+        ({"word_dim": -1}, "word_dim.* a whole number of at least 0.*got -1"),
+        ({"caps_dim": 1.5}, "caps_dim.* a whole number of at least 0.*got 1.5"),
         ({"shape_dim": True}, "shape_dim"),
-        ({"min_count": 0}, "min_count.* a whole number of at least 1.* got 0"),
+        ({"min_count": 0}, "min_count.* a whole number of at least 1.*got 0"),
         ({"min_affix_count": "2"}, "min_affix_count"),
-        ({"prefix_lengths": (0,)}, "prefix_lengths.* a whole number of at least 1.* got 0"),
-        ({"suffix_lengths": (2, 2)}, r"suffix_lengths.* different lengths.* got \[2, 2\]"),
-        ({"suffix_lengths": 3}, "suffix_lengths.* a list of lengths.* got 3"),
-        ({"suffix_lengths": "123"}, "suffix_lengths.* a list of lengths.* got '123'"),
+        ({"prefix_lengths": (0,)}, "prefix_lengths.* a whole number of at least 1.*got 0"),
+        ({"suffix_lengths": (2, 2)}, r"suffix_lengths.* different lengths.*got \[2, 2\]"),
+        ({"suffix_lengths": 3}, "suffix_lengths.* a list of lengths.*got 3"),
+        ({"suffix_lengths": "123"}, "suffix_lengths.* a list of lengths.*got '123'"),
     ],
 )
 def test_impossible_settings(setting, message):

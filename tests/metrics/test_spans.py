@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from seqeval.metrics import classification_report
 
 from oracles import conlleval as oracle
 from postil.errors import ConfigurationError, DataError
@@ -82,6 +81,8 @@ def test_valid_sequences_are_scored_by_conllevals_rules(
 
 @given(st.one_of(label_sides("BI"), label_sides("BIES")))
 def test_any_sequence_is_scored_as_by_seqeval(sides: tuple[list[list[str]], list[list[str]]]) -> None:
+    from seqeval.metrics import classification_report  # brings all of scikit-learn
+
     gold, predicted = sides
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # seqeval warns of 0/0

@@ -4,11 +4,8 @@ import itertools
 import pickle
 from functools import cache
 
-import joblib
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import postil
 from oracles.corpora import named_entities, parts_of_speech
@@ -194,6 +191,9 @@ def test_saved_equals_loaded(preset, tmp_path):
 
 
 def test_pickle_and_joblib_carry_the_model(tmp_path):
+    import joblib
+    from sklearn.base import clone
+
     tagger = fitted("fast")
     for again in (pickle.loads(pickle.dumps(tagger)), *joblib.Parallel(n_jobs=1)([joblib.delayed(clone)(tagger)])):
         assert again.get_params() == tagger.get_params()
@@ -206,6 +206,10 @@ def test_pickle_and_joblib_carry_the_model(tmp_path):
 
 
 def test_scikit_learn_clones_searches_and_cross_validates():
+    import joblib  # imported here, where it is needed: scikit-learn takes longer to import than all of Postil
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+
     tagger = postil.Tagger(preset="window-sll", **{**SMALL, "epochs": 2})
     copy = clone(tagger.fit(*TRAIN))
     assert copy.parts is None
@@ -213,8 +217,9 @@ def test_scikit_learn_clones_searches_and_cross_validates():
     assert copy.set_params(hidden=20, seed=3).get_params() == {**tagger.get_params(), "hidden": 20, "seed": 3}
     X, y = TRAIN
     assert len(cross_val_score(copy, X, y, cv=2)) == 2
-    search = GridSearchCV(copy, {"hidden": [4, 16], "rate": np.array([0.02])}, cv=2, n_jobs=2, error_score="raise")
-    search.fit(X, y)
+    search = GridSearchCV(copy, {"hidden": [4, 16], "rate": np.array([0.02])}, cv=2, error_score="raise")
+    with joblib.parallel_config("threading", n_jobs=2):  # processes would only need pickle, which is tested above
+        search.fit(X, y)
     assert search.best_params_["hidden"] in (4, 16)
     assert search.best_estimator_.predict(TEST[0])
     assert storage.from_bytes(storage.to_bytes(search.best_estimator_)).predict(TEST[0])

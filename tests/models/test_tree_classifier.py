@@ -6,8 +6,6 @@ from functools import cache
 import joblib
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import postil
 from oracles.negation import sentiment_trees
@@ -182,19 +180,23 @@ def test_the_same_bits_for_any_number_of_threads():
     assert (first.predict_proba(TEST) != other.predict_proba(TEST)).any()
 
 
+def again(classifier):
+    return postil.TreeClassifier(**classifier.get_params())
+
+
 def test_a_training_stops_and_goes_on_with_the_same_bits(tmp_path):
     classifier = postil.TreeClassifier(**{**SMALL, "epochs": 4, "hidden_dropout": 0.2})
-    whole = clone(classifier).fit(TRAIN, dev=TEST)
+    whole = again(classifier).fit(TRAIN, dev=TEST)
     checkpoint = tmp_path / "checkpoint"
-    for event in clone(classifier).fitting(TRAIN, dev=TEST, checkpoint=checkpoint):
+    for event in again(classifier).fitting(TRAIN, dev=TEST, checkpoint=checkpoint):
         if isinstance(event, Epoch) and event.epoch == 2:
             break
-    resumed = clone(classifier)
+    resumed = again(classifier)
     events = list(resumed.fitting(TRAIN, dev=TEST, checkpoint=checkpoint, resume=True))
     assert [event.epoch for event in events if isinstance(event, Epoch)] == [3, 4]
     assert (resumed.predict_proba(TEST) == whole.predict_proba(TEST)).all()
     with pytest.raises(ConfigurationError, match="the checkpoint belongs to another training"):
-        list(clone(classifier).set_params(rate=0.1).fitting(TRAIN, checkpoint=checkpoint, resume=True))
+        list(again(classifier).set_params(rate=0.1).fitting(TRAIN, checkpoint=checkpoint, resume=True))
 
 
 def test_with_dev_the_best_epoch_is_kept():
@@ -244,6 +246,9 @@ def test_pickle_and_joblib_carry_the_model(tmp_path):
 
 
 def test_scikit_learn_clones_searches_and_cross_validates():
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+
     classifier = postil.TreeClassifier(composition="sum", **{**SMALL, "epochs": 2}, class_weights={"1": 2})
     copy = clone(classifier.fit(TRAIN))
     assert copy.parts is None and copy.get_params() == classifier.get_params()

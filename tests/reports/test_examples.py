@@ -41,7 +41,7 @@ def test_the_surest_mistakes_stand_first_and_counts_are_of_all():
         "missed",
         "missed",
     ]
-    assert "3 of 12,001 mistakes are on this page" in page.text
+    assert "This page lists 3 of 12,001 mistakes" in page.text
     options = [option.text for option in page.one("select", name="kind").all("option")]
     assert options == ["any", "missed (12,000)", "type (1)"]
     assert [o.attributes["value"] for o in page.one("select", name="predicted").all("option")] == ["", "(unnamed)"]

@@ -3,7 +3,7 @@
 from oracles.pages import read_page
 from postil.markup import element
 from postil.metrics.tables import Table
-from postil.reports.page import Section, beside, figure, folded, note, page, table
+from postil.reports.page import Section, columns, figure, folded, note, page, table
 
 WRITTEN = page("a <b>", element("h1", "x & y"), [Section("one", "First & last", element("p", "body"))])
 
@@ -36,5 +36,5 @@ def test_tables_show_bars_totals_and_notes():
 
 
 def test_pieces():
-    drawn = read_page(str(beside(note("why"), figure("what", element("svg")), folded("more", element("p", "hidden")))))
+    drawn = read_page(str(columns(note("why"), figure("what", element("svg")), folded("more", element("p", "hidden")))))
     assert drawn.one("figcaption").text == "what" and drawn.one("summary").text == "more"

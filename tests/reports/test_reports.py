@@ -216,7 +216,7 @@ def test_nothing_predicted_and_nothing_wrong():
     nothing = read_page(tagger_page(HEADING, answers_on(TOKENS, GOLD, [["O"] * len(t) for t in TOKENS])))
     assert "No span is probable enough" in sections(nothing)["curve"].text
     perfect = read_page(tagger_page(HEADING, answers_on(TOKENS, GOLD, GOLD)))
-    assert "no mistakes" in sections(perfect)["mistakes"].text and "right" in sections(perfect)["hardest"].text
+    assert "no mistakes" in sections(perfect)["mistakes"].text and "correct" in sections(perfect)["hardest"].text
 
 
 @pytest.mark.parametrize("scheme", ["bio", "none"])
@@ -258,7 +258,7 @@ def test_a_large_report_stays_small_and_its_counts_exact(scheme):
     section = sections(page)["mistakes"]
     shown = len(section.one("ol", id="examples").children)
     assert 0 < shown <= 500
-    assert f"{shown:,} of {wrong:,} mistakes are on this page" in section.text
+    assert f"This page lists {shown:,} of {wrong:,} mistakes" in section.text
     assert "rarer labels are not shown" in sections(page)["labels"].text
 
 

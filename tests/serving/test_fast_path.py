@@ -148,9 +148,8 @@ def test_which_options_it_is_taken_for(model, options, taken):
         (Y, {"preset": "average-softmax"}, True),
         (parts_of_speech(30)[1], {}, True),
         (Y, {"constrained": False}, False),
-        ([[label.replace("-", "\t") if label != "O" else label for label in y] for y in Y], {}, False),
     ],
-    ids=["accurate", "iob1", "linear-crf", "average-softmax", "no scheme", "unconstrained", "labels with tabs"],
+    ids=["accurate", "iob1", "linear-crf", "average-softmax", "no scheme", "unconstrained"],
 )
 def test_which_models_it_is_taken_for(tmp_path, labels, settings, taken):
     both = Labeller(postil.load(trained(tmp_path / "m.postil", labels, **settings)), TaggingOptions())

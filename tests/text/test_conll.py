@@ -284,6 +284,6 @@ def test_what_cannot_be_written(sentence: Sentence, options: dict[str, object], 
 
 
 def test_all_sentences_have_the_same_columns() -> None:
-    message = "sentence of line 7: a sentence with wrong number of columns: expected 2 as in the first sentence, got 1"
+    message = "sentence of line 7: wrong number of columns: expected 2 as in the first sentence, got 1"
     with pytest.raises(DataError, match=re.escape(message)):
         written([Sentence(["a"], ["X"]), Sentence(["b"], line=7)])

@@ -61,7 +61,7 @@ def trees_in(text: str | bytes) -> list[Tree]:
 )
 def test_read(text, expected):
     if expected is None:
-        with pytest.raises(DataError, match="beside"):
+        with pytest.raises(DataError, match="next to"):
             trees_in(text)
     else:
         assert trees_in(text) == [Tree.of(expected)]
@@ -145,7 +145,7 @@ def test_refused(text, message):
 
 def test_a_missing_bracket_does_not_fill_the_memory(monkeypatch):
     monkeypatch.setattr(bracket_reader, "TREE_LIMIT", 100)
-    with pytest.raises(DataError, match=r"line 1, column 1: 2 brackets .* 100 nodes and no end: .* on line 2"):
+    with pytest.raises(DataError, match=r"line 1, column 1: 2 brackets .* 100 nodes and no end; .* on line 2"):
         trees_in("(3 (2 (2 film)\n" + "(3 (2 good) (2 film))\n" * 100)
 
 

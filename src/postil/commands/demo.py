@@ -147,10 +147,13 @@ def _show_reasons(console: Console, tagger: Tagger, folder: Path) -> None:
     """What the entity's log-odds lose without each word."""
     tokens = tokenise(EXAMPLE).tokens
     place = tokens.index("Paris")
-    found = tagger.explain(tokens, place, place + 1)
-    _say(console, f"Why is Paris {MEANINGS.get(found.label, found.label)}? The effect of each word of the sentence:")
-    losses = [word.left_out or 0.0 for word in found.words]
-    for word, loss in zip(found.words, losses, strict=True):
+    explanation = tagger.explain(tokens, place, place + 1)
+    _say(
+        console,
+        f"Why is Paris {MEANINGS.get(explanation.label, explanation.label)}? The effect of each word of the sentence:",
+    )
+    losses = [word.left_out or 0.0 for word in explanation.words]
+    for word, loss in zip(explanation.words, losses, strict=True):
         length = round(BAR * abs(loss) / (max(map(abs, losses)) or 1.0))
         bar = (("█" if loss > 0 else "░") * length, FOR if loss > 0 else AGAINST)
         _say(console, Text.assemble(f"{word.word:>10}  ", bar, "" if loss >= 0 else " (opposes it)"))
@@ -181,12 +184,12 @@ def _show_what_next(console: Console, folder: Path) -> None:
 
 def entities_of(tokens: Sequence[str], labels: Sequence[str]) -> list[Entity]:
     """Entities of BIO labels, in characters of the tokens with a space between."""
-    found = []
+    entities = []
     for label, start, end in spans_from_labels(labels, "bio"):
         before = sum(len(token) + 1 for token in tokens[:start])
         text = " ".join(tokens[start:end])
-        found.append(Entity(text, label, before, before + len(text)))
-    return found
+        entities.append(Entity(text, label, before, before + len(text)))
+    return entities
 
 
 def coloured(text: str, entities: Sequence[Entity]) -> Text:

@@ -114,19 +114,19 @@ def branches(tree: Tree, nodes: Sequence[NodeLabel] | None = None) -> Branches:
     spans, tokens = tree.spans, tree.tokens
     drawn: list[Branches] = []
     for i, (label, _, children) in enumerate(tree):
-        found = None if nodes is None else nodes[i]
-        shown = label if found is None else found.label
-        drawn.append(Branches(_phrase(shown, " ".join(tokens[slice(*spans[i])]), found), guide_style="dim"))
+        node = None if nodes is None else nodes[i]
+        shown = label if node is None else node.label
+        drawn.append(Branches(_phrase(shown, " ".join(tokens[slice(*spans[i])]), node), guide_style="dim"))
         if shown in STYLES:
             drawn[i].children.extend(drawn[child] for child in children)
     return drawn[-1]
 
 
-def _phrase(label: str | None, words: str, found: NodeLabel | None) -> Text:
+def _phrase(label: str | None, words: str, node: NodeLabel | None) -> Text:
     if label not in STYLES:
         return Text(words, "dim")
     style = STYLES[label]
-    figure = "" if found is None else f" {found.probabilities[found.label]:.2f}"
+    figure = "" if node is None else f" {node.probabilities[node.label]:.2f}"
     return Text.assemble((f" {words} ", style), (f"{label}{figure} ", f"{style} bold"))
 
 
@@ -141,8 +141,8 @@ def bag_of_words_accuracy(trees: Sequence[Tree], test: Sequence[Tree], steps: in
     W = np.zeros((len(columns), len(labels)))
     for _ in range(steps):
         W -= 0.5 * X.T @ (softmax(X @ W) - np.eye(len(labels))[gold]) / len(X)
-    found = (_counts(test, columns) @ W).argmax(axis=1)
-    return float(np.mean([labels[i] == tree.root_label for i, tree in zip(found, test, strict=True)]))
+    predicted = (_counts(test, columns) @ W).argmax(axis=1)
+    return float(np.mean([labels[i] == tree.root_label for i, tree in zip(predicted, test, strict=True)]))
 
 
 def _counts(trees: Sequence[Tree], columns: dict[str, int]) -> np.ndarray:

@@ -70,8 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--predicted-column", type=column_argument, metavar="C", help="column of the predicted label, if it differs"
     )
-    for name, meaning in (("misaligned", "spans that do not fit token boundaries"), ("overlaps", "overlapping spans")):
-        reading.add_argument(f"--{name}", choices=CHOICES[name], default="error", help=f"JSON Lines: {meaning} (error)")
+    for name, meaning in (
+        ("misaligned", "spans that do not match token boundaries"),
+        ("overlaps", "overlapping spans"),
+    ):
+        reading.add_argument(
+            f"--{name}", choices=CHOICES[name], default="error", help=f"JSON Lines: {meaning} (default: error)"
+        )
 
 
 def _positive(text: str) -> int:

@@ -186,7 +186,7 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
     model.save(arguments.output)
     fitting.checkpoint.unlink(missing_ok=True)
-    display.summary(arguments.output, {name: kind.headline(found) for name, found in scores.items()})
+    display.summary(arguments.output, {name: kind.headline(evaluation) for name, evaluation in scores.items()})
     return 0
 
 
@@ -220,14 +220,14 @@ def _check_data(train: list[LabelledFile], held_out: dict[str, LabelledFile], ar
 
 def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, ...] | None]:
     """The classes of --annotates for each training file."""
-    found: dict[str, tuple[str, ...] | None] = dict.fromkeys(arguments.train)
+    annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(arguments.train)
     for text in arguments.annotates:
         path, equals, classes = text.rpartition("=")
-        if equals and path not in found:
+        if equals and path not in annotated:
             raise ConfigurationError("--annotates", expected="must name one of the training files", got=repr(path))
-        for name in [path] if equals else found:
-            found[name] = parse_classes(classes)
-    return found
+        for name in [path] if equals else annotated:
+            annotated[name] = parse_classes(classes)
+    return annotated
 
 
 class _Stop:

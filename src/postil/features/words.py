@@ -272,14 +272,14 @@ def _agreed_dimension(config: WordFeatureConfig, vectors: WordVectors) -> int:
 
 def _check_whole(value: object, name: str, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _LARGEST:
-        raise ConfigurationError(f"{name} must be a whole number of at least {least}", got=repr(value)[:80])
+        raise ConfigurationError(name, expected=f"a whole number of at least {least}", got=repr(value)[:80])
 
 
 def _checked_lengths(value: object, name: str) -> tuple[int, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ConfigurationError(f"{name} must be a list of lengths", got=repr(value)[:80])
+        raise ConfigurationError(name, expected="a list of lengths", got=repr(value)[:80])
     if len(value) > _MOST_LENGTHS:
-        raise ConfigurationError(f"{name} must be at most {_MOST_LENGTHS} lengths", got=len(value))
+        raise ConfigurationError(name, expected=f"at most {_MOST_LENGTHS} lengths", got=len(value))
     for length in value:
         _check_whole(length, name, least=1)
     if len(set(value)) != len(value):

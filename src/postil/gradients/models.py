@@ -32,6 +32,8 @@ from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.text import transition_mask
 
 SAMPLING = Sampling(every_entry_up_to=0, entries=0, directions=2)
+# Wider steps than usual: a parameter far from the loss moves it by so little that rounding would hide it.
+EPSILONS = (1e-3, 1e-4)
 _NOISE = 3  # the seed of dropout and sampled pairs: the same at every evaluation
 _EQUATIONS = {
     "average-softmax": "E2 A7",
@@ -87,7 +89,7 @@ def _known(inputs: list[str]) -> list[str]:
 def _examined(kind: Any, preset: str, inputs: str, settings: Mapping[str, Any] | None = None) -> Examine:
     def run(rng: Rng) -> Report:
         loss = sentence_loss(kind, preset, inputs, settings or {}, rng)
-        return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING)
+        return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING, epsilons=EPSILONS)
 
     return run
 

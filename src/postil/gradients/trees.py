@@ -11,15 +11,12 @@ from postil import network
 from postil.features.trees import Forest
 from postil.gradcheck import Report, examine
 from postil.gradients.model_requirements import TREES, model, setting, tree_inputs, unused_settings
-from postil.gradients.models import SAMPLING, Loss, first_loss, small_sizes, vector_file
+from postil.gradients.models import EPSILONS, SAMPLING, Loss, first_loss, small_sizes, vector_file
 from postil.gradients.rows import Examine, GradientCheck, Rng, of, row
 from postil.models import TreeClassifier, TreeConfig
 from postil.models.scoring.tree_network import TreeNetwork
 from postil.models.tree_config import configured_tree
 from postil.text import Tree, balanced, right_branching
-
-# Wider steps than usual: a phrase deep in a tree moves the loss by so little that rounding would hide it.
-_EPSILONS = (1e-3, 1e-4)
 
 
 def tree_checks() -> Iterator[GradientCheck]:
@@ -80,7 +77,7 @@ _TREES: list[Any] = [
 def _examined(composition: str, inputs: str, settings: Mapping[str, Any]) -> Examine:
     def run(rng: Rng) -> Report:
         loss = tree_loss(composition, inputs, settings, rng)
-        return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING, epsilons=_EPSILONS)
+        return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING, epsilons=EPSILONS)
 
     return run
 

@@ -159,8 +159,8 @@ def _touched_numbers(forms: Array, network: Any) -> int:
 
 
 def _mean(numbers: Iterable[int]) -> int:
-    found = list(numbers)
-    return round(sum(found) / max(len(found), 1))
+    values = list(numbers)
+    return round(sum(values) / max(len(values), 1))
 
 
 # ------------------------------------------------------------------------------------------------ trees
@@ -183,10 +183,10 @@ def tree_training_limit(network: Any, batches: Iterable[Any]) -> Limit:
 
 def _tree_maps(network: Any) -> list[tuple[str, tuple[int, int]]]:
     """Where each linear map of a tree network is applied, and its (H, D)."""
-    found = []
+    shapes = []
     for name, parameter in network.parameters().items():
         if parameter.ndim == 2 and "table" not in name:
             is_leaf = name.startswith("leaves") or (name == "composition.W" and "composition.U" in network.parameters())
             kind = "leaf" if is_leaf else "node" if name.startswith("output") else "inner"
-            found.append((kind, parameter.shape))
-    return found
+            shapes.append((kind, parameter.shape))
+    return shapes

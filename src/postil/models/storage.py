@@ -178,7 +178,7 @@ def _check_keys(metadata: Mapping[str, Any]) -> None:
         raise ModelFileError(f"it needs {missing[0][:80]!r}, which this version of Postil does not know: update it")
     wrong = (set(metadata) - _OPTIONAL_KEYS) ^ _KEYS
     if wrong:
-        raise ModelFileError("metadata", expected=", ".join(sorted(_KEYS)), got=", ".join(sorted(metadata))[:200])
+        raise ModelFileError("wrong metadata", expected=", ".join(sorted(_KEYS)), got=", ".join(sorted(metadata))[:200])
     unicode = metadata.get("unicode", "15.0.0")
     if not isinstance(unicode, str) or not re.fullmatch(r"\d{1,3}\.\d{1,3}\.\d{1,3}", unicode):
         raise ModelFileError("version of Unicode", expected="such as 15.0.0", got=repr(unicode)[:80])
@@ -194,7 +194,7 @@ def _mapping(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _head(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     heads = _mapping(metadata, "heads")
     if set(heads) != {HEAD} or set(_mapping(heads, HEAD)) != {"labels", "decoding"}:
-        raise ModelFileError("heads", expected=f"one, {HEAD!r}, with labels and decoding", got=repr(heads)[:80])
+        raise ModelFileError("wrong heads", expected=f"one, {HEAD!r}, with labels and decoding", got=repr(heads)[:80])
     return _mapping(heads, HEAD)
 
 
@@ -210,7 +210,7 @@ def _checked_vectors(table: Any) -> Any:
 
 def _features(config: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any], vectors: Any) -> InputFeatures:
     if set(metadata) != {"columns"}:
-        raise ModelFileError("features", expected="columns", got=", ".join(sorted(metadata))[:80])
+        raise ModelFileError("wrong features", expected="columns", got=", ".join(sorted(metadata))[:80])
     words = replace(WordFeatureConfig.of(config), vector_dim=0 if vectors is None else vectors.shape[1])
     stored = {name: array for name, array in arrays_under("features/", arrays).items() if f"features/{name}" != _TABLE}
     features = InputFeatures.from_arrays(words, metadata["columns"], stored)
@@ -224,7 +224,7 @@ def _check_output(arrays: Mapping[str, Any], L: int) -> None:
     """Some array of the head has a row for each label: nothing that grows with their square is made before this."""
     sizes = {array.shape[0] for name, array in arrays_under(f"heads/{HEAD}/", arrays).items() if array.ndim}
     if L not in sizes:
-        raise ModelFileError("labels", expected=f"{L} as rows of the output", got=sorted(sizes)[:8])
+        raise ModelFileError("wrong number of labels", expected=f"{L} rows of the output", got=sorted(sizes)[:8])
 
 
 def _fill(network: TrainedNetwork, arrays: Mapping[str, Any]) -> None:
@@ -253,6 +253,14 @@ def _is_finite(array: Array) -> bool:
     return bool(np.isfinite(array).all())
 
 
+_JSON_NAMES = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    tuple: "a list",
+    type(None): "null",
+}
 # What is shown of a model's origin; its other entries are nobody's concern here.
 _NUMBER = (int, float)
 _ABOUT: dict[str, Any] = {
@@ -277,7 +285,9 @@ def _check_shape(value: Any, expected: Any, where: str, *, whole: bool) -> None:
     """Whether a JSON value is of a type; for an object, whether its known entries are, ``whole``: and all are there."""
     if not isinstance(expected, dict):
         if not isinstance(value, expected) or isinstance(value, bool) or (type(value) is int and abs(value) >= 2**63):
-            raise ModelFileError(where, expected="a value of another type", got=repr(value)[:80])
+            kinds = expected if isinstance(expected, tuple) else (expected,)
+            names = " or ".join(_JSON_NAMES[kind] for kind in kinds)
+            raise ModelFileError(where, expected=names, got=repr(value)[:80])
         return
     if not isinstance(value, dict) or (whole and not set(expected) <= set(value)):
         raise ModelFileError(where, expected="a JSON object with " + ", ".join(expected), got=repr(value)[:80])
@@ -306,7 +316,7 @@ def _check_parameters(estimator: Stored, labels: LearntLabels) -> None:
         raise ConfigurationError("gazetteers", expected="names of files", got=repr(parameters["gazetteers"])[:80])
     estimator.check()
     if "label" in estimator._PARAMETERS and [parameters["label"]] != labels.labels:
-        raise ConfigurationError("label", expected=f"{labels.labels[0]!r}", got=repr(parameters["label"])[:80])
+        raise ConfigurationError("label", expected=repr(labels.labels[0]), got=repr(parameters["label"])[:80])
 
 
 def _known(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -120,19 +120,19 @@ class Answers:
 def _sure_of_spans(tagger: Tagger, sentences: Sequence[Sentence], compared: Compared) -> list[list[float]]:
     """One probability per predicted span. Copies are annotated: the sentences keep their gold labels."""
     copies = [Sentence(tokens=sentence.tokens, columns=sentence.columns) for sentence in sentences]
-    found = []
+    probabilities = []
     for spans, entities in zip(compared.predicted_spans, tagger.annotate(copies), strict=True):
         known = {Span(entity.label, entity.start, entity.end): entity.probability or 0.0 for entity in entities}
-        found.append([known[span] for span in spans])
-    return found
+        probabilities.append([known[span] for span in spans])
+    return probabilities
 
 
 def _likely(tagger: Tagger, X: Sequence[Any]) -> list[list[tuple[Span, float]]]:
-    found: list[list[tuple[Span, float]]] = [[] for _ in X]
+    spans: list[list[tuple[Span, float]]] = [[] for _ in X]
     for posterior in Posteriors(tagger.fitted_parts()).of(X):
         for row, span, probability in posterior.spans_above(LOWEST):
-            found[posterior.which[row]].append((span, probability))
-    return found
+            spans[posterior.which[row]].append((span, probability))
+    return spans
 
 
 def _sure_of_tokens(tagger: Tagger, X: Sequence[Any]) -> list[list[float]]:
@@ -153,7 +153,7 @@ def probabilities_of(tagger: Tagger, X: Sequence[Any], places: Sequence[Place]) 
         rows = [(row, i) for row, local in enumerate(which) for i in asked[wanted[local]]]
         spans = np.array([(row, places[i].span.start, places[i].span.end) for row, i in rows])
         kinds = np.array([number[places[i].span.label] for _, i in rows])
-        found = span_probabilities(Posterior.of(lattice), spans, kinds, labelling.entity_labels())
-        for (_, i), probability in zip(rows, found, strict=True):
+        probabilities = span_probabilities(Posterior.of(lattice), spans, kinds, labelling.entity_labels())
+        for (_, i), probability in zip(rows, probabilities, strict=True):
             answers[i] = float(probability)
     return answers

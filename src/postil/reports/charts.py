@@ -49,8 +49,8 @@ def line_chart(
     return drawing(plot.width, plot.height, name, *parts)
 
 
-def _dot(plot: Plot, point: Point, told: str) -> Markup:
-    return circle(plot.point(point), 3, title(told), class_="dot")
+def _dot(plot: Plot, point: Point, tooltip: str) -> Markup:
+    return circle(plot.point(point), 3, title(tooltip), class_="dot")
 
 
 def _marked_point(plot: Plot, point: Point, mark: str) -> Markup:
@@ -66,11 +66,11 @@ def curve_chart(name: str, curves: Sequence[Curve], *, x_name: str, y_name: str)
     plot = Plot(width=460, height=380, ys=(max(low for low in (0.0, 0.5, 0.8, 0.9) if low <= lowest), 1.0))
     parts = [plot.axes(x_name, y_name, SHARES, round_numbers(*plot.ys))]
     for curve in curves:
-        told = title(curve.name)
+        tooltip = title(curve.name)
         drawn = polyline(map(plot.point, curve.points), class_="curve", style=f"stroke:{curve.colour}")
         place = title(f"{curve.name}: {x_name} {curve.mark[0]:.3f}, {y_name} {curve.mark[1]:.3f}")
         ring = circle(plot.point(curve.mark), 5, place, class_="ring", style=f"stroke:{curve.colour}")
-        parts.append(element("g", told, drawn, ring, data_curve=curve.name))
+        parts.append(element("g", tooltip, drawn, ring, data_curve=curve.name))
     return drawing(plot.width, plot.height, name, *parts)
 
 
@@ -109,9 +109,9 @@ def _reliability_line(plot: Plot, series: str, table: Calibration, class_: str) 
     for count, promised, kept in zip(table.counts, table.confidence, table.accuracy, strict=True):
         if count:
             points.append(plot.point((float(promised), float(kept))))
-            told = title(f"{series}: {count:,} answers, predicted {promised:.3f}, observed {kept:.3f}")
+            tooltip = title(f"{series}: {count:,} answers, predicted {promised:.3f}, observed {kept:.3f}")
             radius = 3 + 5 * float(count / most) ** 0.5
-            dots.append(circle(points[-1], radius, told, class_=class_.replace("line", "dot")))
+            dots.append(circle(points[-1], radius, tooltip, class_=class_.replace("line", "dot")))
     return joined([polyline(points, class_=class_), *dots])
 
 
@@ -175,13 +175,13 @@ def _named(place: Point, name: str, *, anchor: str, turned: float | None = None)
 def _cell(grid: Grid, i: int, j: int, total: int, corner: Point, size: Point) -> Markup:
     count = grid.counts(i, j)
     share = count / total if total else 0.0
-    told = title(f"gold {grid.rows[i]}, predicted {grid.columns[j]}: {count:,} ({share:.1%} of the row)")
+    tooltip = title(f"gold {grid.rows[i]}, predicted {grid.columns[j]}: {count:,} ({share:.1%} of the row)")
     inside = (corner[0] + 1, corner[1] + 1), size[0] - 2, size[1] - 2
     empty = rectangle(*inside, rx=3, class_="empty")
     if not count:
-        return element("g", told, empty)
+        return element("g", tooltip, empty)
     shade = rectangle(*inside, rx=3, class_="wrong" if grid.wrong(i, j) else "right", style=f"--share:{share:.3f}")
     number = text((corner[0] + size[0] / 2, corner[1] + size[1] / 2 + 4.5), short(count))
-    content = joined([told, empty, shade, number])
+    content = joined([tooltip, empty, shade, number])
     link = grid.link(i, j)
     return element("a", content, href=link) if link else element("g", content)

@@ -43,65 +43,65 @@ def detector_page(
     truth = [numbers.astype(bool) for numbers in detector.fitted_parts().labelling.numbers(labels)]
     scores = detector.decision([tokens_of(sentence) for sentence in sentences])
     every = np.concatenate(truth), np.concatenate(scores)
-    found = score_detection(*every, detector.threshold, label=detector.label, sentences=len(sentences))
+    results = score_detection(*every, detector.threshold, label=detector.label, sentences=len(sentences))
     tokens = [sentence.tokens for sentence in sentences]
     parts = [
         sections.learning(heading),
-        _decisions(found),
-        _curve(precision_recall(*every), found),
-        _mistakes(tokens, truth, scores, found, place or line_of(sentences)),
+        _decisions(results),
+        _curve(precision_recall(*every), results),
+        _mistakes(tokens, truth, scores, results, place or line_of(sentences)),
     ]
-    return page(f"{heading.model} on {heading.data}", _header(heading, found), parts)
+    return page(f"{heading.model} on {heading.data}", _header(heading, results), parts)
 
 
-def _header(heading: Heading, found: DetectionScores) -> Markup:
+def _header(heading: Heading, results: DetectionScores) -> Markup:
     cards = {
-        "F1 at the threshold": f"{100 * found.counts.f1:.2f}",
-        "precision": f"{100 * found.counts.precision:.2f}",
-        "recall": f"{100 * found.counts.recall:.2f}",
-        "detects": found.label,
-        "sentences / tokens": f"{found.sentences:,} / {found.tokens:,}",
+        "F1 at the threshold": f"{100 * results.counts.f1:.2f}",
+        "precision": f"{100 * results.counts.precision:.2f}",
+        "recall": f"{100 * results.counts.recall:.2f}",
+        "detects": results.label,
+        "sentences / tokens": f"{results.sentences:,} / {results.tokens:,}",
     }
-    return sections.header(heading, "average precision", 100 * found.average_precision, None, cards)
+    return sections.header(heading, "average precision", 100 * results.average_precision, None, cards)
 
 
-def _decisions(found: DetectionScores) -> Section:
-    counts = found.counts
+def _decisions(results: DetectionScores) -> Section:
+    counts = results.counts
     missed, spurious = counts.gold - counts.correct, counts.predicted - counts.correct
-    passed = found.tokens - counts.gold - spurious
-    rows = [(f"is {found.label}", counts.correct, missed), ("is not", spurious, passed)]
-    told = note(
-        f"Tokens that score above {found.threshold:.4f} are detected; this threshold was chosen on held-out data."
+    passed = results.tokens - counts.gold - spurious
+    rows = [(f"is {results.label}", counts.correct, missed), ("is not", spurious, passed)]
+    meaning = note(
+        f"Tokens that score above {results.threshold:.4f} are detected; this threshold was chosen on held-out data."
     )
     decisions = table(Table("", ("token", "detected", "not detected"), rows))
-    return Section("decisions", "Decisions", joined([told, decisions]))
+    return Section("decisions", "Decisions", joined([meaning, decisions]))
 
 
-def _curve(curve: PrecisionRecall, found: DetectionScores) -> Section:
-    told = "Every point is a threshold; the ring is the model’s. The area below the curve is the average precision."
-    return sections.precision_and_recall({found.label: curve}, {}, told, {found.label: found.counts})
+def _curve(curve: PrecisionRecall, results: DetectionScores) -> Section:
+    meaning = "Every point is a threshold; the ring is the model’s. The area below the curve is the average precision."
+    return sections.precision_and_recall({results.label: curve}, {}, meaning, {results.label: results.counts})
 
 
 def _mistakes(
     tokens: Sequence[Sequence[str]],
     truth: Sequence[NDArray[np.bool_]],
     scores: Sequence[NDArray[np.float64]],
-    found: DetectionScores,
+    results: DetectionScores,
     place: Callable[[int, int], str],
 ) -> Section:
     groups: dict[str, list[WrongToken]] = {kind: [] for kind in MISTAKES}
     for sentence, (true, given) in enumerate(zip(truth, scores, strict=True)):
-        for token in np.flatnonzero(true != (given > found.threshold)):
+        for token in np.flatnonzero(true != (given > results.threshold)):
             kind = "missed" if true[token] else "spurious"
             groups[kind].append(WrongToken(sentence, int(token), float(given[token])))
     shown = examples.fair_part(groups)
     counts = {kind: examples.Shown(len(groups[kind]), len(shown[kind])) for kind in MISTAKES}
-    colours = colours_of([found.label])
-    listed = [_example(kind, one, tokens, found.label, place, colours) for kind in MISTAKES for one in shown[kind]]
-    labels = Counter({found.label: sum(map(len, groups.values()))})
-    told = key("Numbers are the model’s scores.")
+    colours = colours_of([results.label])
+    listed = [_example(kind, one, tokens, results.label, place, colours) for kind in MISTAKES for one in shown[kind]]
+    labels = Counter({results.label: sum(map(len, groups.values()))})
+    legend = key("Numbers are the model’s scores.")
     browser = examples.browser(listed, counts, labels, figure="score")
-    return Section("mistakes", "Mistakes", joined([told, browser]))
+    return Section("mistakes", "Mistakes", joined([legend, browser]))
 
 
 def _example(

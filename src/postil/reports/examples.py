@@ -73,12 +73,12 @@ def _left_out(shown: int, total: int, counts: Mapping[str, Shown]) -> Markup | N
     """Which part of the mistakes is on the page, if not all of them are."""
     if shown == total:
         return None
-    told = (
+    meaning = (
         f"This page lists {shown:,} of {total:,} mistakes, evenly spread over the file. The counts cover all of them."
     )
     rows = [(kind, count.all, count.shown) for kind, count in counts.items() if count.all]
     rows = sorted(rows, key=lambda row: -row[1])[:MOST_OPTIONS]
-    return joined([note(told), folded("How many are shown", table(Table("", ("kind", "mistakes", "shown"), rows)))])
+    return joined([note(meaning), folded("How many are shown", table(Table("", ("kind", "mistakes", "shown"), rows)))])
 
 
 def _filters(counts: Mapping[str, Shown], labels: Counter[str], examples: Sequence[Example], figure: str) -> Markup:

@@ -107,8 +107,8 @@ def reliability(calibration: Calibration, before: Calibration | None, *, answers
     if not calibration.counts.sum():
         return Section("reliability", "Reliability", note(f"No {answers} to judge."))
     series = {"before calibration": before, "after calibration": calibration} if before else {answers: calibration}
-    tables = {name: found for name, found in series.items() if found is not None}
-    errors = [f"{name}: {100 * found.expected_error:.2f} %" for name, found in tables.items()]
+    tables = {name: entry for name, entry in series.items() if entry is not None}
+    errors = [f"{name}: {100 * entry.expected_error:.2f} %" for name, entry in tables.items()]
     meaning = note(
         f"Of all {answers} given with probability 0.8, eight in ten should be right: points on the dashed line are "
         "well calibrated, points below it are overconfident. The bars count the answers. Expected calibration error, "
@@ -127,7 +127,7 @@ def reliability(calibration: Calibration, before: Calibration | None, *, answers
 
 
 def precision_and_recall(
-    curves: Mapping[str, PrecisionRecall], colours: Mapping[str, str], told: str, marks: Mapping[str, Counts]
+    curves: Mapping[str, PrecisionRecall], colours: Mapping[str, str], meaning: str, marks: Mapping[str, Counts]
 ) -> Section:
     """The curve of everything and of the most frequent labels, one of them chosen by the reader.
 
@@ -147,7 +147,7 @@ def precision_and_recall(
         element("ul", *map(_legend, drawn), class_="legend"),
         _at_thresholds(next(iter(curves.values()))),
     )
-    body = joined([note(told), columns(figure("Every point is a threshold", chart), aside)])
+    body = joined([note(meaning), columns(figure("Every point is a threshold", chart), aside)])
     return Section("curve", "Precision against recall", body)
 
 
@@ -171,7 +171,7 @@ def _point(counts: Counts) -> tuple[float, float]:
 
 
 def _thinned(curve: PrecisionRecall) -> list[tuple[float, float]]:
-    """At most so many points, evenly spread along the curve, always with the first and the last."""
+    """At most `MOST_POINTS` points, evenly spread along the curve, including the first and the last."""
     way = np.abs(np.diff(curve.recall, prepend=0)) + np.abs(np.diff(curve.precision, prepend=1))
     walked = np.cumsum(way)
     kept = range(len(way))

@@ -125,11 +125,11 @@ def confusion(scores: SpanScores) -> Section:
         wrong=lambda i, j: i != j,
         link=lambda i, j: _link(sides[i], sides[j]) if i != j else None,
     )
-    told = "Overlapping spans by label. Shades are shares of a row; click on a mistake to list its examples."
+    meaning = "Overlapping spans by label. Shades are shares of a row; click on a mistake to list its examples."
     left_out = len(scores.labels) - len(labels)
     more = note(f"{left_out:,} labels with fewer mistakes are not shown.") if left_out else None
     numbers = folded("As a table", table(confusion_table(scores)))
-    return Section("confusion", "Confusion", joined([note(told), charts.heat_map("Confusion", grid), more, numbers]))
+    return Section("confusion", "Confusion", joined([note(meaning), charts.heat_map("Confusion", grid), more, numbers]))
 
 
 def _link(gold: str | None, predicted: str | None) -> str:
@@ -144,18 +144,18 @@ def curves(scores: SpanScores, judged: Sequence[Judged], colours: Mapping[str, s
     """What all spans above a probability would give, of all labels and of the most frequent ones."""
     counts = scores.by_label()
     frequent = sections.by_frequency(counts)[: sections.MOST_CURVES]
-    found = {ALL: _curve(judged, scores.overall.gold)}
+    curves = {ALL: _curve(judged, scores.overall.gold)}
     if len(counts) > 1:
         by_label = {label: [one for one in judged if one.label == label] for label in frequent}
-        found |= {show_class(label): _curve(by_label[label], counts[label].gold) for label in frequent}
+        curves |= {show_class(label): _curve(by_label[label], counts[label].gold) for label in frequent}
     marks = {ALL: scores.overall} | {show_class(label): counts[label] for label in frequent}
-    told = (
+    meaning = (
         "A ring is the model’s answer. A curve shows all spans above a probability, whether or not the best labelling "
         f"contains them (as with tag --all-above; they may overlap); it ends at a probability of {LOWEST:g}. "
         "The table covers all labels."
     )
     named = {show_class(label): colour for label, colour in colours.items()}
-    return sections.precision_and_recall(found, named | {ALL: "var(--ink)"}, told, marks)
+    return sections.precision_and_recall(curves, named | {ALL: "var(--ink)"}, meaning, marks)
 
 
 def _curve(judged: Sequence[Judged], gold: int) -> PrecisionRecall:
@@ -179,15 +179,15 @@ def lengths(answers: Answers, novelty: Mapping[str, SpanScores]) -> Section:
 def wrong_pairs(answers: Answers) -> list[Mistake]:
     """All of them, in the order of the file."""
     pairs = ((sentence, pair, pair.outcome.kind) for sentence, pair in answers.pairs())
-    return [Mistake(*found) for found in pairs if found[2] != "correct"]
+    return [Mistake(*pair) for pair in pairs if pair[2] != "correct"]
 
 
-def mistakes(answers: Answers, found: Sequence[Mistake], colours: Mapping[str, str]) -> Section:
+def mistakes(answers: Answers, wrong: Sequence[Mistake], colours: Mapping[str, str]) -> Section:
     """Counts of all mistakes by kind, and examples of each."""
-    groups = {kind: [one for one in found if one.kind == kind] for kind in MISTAKES}
+    groups = {kind: [one for one in wrong if one.kind == kind] for kind in MISTAKES}
     shown = examples.fair_part(groups)
     counts = {kind: examples.Shown(len(groups[kind]), len(shown[kind])) for kind in MISTAKES}
-    labels = Counter(name for one in found for name in {*_labels(one.pair)})
+    labels = Counter(name for one in wrong for name in {*_labels(one.pair)})
     listed = _examples([one for kind in MISTAKES for one in shown[kind]], answers, colours)
     overview = table(errors_table(scores_of(answers)), bars=("percent",))
     browser = examples.browser(listed, counts, labels, figure="probability")
@@ -209,11 +209,11 @@ def _labels(pair: Pair) -> list[str]:
     return [show_class(span.label) for span in pair if span is not None]
 
 
-def _examples(found: Sequence[Mistake], answers: Answers, colours: Mapping[str, str]) -> list[examples.Example]:
+def _examples(wrong: Sequence[Mistake], answers: Answers, colours: Mapping[str, str]) -> list[examples.Example]:
     sureness = answers.sureness()
-    gold = [Place(one.sentence, one.pair.gold) for one in found if one.pair.gold is not None]
+    gold = [Place(one.sentence, one.pair.gold) for one in wrong if one.pair.gold is not None]
     likely = dict(zip(gold, answers.probabilities(gold), strict=True))
-    return [_example(one, answers, likely, sureness, colours) for one in found]
+    return [_example(one, answers, likely, sureness, colours) for one in wrong]
 
 
 def _example(
@@ -240,9 +240,9 @@ def _example(
     )
 
 
-def hardest(answers: Answers, found: Sequence[Mistake], colours: Mapping[str, str]) -> Section:
+def hardest(answers: Answers, mistakes: Sequence[Mistake], colours: Mapping[str, str]) -> Section:
     """The sentences with the most mistakes, whole."""
-    wrong = Counter(one.sentence for one in found)
+    wrong = Counter(one.sentence for one in mistakes)
     ranked = sorted(wrong, key=lambda i: (-wrong[i], len(answers.tokens[i]), i))[:HARDEST]
     if not ranked:
         return Section("hardest", "Hardest sentences", note("Every sentence is correct."))
@@ -251,10 +251,10 @@ def hardest(answers: Answers, found: Sequence[Mistake], colours: Mapping[str, st
     for i in ranked:
         text = whole(answers.tokens[i], sentence_marks(answers, i, sureness), colours)
         items.append(element("li", _facts(answers, i, wrong[i]), text))
-    told = note(
+    meaning = note(
         f"The {len(ranked)} sentences with the most mistakes, of {len(wrong):,} with any; ✓ marks correct spans."
     )
-    return Section("hardest", "Hardest sentences", joined([told, element("ol", *items, class_="sentences")]))
+    return Section("hardest", "Hardest sentences", joined([meaning, element("ol", *items, class_="sentences")]))
 
 
 def _facts(answers: Answers, sentence: int, wrong: int) -> Markup:

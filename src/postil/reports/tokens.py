@@ -46,7 +46,7 @@ def token_sections(
     scores = answers.evaluation.tokens
     counts = scores.by_label()
     colours = colours_of(sections.by_frequency(counts))
-    found = wrong_tokens(answers)
+    wrong = wrong_tokens(answers)
     seen = [Section("novelty", "Seen and unseen words", table(token_novelty_table(novelty), bars=("accuracy",)))]
     return [
         sections.learning(heading),
@@ -54,8 +54,8 @@ def token_sections(
         confusion(scores),
         sections.reliability(token_reliability(answers), before, answers="labels"),
         *(seen if novelty else []),
-        mistakes(answers, found, colours),
-        hardest(answers, found, colours),
+        mistakes(answers, wrong, colours),
+        hardest(answers, wrong, colours),
     ]
 
 
@@ -108,15 +108,15 @@ def _link(gold: str, predicted: str) -> str:
     return "#" + urlencode({"gold": gold, "predicted": predicted}, errors="replace")
 
 
-def mistakes(answers: Answers, found: list[WrongToken], colours: Mapping[str, str]) -> Section:
+def mistakes(answers: Answers, wrong: list[WrongToken], colours: Mapping[str, str]) -> Section:
     """Examples of every confusion."""
     groups: dict[str, list[WrongToken]] = {}
-    for one in found:
+    for one in wrong:
         groups.setdefault(f"{one.gold} → {one.predicted}", []).append(one)
     frequent = sorted(groups, key=lambda name: (-len(groups[name]), name))[: examples.MOST]
     shown = examples.fair_part({name: groups[name] for name in frequent})
     counts = {name: examples.Shown(len(groups[name]), len(shown.get(name, []))) for name in groups}
-    labels = Counter(label for one in found for label in {one.gold, one.predicted})
+    labels = Counter(label for one in wrong for label in {one.gold, one.predicted})
     listed = [_example(name, one, answers, colours) for name in frequent for one in shown[name]]
     browser = examples.browser(listed, counts, labels, figure="probability")
     return Section(
@@ -139,10 +139,10 @@ def _marks(one: WrongToken) -> list[Mark]:
     ]
 
 
-def hardest(answers: Answers, found: list[WrongToken], colours: Mapping[str, str]) -> Section:
+def hardest(answers: Answers, wrong: list[WrongToken], colours: Mapping[str, str]) -> Section:
     """The sentences with the most wrong labels, whole."""
     by_sentence: dict[int, list[WrongToken]] = {}
-    for one in found:
+    for one in wrong:
         by_sentence.setdefault(one.sentence, []).append(one)
     ranked = sorted(by_sentence, key=lambda i: (-len(by_sentence[i]), len(answers.tokens[i]), i))[:HARDEST]
     if not ranked:
@@ -150,8 +150,8 @@ def hardest(answers: Answers, found: list[WrongToken], colours: Mapping[str, str
     items = []
     for i in ranked:
         marks = [mark for one in by_sentence[i][:MOST_MARKS] for mark in _marks(one)]
-        told = f"{len(by_sentence[i])} of {len(answers.tokens[i])} tokens wrong"
-        facts = element("p", element("b", told), element("span", answers.place(i, 0)), class_="facts")
+        count = f"{len(by_sentence[i])} of {len(answers.tokens[i])} tokens wrong"
+        facts = element("p", element("b", count), element("span", answers.place(i, 0)), class_="facts")
         items.append(element("li", facts, whole(answers.tokens[i], marks, colours)))
     above = note(f"The {len(ranked)} sentences with the most wrong labels, of {len(by_sentence):,} with any.")
     return Section("hardest", "Hardest sentences", joined([above, element("ol", *items, class_="sentences")]))

@@ -64,9 +64,9 @@ def _trees(answers: Sequence[Drawn]) -> Section:
     short = [one for one in answers if len(one.tree.tokens) <= LONGEST_DRAWN]
     chosen = sorted(short, key=lambda one: (not one.is_wrong, -one.probability))[:MOST_DRAWN]
     colours = colours_of_trees([one.tree for one in chosen])
-    told = note("The most confident mistakes at the root come first. A ring marks a phrase with another gold label.")
+    meaning = note("The most confident mistakes at the root come first. A ring marks a phrase with another gold label.")
     drawn = [figure(_caption(one), drawn_tree(one.tree, one.gold, colours)) for one in chosen]
-    return Section("trees", "Trees", joined([told, *(element("div", one, class_="scroll") for one in drawn)]))
+    return Section("trees", "Trees", joined([meaning, *(element("div", one, class_="scroll") for one in drawn)]))
 
 
 def _caption(one: Drawn) -> str:
@@ -117,11 +117,11 @@ def _node(
     label: str | None, word: str | None, phrase: str, point: Point, gold: str | None, colours: Mapping[str, str]
 ) -> Markup:
     is_wrong = gold is not None and gold != label
-    told = title(f"{label}{f', gold {gold}' if is_wrong else ''}: {phrase}")
+    tooltip = title(f"{label}{f', gold {gold}' if is_wrong else ''}: {phrase}")
     colour = colours.get(label or "", "var(--label-other)")
     x, y = point
     ring = "var(--wrong)" if is_wrong else None
-    disc = circle(point, _RADIUS, told, style=f"fill:{colour}", stroke=ring, stroke_width=3 if is_wrong else None)
+    disc = circle(point, _RADIUS, tooltip, style=f"fill:{colour}", stroke=ring, stroke_width=3 if is_wrong else None)
     name = text((x, y + 4), (label or "")[:3], style="fill:#fff", pointer_events="none")
     below = text((x, y + _RADIUS + 14), word) if word is not None else None
     return element("g", disc, name, below)

@@ -48,9 +48,9 @@ def align(spans: Iterable[CharacterSpan], text: TokenisedText, options: ReadOpti
     """
     fitted = []
     for span in spans:
-        found = _fit(span, text, options, report)
-        if found is not None:
-            fitted.append((found, span))
+        fit = _fit(span, text, options, report)
+        if fit is not None:
+            fitted.append((fit, span))
     return _separate(fitted, text, options, report)
 
 

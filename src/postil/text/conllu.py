@@ -143,11 +143,11 @@ class _ConlluReader:
 
     def _read_comments(self, sentence: Sentence, rest: Dependencies) -> None:
         for comment in sentence.comments:
-            if found := NEW_DOCUMENT.match(comment):
-                sentence.document = found[1] or ""
+            if match := NEW_DOCUMENT.match(comment):
+                sentence.document = match[1] or ""
                 self.report.documents += 1
-            elif found := TEXT.match(comment):
-                self._align(sentence, rest, found[1])
+            elif match := TEXT.match(comment):
+                self._align(sentence, rest, match[1])
 
     def _align(self, sentence: Sentence, rest: Dependencies, text: str) -> None:
         offsets = _word_offsets(text, rest)
@@ -166,17 +166,17 @@ class _Numbering:
         self.node = (0, 0)  # last empty node: word before it, its own number
 
     def accepts(self, identity: str, words: int) -> bool:
-        found = _ID.match(identity)
-        if found is None:
+        match = _ID.match(identity)
+        if match is None:
             return False
-        if found[2] is not None:
-            fits = int(found[1]) == words + 1 > self.covered and int(found[2]) > words
-            self.covered = int(found[2]) if fits else self.covered
+        if match[2] is not None:
+            fits = int(match[1]) == words + 1 > self.covered and int(match[2]) > words
+            self.covered = int(match[2]) if fits else self.covered
             return fits
-        if found[3] is None:
+        if match[3] is None:
             return False  # a plain number, but not the next one
         number = self.node[1] + 1 if self.node[0] == words else 1
-        fits = int(found[3]) == words and int(found[4]) == number
+        fits = int(match[3]) == words and int(match[4]) == number
         self.node = (words, number)
         return fits
 

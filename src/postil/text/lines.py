@@ -108,7 +108,7 @@ class Lines(NumberedLines):
         return self._ended and self._next_line == 1
 
     def head(self, size: int = HEAD) -> list[str]:
-        """At least ``size`` characters of lines from the beginning, if there are so many, without consuming them."""
+        """At least ``size`` characters of lines from the beginning, or all of them, without consuming them."""
         while not self._ended and sum(map(len, self._ahead)) < size:
             self._ahead.append(self._read_text())
         return [line for text in self._ahead for line in lines_of(text)]
@@ -144,7 +144,7 @@ class Lines(NumberedLines):
         return text
 
     def _read_bytes(self) -> bytes:
-        """The next piece, b"" at the end. A pipe gives what it has instead of waiting for a full piece."""
+        """The next piece, b"" at the end. A pipe returns what it has instead of waiting for a full piece."""
         try:
             piece = self._bytes.read1(self._piece)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:

@@ -35,22 +35,22 @@ def with_marks(
     """
     if partial is False:
         return sequences
-    found = {label for label in chain.from_iterable(sequences) if not isinstance(label, PartialLabel)}
-    candidates = {label for label in found if looks_like_mark(label)}.difference(known)
-    marks = candidates if partial or not candidates else _marks_among(candidates, found, sequences, tokens)
+    distinct = {label for label in chain.from_iterable(sequences) if not isinstance(label, PartialLabel)}
+    candidates = {label for label in distinct if looks_like_mark(label)}.difference(known)
+    marks = candidates if partial or not candidates else _marks_among(candidates, distinct, sequences, tokens)
     if not marks:
         return sequences
-    made = {label: PartialLabel(label) for label in marks}
-    return [[made.get(label, label) for label in labels] for labels in sequences]
+    by_label = {label: PartialLabel(label) for label in marks}
+    return [[by_label.get(label, label) for label in labels] for labels in sequences]
 
 
 def _marks_among(
-    candidates: set[str], found: set[str], sequences: Labels, tokens: Sequence[Sequence[object]] | None
+    candidates: set[str], distinct: set[str], sequences: Labels, tokens: Sequence[Sequence[object]] | None
 ) -> set[str]:
     marked = [[PartialLabel(label) if label in candidates else label for label in labels] for labels in sequences]
     if recognise(marked) != "none":
         return candidates
-    alone = found - candidates
+    alone = distinct - candidates
     marks = {label for label in candidates - {UNKNOWN} if _is_choice(label, alone)}
     return marks | ({UNKNOWN} if _stands_on_words(sequences, tokens) else set())
 
@@ -119,13 +119,13 @@ def annotated_classes(sentences: Iterable[Sentence]) -> list[tuple[str, ...] | N
     a JSON object applies to that object.
     """
     current: tuple[str, ...] | None = None
-    found = []
+    classes = []
     for sentence in sentences:
         for comment in sentence.comments:
             match = _ANNOTATES.fullmatch(comment.strip())
             current = parse_classes(match[1]) if match else current
-        found.append(_of_record(sentence) or current)
-    return found
+        classes.append(_of_record(sentence) or current)
+    return classes
 
 
 def parse_classes(text: str) -> tuple[str, ...]:
@@ -166,26 +166,26 @@ def widened(
     known = sorted({*classes} - {"O"})
     marks: dict[tuple[str, ...], PartialLabel | None] = {}
     answers: list[Sequence[str]] = []
-    for number, (labels, own) in enumerate(zip(sequences, annotates, strict=True)):
-        if own is None:
+    for number, (labels, annotated) in enumerate(zip(sequences, annotates, strict=True)):
+        if annotated is None:
             answers.append(labels)
             continue
-        _check_annotated(labels, own, scheme, number)
-        if tuple(own) not in marks:
-            others = [name for name in known if name not in own]
-            marks[tuple(own)] = PartialLabel(SEPARATOR.join(["O", *others])) if others else None
-        wide = marks[tuple(own)]
+        _check_annotated(labels, annotated, scheme, number)
+        if tuple(annotated) not in marks:
+            others = [name for name in known if name not in annotated]
+            marks[tuple(annotated)] = PartialLabel(SEPARATOR.join(["O", *others])) if others else None
+        wide = marks[tuple(annotated)]
         answers.append(labels if wide is None else [wide if label == "O" else label for label in labels])
     return answers
 
 
-def _check_annotated(labels: Sequence[str], own: Sequence[str], scheme: str, number: int) -> None:
+def _check_annotated(labels: Sequence[str], classes: Sequence[str], scheme: str, number: int) -> None:
     sure = [label for label in labels if not isinstance(label, PartialLabel)]
-    strangers = ({*sure} if scheme == "none" else classes_of([sure])) - {*own, "O"}
+    strangers = ({*sure} if scheme == "none" else classes_of([sure])) - {*classes, "O"}
     if strangers:
         raise DataError(
             "a label of a class that is not annotated there",
-            expected=f"one of {', '.join(own) or 'none'}, as annotates says",
+            expected=f"one of {', '.join(classes) or 'none'}, as annotates says",
             got=repr(min(strangers)),
             where=f"sentence {number}",
         )

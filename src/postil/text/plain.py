@@ -47,21 +47,21 @@ def sentences_of_line(line: str, piece: int = PIECE) -> Iterator[Words]:
         space = _SPACE.search(line, begin + size)
         end = space.start() if space is not None else len(line)
         tokens = tokenise(line[begin:end])
-        found = list(split_sentences(tokens))
-        sure = len(found) if end == len(line) else _sure(tokens, found)
-        for first, last in found[:sure]:
+        ranges = list(split_sentences(tokens))
+        sure = len(ranges) if end == len(line) else _sure(tokens, ranges)
+        for first, last in ranges[:sure]:
             starts, ends = ([begin + place for place in places[first:last]] for places in (tokens.starts, tokens.ends))
             yield tokens.tokens[first:last], starts, ends
         if end == len(line):
             return
         size = piece if sure else 2 * size
-        begin += tokens.starts[found[sure][0]] if sure else 0
+        begin += tokens.starts[ranges[sure][0]] if sure else 0
 
 
-def _sure(tokens: Tokens, found: list[tuple[int, int]]) -> int:
+def _sure(tokens: Tokens, ranges: list[tuple[int, int]]) -> int:
     """How many sentences of a piece are cut as in the whole line. A new piece begins behind a space."""
-    for sure in range(len(found) - 2, 0, -1):
-        if tokens.text[tokens.starts[found[sure][0]] - 1].isspace():
+    for sure in range(len(ranges) - 2, 0, -1):
+        if tokens.text[tokens.starts[ranges[sure][0]] - 1].isspace():
             return sure
     return 0
 

@@ -50,10 +50,10 @@ def read_plain(passage: Passage, options: ReadOptions) -> PlainRows | None:
         return None
     try:
         text = passage.text.encode()
-        found = _FOUND[passage.format](passage, text, options) if passage.format in _FOUND else None
-        if found is None or not len(found.tokens):
+        cells = _FINDERS[passage.format](passage, text, options) if passage.format in _FINDERS else None
+        if cells is None or not len(cells.tokens):
             return None
-        return PlainRows(text, found.tokens, found.offsets, list(_heads(passage, text, found.heads, options)))
+        return PlainRows(text, cells.tokens, cells.offsets, list(_heads(passage, text, cells.heads, options)))
     except (PostilError, UnicodeEncodeError, _NotPlain):
         return None
 
@@ -70,7 +70,7 @@ def _lines(passage: Passage, text: bytes, options: ReadOptions) -> TokenCells | 
 
 
 # Format -> how its tokens are found.
-_FOUND = {"conll": _columns, "tokens": _lines}
+_FINDERS = {"conll": _columns, "tokens": _lines}
 
 
 class _NotPlain(Exception):

@@ -86,7 +86,7 @@ class PossibleLabels:
     def _one(self, label: str) -> _Choice:
         """A label, or where it is one of several a class."""
         if self.scheme == "none":
-            return _twice(np.array([label == own for own in self.labels]))
+            return _twice(np.array([label == other for other in self.labels]))
         if label in self._names:
             return _twice((self._classes == label) & (self._roles != "O"))
         tag = parse_label(label)
@@ -194,9 +194,9 @@ def respelt(labels: Sequence[str], source: str, target: str) -> list[str]:
     possible = PossibleLabels(inner, "iobes", source)(labels)
     answer: list[str] = []
     for t, label in enumerate(labels):
-        found = [inner[i] for i in np.flatnonzero(possible[t])]
+        choices = [inner[i] for i in np.flatnonzero(possible[t])]
         before = {parse_label(inner[i]).label for i in np.flatnonzero(possible[t - 1])} if t else {""}
-        spellings = [*dict.fromkeys(text for one in found for text in _spelt(one, target, before))]
+        spellings = [*dict.fromkeys(text for one in choices for text in _spelt(one, target, before))]
         unknown = label == UNKNOWN or any(_OTHER_CLASS in text for text in spellings)
         answer.append(PartialLabel(UNKNOWN) if unknown else _joined(spellings))
     return answer

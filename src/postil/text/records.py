@@ -136,9 +136,9 @@ def _tokens(text: Any, given: Any, where: str) -> Tokens:
 def _token_place(token: Any, text: str, position: int) -> tuple[int, int]:
     """The position of a token, (-1, -1) if it does not occur after the previous token and blanks."""
     if isinstance(token, str):
-        found = text.find(token, position)
-        fits = found >= 0 and not text[position:found].strip()
-        return (found, found + len(token)) if fits else (-1, -1)
+        at = text.find(token, position)
+        fits = at >= 0 and not text[position:at].strip()
+        return (at, at + len(token)) if fits else (-1, -1)
     if not isinstance(token, dict):
         return -1, -1
     start: Any = token.get("start")

@@ -115,8 +115,8 @@ class _JsonReader:
     def _sentence(self, content: Content, spans: list[Span] | None, first: int, last: int, number: int) -> Sentence:
         tokens, labels = content.tokens, content.labels
         if spans is not None:
-            own = [Span(s.label, s.start - first, s.end - first) for s in spans if first <= s.start < last]
-            labels = _labels_of(own, last - first, self.options.scheme)
+            inside = [Span(s.label, s.start - first, s.end - first) for s in spans if first <= s.start < last]
+            labels = _labels_of(inside, last - first, self.options.scheme)
         return Sentence(
             tokens.tokens[first:last],
             labels,

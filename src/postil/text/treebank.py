@@ -95,13 +95,13 @@ def _trees(lines: NumberedLines, prefix: str | None, report: Report) -> Iterator
             if prefix and not reader.is_inside and line.lstrip(" \t").startswith(prefix):
                 comments.append(line.strip(" \t"))
                 continue
-            tree = None if reader.is_inside else _whole_line(line, known)
-            for start, found in reader.line(number, line) if tree is None else [(number, tree)]:
+            whole = None if reader.is_inside else _whole_line(line, known)
+            for start, tree in reader.line(number, line) if whole is None else [(number, whole)]:
                 report.sentences += 1
-                report.tokens += len(found) - found.words.count(None)
+                report.tokens += len(tree) - tree.words.count(None)
                 if comments:
                     report.notes["comments"] += len(comments)
-                yield found, start, comments
+                yield tree, start, comments
                 comments = []
     reader.finish()
     report.dropped["comments after the last sentence"] += len(comments)
@@ -117,8 +117,8 @@ class _Pieces(dict[str, tuple[str, str | None] | None]):
         if len(self) > _CACHED:
             self.clear()
         label, _, word = piece.strip("() ").partition(" ")
-        self[piece] = found = None if piece[0] == ")" else (label, decoded(word) if word else None)
-        return found
+        self[piece] = parts = None if piece[0] == ")" else (label, decoded(word) if word else None)
+        return parts
 
 
 _PIECE = re.compile(r"\([^ \t()]+ [^ \t()]+\) ?|\([^ \t()]+ (?=\()|\) ?")
@@ -135,21 +135,21 @@ def _whole_line(line: str, known: _Pieces) -> Tree | None:
     above: list[tuple[str, list[int]]] = []
     label, inside = "", list[int]()  # the node that is open; at the beginning, what is around the tree
     for piece in pieces:
-        found = known[piece]
-        if found is None:
+        parts = known[piece]
+        if parts is None:
             if not above:
                 return None
             labels.append(label)
             words.append(None)
             children.append(tuple(inside))
             label, inside = above.pop()
-        elif found[1] is None:
+        elif parts[1] is None:
             above.append((label, inside))
-            label, inside = found[0], []
+            label, inside = parts[0], []
             continue
         else:
-            labels.append(found[0])
-            words.append(found[1])
+            labels.append(parts[0])
+            words.append(parts[1])
             children.append(())
         inside.append(len(labels) - 1)
     return Tree.unchecked(labels, words, children) if len(inside) == 1 and not above else None

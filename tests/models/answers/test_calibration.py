@@ -1,4 +1,4 @@
-"""SentenceFitting temperature and shift: against data drawn from a known distribution, and the slope by differences."""
+"""Fitting temperature and shift: against data drawn from a known distribution, and the slope by differences."""
 
 import numpy as np
 import pytest

@@ -91,16 +91,16 @@ def test_pruning_is_complete_in_both_schemes(number, seed):
     )
     unary = rng.normal(size=(5, L)) * 3
     lattice = Lattice.over(unary, np.array([0, 3, 3, 5]), chain)
-    believed = Distribution(which=[0, 1, 2], lattice=lattice, labelling=labelling)
+    posterior = Distribution(which=[0, 1, 2], lattice=lattice, labelling=labelling)
     every = [
         (row, postil.text.Span(label, start, end))
         for row, length in ((0, 3), (2, 2))
         for start, end in combinations(range(length + 1), 2)
         for label in labelling.classes
     ]
-    probabilities = believed.span_probabilities(every)
+    probabilities = posterior.span_probabilities(every)
     expected = {one: p for one, p in zip(every, probabilities, strict=True) if p >= 0.05}
-    assert {(row, span): p for row, span, p in believed.spans_above(0.05)} == pytest.approx(expected)
+    assert {(row, span): p for row, span, p in posterior.spans_above(0.05)} == pytest.approx(expected)
 
 
 def test_a_higher_temperature_is_less_sure_and_answers_the_same():

@@ -104,16 +104,13 @@ def _show_comparison(console: Console, scores: FileScores, comparison: Compariso
     console.print(Text(f"p-value {comparison.p_value:.4f}: {luck}; {scores.other} is {ahead}"), soft_wrap=True)
 
 
-def _show_reliability(console: Console, found: Reliability, things: str) -> None:
+def _show_reliability(console: Console, reliability: Reliability, things: str) -> None:
     """Predicted probabilities against observed frequencies."""
-    title = f"Calibration of {things}"
-    if not found.is_calibrated:
-        show_table(
-            console,
-            tables.calibration_table(found.after)._replace(title=f"{title}: not calibrated (trained without --dev)"),
-        )
+    title = f"Reliability of the probabilities of {things}"
+    before, after = tables.calibration_table(reliability.before), tables.calibration_table(reliability.after)
+    if not reliability.is_calibrated:
+        show_table(console, after._replace(title=f"{title} (not calibrated: trained without --dev)"))
         return
-    before, after = tables.calibration_table(found.before), tables.calibration_table(found.after)
-    fitted = f"temperature {found.temperature:.3f}, shift {found.shift:+.3f}"
-    show_table(console, before._replace(title=f"{title} before calibration"))
-    show_table(console, after._replace(title=f"{title} after calibration on dev ({fitted})"))
+    fitted = f"temperature {reliability.temperature:.3f}, shift {reliability.shift:+.3f}"
+    show_table(console, before._replace(title=f"{title}, before calibration"))
+    show_table(console, after._replace(title=f"{title}, after calibration on dev ({fitted})"))

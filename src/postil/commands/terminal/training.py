@@ -91,5 +91,5 @@ class Display:
         for name, headline in headlines.items():
             console.print(Text(f"{name:<5} {headline}"))
         seconds = self._fitting.training.progress.seconds
-        told = f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {seconds:.0f} s"
-        console.print(Text(told), soft_wrap=True)
+        line = f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {seconds:.0f} s"
+        console.print(Text(line), soft_wrap=True)
