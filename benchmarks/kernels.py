@@ -18,6 +18,7 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.kernels import (
     AdamMemory,
     AdamSettings,
+    ChunkCache,
     Columns,
     Noise,
     Words,
@@ -25,15 +26,22 @@ from postil.kernels import (
     compiled_columns,
     compiled_layers,
     compiled_quadratic,
+    compiled_sentences,
+    compiled_tokens,
     compiled_trees,
     compiled_windows,
     plain,
     plain_columns,
     plain_layers,
     plain_quadratic,
+    plain_sentences,
+    plain_tokens,
     plain_trees,
     plain_windows,
 )
+from postil.text.segmenter import lines_of
+from postil.text.sentence_rules import SentenceRules, sentence_patterns
+from postil.text.token_rules import Rules, token_patterns
 from postil.threads import one_blas_thread
 
 REPEATS = 7
@@ -45,6 +53,8 @@ LAYERS = plain_layers, compiled_layers
 WINDOWS = plain_windows, compiled_windows
 TREES = plain_trees, compiled_trees
 COLUMNS = plain_columns, compiled_columns
+TOKENS = plain_tokens, compiled_tokens
+SENTENCES = plain_sentences, compiled_sentences
 
 
 class Case(NamedTuple):
@@ -76,6 +86,7 @@ def cases(labels: list[int], tokens: int) -> Iterator[Case]:
     yield from window_cases(rng, tokens)
     yield from tree_cases(rng)
     yield from column_cases(rng, tokens)
+    yield from text_cases(rng, tokens)
     yield from quadratic_cases(rng)
     for L in labels:
         yield from chain_cases(rng, L, max(300, min(tokens, 10**7 // L**2)))
@@ -167,6 +178,23 @@ def column_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     labels, names = rng.integers(0, 9, tokens), [f"B-X{label}".encode() for label in range(9)]
     written = rows, found.tokens, found.offsets, labels, names
     yield Case("write_rows", "9 labels", lambda m: m.write_rows(*written), tokens, COLUMNS)
+
+
+def text_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
+    """Lines of two sentences, words of 5 letters; benchmarks/tokenising.py measures real text."""
+    words = ["".join(letters) for letters in rng.choice(list("abcdefgh"), (VOCABULARY, 5))]
+    drawn = [words[i] for i in np.minimum(rng.zipf(1.3, tokens), VOCABULARY - 1)]
+    sentences = [" ".join(drawn[first : first + SENTENCE]) + "." for first in range(0, tokens, SENTENCE)]
+    text = "\n".join(map(" ".join, zip(sentences[::2], sentences[1::2], strict=False))).encode()
+    documents, patterns, rules = lines_of(text), token_patterns(Rules()), sentence_patterns(SentenceRules())
+    cache = ChunkCache(patterns)
+    found = compiled_tokens.tokenise_text(text, documents, patterns, cache)
+    N = len(found.cells)
+    cut = text, documents, patterns
+    yield Case("tokenise_text", "words seen before", lambda m: m.tokenise_text(*cut, cache), N, TOKENS)
+    yield Case("tokenise_text", "new words", lambda m: m.tokenise_text(*cut, ChunkCache(patterns)), N, TOKENS)
+    split = text, documents, *found, rules
+    yield Case("split_sentences", "15 tokens each", lambda m: m.split_sentences(*split), N, SENTENCES)
 
 
 def quadratic_cases(rng: np.random.Generator) -> Iterator[Case]:

@@ -1,6 +1,7 @@
 """Tokeniser and sentence splitter beside the gold tokens of a CoNLL-U file, and their speed beside a bare expression.
 
     python benchmarks/tokenising.py en_ewt-ud-dev.conllu [--text FILE] [--ablate]
+    python benchmarks/tokenising.py --text FILE [--equal]
 
 The raw text is rebuilt from the file (SpaceAfter=No, a blank line before each ``# newpar`` and ``# newdoc``). As in the
 CoNLL 2018 evaluation, a token is right when its span of characters is. The words of a multiword token count one by one
@@ -8,7 +9,9 @@ where they spell it (do + n't), else the whole token counts as one.
 """
 
 import argparse
+import importlib
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,8 +22,18 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-from postil.text import Rules, Tokens, split_sentences, token_rules, tokenise
-from postil.text.token_rules import DEFAULT
+import numpy as np
+
+from postil import kernels
+from postil.kernels import ChunkCache, plain_sentences, plain_tokens
+from postil.text import Rules, Segmenter, SentenceRules, Tokens, split_sentences, token_rules, tokenise
+from postil.text.segmenter import lines_of
+from postil.text.sentence_rules import sentence_patterns
+from postil.text.token_rules import DEFAULT, token_patterns
+
+TWINS = [(plain_tokens, plain_sentences)]
+if not kernels.IN_USE.startswith("plain"):
+    TWINS.append(tuple(importlib.import_module(f"postil.kernels.compiled_{name}") for name in ("tokens", "sentences")))
 
 Span = tuple[int, int]
 
@@ -130,6 +143,63 @@ def show_speed(name: str, text: str) -> None:
         print(f"  {label:<22} {len(text) / seconds / 1e6:7.2f} M characters/s  {limit / seconds:5.2f} of the limit")
 
 
+PIECE = 1 << 20
+LIMITS = {"copying the bytes": bytearray, "bytes.split": bytes.split}
+
+
+def pieces_of(content: bytes, size: int = PIECE) -> Iterator[bytes]:
+    """Parts of about so many bytes, up to the end of a line, as a file is read."""
+    first = 0
+    while first < len(content):
+        end = content.find(b"\n", first + size) + 1 or len(content)
+        yield content[first:end]
+        first = end
+
+
+def show_kernels(name: str, content: bytes) -> None:
+    """MB of UTF-8 a second of CPU time, lines as documents: both twins beside what reads the bytes and no more.
+
+    "new text": nothing is cached; the others have seen the text before.
+    """
+    segmenter, rules, documents = Segmenter(), sentence_patterns(SentenceRules()), lines_of(content)
+    pieces = list(pieces_of(content))
+    rows: dict[str, Callable[[], object]] = {
+        **{label: partial(action, content) for label, action in LIMITS.items()},
+        "tokens and sentences": lambda: segmenter.cells(content, lines=True),
+        "… in pieces of 1 MB": lambda: [segmenter.cells(piece, lines=True) for piece in pieces],
+    }
+    patterns = token_patterns(DEFAULT)
+    fresh = lambda module: module.tokenise_text(content, documents, patterns, ChunkCache(patterns))  # noqa: E731
+    for module, splitter in TWINS:
+        kind = module.__name__.rsplit(".", 1)[-1].partition("_")[0]
+        cache = ChunkCache(patterns)
+        found = module.tokenise_text(content, documents, patterns, cache)
+        rows[f"{kind} tokenise_text"] = partial(module.tokenise_text, content, documents, patterns, cache)
+        rows[f"{kind} …, new text"] = partial(fresh, module)
+        rows[f"{kind} split_sentences"] = partial(splitter.split_sentences, content, documents, *found, rules)
+    print(f"\nkernels in use: {kernels.IN_USE}; {name}, {len(content):,} bytes, best of 3")
+    for label, action in rows.items():
+        print(f"  {label:<24} {len(content) / best_time(action) / 1e6:8.1f} MB/s")
+
+
+def show_equality(name: str, content: bytes) -> None:
+    """Whether both twins find the same tokens and sentences everywhere; a line is a document, then the piece is one."""
+    patterns, rules = token_patterns(DEFAULT), sentence_patterns(SentenceRules())
+    caches = [ChunkCache(patterns) for _ in TWINS]
+    tokens = sentences = 0
+    for piece in pieces_of(content):
+        for documents in (lines_of(piece), np.array([[0, len(piece)]])):
+            answers = []
+            for (module, splitter), cache in zip(TWINS, caches, strict=True):
+                found = module.tokenise_text(piece, documents, patterns, cache)
+                answers.append((*found, splitter.split_sentences(piece, documents, *found, rules)))
+            if not all(map(np.array_equal, *answers)):
+                sys.exit(f"{name}: the twins differ near {piece[:200]!r}")
+            tokens, sentences = tokens + len(answers[0][0]), sentences + len(answers[0][2]) - 1
+    counts = f"{len(content):,} bytes, {tokens:,} tokens and {sentences:,} sentences in both ways"
+    print(f"\n{name}: both twins the same; {counts}")
+
+
 def fresh_rules(number: Iterator[int] = count()) -> Rules:  # noqa: B008 - one counter for the whole run
     """The default rules with a unit that no text holds: equal to no rules before, so nothing is known of any chunk."""
     return replace(DEFAULT, units=(*DEFAULT.units, f"nosuchunit{next(number)}"))
@@ -153,12 +223,34 @@ def leave_out(alternatives: Callable[[Rules], dict[str, str]], name: str, rules:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("conllu", type=Path, help="gold tokens and sentences")
-    parser.add_argument("--text", type=Path, help="plain text to measure the speed on (its first 20 M characters)")
+    parser.add_argument("conllu", type=Path, nargs="?", help="gold tokens and sentences")
+    texts = "plain texts to measure the speed on (the first 20 M characters)"
+    parser.add_argument(
+        "--text",
+        type=Path,
+        nargs="+",
+        default=[],
+        help=texts,
+    )
+    parser.add_argument("--equal", action="store_true", help="instead: whether both twins agree on all of --text")
     parser.add_argument("--errors", type=int, default=25, help="how many of the commonest errors to show")
     parser.add_argument("--ablate", action="store_true", help="also measure what each rule contributes")
     arguments = parser.parse_args()
 
+    for path in arguments.text if arguments.equal else ():
+        show_equality(path.name, path.read_bytes())
+    if arguments.equal:
+        return
+    if arguments.conllu:
+        show_accuracy(arguments)
+    for path in arguments.text:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(20_000_000)
+        show_speed(path.name, text)
+        show_kernels(path.name, text.encode())
+
+
+def show_accuracy(arguments: argparse.Namespace) -> None:
     with arguments.conllu.open(encoding="utf-8") as lines:
         gold = read_gold(lines)
     tokens = tokenise(gold.text)
@@ -170,9 +262,6 @@ def main() -> None:
     if arguments.ablate:
         show_ablation(gold)
     show_speed(arguments.conllu.name, gold.text)
-    if arguments.text:
-        with arguments.text.open(encoding="utf-8") as file:
-            show_speed(arguments.text.name, file.read(20_000_000))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
     └── GradientError           a gradient check failed
 
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
+    SlowRulesWarning            (a warning) a user's rules for tokens need the general path
 
 Every message says what is wrong, what was expected, what was found instead and where, in one line. The command line
 prints that line and exits with code 1; any other exception is a defect of Postil.
@@ -105,3 +106,7 @@ class GradientError(PostilError, AssertionError):
 
 class LongSentenceWarning(UserWarning):
     """A model of the sentence approach scores a very long sentence in pieces."""
+
+
+class SlowRulesWarning(UserWarning):
+    """Rules of a tokeniser use what the compiled kernel does not support, so Python runs them."""

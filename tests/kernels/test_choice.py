@@ -74,12 +74,13 @@ def test_a_broken_compiler_still_gives_a_working_package(tmp_path):
     assert "postil.kernels._compiled" in built.stderr  # it was tried, and failed
     assert not list(target.rglob("*.so"))
     decode = "import numpy as np; print(kernels.viterbi(np.eye(2), [0, 2], np.zeros((2, 2)), *np.zeros((2, 2)))[0])"
+    tokens = "from postil.text import tokenise; print(*tokenise('It rains.').tokens)"  # the tables came along
     found = run(
-        f"{SHOW}; print(kernels.__file__.startswith({str(target)!r})); {decode}",
+        f"{SHOW}; print(kernels.__file__.startswith({str(target)!r})); {decode}; {tokens}",
         PYTHONPATH=str(target),
         POSTIL_KERNELS="auto",
     )
-    assert found.stdout == "plain (NumPy)\nTrue\n[0 1]\n", found.stderr
+    assert found.stdout == "plain (NumPy)\nTrue\n[0 1]\nIt rains .\n", found.stderr
     insisted = run(SHOW, PYTHONPATH=str(target), POSTIL_KERNELS="compiled")
     assert "ConfigurationError: POSTIL_KERNELS: the compiled kernels cannot be used" in insisted.stderr
 

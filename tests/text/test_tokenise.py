@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postil.kernels.plain_tokens import ChunkCache, Cuts
 from postil.text import Rules, tokenise
 from postil.text.token_rules import DEFAULT, token_pattern
 
@@ -165,9 +166,8 @@ def test_offsets_in_other_units_cut_the_same_tokens(text: str) -> None:
 
 
 def test_cuts_survive_when_more_chunks_come_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    from postil.text.tokenise import _Cuts
-
-    monkeypatch.setattr(_Cuts, "MOST_CHUNKS", 3)
+    monkeypatch.setattr(Cuts, "MOST_CHUNKS", 3)
+    monkeypatch.setattr(ChunkCache, "BUCKETS", 1)
     rules = replace(DEFAULT, units=("few",))  # rules of its own: an empty table
     words = [f"{letter}{letter}n't" for letter in "abcdefg"]
     expected = [part for word in words for part in (word[:-3], "n't")]

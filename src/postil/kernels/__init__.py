@@ -8,9 +8,12 @@ plain_x.py, its wrapper in compiled_x.py, and a line here.
 from postil.kernels import (
     plain,
     plain_answers,
+    plain_characters,
     plain_columns,
     plain_layers,
     plain_quadratic,
+    plain_sentences,
+    plain_tokens,
     plain_trees,
     plain_windows,
 )
@@ -20,6 +23,8 @@ from postil.kernels.choice import chosen as _chosen
 from postil.kernels.plain_answers import Answers, Question
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
+from postil.kernels.plain_sentences import SentencePatterns
+from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_trees import TreeCells
 
 __all__ = [
@@ -68,6 +73,14 @@ __all__ = [
     "line_cells",
     "number_words",
     "write_rows",
+    "TokenPatterns",
+    "ChunkCache",
+    "TokenisedText",
+    "tokenise_text",
+    "SentencePatterns",
+    "split_sentences",
+    "character_offsets",
+    "lower_case",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -103,3 +116,7 @@ quadratic_forms = _chosen(plain_quadratic.quadratic_forms)
 quadratic_forms_back = _chosen(plain_quadratic.quadratic_forms_back)
 quadratic_weights = _chosen(plain_quadratic.quadratic_weights)
 sums_of_pairs = _chosen(plain_quadratic.sums_of_pairs)
+tokenise_text = _chosen(plain_tokens.tokenise_text)
+split_sentences = _chosen(plain_sentences.split_sentences)
+character_offsets = _chosen(plain_characters.character_offsets)
+lower_case = _chosen(plain_characters.lower_case)

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { DONE, NO_MEMORY, WRONG_OFFSETS, WRONG_INDEX, NOT_FINITE, NOT_PLAIN };
+enum { DONE, NO_MEMORY, WRONG_OFFSETS, WRONG_INDEX, NOT_FINITE, NOT_PLAIN, NO_ROOM, NOT_UTF8, TOO_LONG };
 
 /* runtime.c: which prototypes were compiled, and which of the cloned versions this processor gets */
 int64_t interface(void);
@@ -103,5 +103,41 @@ int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_
 int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
                int64_t sentences, const int64_t *labels, const uint8_t *names, int64_t names_size,
                const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room, int64_t *places);
+
+/* characters.c: what characters.py knows, see there; `spaces` (256,) of a byte: 1 it is whitespace, 2 it may begin some */
+typedef struct {
+    const int32_t *records;
+    const uint8_t *index, *pages, *spaces;
+} character_tables;
+int lower_case(const character_tables *known, const uint8_t *word, int64_t size, uint8_t *out, int64_t room,
+               int64_t *found);
+int character_offsets(const uint8_t *text, int64_t size, const int64_t *offsets, int64_t n, int64_t *out);
+
+/* tokens.c: a program is what patterns.py writes, see there. Entries are places in its code. */
+typedef struct {
+    const int32_t *code;
+    const uint64_t *sets;
+    const uint16_t *index, *pages;
+} pattern_program;
+typedef struct {
+    pattern_program program;
+    int32_t token, depends, reach; /* entries of two expressions, and the most characters that the second can match */
+} token_rules;
+int tokenise_text(const uint8_t *text, int64_t size, const int64_t *documents, int64_t D, const token_rules *rules,
+                  const character_tables *known, int surrogates, uint8_t *slots, int64_t buckets, uint64_t seed,
+                  int64_t room, int64_t *cells, int64_t *offsets, int64_t *state);
+
+/* sentences.c: word i of the rules is words[ends[i]:ends[i + 1]], in the order of their bytes */
+typedef struct {
+    pattern_program program;
+    int32_t line_break, emoticon, ellipsis;
+    const uint8_t *line_bytes, *final_bytes; /* (256,) whether a byte may begin a line break, end a final mark */
+    const uint8_t *words, *kinds;
+    const int64_t *ends;
+    int64_t count;
+} sentence_rules;
+int split_sentences(const uint8_t *text, int64_t size, const int64_t *documents, const int64_t *tokens, int64_t D,
+                    const int64_t *cells, int64_t N, const sentence_rules *rules, const character_tables *known,
+                    int64_t *offsets, int64_t *found);
 
 #endif

@@ -20,7 +20,9 @@ from postil.text.schemes import (
     transition_mask,
     violations,
 )
-from postil.text.sentences import SentenceRules, split_sentences
+from postil.text.segmenter import Segmenter, Segments
+from postil.text.sentence_rules import SentenceRules
+from postil.text.sentences import split_sentences
 from postil.text.token_rules import Rules
 from postil.text.tokenise import Tokens, tokenise
 from postil.text.tree import Tree, balanced, right_branching
@@ -65,6 +67,8 @@ __all__ = [
     "PossibleSpans",
     "Rules",
     "SentenceRules",
+    "Segmenter",
+    "Segments",
     "Tokens",
     "split_sentences",
     "tokenise",

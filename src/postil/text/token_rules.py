@@ -6,12 +6,15 @@ time in proportion to the text, whatever the text.
 
 import functools
 import re
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
+import numpy as np
+
 from postil.errors import ConfigurationError
+from postil.kernels.characters import CATEGORIES, LAST, Flag, frozen
+from postil.kernels.plain_tokens import TokenPatterns
 from postil.text import english
 
 Hyphens = Literal["split", "keep"]
@@ -239,11 +242,16 @@ def _spellings(words: Iterable[str]) -> str:
 _JOINERS = "\u200c\u200d\u00ad\u2060"
 
 
+def token_patterns(rules: Rules) -> TokenPatterns:
+    """The rules as the kernels take them."""
+    return TokenPatterns(token_pattern(rules), depends_pattern(rules))
+
+
 @functools.cache
 def _marks() -> str:
     """The insides of a class: characters that belong to the one before them (combining marks, parts of an emoji)."""
-    points = [point for point in range(0x20000) if unicodedata.category(chr(point))[0] == "M"]
-    firsts = [point for point, before in zip(points, [-1, *points], strict=False) if point != before + 1]
-    lasts = [point for point, after in zip(points, [*points[1:], -1], strict=True) if point != after - 1]
+    marks = [CATEGORIES.index(category) for category in ("Mn", "Mc", "Me")]
+    points = np.flatnonzero(np.isin(frozen().flags[:0x20000] & Flag.CATEGORY, marks))
+    firsts, lasts = points[np.diff(points, prepend=-2) > 1], points[np.diff(points, append=LAST) > 1]
     ranges = "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, lasts, strict=True))
     return ranges + "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\U000e0100-\U000e01ef"

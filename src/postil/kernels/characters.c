@@ -1,0 +1,56 @@
+/* Characters: lower case as Python's str.lower has it, and offsets that count characters. */
+
+#include "characters.h"
+
+/* Whether a capital sigma at `at` is the last letter of its word: something cased before it, nothing cased after. What
+   is neither, an apostrophe or an accent, is passed over. */
+static int is_final_sigma(const character_tables *known, const uint8_t *word, int64_t at, int64_t size) {
+    uint32_t code = 0;
+    int64_t i = at;
+    int32_t flags = 0;
+    while (i > 0) {
+        i = character_before(word, 0, i);
+        decode(word + i, word + size, &code);
+        flags = flags_of(known, code);
+        if (!(flags & IS_IGNORABLE)) break;
+        flags = 0;
+    }
+    if (!(flags & IS_CASED)) return 0;
+    flags = 0;
+    for (i = at + 2; i < size;) { /* a sigma is two bytes */
+        i += decode(word + i, word + size, &code);
+        flags = flags_of(known, code);
+        if (!(flags & IS_IGNORABLE)) break;
+        flags = 0;
+    }
+    return !(flags & IS_CASED);
+}
+
+/* found: the bytes written to `out`. */
+int lower_case(const character_tables *known, const uint8_t *word, int64_t size, uint8_t *out, int64_t room,
+               int64_t *found) {
+    int64_t written = 0, at = 0;
+    uint32_t code;
+    while (at < size) {
+        const int bytes = decode(word + at, word + size, &code);
+        if (bytes == 0) return NOT_UTF8;
+        if (room - written < 8) return NO_ROOM;
+        const int final = code == CAPITAL_SIGMA && is_final_sigma(known, word, at, size);
+        written += encode(final ? FINAL_SIGMA : lower_of(known, code), out + written);
+        if (code == DOTTED_I) written += encode(DOT_ABOVE, out + written);
+        at += bytes;
+    }
+    *found = written;
+    return DONE;
+}
+
+/* Offsets in bytes, none smaller than the one before, as offsets in characters. */
+int character_offsets(const uint8_t *text, int64_t size, const int64_t *offsets, int64_t n, int64_t *out) {
+    int64_t at = 0, count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (offsets[i] < at || offsets[i] > size) return WRONG_INDEX;
+        for (; at < offsets[i]; at++) count += !is_continuation(text[at]);
+        out[i] = count;
+    }
+    return DONE;
+}

@@ -1,0 +1,157 @@
+"""What Postil knows of every character: category, case, digits, whitespace, frozen at one version of Unicode.
+
+Python's own tables change with its version, so tokens, and with them a model's labels, would change with it. The
+tables here are data of the package (``characters.bin``, written by ``freeze_characters.py``), and both twins follow
+them: C reads them, and the twins in Python exchange the few characters on which the running Python thinks otherwise.
+
+A character's record is found in two steps: ``records[pages[index[code // BLOCK], code % BLOCK]]``.
+"""
+
+import enum
+import functools
+import sys
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+
+from postil.arrays import Array
+
+FILE = Path(__file__).with_name("characters.bin")
+LAST = sys.maxunicode
+BLOCK = 128
+CATEGORIES = "Cn Cc Cf Cs Co Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp".split()
+_ASSIGNED = ((0, 0x40000), (0xE0000, 0xE1000))
+"""Where characters are, or may be in some years: between and above are unassigned planes and private ones."""
+
+
+class Flag(enum.IntFlag):
+    """Properties of a character; the lowest five bits are the place of its category in `CATEGORIES`."""
+
+    CATEGORY = 0x1F
+    ALPHA = 1 << 5  # str.isalpha, and so on
+    DECIMAL = 1 << 6  # also \d
+    DIGIT = 1 << 7
+    LOWER = 1 << 8
+    UPPER = 1 << 9
+    TITLE = 1 << 10  # both cases in one, such as ǅ
+    SPACE = 1 << 11  # also \s
+    WORD = 1 << 12  # \w
+    CASED = 1 << 13  # a capital sigma after it is a final one
+    IGNORABLE = 1 << 14  # unless something cased stands before characters like this
+    SPECIAL = 1 << 15  # its lower case is more than one character, or depends on its neighbours
+
+
+_OBSERVED: dict[Flag, Callable[[str], bool]] = {
+    Flag.ALPHA: str.isalpha,
+    Flag.DECIMAL: str.isdecimal,
+    Flag.DIGIT: str.isdigit,
+    Flag.LOWER: str.islower,
+    Flag.UPPER: str.isupper,
+    Flag.TITLE: lambda c: c.istitle() and not c.isupper(),
+    Flag.SPACE: str.isspace,
+    Flag.WORD: lambda c: c.isalnum() or c == "_",
+    # Python shows which characters are cased only by what it makes of a capital sigma after them.
+    Flag.CASED: lambda c: (c + "Σ").lower()[-1] == "ς",
+    Flag.IGNORABLE: lambda c: (c + "Σ").lower()[-1] == "σ" and ("A" + c + "Σ").lower()[-1] == "ς",
+    Flag.SPECIAL: lambda c: len(c.lower()) > 1 or c == "Σ",
+}
+
+
+def observed(codes: Array) -> tuple[Array, Array]:
+    """Flags and lower case (its first character) of characters, as the running Python has them."""
+    characters = [chr(code) for code in codes.tolist()]
+    places = {category: place for place, category in enumerate(CATEGORIES)}
+    flags = np.array([places[unicodedata.category(character)] for character in characters])
+    for flag, holds in _OBSERVED.items():
+        flags += int(flag) * np.array([holds(character) for character in characters])
+    return flags, np.array([ord(character.lower()[0]) for character in characters])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Characters:
+    """The tables. One set of them is in use, see `frozen`; tests make others."""
+
+    version: tuple[int, int, int]
+    records: Array
+    """int32 (R, 2): flags, and what is added to a code to get its lower case (the first character of it)."""
+    cases: Array
+    """int32 (C, 2): lower-case characters that patterns which ignore case take for one another, and which."""
+    index: Array  # uint8 (0x110000 // BLOCK,)
+    pages: Array  # uint8 (P, BLOCK)
+
+    @classmethod
+    def read(cls, content: bytes) -> "Characters":
+        """The tables of a file's content."""
+        numbers = np.frombuffer(content, "<i4", count=6)
+        version = (int(numbers[0]), int(numbers[1]), int(numbers[2]))
+        records, cases, pages = (int(number) for number in numbers[3:])
+        small = np.frombuffer(content, "<i4", count=2 * (records + cases), offset=24).reshape(-1, 2).astype(np.int32)
+        large = np.frombuffer(content, np.uint8, offset=24 + 8 * len(small))
+        blocks = (LAST + 1) // BLOCK
+        return cls(version, small[:records], small[records:], large[:blocks], large[blocks:].reshape(pages, BLOCK))
+
+    @functools.cached_property
+    def flags(self) -> Array:
+        """int32 (0x110000,)"""
+        flags: Array = self.records[self.pages, 0][self.index].ravel()
+        return flags
+
+    @functools.cached_property
+    def lower(self) -> Array:
+        """int32 (0x110000,): each character's lower case, the first character of it."""
+        lower: Array = self.records[self.pages, 1][self.index].ravel() + np.arange(LAST + 1, dtype=np.int32)
+        return lower
+
+    @functools.cached_property
+    def variants(self) -> dict[int, tuple[int, ...]]:
+        """Code -> all codes that are the same where case is ignored, for those that have others."""
+        same = dict(self.cases.tolist())
+        groups: dict[int, set[int]] = {}
+        changed = np.flatnonzero(self.lower != np.arange(LAST + 1))
+        for code in {*changed.tolist(), *self.lower[changed].tolist(), *same}:
+            low = int(self.lower[code])
+            groups.setdefault(same.get(low, low), set()).add(code)
+        return {code: tuple(sorted(group)) for group in groups.values() for code in group}
+
+    @functools.cached_property
+    def spaces(self) -> Array:
+        """uint8 (256,) of a byte of UTF-8: 1 if it is whitespace, 2 if it may be the first byte of some."""
+        spaces = np.zeros(256, np.uint8)
+        for code in np.flatnonzero(self.flags & Flag.SPACE).tolist():
+            spaces[chr(code).encode()[0]] = 1 if code < 128 else 2
+        return spaces
+
+    @functools.cached_property
+    def disputed(self) -> Array:
+        """(X,) the codes of which the running Python thinks otherwise."""
+        if self.version == tuple(int(part) for part in unicodedata.unidata_version.split(".")):
+            return np.zeros(0, np.int64)
+        codes = np.concatenate([np.arange(*ends) for ends in _ASSIGNED])
+        flags, lower = observed(codes)
+        disputed: Array = codes[(flags != self.flags[codes]) | (lower != self.lower[codes])]
+        return disputed
+
+    def stand_ins(self, kinds: Array) -> dict[int, int]:
+        """Code -> another of the same kind of which the running Python thinks as we do.
+
+        kinds (0x110000,). For ``str.translate`` before anything asks the running Python; empty where Python's version
+        of Unicode is ours. A character that has no such other stays.
+        """
+        if not len(self.disputed):
+            return {}
+        agreed = np.delete(np.arange(LAST + 1), self.disputed)
+        known, first = np.unique(kinds[agreed], return_index=True)
+        places = np.searchsorted(known, kinds[self.disputed]).clip(max=len(known) - 1)
+        fits = known[places] == kinds[self.disputed]
+        return dict(zip(self.disputed[fits].tolist(), agreed[first[places[fits]]].tolist(), strict=True))
+
+
+@functools.cache
+def frozen() -> Characters:
+    """The tables that come with the package."""
+    return Characters.read(FILE.read_bytes())

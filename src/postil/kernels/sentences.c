@@ -1,0 +1,250 @@
+/* Tokens to sentences: the rules of plain_text.py, over bytes. */
+
+#include <string.h>
+
+#include "matcher.h"
+
+/* Kinds of words, as in plain_text.py. */
+enum { IS_FINAL = 1, CLOSES = 2, CLOSES_IF_GLUED = 4, OPENS = 8, GOES_ON = 16, NEVER_FINAL = 32, STARTS = 64 };
+
+enum { SHORT = 64, AFTER = 16, COMMON = 3, LIST_DIGITS = 3 };
+
+typedef struct {
+    const uint8_t *text;
+    const int64_t *cells;
+    const sentence_rules *rules;
+    const character_tables *known;
+    int64_t end; /* of the document */
+    uint16_t *row;
+    int64_t room;
+    void *memory;
+    int code;
+    retreat stack[DEEPEST];
+    uint16_t short_row[SHORT];
+} splitter;
+
+INLINED int64_t first_of(const splitter *my, int64_t token) { return my->cells[2 * token]; }
+INLINED int64_t end_of(const splitter *my, int64_t token) { return my->cells[2 * token + 1]; }
+INLINED int is_glued(const splitter *my, int64_t token) { return first_of(my, token) == end_of(my, token - 1); }
+
+/* ------------------------------------------------------------------------------------------------ words, characters */
+
+INLINED int compare(const uint8_t *one, int64_t one_size, const uint8_t *other, int64_t other_size) {
+    const int order = memcmp(one, other, (size_t)(one_size < other_size ? one_size : other_size));
+    return order != 0 ? order : one_size < other_size ? -1 : one_size > other_size;
+}
+
+/* What text[first:end] is in the rules: bits. */
+static int kind_of(const splitter *my, int64_t first, int64_t end) {
+    const sentence_rules *rules = my->rules;
+    int64_t low = 0, high = rules->count;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2, begin = rules->ends[middle];
+        const int order = compare(my->text + first, end - first, rules->words + begin, rules->ends[middle + 1] - begin);
+        if (order == 0) return rules->kinds[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return 0;
+}
+
+INLINED int kind_of_token(const splitter *my, int64_t token) {
+    return kind_of(my, first_of(my, token), end_of(my, token));
+}
+
+/* The character at `at`, and its size. What is not UTF-8 is one of one byte; where tokens come from, it was refused. */
+INLINED uint32_t code_at(const splitter *my, int64_t at, int *bytes) {
+    uint32_t code = 0;
+    *bytes = decode(my->text + at, my->text + my->end, &code);
+    if (*bytes == 0) *bytes = 1;
+    return code;
+}
+
+INLINED int32_t flags_at(const splitter *my, int64_t at, int *bytes) {
+    return flags_of(my->known, code_at(my, at, bytes));
+}
+
+INLINED int32_t first_flags(const splitter *my, int64_t token) {
+    int bytes;
+    return flags_at(my, first_of(my, token), &bytes);
+}
+
+INLINED int begins_final(const splitter *my, int64_t token) {
+    int bytes;
+    flags_at(my, first_of(my, token), &bytes);
+    return kind_of(my, first_of(my, token), first_of(my, token) + bytes) & IS_FINAL;
+}
+
+INLINED int ends_final(const splitter *my, int64_t token) {
+    const int64_t end = end_of(my, token);
+    if (!my->rules->final_bytes[my->text[end - 1]]) return 0;
+    return kind_of(my, character_before(my->text, first_of(my, token), end), end) & IS_FINAL;
+}
+
+/* Of a token: its characters, and flags that all of them have, and that some have. */
+static int64_t survey(const splitter *my, int64_t first, int64_t end, int32_t *all, int32_t *some) {
+    int64_t count = 0;
+    int bytes;
+    *all = -1, *some = 0;
+    for (int64_t at = first; at < end; at += bytes, count++) {
+        const int32_t flags = flags_at(my, at, &bytes);
+        *all &= flags;
+        *some |= flags;
+    }
+    return count;
+}
+
+/* ------------------------------------------------------------------------------------------------ expressions */
+
+INLINED uint16_t class_at(const splitter *my, int64_t at, int *bytes) {
+    return class_of(&my->rules->program, code_at(my, at, bytes));
+}
+
+/* text[first:end] as classes from row[1] on, and `after` more characters if the document has them; their number. */
+static int64_t read_row(splitter *my, int64_t first, int64_t end, int after) {
+    int64_t count = 0;
+    int bytes;
+    if (end - first + after + 2 > my->room) {
+        free(my->memory);
+        my->room = end - first + after + 2;
+        my->memory = malloc((size_t)my->room * sizeof(uint16_t));
+        my->row = my->memory;
+        if (my->memory == NULL) {
+            my->code = NO_MEMORY;
+            my->row = my->short_row;
+            my->room = SHORT;
+            my->row[0] = my->row[1] = 0;
+            return 0;
+        }
+    }
+    my->row[0] = 0;
+    for (; first < my->end && (first < end || after-- > 0); first += bytes) my->row[++count] = class_at(my, first, &bytes);
+    my->row[count + 1] = 0;
+    return count;
+}
+
+INLINED int matches(splitter *my, int32_t entry, int64_t at) {
+    int64_t steps = INT64_MAX;
+    return match(&my->rules->program, entry, my->row + 1, (int32_t)at, &steps, my->stack) >= 0;
+}
+
+static int is_emoticon(splitter *my, int64_t token) {
+    read_row(my, first_of(my, token), end_of(my, token), 0);
+    return matches(my, my->rules->emoticon, 0);
+}
+
+static int begins_ellipsis(splitter *my, int64_t token) {
+    read_row(my, first_of(my, token), end_of(my, token), 0);
+    return matches(my, my->rules->ellipsis, 0);
+}
+
+/* Whether a counted line break stands between a token and the one before. What is to be seen of the text after the break,
+   the mark of a list, is shorter than AFTER characters. */
+static int breaks_before(splitter *my, int64_t token) {
+    int64_t first = end_of(my, token - 1), end = first_of(my, token), at = 0, count;
+    while (first < end && !my->rules->line_bytes[my->text[first]]) first++;
+    if (first == end) return 0;
+    count = read_row(my, first, end, AFTER);
+    for (int bytes; first < end && at < count; first += bytes, at++) {
+        if (matches(my, my->rules->line_break, at)) return 1;
+        class_at(my, first, &bytes);
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------ sentences */
+
+static int64_t skip_closing(splitter *my, int64_t token, int64_t limit) {
+    for (; token < limit; token++) {
+        const int kind = kind_of_token(my, token);
+        if (!(kind & CLOSES) && !(kind & CLOSES_IF_GLUED && is_glued(my, token)) && !is_emoticon(my, token)) break;
+    }
+    return token;
+}
+
+static int is_initial(const splitter *my, int64_t first, int64_t end) {
+    int32_t all, some;
+    return survey(my, first, end, &all, &some) == 1 && all & IS_UPPER;
+}
+
+static int ends_after_abbreviation(const splitter *my, int64_t mark, int64_t following) {
+    const int64_t first = first_of(my, mark), end = character_before(my->text, first, end_of(my, mark));
+    return !is_initial(my, first, end) && !(kind_of(my, first, end) & NEVER_FINAL) &&
+           kind_of_token(my, following) & STARTS;
+}
+
+static int is_common_word(const splitter *my, int64_t token) {
+    int32_t all, some;
+    const int64_t count = survey(my, first_of(my, token), end_of(my, token), &all, &some);
+    return count > COMMON && some & IS_LOWER && !(some & (IS_UPPER | IS_TITLE));
+}
+
+static int is_list_mark(const splitter *my, int64_t begin, int64_t token) {
+    int32_t all, some;
+    if (token != begin + 1) return 0;
+    const int64_t count = survey(my, first_of(my, begin), end_of(my, begin), &all, &some);
+    return count == 1 || (count <= LIST_DIGITS && all & IS_DIGIT);
+}
+
+static int ends_sentence(splitter *my, int64_t begin, int64_t mark, int64_t edge, int64_t limit) {
+    if (kind_of_token(my, edge) & GOES_ON || begins_final(my, edge)) return 0;
+    if (is_glued(my, edge) && first_flags(my, edge) & IS_DIGIT) return 0;
+    while (edge + 1 < limit && kind_of_token(my, edge) & OPENS) edge++;
+    if (!begins_final(my, mark)) return ends_after_abbreviation(my, mark, edge);
+    const int period = end_of(my, mark) - first_of(my, mark) == 1 && my->text[first_of(my, mark)] == '.';
+    if (mark == begin || (period && is_list_mark(my, begin, mark))) return 0;
+    if (first_flags(my, edge) & IS_LOWER)
+        return edge == mark + 1 && !begins_ellipsis(my, mark) && is_common_word(my, mark - 1);
+    return 1;
+}
+
+/* Cells lie in their documents, one after the other, and hold a character at least. */
+static int are_in_order(const int64_t *cells, int64_t first, int64_t last, int64_t begin, int64_t end) {
+    for (int64_t t = first; t < last; t++) {
+        if (cells[2 * t] < begin || cells[2 * t + 1] <= cells[2 * t] || cells[2 * t + 1] > end) return 0;
+        begin = cells[2 * t + 1];
+    }
+    return 1;
+}
+
+/* tokens (D + 1,): of the documents among the tokens. offsets (N + 1,): of the sentences; found: how many there are. */
+int split_sentences(const uint8_t *text, int64_t size, const int64_t *documents, const int64_t *tokens, int64_t D,
+                    const int64_t *cells, int64_t N, const sentence_rules *rules, const character_tables *known,
+                    int64_t *offsets, int64_t *found) {
+    splitter my;
+    my.text = text;
+    my.cells = cells;
+    my.rules = rules;
+    my.known = known;
+    my.row = my.short_row;
+    my.room = SHORT;
+    my.memory = NULL;
+    my.code = longest_sentence(tokens, D, N) < 0 ? WRONG_OFFSETS : DONE;
+    int64_t B = 0;
+    offsets[0] = 0;
+    for (int64_t d = 0; d < D && my.code == DONE; d++) {
+        const int64_t last = tokens[d + 1];
+        int64_t begin = tokens[d], limit = begin;
+        my.end = documents[2 * d + 1];
+        if (documents[2 * d] < 0 || my.end > size || !are_in_order(cells, begin, last, documents[2 * d], my.end)) {
+            my.code = WRONG_INDEX;
+            break;
+        }
+        while (limit < last) { /* from one counted line break to the next */
+            int64_t token = limit;
+            for (limit++; limit < last && !breaks_before(&my, limit);) limit++;
+            for (; token < limit; token++) {
+                if (!ends_final(&my, token) || token < begin) continue;
+                const int64_t edge = skip_closing(&my, token + 1, limit);
+                if (edge == limit || !ends_sentence(&my, begin, token, edge, limit)) continue;
+                offsets[++B] = begin = edge;
+            }
+            offsets[++B] = begin = limit;
+        }
+    }
+    free(my.memory);
+    *found = B;
+    return my.code;
+}
