@@ -13,6 +13,7 @@
     └── GradientError           a gradient check failed
 
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
+    TrainingInterruptedWarning  (a warning) Ctrl-C ended a training early; its best epoch is kept
 
 Every message says what is wrong, what was expected, what was found instead and where, in one line. The command line
 prints that line and exits with code 1; any other exception is a defect of Postil.
@@ -130,3 +131,7 @@ class GradientError(PostilError, AssertionError):
 
 class LongSentenceWarning(UserWarning):
     """A model of the sentence approach scores a very long sentence in pieces."""
+
+
+class TrainingInterruptedWarning(UserWarning):
+    """``fit`` was interrupted after at least one epoch; the estimator is fitted with the best one."""

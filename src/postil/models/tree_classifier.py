@@ -95,13 +95,24 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
     # -------------------------------------------------------------------------------------------- learning
 
-    def fit(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None, dev: Dev | None = None) -> Self:
+    def fit(
+        self,
+        trees: Sequence[TreeLike],
+        y: Sequence[str] | None = None,
+        dev: Dev | None = None,
+        *,
+        verbose: bool = False,
+    ) -> Self:
         """Learn from trees; ``y`` takes the place of the labels of their roots.
 
         With ``dev``, a list of trees or a pair (trees, labels), the best epoch on it is kept; without, the last one.
+
+        With ``verbose``, the progress is shown in the terminal or the notebook. Programs can read it from the logger
+        "postil". Ctrl-C after the first epoch ends the training early, with a warning: the best epoch so far is kept.
         """
-        for _ in self.fitting(trees, y, dev):
-            pass
+        from postil.models.fitting.running import run  # training code is loaded only to train
+
+        run(self.fitting(trees, y, dev), verbose=verbose)
         return self
 
     def fitting(
