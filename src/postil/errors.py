@@ -3,6 +3,7 @@
     PostilError                 a mistake that one clear line can explain
     ├── DataError               a file or a text cannot be read as what it should be
     ├── ConfigurationError      an option or a setting has an impossible value
+    │   └── NotFittedError      an estimator is used before fit; scikit-learn's error too, where that is installed
     ├── ModelFileError          a model file is cut, foreign or too new
     ├── ArrayError              an array does not fit
     │   ├── ShapeError
@@ -13,12 +14,15 @@
 
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
     SlowRulesWarning            (a warning) a user's rules for tokens need the general path
+    TrainingInterruptedWarning  (a warning) Ctrl-C ended a training early; its best epoch is kept
 
 Every message says what is wrong, what was expected, what was found instead and where, in one line. The command line
 prints that line and exits with code 1; any other exception is a defect of Postil.
 """
 
 import re
+from functools import cache
+from typing import Any
 
 # What moves a terminal's cursor, ends a line, turns the direction of writing around, or cannot be encoded.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -76,6 +80,28 @@ class ConfigurationError(PostilError, ValueError):
     """An option or a setting has an impossible value."""
 
 
+class NotFittedError(ConfigurationError):
+    """An estimator is used before ``fit``."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return not_fitted, (self.args[0],)
+
+
+@cache
+def _not_fitted_error() -> type[NotFittedError]:
+    """The class to raise. scikit-learn is imported only here, when there is an error to report."""
+    try:
+        from sklearn.exceptions import NotFittedError as OfScikitLearn
+    except ImportError:
+        return NotFittedError
+    return type("NotFittedError", (NotFittedError, OfScikitLearn), {"__doc__": NotFittedError.__doc__})
+
+
+def not_fitted(what: str) -> NotFittedError:
+    """The error to raise: where scikit-learn is installed, one that is its NotFittedError as well."""
+    return _not_fitted_error()(what)
+
+
 class ModelFileError(PostilError, ValueError):
     """A model file is truncated, foreign, or newer than this version."""
 
@@ -110,3 +136,7 @@ class LongSentenceWarning(UserWarning):
 
 class SlowRulesWarning(UserWarning):
     """Rules of a tokeniser use what the compiled kernel does not support, so Python runs them."""
+
+
+class TrainingInterruptedWarning(UserWarning):
+    """``fit`` was interrupted after at least one epoch; the estimator is fitted with the best one."""

@@ -276,7 +276,7 @@ def test_labels_and_data_that_do_not_fit_are_refused():
 
 
 def test_scoring_needs_a_label_for_every_token(fitted):
-    with pytest.raises(DataError, match="number of labels"):
+    with pytest.raises(DataError, match="sentence 0: tokens and labels: expected 2 labels, got 1"):
         fitted.score([["Oslo", "is"]], [["LOC"]])
     with pytest.raises(DataError, match="nothing to score"):
         fitted.score([], [])

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import NoReturn, TypeAlias, final
 
 import numpy as np
 
@@ -154,8 +154,15 @@ class _CachedIds(dict[str, int]):
 
 
 def forms_of(tokens: Sequence[Token]) -> list[str]:
-    """The forms alone."""
-    return [token if isinstance(token, str) else token[0] for token in tokens]
+    """The forms alone. A TypeError for what is no token: a list would otherwise pass for a tuple."""
+    return [
+        token if isinstance(token, str) else token[0] if isinstance(token, tuple) else _no_form(token)
+        for token in tokens
+    ]
+
+
+def _no_form(token: object) -> NoReturn:
+    raise TypeError(f"a token is a string or a tuple, not a {type(token).__name__}")
 
 
 def _column_vocabularies(sentences: Iterable[Sequence[Token]]) -> list[Vocabulary]:

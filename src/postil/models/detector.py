@@ -10,11 +10,12 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
-from postil.metrics.counts import check_same_shape
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
+from postil.models.answers.predictions import Predictions
 from postil.models.answers.target import UNDECIDED, Target
 from postil.models.config import TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_detection
+from postil.models.inputs import checked_documents, checked_for_scores, checked_sentence, listed_sentences
 from postil.models.parts import Parts
 from postil.models.scoring.blocks import scored
 from postil.models.scoring.detector_network import DetectorNetwork
@@ -118,8 +119,9 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
         """One score per token, an array (T,) for each sentence. Higher is likelier; scores are not probabilities."""
+        scorer, X = self.fitted_parts().scorer(), listed_sentences(X)
         answers: list[Array] = [np.zeros(0)] * len(X)
-        for which, scores, offsets in scored(self.fitted_parts().scorer(), X):
+        for which, scores, offsets in scored(scorer, X):
             of_tokens = scores[:, 0].astype(np.float64)  # so that comparing with a threshold is exact
             for i, first, end in zip(which, offsets[:-1], offsets[1:], strict=True):
                 answers[i] = of_tokens[first:end]
@@ -128,7 +130,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     def predict(self, X: Sequence[Sequence[Token]]) -> list[list[str]]:
         """The label itself where the score is above the threshold, else O."""
         target = self.fitted_parts().labelling
-        return [target.detected(scores) for scores in self.decision(X)]
+        return Predictions(target.detected(scores) for scores in self.decision(X))
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """Average precision of the scores, 0 to 1."""
@@ -136,12 +138,15 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> DetectionScores:
         """Average precision, and at the threshold precision, recall and F1."""
+        threshold = self.threshold
+        X, y = checked_for_scores(X, y)
         truth, scores = self._truth_and_scores(X, y)
-        return score_detection(truth, scores, self.threshold, label=self.label, sentences=len(X))
+        return score_detection(truth, scores, threshold, label=self.label, sentences=len(X))
 
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
         """What each word and each feature contributed to the lowest score of these tokens, above the threshold."""
-        return explain_detection(self.fitted_parts(), tokens, self.decision([tokens])[0], (start, end), label)
+        parts, tokens = self.fitted_parts(), checked_sentence(tokens)
+        return explain_detection(parts, tokens, self.decision([tokens])[0], (start, end), label)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each: adjacent detected tokens are one.
@@ -152,7 +157,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     def annotate_with_scores(self, sentences: Sequence[Sentence]) -> list[Detections]:
         """``annotate``, returning the scores of entities and tokens too."""
-        target = self.fitted_parts().labelling
+        target, sentences = self.fitted_parts().labelling, checked_documents(sentences)
         answers = []
         for sentence, scores in zip(sentences, self.decision([tokens_of(s) for s in sentences]), strict=True):
             spans = target.spans(scores)
@@ -163,10 +168,8 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     def _truth_and_scores(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> tuple[Array, Array]:
         """(N,) and (N,) over all tokens of which it is known whether they have the label."""
-        check_same_shape(X, y)
-        if not len(X):
-            raise DataError("nothing to score", expected="at least one sentence", got="none")
         target = self.fitted_parts().labelling
+        X, y = checked_for_scores(X, y)
         truth = np.concatenate(target.numbers(with_marks(y, X, known=[target.label])))
         known = truth != UNDECIDED
         return truth[known].astype(bool), np.concatenate(self.decision(X))[known]

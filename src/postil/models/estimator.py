@@ -7,7 +7,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, not_fitted
 from postil.models import storage
 from postil.models.parts import LearntLabels, Parts, TrainedNetwork
 
@@ -94,7 +94,7 @@ class Estimator(ABC, Generic[Labels, Network]):
     def fitted_parts(self) -> Parts[Labels, Network]:
         """What was learnt; an error if nothing was."""
         if self.parts is None:
-            raise ConfigurationError(f"this {self.KIND} is not fitted yet: call fit(X, y) first, or load a model file")
+            raise not_fitted(f"this {self.KIND} is not fitted yet: call fit(X, y) first, or load a model file")
         return self.parts
 
     def _with_parts(self, parts: Parts[Labels, Network]) -> Self:

@@ -76,6 +76,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
         warm_start: Self | None = None,
         partial: bool | None = None,
         annotates: Annotates = None,
+        verbose: bool = False,
     ) -> Self:
         """Train on sentences X with labels y.
 
@@ -88,9 +89,13 @@ class SentenceEstimator(Estimator[Labels, Network]):
         labels in their own right, with True never; None decides by the data. ``annotates`` lists the classes that the
         sentences annotate, for all sentences or for each (None: all). Where a class is not annotated, an O may be one
         of its labels.
+
+        With ``verbose``, the progress is shown in the terminal or the notebook. Programs can read it from the logger
+        "postil". Ctrl-C after the first epoch ends the training early, with a warning: the best epoch so far is kept.
         """
-        for _ in self.fitting(X, y, dev, warm_start=warm_start, partial=partial, annotates=annotates):
-            pass
+        from postil.models.fitting.running import run  # training code is loaded only to train
+
+        run(self.fitting(X, y, dev, warm_start=warm_start, partial=partial, annotates=annotates), verbose=verbose)
         return self
 
     def fitting(

@@ -2,11 +2,16 @@
 
 from postil.errors import DataError
 from postil.features.inputs import Token
+from postil.models.inputs import described
 from postil.text import Entity, Sentence, split_sentences, tokenise
 
 
 def sentences_of(text: str) -> list[Sentence]:
     """A raw text cut into sentences of tokens."""
+    given: object = text
+    if not isinstance(given, str):
+        expected = "must be a string; predict takes lists of tokens"
+        raise DataError("a text to tag", expected=expected, got=described(given))
     tokens = tokenise(text)
     return [
         Sentence(

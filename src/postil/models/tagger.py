@@ -11,16 +11,23 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
 from postil.metrics import Evaluation, evaluate
-from postil.metrics.counts import check_same_shape
 from postil.models.answers.calibration import Labelled, calibrated
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
 from postil.models.answers.dial import Dial
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
+from postil.models.answers.predictions import Predictions
 from postil.models.answers.tuning import Tuned, checked_wish, tuned
 from postil.models.config import TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_entity
+from postil.models.inputs import (
+    checked_documents,
+    checked_for_scores,
+    checked_label_sequence,
+    checked_sentence,
+    listed_sentences,
+)
 from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
@@ -138,8 +145,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         With ``constraints``, one or None per sentence, the best labels that satisfy them. Entities less probable than
         ``threshold`` (one for all classes, or by class) are dropped; the default is the thresholds of the model.
         """
-        answers: list[list[str]] = [[] for _ in X]
-        posteriors = self._posteriors
+        posteriors, X = self._posteriors, listed_sentences(X)
+        answers = Predictions([] for _ in X)
         for posterior in posteriors.of(X, constraints):
             texts = posterior.texts(posteriors.labels(posterior, threshold))
             for i, labels in zip(posterior.which, texts, strict=True):
@@ -154,7 +161,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         threshold: float | Mapping[str, float] | None = None,
     ) -> tuple[list[list[str]], list[Array]]:
         """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence."""
-        answers: list[list[str]] = [[] for _ in X]
+        X = listed_sentences(X)
+        answers = Predictions([] for _ in X)
         probabilities: list[Array] = [np.zeros(0) for _ in X]
         for block in self._posteriors.answers(X, constraints, threshold, label_probabilities=True):
             assert block.label_probabilities is not None, "asked for"
@@ -170,12 +178,14 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Evaluation:
         """All scores of ``predict``. What unknown labels (``?``, ``PER|ORG``) leave undetermined is not counted."""
-        gold = with_marks(y, X, known=self.labelling.data_labels())
-        return evaluate(gold, self.predict(X), scheme=self.labelling.scheme)
+        labelling = self.labelling
+        X, y = checked_for_scores(X, y)
+        gold = with_marks(y, X, known=labelling.data_labels())
+        return evaluate(gold, self.predict(X), scheme=labelling.scheme)
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
-        posterior = self._posteriors.of_one(tokens, constraints)
+        posterior = self._posteriors.of_one(checked_sentence(tokens), constraints)
         marked = posterior.marked_beginnings() if self.labelling.scheme == "iob1" else None
         return self.labelling.marginals(posterior.marginals(), marked)
 
@@ -183,17 +193,18 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         self, tokens: Sequence[Token], k: int = 5, constraints: Constraints | None = None
     ) -> list[tuple[list[str], float]]:
         """The k most probable label sequences with their probabilities, best first; fewer if there are fewer."""
+        posteriors, tokens = self._posteriors, checked_sentence(tokens)
         at_most = len(self.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
-        (paths,) = self._posteriors.of_one(tokens, constraints).ranked(min(k, at_most))
+        (paths,) = posteriors.of_one(tokens, constraints).ranked(min(k, at_most))
         return [(self.labelling.texts(labels), probability) for labels, probability in paths]
 
     def probability(
         self, tokens: Sequence[Token], labels: Sequence[str], constraints: Constraints | None = None
     ) -> float:
         """The probability of a whole label sequence."""
-        check_same_shape([tokens], [labels])
-        (numbers,) = self.labelling.numbers([labels])
-        return float(self._posteriors.of_one(tokens, constraints).probabilities_of(numbers)[0])
+        posteriors, tokens = self._posteriors, checked_sentence(tokens)
+        (numbers,) = posteriors.labelling.numbers([checked_label_sequence(labels, tokens)])
+        return float(posteriors.of_one(tokens, constraints).probabilities_of(numbers)[0])
 
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
         """The contribution of each word and each feature to the log-odds of "exactly ``start:end`` is a ``label``".
@@ -201,7 +212,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         ``label`` defaults to the label of the span on the best path, or, if it has none, to its most probable one. "O"
         asks why the tokens belong to no entity. For labels without spans, ``end`` is ``start + 1``.
         """
-        _, lattice = next(self._posteriors.lattices([tokens]))
+        posteriors, tokens = self._posteriors, checked_sentence(tokens)
+        _, lattice = next(posteriors.lattices([tokens]))
         return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
 
     def spans_above(
@@ -211,6 +223,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
 
         Offsets count tokens.
         """
+        tokens = checked_sentence(tokens)
         forms = [token if isinstance(token, str) else token[0] for token in tokens]
         (entities,) = self.entities_above([Sentence(forms)], lowest, constraints=[constraints], X=[tokens])
         return entities
@@ -227,8 +240,9 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         check_probability(lowest, "lowest probability")
         if not lowest > 0:
             raise ConfigurationError("lowest probability", expected="above 0", got=lowest)
+        posteriors, sentences = self._posteriors, checked_documents(sentences)
         entities: list[list[Entity]] = [[] for _ in sentences]
-        for posterior in self._posteriors.of(X or [tokens_of(sentence) for sentence in sentences], constraints):
+        for posterior in posteriors.of(X or [tokens_of(sentence) for sentence in sentences], constraints):
             for row, span, probability in posterior.spans_above(lowest):
                 i = posterior.which[row]
                 entities[i].append(entity(sentences[i], span.label, span.start, span.end, probability))
@@ -261,6 +275,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
 
         Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
         """
+        sentences = checked_documents(sentences)
         answers = self.answers(sentences, constraints=constraints, threshold=threshold)
         for sentence, answer in zip(sentences, answers, strict=True):
             sentence.labels = answer.labels
@@ -274,6 +289,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         threshold: float | Mapping[str, float] | None = None,
     ) -> list[Answer]:
         """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence."""
+        sentences = checked_documents(sentences)
         answers = [Answer([], [], 1.0) for _ in sentences]
         classes = self.labelling.classes
         X = [tokens_of(sentence) for sentence in sentences]
@@ -295,7 +311,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         out.
         """
         parts = self.fitted_parts()
-        parts.decoding = calibrated(parts.decoding, Labelled.of(self._posteriors, X, y))
+        parts.decoding = calibrated(parts.decoding, Labelled.of(self._posteriors, *checked_for_scores(X, y)))
         return parts.decoding
 
     def tune(
@@ -314,7 +330,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         ``margin`` standard errors. Returns the chosen setting, with the expected precision and recall, and the curve.
         """
         figure, wanted = checked_wish(recall, precision, margin)
-        dial = Dial.of(self._posteriors, X, y)
+        dial = Dial.of(self._posteriors, *checked_for_scores(X, y))
         result = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
         self.decoding = dial.decoding(result.chosen.setting, self.decoding)
         return result

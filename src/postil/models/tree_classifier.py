@@ -15,6 +15,7 @@ from postil.metrics import TreeScores, score_trees
 from postil.models.answers.tree_labels import TreeLabels
 from postil.models.estimator import Estimator
 from postil.models.explaining.tree_explanation import TreeExplanation, explained
+from postil.models.inputs import checked_root_labels, checked_trees
 from postil.models.scoring.tree_network import TreeInputs, TreeNetwork
 from postil.models.tree_config import TreeConfig, configured_tree
 from postil.objectives import softmax
@@ -94,13 +95,24 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
     # -------------------------------------------------------------------------------------------- learning
 
-    def fit(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None, dev: Dev | None = None) -> Self:
+    def fit(
+        self,
+        trees: Sequence[TreeLike],
+        y: Sequence[str] | None = None,
+        dev: Dev | None = None,
+        *,
+        verbose: bool = False,
+    ) -> Self:
         """Learn from trees; ``y`` takes the place of the labels of their roots.
 
         With ``dev``, a list of trees or a pair (trees, labels), the best epoch on it is kept; without, the last one.
+
+        With ``verbose``, the progress is shown in the terminal or the notebook. Programs can read it from the logger
+        "postil". Ctrl-C after the first epoch ends the training early, with a warning: the best epoch so far is kept.
         """
-        for _ in self.fitting(trees, y, dev):
-            pass
+        from postil.models.fitting.running import run  # training code is loaded only to train
+
+        run(self.fitting(trees, y, dev), verbose=verbose)
         return self
 
     def fitting(
@@ -121,8 +133,8 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
         self.check()
         config = self._configured(self.settings)  # of a model that was fitted before, config is the old one
-        held_out, labels = dev if isinstance(dev, tuple) else (dev, None)
-        dev_trees = _binarised(held_out, labels, config) if held_out is not None and len(held_out) else None
+        held_out, labels = dev if isinstance(dev, tuple) and len(dev) == 2 else (dev, None)
+        dev_trees = _binarised(held_out, labels, config) if held_out is not None else None
         return TreeFitting(self, _binarised(trees, y, config), dev_trees, checkpoint=checkpoint, resume=resume)
 
     def trees(self, trees: Sequence[TreeLike], y: Sequence[str] | None = None) -> list[Tree]:
@@ -158,7 +170,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
     def node_probabilities(self, trees: Sequence[TreeLike]) -> list[Array]:
         """(nodes, L) per tree; at roots the labels that no root had in training have the probability 0."""
-        parts = self.fitted_parts()
+        parts, trees = self.fitted_parts(), checked_trees(trees)
         inputs = self._inputs(trees)
         P = np.zeros((len(inputs.forms), len(parts.labelling.labels)), parts.network.dtype)
         for _, plan, X in self._blocks(inputs):
@@ -195,7 +207,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
     def _root_scores(self, trees: Sequence[TreeLike]) -> Array:
         """(B, L); labels that no root had in training are impossible."""
-        parts = self.fitted_parts()
+        parts, trees = self.fitted_parts(), checked_trees(trees)
         scores = np.zeros((len(trees), len(parts.labelling.labels)), parts.network.dtype)
         for which, plan, X in self._blocks(self._inputs(trees)):
             scores[which] = parts.network.scores(X[plan.roots])
@@ -224,13 +236,13 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
 
 def _binarised(trees: Sequence[TreeLike], y: Sequence[str] | None, config: Any) -> list[Tree]:
+    trees = checked_trees(trees)
     are_binary = all(type(tree) is Tree for tree in trees) and widths_of_nodes(trees) is not None
     binary = list(trees) if are_binary else [_binary(tree, i, config) for i, tree in enumerate(trees)]
     if y is None:
         return binary
-    if len(y) != len(binary):
-        raise DataError("trees and labels", expected=f"{len(binary)} labels", got=len(y))
-    return [tree.with_labels([*tree.labels[:-1], str(label)]) for tree, label in zip(binary, y, strict=True)]
+    labels = checked_root_labels(y, len(binary))
+    return [tree.with_labels([*tree.labels[:-1], label]) for tree, label in zip(binary, labels, strict=True)]
 
 
 def _binary(tree: TreeLike, number: int, config: Any) -> Tree:

@@ -64,8 +64,3 @@ def command() -> str:
 def quote(path: Path | str) -> str:
     """A path as the shell takes it."""
     return shlex.quote(str(path))
-
-
-def counted(number: int, thing: str) -> str:
-    """1 sentence, 2,000 sentences."""
-    return f"{number:,} {thing}{'s' * (number != 1)}"

@@ -51,6 +51,7 @@ class Posteriors:
         """The posterior of the sentences, in blocks; given the constraints, one or None per sentence."""
         if constraints is not None:
             check_constraints(constraints, [len(tokens) for tokens in X])
+            constraints = list(constraints)  # of a pandas Series, the positions count
         for which, lattice in self.lattices(X):
             posterior = Distribution(which=which, lattice=lattice, labelling=self.labelling)
             if constraints is None or not any(constraints[i] for i in which):

@@ -1,6 +1,7 @@
 """What trainings of all kinds of models share: the one route from parts to a fitted estimator, and checkpoints."""
 
 import hashlib
+import logging
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,8 @@ from postil.models.parts import Parts
 from postil.threads import one_blas_thread
 from postil.training import OPTIMISERS, Averaged, new_schedule
 from postil.training.loop import Batch, Epoch, Plan, Step, Training
+
+_LOGGER = logging.getLogger("postil")
 
 
 @final
@@ -68,6 +71,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
     ``parts`` are ready for use between two events. When the last event has come, the best parameters are in place and
     read-only, and the estimator has the parts. With ``checkpoint`` the state is written to that file after every epoch
     and by ``save_checkpoint``; with ``resume`` the training goes on from there with the same bits.
+    ``stop`` ends it early. Each epoch is logged (logger "postil", level INFO).
     """
 
     def __init__(
@@ -105,6 +109,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             self._score_of_means if judged else None,
             self._means,
         )
+        self._last_means: dict[str, Array] = {}  # of the last complete epoch, where none is judged to be the best
         if resume:
             self._resume()
         self._events = self._run()
@@ -126,16 +131,31 @@ class Fitting(ABC, Iterator[Step | Epoch]):
     def _run(self) -> Iterator[Step | Epoch]:
         with one_blas_thread():
             for event in self.training.run():
-                if isinstance(event, Epoch) and self.checkpoint is not None:
-                    self.save_checkpoint()
+                if isinstance(event, Epoch):
+                    self._end_of_epoch(event)
                 yield event
+        self._finish()
+
+    def _end_of_epoch(self, epoch: Epoch) -> None:
+        if not self.training.best:
+            self._last_means = self._means()
+        score = "" if epoch.score is None else f", dev score {epoch.score:.4f}{' (best)' if epoch.is_best else ''}"
+        _LOGGER.info("epoch %d: loss %.4f%s, %.1f s", epoch.epoch, epoch.loss, score, epoch.seconds)
+        if self.checkpoint is not None:
+            self.save_checkpoint()
+
+    def stop(self) -> None:
+        """End the training early with the best of the epochs that are complete; without dev, the last of them."""
+        if not self.training.progress.epoch:
+            raise ConfigurationError("nothing to keep: no epoch of this training is complete")
+        self._events = iter(())
         self._finish()
 
     def _finish(self) -> None:
         """Keep the best parameters, note how they came about, and hand the parts to the estimator."""
         progress = self.training.progress
         if not self.training.best:
-            self.training.best = self._means()
+            self.training.best = self._last_means or self._means()
         self.training.keep_best()
         self.parts.freeze()
         self._calibrate()

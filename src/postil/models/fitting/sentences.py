@@ -19,8 +19,8 @@ from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted
 from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
 from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
+from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.parts import Parts
-from postil.models.scoring.blocks import check_sentences
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.text.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
@@ -73,8 +73,9 @@ class SentenceFitting(Fitting):
         annotates: Annotates = None,
     ) -> None:
         estimator.check()
-        X, y, annotates = _checked_training_data(X, y, partial, annotates)
-        held_out = _checked_data(*dev) if dev is not None and len(dev[0]) else None
+        X, y, annotates = _checked_training_data(*checked_labelled(X, y), partial, annotates)
+        dev = checked_dev(dev)
+        held_out: Data | None = _with_words(*dev) if dev is not None else None
         config = adapted(estimator._configured(estimator.settings), len(X), sum(map(len, X)))
         parts = _new_parts(estimator, config, X, y, warm_start)
         if annotates is not None:
@@ -180,15 +181,8 @@ def _vectors(estimator: SentenceTrainee, config: TaggerConfig, known: Parts[Any,
     return None
 
 
-def _checked_data(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
-    if len(X) != len(y):
-        raise DataError("sentences and label sequences", expected=f"{len(X)} of each", got=f"{len(y)} label sequences")
-    check_sentences(X)
-    for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
-        if len(tokens) != len(labels):
-            raise DataError(
-                "tokens and labels", expected=f"{len(tokens)} labels", got=len(labels), where=f"sentence {i}"
-            )
+def _with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
+    """The sentences that have words; an error where there are none."""
     kept = [i for i in range(len(X)) if len(X[i])]
     if not kept:
         raise DataError(
@@ -202,7 +196,7 @@ def _checked_training_data(
 ) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], Annotates]:
     """Marks are recognised; a sentence of which nothing is known is left out, and so is one without words."""
     entries = None if annotates is None else per_sentence(annotates, len(X))
-    _checked_data(X, y)
+    _with_words(X, y)
     y = with_marks(y, X, partial=partial)
     kept = [i for i in range(len(X)) if not is_unknown(y[i])]
     if not kept:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import Token
+from postil.models.inputs import checked_sentences
 from postil.models.scoring.fast import FastScorer
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.text.lines import shortened
@@ -27,7 +28,12 @@ def scored(scorer: FastScorer, X: Sequence[Sequence[Token]]) -> Iterator[tuple[l
     warn_of_long_sentences(scorer.network.config, lengths)
     with one_blas_thread():
         for which in blocks(lengths):
-            yield which, *scorer.scores([X[i] for i in which])
+            try:
+                scores, offsets = scorer.scores([X[i] for i in which])
+            except (TypeError, AttributeError, LookupError):
+                checked_sentences(X)  # says which token is none; what else went wrong is a defect
+                raise
+            yield which, scores, offsets
 
 
 def blocks(lengths: Sequence[int], size: int = TOKENS_PER_BLOCK) -> Iterator[list[int]]:

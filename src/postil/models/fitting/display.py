@@ -1,0 +1,100 @@
+"""What a training shows while it runs: in a terminal, in a notebook, and as lines where neither is there."""
+
+import time
+from importlib.util import find_spec
+from types import TracebackType
+from typing import Self, final
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from postil.errors import printable
+from postil.models.fitting.fitting import Fitting
+from postil.training.loop import Epoch, Step
+
+
+class _Speed(ProgressColumn):
+    """Tokens per second since the display began."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.fields["tokens"] / max(time.perf_counter() - task.fields["began"], 1e-9)
+        return Text(f"{speed:,.0f} tokens/s", style="dim")
+
+
+@final
+class TrainingDisplay:
+    """A progress bar with loss, best score, speed and time left, and a line per epoch; by default on standard error."""
+
+    def __init__(self, fitting: Fitting, console: Console | None = None) -> None:
+        self._fitting = fitting
+        self._console = console or Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(30), TextColumn("{task.fields[figures]}"))
+        self._progress = Progress(
+            *columns,
+            _Speed(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=_lacks_widgets(self._console),
+        )
+        self._task = self._progress.add_task("", total=1.0, figures="", tokens=0, began=time.perf_counter())
+        self._loss: float | None = None
+
+    def __enter__(self) -> Self:
+        self._console.print(Text(summary_of(self._fitting), style="dim"))
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def show(self, event: Step | Epoch) -> None:
+        """Move the bar, or print the line of an epoch."""
+        if isinstance(event, Epoch):
+            self._console.print(Text(line_of(event)))
+            return
+        self._loss = event.loss if self._loss is None else 0.95 * self._loss + 0.05 * event.loss
+        task = self._progress.tasks[0]
+        self._progress.update(
+            self._task,
+            completed=event.progress,
+            description=f"epoch {event.epoch + 1}",
+            figures=f"loss {self._loss:.3f}{self._best()}",
+            tokens=task.fields["tokens"] + event.tokens,
+        )
+
+    def _best(self) -> str:
+        best = self._fitting.training.progress.best_score
+        return "" if best is None else f"  best dev {100 * best:.2f}"
+
+
+def summary_of(fitting: Fitting) -> str:
+    """How much data there is, what is learnt, and how large the model is."""
+    parts = fitting.parts
+    size = sum(parameter.value.size for parameter in parts.network.parameters().values())
+    labels, data = parts.labelling.labels, parts.about["data"]
+    learnt = counted(len(labels), "label") if len(labels) > 1 else f"label {printable(labels[0])}"
+    scheme = getattr(parts.labelling, "scheme", "")
+    if scheme:
+        learnt += " (of words, no spans)" if scheme == "none" else f" ({scheme})"
+    read = f"{counted(data['sentences'], 'sentence')}, {counted(data['tokens'], 'token')}"
+    return f"{read}; {learnt}; {size:,} parameters"
+
+
+def line_of(epoch: Epoch) -> str:
+    """Loss and held-out score of an epoch; a star marks the best so far."""
+    score = "" if epoch.score is None else f"  dev {100 * epoch.score:.2f}{' *' if epoch.is_best else ''}"
+    return f"epoch {epoch.epoch:3}  loss {epoch.loss:.4f}{score}"
+
+
+def counted(number: int, thing: str) -> str:
+    """1 sentence, 2,000 sentences."""
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def _lacks_widgets(console: Console) -> bool:
+    """Whether this is a notebook that cannot redraw: rich would warn at every step. Lines are printed all the same."""
+    return console.is_jupyter and find_spec("ipywidgets") is None
