@@ -65,7 +65,7 @@ MISTAKES = [
     (["ragged.txt"], 1, "ragged.txt, line 2: wrong number of columns"),
     (["train.txt", "-o", "nowhere/m"], 1, "nowhere/m: model file must be in an existing folder"),
     (["train.txt", "-o", "."], 1, "model file must be a file (got a folder)"),
-    (["train.txt", "--log", "nowhere/log"], 1, "nowhere/log: No such file"),
+    (["train.txt", "--log", "nowhere/log"], 1, "nowhere/log: log must be in an existing folder"),
     (["train.txt", "--set", "hiden=3"], 1, "setting must be NAME=VALUE with a name of"),
     (["train.txt", "--set", "hidden=many"], 1, "setting hidden: expected a whole number, got 'many'"),
     (["train.txt", "--set", "window=4"], 1, "window must be an odd number"),

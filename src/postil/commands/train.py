@@ -12,7 +12,7 @@ from postil.commands.labelled import load, resolve_partial_labels, warn_of_broke
 from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.terminal.notices import warn
-from postil.commands.writing import check_output
+from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
 from postil.models.config import PRESETS, parsed_setting
@@ -81,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")
     parser.add_argument("--warm-start", metavar="MODEL", help="start from the weights and the preset of this model")
     parser.add_argument("--log", metavar="FILE", type=Path, help="append one line of JSON per epoch to this file")
+    add_force_argument(parser)
     reading = add_reading_arguments(parser)
     add_partial_argument(reading)
     reading.add_argument(
@@ -93,12 +94,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    check_output(arguments.output, "model file")
+    _check_outputs(arguments)
     if _learns_from_trees(arguments):
         from postil.commands.tree_classifying import new_fitting
 
         return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
     return _train(*_new_fitting(arguments), arguments)
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """The model file, its checkpoint and the log: none of them replaces data."""
+    held_out = [arguments.dev, arguments.test, arguments.vectors, arguments.warm_start]
+    inputs = [*arguments.train, *held_out, *arguments.gazetteer]
+    force = arguments.force
+    check_output(arguments.output, "model file", "model", inputs=inputs, force=force)
+    check_output(_checkpoint(arguments), "checkpoint", "model", inputs=inputs, force=force)
+    if arguments.log is not None:
+        written = [arguments.output, _checkpoint(arguments)]
+        check_output(arguments.log, "log", "log", inputs=[*inputs, *written], force=force)
 
 
 def _learns_from_trees(arguments: argparse.Namespace) -> bool:
