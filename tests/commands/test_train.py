@@ -184,7 +184,7 @@ def test_ctrl_c_saves_and_resume_goes_on_with_the_same_bits(folder):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "m.checkpoint: the same command with --resume goes on" in err
+    assert "m.checkpoint: add --resume to continue" in err
     assert "Traceback" not in err
     assert "m" not in files(folder)
     assert main([*LONGER, "--resume", "-o", "m"]) == 0

@@ -85,7 +85,7 @@ def test_a_preset_makes_a_tagger_of_the_words_labels(folder, capsys):
     capsys.readouterr()
     tagged = run(capsys, "tag", folder / "t", folder / "dev.txt")
     assert tagged.startswith("the\t2\nfilm\t2\n")
-    assert "--output trees: expected a model that labels trees" in refused(
+    assert "output trees needs a tree classifier" in refused(
         capsys, "tag", folder / "t", folder / "dev.txt", "--output", "trees"
     )
 
@@ -165,7 +165,7 @@ def test_unknown_labels_are_told(folder, capsys, tmp_path):
 
 def test_a_model_of_trees_is_no_warm_start_of_a_tagger(folder, model, capsys):
     words = ["train", folder / "dev.txt", "--preset", "fast", "--warm-start", model, "-o", folder / "w.postil"]
-    assert refused(capsys, *words) == "warm start: expected a tagger or a detector, got a tree-classifier"
+    assert refused(capsys, *words) == "--warm-start must be a tagger or a detector (got a tree-classifier)"
     words = ["train", folder / "dev.txt", "--warm-start", model, "-o", folder / "w.postil"]
     assert refused(capsys, *words) == "--warm-start cannot be used here: tree classifiers always start from scratch"
 
@@ -270,7 +270,7 @@ def test_threads_do_not_change_the_answer(folder, model, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--output", "conll"], "--output conll: expected trees or jsonl"),
+        (["--output", "conll"], "output of a tree classifier must be trees or jsonl"),
         (["--probabilities"], "probabilities needs output jsonl (got trees)"),
         (["--scores"], "scores cannot be used here: a tree classifier has probabilities"),
         (

@@ -88,7 +88,7 @@ def test_mistakes_are_told(model, dev, capsys, words, message, tmp_path):
 
 def test_other_models_and_data_are_refused(model, dev, capsys, tmp_path):
     assert main(["tune", model, "--recall", "0.5"]) == 1
-    assert "nothing to tune on: expected DATA" in capsys.readouterr().err
+    assert "nothing to tune on: expected a labelled file as DATA" in capsys.readouterr().err
     (tmp_path / "pos.conll").write_text(as_conll(*parts_of_speech(20)))
     assert main(["tune", model, str(tmp_path / "pos.conll"), "--recall", "0.5"]) == 1
     assert "these labels have no scheme" in capsys.readouterr().err

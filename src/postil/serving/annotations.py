@@ -24,6 +24,26 @@ def add_to_spans(sentence: Sentence, entities: Sequence[Entity], figures: Iterab
         fields[span] = {"text": entity.text, **values}
 
 
+def add_to_tokens(sentence: Sentence, probabilities: Sequence[float] | None) -> None:
+    """Add the labels of a labelled sentence, and their probabilities, to the tokens of its JSON object.
+
+    A record that lists its tokens as strings keeps them; its labels and probabilities are lists of the same length.
+    """
+    record, labels = record_of(sentence), sentence.labels or []
+    if record.tokens and all(isinstance(token, str) for token in record.tokens):
+        if probabilities is not None:
+            record.fields.setdefault("probabilities", []).extend(probabilities)
+        return
+    tokens: list[dict[str, Any]] = record.fields.setdefault("tokens", [])
+    starts, ends = (sentence.starts, sentence.ends) if sentence.text is not None else _offsets(sentence)
+    for number, token in enumerate(sentence.tokens):
+        assert starts is not None and ends is not None
+        given = record.tokens[number] if record.tokens else {}
+        place = {"text": token, "start": starts[number], "end": ends[number], "id": len(tokens)}
+        figure = {} if probabilities is None else {"probability": probabilities[number]}
+        tokens.append({**given, **place, "label": labels[number], **figure})
+
+
 def character_spans(sentence: Sentence, entities: Sequence[Entity]) -> list[CharacterSpan]:
     """The spans of entities in the sentence's text, or in the text that the writer joins from its tokens.
 

@@ -46,12 +46,21 @@ class GeneralPath:
     def __init__(self, model: Estimator[Any, Any], options: TaggingOptions) -> None:
         self._model, self._options = model, options
         self._answers = cast(Answers, importlib.import_module(_ANSWERS[model.KIND]))
-        self.annotate = self._answers.annotator(model, options)
+        self._annotate = self._answers.annotator(model, options)
 
     def blocks(self, sentences: Iterable[Sentence], long_sentences: list[int]) -> Iterator[list[Sentence]]:
         """Sentences for ``annotate``. Lengths of very long ones are appended to ``long_sentences``."""
         whole_records = self._options.output == "jsonl"
         return _blocks(_noting_long(_unlabelled(sentences), long_sentences), whole_records)
+
+    def annotate(self, block: list[Sentence]) -> list[Sentence]:
+        """Annotate the sentences in place. One without tokens, of an empty JSON record, has no labels."""
+        filled = [sentence for sentence in block if sentence.tokens]
+        for sentence in block if len(filled) < len(block) else ():
+            sentence.labels = []
+        if filled:
+            self._annotate(filled)
+        return block
 
     def write(self, sentences: Iterable[Sentence], target: Target) -> None:
         """Write annotated sentences."""
@@ -103,7 +112,7 @@ def _blocks(sentences: Iterable[Sentence], whole_records: bool) -> Iterator[list
                 yield block
                 block, tokens = [], 0
             block.append(sentence)
-            tokens += len(sentence)
+            tokens += len(sentence) or 1
     except PostilError:
         if block:
             yield block
