@@ -35,7 +35,7 @@ run.
   postil train train.conllu --label-column upos -o pos.postil
   postil train chunks.txt --feature-columns 1 -o chunks.postil         use the second column as a feature
   postil train train.txt --dev dev.txt --preset margin --label LOC -o loc.postil     detect one label only
-  postil train train.txt --dev dev.txt --set hidden=200 --set epochs=15 -o ner.postil
+  postil train train.txt --dev dev.txt --set hidden=200 --epochs 15 -o ner.postil
   postil train train.txt --dev dev.txt --minutes 2 -o ner.postil       with a time budget
   postil train train.txt --dev dev.txt --resume -o ner.postil          continue after an interruption
   postil train persons.txt places.txt --annotates persons.txt=PER --annotates places.txt=LOC -o ner.postil
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dev", metavar="FILE", help="held-out file: keep the epoch with the best score on it")
     parser.add_argument("--test", metavar="FILE", help="another held-out file to score at the end")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
-    parser.add_argument("--preset", choices=list(PRESETS), help="kind of model (default: fast)")
+    parser.add_argument("--preset", choices=list(PRESETS), help="kind of model: see `postil presets` (default: fast)")
     parser.add_argument("--label", metavar="NAME", help="--preset margin: the label to detect")
     parser.add_argument(
         "--composition", choices=list(COMPOSITIONS), help="trees: how two phrases are combined into one"
@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="change one setting (repeatable)",
     )
+    parser.add_argument("--epochs", type=int, metavar="N", help="the same as --set epochs=N")
     parser.add_argument(
         "--vectors", metavar="FILE", help="word vectors: a GloVe, word2vec or fastText file, or glove-50d"
     )
@@ -95,6 +96,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     _check_outputs(arguments)
+    if arguments.epochs is not None:
+        arguments.settings.append(f"epochs={arguments.epochs}")
     if _learns_from_trees(arguments):
         from postil.commands.tree_classifying import new_fitting
 
