@@ -131,11 +131,11 @@ def test_text_is_tokenised_and_cut() -> None:
     [
         (b"", (), "a: the file is empty: expected sentences, got 0 characters"),
         (
-            b"one\ntwo\nthree\n",
+            b"one,O\ntwo,O\nthree,O\n",
             (),
             "a, line 1: only one column: expected a token and a label "
             "with a tab or spaces between "
-            "them (tokens without labels: label=None, --label-column none), got 'one'",
+            "them (tokens without labels: label=None, --label-column none), got 'one,O'",
         ),
         (
             b"a\tX\nb\tX\tY\n",

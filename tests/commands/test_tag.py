@@ -196,3 +196,66 @@ def test_tokens_that_a_record_lists_are_kept(speech_model, tmp_path, capsys):
     assert one["tokens"] == ["Time", "flies"] and len(one["labels"]) == len(one["probabilities"]) == 2
     assert [(t["start"], t["end"], t.get("ws")) for t in two["tokens"]] == [(0, 4, True), (6, 11, None)]
     assert [t["label"] for t in two["tokens"]] == two["labels"]
+
+
+def test_one_token_a_line_needs_no_option(model, tmp_path, capsys):
+    (tmp_path / "bare.txt").write_text("Anna\nleft\nOslo\n\nBoris\nslept\n")
+    expected = as_conll(X := [["Anna", "left", "Oslo"], ["Boris", "slept"]], postil.load(model).predict(X))
+    assert tagged(capsys, model, str(tmp_path / "bare.txt")) == expected
+    assert tagged(capsys, model, str(tmp_path / "bare.txt"), "--probabilities").count("\t") == 10
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_gold_and_predicted_labels_side_by_side(model, corpus, capsys, threads):
+    rows = [line.split("\t") for line in tagged(capsys, model, corpus, "--keep-gold", "--threads", threads).split("\n")]
+    predicted = postil.load(model).predict(X)
+    pairs = [[*row] for rows in zip(X, Y, predicted, strict=True) for row in zip(*rows, strict=True)]
+    assert [row for row in rows if row != [""]] == pairs
+    likely = tagged(capsys, model, corpus, "--keep-gold", "--probabilities").splitlines()[0].split("\t")
+    assert [likely[0], *likely[2:]] == pairs[0] and float(likely[1]) > 0
+
+
+def test_gold_labels_that_are_not_there(model, tmp_path, capsys):
+    assert main(["tag", model, "--text", "Anna left.", "--keep-gold"]) == 1
+    assert "keep_gold needs labels in the input (got none)" in capsys.readouterr().err
+    assert main(["tag", model, "--text", "Anna left.", "--keep-gold", "--output", "jsonl"]) == 1
+    assert "keep_gold needs output conll (got jsonl)" in capsys.readouterr().err
+
+
+CONLLU = """\
+# newdoc id = d
+# sent_id = 1
+# text = Anna aux left
+1\tAnna\tanna\tX\tNNP\tCase=Nom\t0\troot\t0:root\tSpaceAfter=No|Id=7
+2-3\taux\t_\t_\t_\t_\t_\t_\t_\t_
+2\ta\t_\tX\t_\t_\t1\tx\t_\t_
+3\tles\t_\tX\t_\t_\t1\tx\t_\t_
+3.1\tleft\t_\t_\t_\t_\t_\t_\t_\t_
+4\tleft\t_\tX\t_\t_\t1\tx\t_\t_
+
+# sent_id = 2
+1\tOslo\t_\t_\t_\t_\t0\troot\t_\t_
+
+"""
+
+
+def test_conllu_with_one_column_filled_in(model, speech_model, tmp_path, capsys):
+    path = tmp_path / "a.conllu"
+    path.write_text(CONLLU)
+    sentences = [["Anna", "a", "les", "left"], ["Oslo"]]
+    for column, extra in ((3, []), (4, ["--label-column", "xpos"])):
+        rows = [
+            line.split("\t")
+            for line in tagged(capsys, str(speech_model), str(path), "--output", "conllu", *extra).split("\n")
+        ]
+        given = [line.split("\t") for line in CONLLU.split("\n")]
+        words = [number for number, row in enumerate(given) if row[0].isdecimal()]
+        labels = [label for labels in postil.load(speech_model).predict(sentences) for label in labels]
+        assert [rows[number][column] for number in words] == labels
+        for number in words:
+            given[number][column] = rows[number][column]
+        assert rows == given
+    out = tagged(capsys, model, str(path), "--output", "conllu")
+    assert "1\tAnna\tanna\tX\tNNP\tCase=Nom\t0\troot\t0:root\tSpaceAfter=No|Id=7|NER=B-PER\n" in out
+    assert main(["tag", model, str(path), "--output", "conllu", "--probabilities"]) == 1
+    assert "probabilities needs output conll or jsonl" in capsys.readouterr().err

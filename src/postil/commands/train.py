@@ -2,7 +2,7 @@
 
 import argparse
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from postil.models.sentence_estimator import SentenceEstimator
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
-from postil.text.partial import parse_classes
+from postil.text.partial import is_partial, parse_classes
+from postil.text.scheme_checks import inspect
+from postil.text.schemes import convert, recognise
 
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
@@ -216,6 +218,7 @@ def _check_data(train: list[LabelledFile], held_out: dict[str, LabelledFile], ar
         if not any(file.tokens):
             raise DataError("no sentences", expected="at least one token with its label", where=file.path)
     resolve_partial_labels(train, arguments.partial)
+    _unify_schemes(train, held_out.values())
     names, all_labels = ", ".join(file.path for file in train), _examples(*train)[1]
     labels = {label for labels in all_labels for label in labels}
     if len(labels) == 1:
@@ -232,6 +235,19 @@ def _check_data(train: list[LabelledFile], held_out: dict[str, LabelledFile], ar
         if unseen:
             warn(f"{file.path}: {len(unseen)} of its labels do not occur in {names}: {', '.join(unseen[:5])}")
         widen(file, labelling)
+
+
+def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) -> None:
+    """Each file may have a scheme of its own. Those that violate the one of most labels are converted to it."""
+    common = Labelling.of(_examples(*train)[1]).scheme
+    for file in (*train, *held_out):
+        own = recognise(file.labels)
+        if "none" in (own, common) or own == common or any(map(is_partial, file.labels)):
+            continue
+        if inspect(file.labels, common).first is not None and inspect(file.labels, own).first is None:
+            warn(f"{file.path}: its labels are {own.upper()}; they are converted to {common.upper()}")
+            for sentence in file.sentences:
+                sentence.labels = convert(sentence.labels or [], own, common)
 
 
 def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, ...] | None]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from postil.errors import ConfigurationError
+from postil.serving.options import TaggingOptions
 from postil.text import Entity, Sentence, write
 from postil.text.alignment import CharacterSpan
 from postil.text.output import Target
@@ -61,10 +62,18 @@ def add_column(sentence: Sentence, figures: Iterable[float]) -> None:
     sentence.columns = [(*cells, f"{figure:.4f}") for cells, figure in zip(columns, figures, strict=True)]
 
 
-def write_spans(sentences: Iterable[Sentence], target: Target, scheme: str, output: str | None) -> None:
+def write_spans(sentences: Iterable[Sentence], target: Target, scheme: str, options: TaggingOptions) -> None:
     """Write labelled tokens; ``scheme`` is that of the labels."""
+    output = options.output
+    if output == "conllu":
+        # Where labels were to be read from, they are written; labels of spans have a place of their own.
+        label = "misc:NER" if scheme != "none" and options.reading.label in ("auto", None) else "auto"
+        write(sentences, target, output, scheme=scheme, label=label)
+        return
     if output == "trees":
-        raise ConfigurationError("output trees", expected="needs a tree classifier (other models write conll or jsonl)")
+        raise ConfigurationError(
+            "output trees", expected="needs a tree classifier (other models write conll, conllu or jsonl)"
+        )
     write(sentences, target, output or "conll", scheme=scheme)
 
 

@@ -27,7 +27,7 @@ def annotator(tagger: Tagger, options: TaggingOptions) -> Annotate:
 
 
 def write(sentences: Iterable[Sentence], tagger: Tagger, options: TaggingOptions, target: Target) -> None:
-    write_spans(sentences, target, tagger.labelling.scheme, options.output)
+    write_spans(sentences, target, tagger.labelling.scheme, options)
 
 
 def _threshold(tagger: Tagger, options: TaggingOptions) -> Mapping[str, float] | None:

@@ -33,10 +33,11 @@ class Classified(Rest):
 
 
 def annotator(classifier: TreeClassifier, options: TaggingOptions) -> Annotate:
+    options.refuse("keep_gold", why="a tree classifier writes no columns")
     options.refuse("scores", why="a tree classifier has probabilities instead")
     options.refuse(*TAGGER_OPTIONS, why="a tree classifier decides about each phrase alone")
-    if options.output == "conll":
-        raise ConfigurationError("output of a tree classifier", expected="must be trees or jsonl", got="conll")
+    if options.output in ("conll", "conllu"):
+        raise ConfigurationError("output of a tree classifier", expected="must be trees or jsonl", got=options.output)
     if options.probabilities and options.output != "jsonl":
         raise ConfigurationError("probabilities", expected="needs output jsonl", got="trees")
     return partial(_annotate, classifier=classifier, shape=options.tree or classifier.config.tree)
