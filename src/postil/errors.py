@@ -21,6 +21,7 @@ prints that line and exits with code 1; any other exception is a defect of Posti
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -36,6 +37,14 @@ def printable(text: str) -> str:
 def is_printable(text: str) -> bool:
     """Whether ``printable`` would leave the text as it is."""
     return _UNPRINTABLE.search(text) is None
+
+
+def similar(word: str, known: Iterable[str]) -> str:
+    """``; did you mean NAME?`` where a known name is close to a misspelt one, otherwise nothing."""
+    import difflib  # only for mistakes
+
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def format_message(what: str, expected: object = None, got: object = None, where: object = None) -> str:

@@ -131,11 +131,11 @@ def test_text_is_tokenised_and_cut() -> None:
     [
         (b"", (), "a: the file is empty: expected sentences, got 0 characters"),
         (
-            b"one\ntwo\nthree\n",
+            b"one,O\ntwo,O\nthree,O\n",
             (),
             "a, line 1: only one column: expected a token and a label "
             "with a tab or spaces between "
-            "them (tokens without labels: label=None, --label-column none), got 'one'",
+            "them (tokens without labels: label=None, --label-column none), got 'one,O'",
         ),
         (
             b"a\tX\nb\tX\tY\n",
@@ -184,7 +184,7 @@ def test_mistakes_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> Non
     Path("a.txt").write_text(BIO)
     assert refused(capsys, "a.txt", "-") == "standard output needs --to FORMAT"
     assert refused(capsys, "a.txt", "b.xml").startswith("unknown format to write: expected a format (conll, ")
-    assert refused(capsys, "a.txt", "missing/b.conll").endswith("missing/b.conll: No such file or directory")
+    assert refused(capsys, "a.txt", "missing/b.conll").endswith("output must be in an existing folder (got no missing)")
     with pytest.raises(SystemExit) as caught:
         convert("a.txt", "b.conll", "--scheme", "bios")
     assert caught.value.code == 2

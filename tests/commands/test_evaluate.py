@@ -48,13 +48,28 @@ def test_labels_without_a_scheme(models, tmp_path, capsys):
     assert main(["evaluate", str(models / "pos"), str(tmp_path / "outside"), "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["accuracy"] == 0
-    assert "the model knows none of these labels: O … (it knows" in err
+    assert "the model knows none of these labels: O (it knows " in err
 
 
 def test_labels_of_another_kind_are_refused(models, tmp_path, capsys):
     (tmp_path / "d").write_text(as_conll(*parts_of_speech(4)))
     assert main(["evaluate", str(models / "ner"), str(tmp_path / "d")]) == 1
     assert "line 1: these labels have no scheme: expected spans such as B-LOC" in capsys.readouterr().err
+
+
+def test_other_classes_are_listed(models, tmp_path, capsys):
+    text = as_conll(*named_entities(20, seed=1))
+    (tmp_path / "other").write_text(text.replace("-PER", "-person").replace("-LOC", "-place"))
+    (tmp_path / "some").write_text(text.replace("-PER", "-person"))
+    assert main(["evaluate", str(models / "ner"), str(tmp_path / "other"), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["f1"] == 0
+    assert err.endswith(
+        "can find none of the classes in this file: the file has person, place; the model knows LOC, PER\n"
+    )
+    assert main(["evaluate", str(models / "ner"), str(tmp_path / "some")]) == 0
+    expected = "can find nothing of person in this file: the file has LOC, person; the model knows LOC, PER"
+    assert expected in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------------ reports

@@ -13,6 +13,7 @@ import postil
 from oracles.corpora import as_conll, named_entities
 from postil.commands.main import main
 from postil.serving import labelled
+from postil.text import read
 
 X, Y = named_entities(40, seed=1)
 
@@ -144,9 +145,117 @@ def test_options_that_do_not_go_together(model, capsys):
         assert capsys.readouterr().err == f"postil: {message}\n"
 
 
-def test_records_without_tokens_are_told(model, tmp_path, capsys):
-    (tmp_path / "r.jsonl").write_text('{"text": "Anna left."}\n{"text": ""}\n{"text": "Oslo."}\n')
-    assert main(["tag", model, str(tmp_path / "r.jsonl"), "--output", "jsonl"]) == 0
-    out, err = capsys.readouterr()
-    assert [json.loads(line)["text"] for line in out.splitlines()] == ["Anna left.", "Oslo."]
-    assert err.endswith("r.jsonl: 1 records without tokens skipped: they have no line in the output\n")
+@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize("block", [1, 20_000])
+@pytest.mark.parametrize("extra", [[], ["--probabilities", "--nbest", "2", "--all-above", "0.5"]])
+def test_every_record_has_a_line_in_its_place(model, tmp_path, capsys, monkeypatch, threads, block, extra):
+    monkeypatch.setattr(labelled, "BLOCK_TOKENS", block)
+    texts = ["", "Anna left Oslo.", "   ", "Boris slept. Anna left.", "\u200b", ""]
+    records = [{"text": text, "id": number} for number, text in enumerate(texts)]
+    records += [{"tokens": [], "id": 6}, {"text": "Anna left.", "answer": "reject", "id": 7}, {"text": "", "id": 8}]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    rows = tagged(capsys, model, str(tmp_path / "r.jsonl"), "--output", "jsonl", "--threads", threads, *extra)
+    answers = [json.loads(row) for row in rows.splitlines()]
+    assert [answer["id"] for answer in answers] == list(range(9))
+    assert [answer["text"] for answer in answers[:6]] == texts
+    tagger = postil.load(model)
+    for answer in answers:
+        entities = tagger.tag(answer["text"]).entities if answer["text"].strip() else []
+        assert [(s["start"], s["end"]) for s in answer["spans"]] == [(e.start, e.end) for e in entities]
+    assert answers[1]["spans"] and not answers[0]["spans"]
+
+
+def test_a_file_of_nothing_but_empty_records(model, tmp_path, capsys):
+    (tmp_path / "r.jsonl").write_text('{"text": ""}\n{"text": " "}\n')
+    expected = '{"text": "", "spans": []}\n{"text": " ", "spans": []}\n'
+    assert tagged(capsys, model, str(tmp_path / "r.jsonl"), "--output", "jsonl") == expected
+    assert tagged(capsys, model, str(tmp_path / "r.jsonl")) == ""
+
+
+def test_labels_of_words_come_with_their_places(speech_model, tmp_path, capsys):
+    text = "Time flies.  Fruit flies too."
+    words = [str(speech_model), "--text", text, "--output", "jsonl"]
+    row, likely = (json.loads(tagged(capsys, *words, *more)) for more in ([], ["--probabilities"]))
+    assert [token["label"] for token in row["tokens"]] == row["labels"] and len(row["tokens"]) == 7
+    assert [text[token["start"] : token["end"]] for token in row["tokens"]] == [t["text"] for t in row["tokens"]]
+    assert [token["id"] for token in row["tokens"]] == list(range(7))
+    assert all(0 < token["probability"] <= 1 for token in likely["tokens"])
+    assert [{k: v for k, v in token.items() if k != "probability"} for token in likely["tokens"]] == row["tokens"]
+    path = tmp_path / "again.jsonl"
+    path.write_text(json.dumps(row) + "\n")  # what is written can be read, with its labels
+    (sentence,) = read(str(path))
+    assert sentence.labels == row["labels"]
+
+
+def test_tokens_that_a_record_lists_are_kept(speech_model, tmp_path, capsys):
+    listed = {"tokens": ["Time", "flies"]}
+    places = {"text": "Time  flies", "tokens": [{"start": 0, "end": 4, "ws": True}, {"start": 6, "end": 11}]}
+    (tmp_path / "r.jsonl").write_text(json.dumps(listed) + "\n" + json.dumps(places) + "\n")
+    out = tagged(capsys, str(speech_model), str(tmp_path / "r.jsonl"), "--output", "jsonl", "--probabilities")
+    one, two = map(json.loads, out.splitlines())
+    assert one["tokens"] == ["Time", "flies"] and len(one["labels"]) == len(one["probabilities"]) == 2
+    assert [(t["start"], t["end"], t.get("ws")) for t in two["tokens"]] == [(0, 4, True), (6, 11, None)]
+    assert [t["label"] for t in two["tokens"]] == two["labels"]
+
+
+def test_one_token_a_line_needs_no_option(model, tmp_path, capsys):
+    (tmp_path / "bare.txt").write_text("Anna\nleft\nOslo\n\nBoris\nslept\n")
+    expected = as_conll(X := [["Anna", "left", "Oslo"], ["Boris", "slept"]], postil.load(model).predict(X))
+    assert tagged(capsys, model, str(tmp_path / "bare.txt")) == expected
+    assert tagged(capsys, model, str(tmp_path / "bare.txt"), "--probabilities").count("\t") == 10
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_gold_and_predicted_labels_side_by_side(model, corpus, capsys, threads):
+    rows = [line.split("\t") for line in tagged(capsys, model, corpus, "--keep-gold", "--threads", threads).split("\n")]
+    predicted = postil.load(model).predict(X)
+    pairs = [[*row] for rows in zip(X, Y, predicted, strict=True) for row in zip(*rows, strict=True)]
+    assert [row for row in rows if row != [""]] == pairs
+    likely = tagged(capsys, model, corpus, "--keep-gold", "--probabilities").splitlines()[0].split("\t")
+    assert [likely[0], *likely[2:]] == pairs[0] and float(likely[1]) > 0
+
+
+def test_gold_labels_that_are_not_there(model, tmp_path, capsys):
+    assert main(["tag", model, "--text", "Anna left.", "--keep-gold"]) == 1
+    assert "keep_gold needs labels in the input (got none)" in capsys.readouterr().err
+    assert main(["tag", model, "--text", "Anna left.", "--keep-gold", "--output", "jsonl"]) == 1
+    assert "keep_gold needs output conll (got jsonl)" in capsys.readouterr().err
+
+
+CONLLU = """\
+# newdoc id = d
+# sent_id = 1
+# text = Anna aux left
+1\tAnna\tanna\tX\tNNP\tCase=Nom\t0\troot\t0:root\tSpaceAfter=No|Id=7
+2-3\taux\t_\t_\t_\t_\t_\t_\t_\t_
+2\ta\t_\tX\t_\t_\t1\tx\t_\t_
+3\tles\t_\tX\t_\t_\t1\tx\t_\t_
+3.1\tleft\t_\t_\t_\t_\t_\t_\t_\t_
+4\tleft\t_\tX\t_\t_\t1\tx\t_\t_
+
+# sent_id = 2
+1\tOslo\t_\t_\t_\t_\t0\troot\t_\t_
+
+"""
+
+
+def test_conllu_with_one_column_filled_in(model, speech_model, tmp_path, capsys):
+    path = tmp_path / "a.conllu"
+    path.write_text(CONLLU)
+    sentences = [["Anna", "a", "les", "left"], ["Oslo"]]
+    for column, extra in ((3, []), (4, ["--label-column", "xpos"])):
+        rows = [
+            line.split("\t")
+            for line in tagged(capsys, str(speech_model), str(path), "--output", "conllu", *extra).split("\n")
+        ]
+        given = [line.split("\t") for line in CONLLU.split("\n")]
+        words = [number for number, row in enumerate(given) if row[0].isdecimal()]
+        labels = [label for labels in postil.load(speech_model).predict(sentences) for label in labels]
+        assert [rows[number][column] for number in words] == labels
+        for number in words:
+            given[number][column] = rows[number][column]
+        assert rows == given
+    out = tagged(capsys, model, str(path), "--output", "conllu")
+    assert "1\tAnna\tanna\tX\tNNP\tCase=Nom\t0\troot\t0:root\tSpaceAfter=No|Id=7|NER=B-PER\n" in out
+    assert main(["tag", model, str(path), "--output", "conllu", "--probabilities"]) == 1
+    assert "probabilities needs output conll or jsonl" in capsys.readouterr().err

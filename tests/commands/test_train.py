@@ -65,8 +65,13 @@ MISTAKES = [
     (["ragged.txt"], 1, "ragged.txt, line 2: wrong number of columns"),
     (["train.txt", "-o", "nowhere/m"], 1, "nowhere/m: model file must be in an existing folder"),
     (["train.txt", "-o", "."], 1, "model file must be a file (got a folder)"),
-    (["train.txt", "--log", "nowhere/log"], 1, "nowhere/log: No such file"),
-    (["train.txt", "--set", "hiden=3"], 1, "setting must be NAME=VALUE with a name of"),
+    (["train.txt", "--log", "nowhere/log"], 1, "nowhere/log: log must be in an existing folder"),
+    (["train.txt", "--set", "hiden=3"], 1, "unknown setting 'hiden'; did you mean hidden?"),
+    (["train.txt", "--set", "epoch=3"], 1, "unknown setting 'epoch'; did you mean epochs?"),
+    (["train.txt", "--set", "zzz=3"], 1, "unknown setting 'zzz': expected one of "),
+    (["train.txt", "--set", "epochs"], 1, "setting must be NAME=VALUE (got 'epochs')"),
+    (["train.txt", "--epochs", "0"], 1, "epochs must be 1 to "),
+    (["train.txt", "--epochs", "many"], 2, "argument --epochs: invalid int value: 'many'"),
     (["train.txt", "--set", "hidden=many"], 1, "setting hidden: expected a whole number, got 'many'"),
     (["train.txt", "--set", "window=4"], 1, "window must be an odd number"),
     (["train.txt", "--set", "rate=1e30"], 1, "the training has diverged"),
@@ -184,7 +189,7 @@ def test_ctrl_c_saves_and_resume_goes_on_with_the_same_bits(folder):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "saved in m.checkpoint: add --resume to continue" in err
+    assert "m.checkpoint: add --resume to continue" in err
     assert "Traceback" not in err
     assert "m" not in files(folder)
     assert main([*LONGER, "--resume", "-o", "m"]) == 0
@@ -209,3 +214,15 @@ def test_after_kill_there_is_the_old_model_or_the_new_one_and_resume_works(folde
     resume = ["--resume"] if (folder / "m.checkpoint").exists() else []
     assert main([*LONGER, *resume, "-o", "m"]) == 0
     assert same(tensors("m"), expected)
+
+
+def test_files_of_different_schemes(folder, capsys):
+    X, y = named_entities(60, scheme="iobes")
+    (folder / "iobes.txt").write_text(as_conll(X, y))
+    X2, y2 = named_entities(60, seed=3)
+    (folder / "bio.txt").write_text(as_conll(X2, y2))
+    for first, second in (("bio", "iobes"), ("iobes", "bio")):
+        assert main(["train", f"{first}.txt", f"{second}.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
+        err = capsys.readouterr().err
+        assert "violate" not in err and "they are converted to" in err
+        assert set(postil.load("m").labelling.classes) == {"LOC", "PER"}

@@ -114,7 +114,7 @@ def test_an_interrupted_training_goes_on(folder):
         ("(3 (2 good) (2 film)\n", (), "train, line 1, column 1: a bracket is never closed"),
         ("( ( good) ( film))\n", (), "train: no labels: expected trees such as (3 (2 good) (2 film))"),
         ("( (2 good) (2 film))\n", ("--set", "loss=root"), "train: no labels at the roots"),
-        ("(3 (2 good) (2 film))\n", ("--set", "hiden=3"), "setting must be NAME=VALUE with a name of composition"),
+        ("(3 (2 good) (2 film))\n", ("--set", "hiden=3"), "unknown setting 'hiden'; did you mean hidden?"),
         (
             "(3 (2 good) (2 film))\n",
             ("--gazetteer", "g"),

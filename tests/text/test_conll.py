@@ -146,10 +146,10 @@ def test_empty_tokens_are_kept_and_counted() -> None:
             "comments after the last sentence",
         ),
         (
-            "Oslo\nis\n",
+            "Oslo,B-LOC\nis,O\n",
             "stream, line 1: only one column: expected a token and a "
             "label with a tab or spaces between them "
-            "(tokens without labels: label=None, --label-column none), got 'Oslo'",
+            "(tokens without labels: label=None, --label-column none), got 'Oslo,B-LOC'",
         ),
         ("a\tX\nb\n", "stream, line 2: the label is missing: expected 2 columns as on line 1, got 1: 'b'"),
         ("a\tN\tX\n\nb\tN\n", "stream, line 3: the label is missing: expected 3 columns as on line 1, got 2: 'b\\tN'"),

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 
 from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options: reading first, then labels and writing."""
     parser.add_argument("input", metavar="IN", help="file to read, plain or gzip; - for standard input")
     parser.add_argument("output", metavar="OUT", help="file to write, gzip if it ends in .gz; - for standard output")
+    add_force_argument(parser)
     reading = add_reading_arguments(parser, features=None, kept="all others in CoNLL, none in CoNLL-U")
     reading.add_argument("--from", dest="source", choices=list(FORMATS), help="format of IN (default: detected)")
     reading.add_argument(
@@ -71,6 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == "-" and arguments.target is None:
         raise ConfigurationError("standard output", expected="needs --to FORMAT")
     target = arguments.target or format_of_path(arguments.output)
+    if arguments.output != "-":
+        inputs = [arguments.input] if arguments.input != "-" else []
+        check_output(arguments.output, "output", target, inputs=inputs, force=arguments.force)
     with _open(arguments) as reading:
         try:
             sentences, scheme = _relabelled(reading, arguments, target)

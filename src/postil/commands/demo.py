@@ -13,6 +13,7 @@ from postil.commands import demo_trees, tagging, train
 from postil.commands.labelled import load
 from postil.commands.terminal.display import command, make_console, quote
 from postil.commands.terminal.explanation import AGAINST, BAR, FOR
+from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.models.storage import load as load_model
 from postil.models.tagger import Tagger
@@ -41,10 +42,29 @@ MEANINGS = {"PER": "a person", "LOC": "a place", "ORG": "an organisation"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("demo-output"), help="folder (default: demo-output)")
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    add_force_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if not arguments.force:
+        _check_folder(arguments.output)
     return show(arguments.output, arguments.seed)
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder with files of the same names that an earlier tour did not write."""
+    kinds = {**{f"{name}.txt": "conll" for name in SIZES}, "names.postil": "model", "report.html": "report"}
+    kinds |= demo_trees.KINDS
+    there = [name for name in kinds if (folder / name).exists()]
+    for name in there:
+        check_output(folder / name, "file of the demo", kinds[name])
+    if there and "names.postil" not in there:
+        raise ConfigurationError(
+            "output",
+            expected="must be a folder without files of the same names: --force replaces them",
+            got=", ".join(there),
+            where=folder,
+        )
 
 
 def show(

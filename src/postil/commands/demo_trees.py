@@ -21,6 +21,12 @@ from postil.text import Tree, parse_tree, write_trees
 from postil.text.output import write_text
 
 SIZES = {"train": 1000, "dev": 200, "test": 500}
+KINDS = {
+    **{f"opinions-{name}.trees": "trees" for name in SIZES},
+    "opinions.postil": "model",
+    "opinions.html": "report",
+}
+"""The files that the tour writes, and what they are."""
 DRAWN = "( ( not) ( ( bad) ( ( at) ( all))))"
 SAID = ("( ( never) ( dull))", "( ( hardly) ( ( a) ( ( good) ( film))))")
 STYLES = {GOOD: "#101418 on #9fdc9f", BAD: "#101418 on #f2a3a3"}

@@ -6,9 +6,11 @@ from typing import Any
 from postil.commands.labelled import load as load
 from postil.commands.models import inputs_of
 from postil.commands.models import resolve_labels as resolve_labels
+from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError
 from postil.metrics import DetectionScores
 from postil.metrics.files import DetectionFileScores
+from postil.models.answers.labelling import Labelling
 from postil.models.detector import Detector
 from postil.text.labelled import LabelledFile
 
@@ -30,6 +32,9 @@ def headline(scores: DetectionScores) -> str:
 
 
 def report(detector: Detector, name: str, file: LabelledFile) -> DetectionFileScores:
+    label, classes = detector.fitted_parts().labelling.label, Labelling.of(file.labels).classes
+    if label not in classes:
+        warn(f"{file.path}: the model detects {label}, which does not occur in this file: {', '.join(classes[:20])}")
     return DetectionFileScores(name, file.path, evaluation(detector, file))
 
 

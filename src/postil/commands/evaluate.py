@@ -7,7 +7,7 @@ from pathlib import Path
 from postil.commands.kinds import kind_of
 from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
-from postil.commands.writing import check_output
+from postil.commands.writing import add_force_argument, check_output
 from postil.serving.options import check_columns
 from postil.text.output import write_text
 
@@ -34,12 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--train", metavar="FILE", help="training data: score seen and unseen words and entities separately"
     )
     parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page with charts and all mistakes")
+    add_force_argument(parser)
     add_partial_argument(add_reading_arguments(parser))
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
-        check_output(arguments.report, "report")
+        inputs = [arguments.model, arguments.data, arguments.train]
+        check_output(arguments.report, "report", "report", inputs=inputs, force=arguments.force)
     model = open_model(arguments.model)
     kind = kind_of(model)
     check_columns(model, arguments.feature_columns)

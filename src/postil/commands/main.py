@@ -8,10 +8,10 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, NoReturn, Protocol, cast
 
-from postil.errors import LongSentenceWarning, PostilError
+from postil.errors import LongSentenceWarning, PostilError, similar
 
 
 class Command(Protocol):
@@ -36,6 +36,7 @@ COMMANDS: dict[str, Entry] = {
     "tune": Entry("postil.commands.tune", "trade precision for recall in a trained model"),
     "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
+    "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
     "bench": Entry("postil.commands.bench", "measure the speed of training and tagging on this machine"),
@@ -69,7 +70,7 @@ def _dispatch(words: list[str]) -> int:
         return 0
     if words[0] not in COMMANDS:
         if not words[0].startswith("-"):
-            top.error(f"unknown command {words[0]!r}{_meant(words[0], COMMANDS)}")
+            top.error(f"unknown command {words[0]!r}{similar(words[0], COMMANDS)}")
         top.parse_args(words)  # handles --help and --version; anything else exits with 2
     command = cast(Command, importlib.import_module(COMMANDS[words[0]].module))
     parser = _Parser(
@@ -90,15 +91,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         wrong = message.removeprefix("unrecognized arguments: ")
         if wrong != message:
-            message = f"unknown option {wrong}{_meant(wrong.split('=')[0], self._option_string_actions)}"
+            message = f"unknown option {wrong}{similar(wrong.split('=')[0], self._option_string_actions)}"
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
-
-
-def _meant(word: str, known: Iterable[str]) -> str:
-    import difflib  # only for mistakes
-
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 class _Version(argparse.Action):

@@ -1,7 +1,7 @@
 """The model that a command names, and whether a file goes with it."""
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +53,27 @@ def checked_scheme(file: LabelledFile, labelling: Labelling) -> str:
     return scheme
 
 
+def warn_of_unknown_classes(file: LabelledFile, known_classes: Sequence[str]) -> None:
+    """Warn, with both lists, of classes that the model does not know: it cannot find any of their entities."""
+    classes = Labelling.of(file.labels).classes
+    unknown = [name for name in classes if name not in known_classes]
+    if unknown:
+        what = "none of the classes" if len(unknown) == len(classes) else f"nothing of {_listed(unknown)}"
+        lists = f"the file has {_listed(classes)}; the model knows {_listed(known_classes)}"
+        warn(f"{file.path}: the model can find {what} in this file: {lists}")
+
+
+def _listed(names: Iterable[str], most: int = 20) -> str:
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} others" if len(names) > most else "")
+
+
 def _warn_if_none_known(file: LabelledFile, labelling: Labelling) -> None:
     """If the model knows none of the labels, this is the wrong file or the wrong column."""
     labels = dict.fromkeys(label for sentence in file.labels for label in sentence)
     if not any(isinstance(label, PartialLabel) for label in labels) and set(labels).isdisjoint(labelling.data_labels()):
-        known, got = ", ".join(labelling.data_labels()[:5]), ", ".join(list(labels)[:5])
-        warn(f"{file.path}: the model knows none of these labels: {got} … (it knows {known} …); wrong --label-column?")
+        known, got = _listed(labelling.data_labels()), _listed(labels)
+        warn(f"{file.path}: the model knows none of these labels: {got} (it knows {known}); wrong --label-column?")
 
 
 def warn_of_long_sentences(model: Estimator[Any, Any], lengths: Iterable[int]) -> None:

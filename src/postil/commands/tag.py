@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.tag_options import add_answer_arguments, tagging_options
-from postil.commands.terminal.notices import warn
 from postil.commands.terminal.tag_progress import progress_line
 from postil.errors import ConfigurationError, DataError
 from postil.serving import label
@@ -22,6 +21,8 @@ Label text. Reads files or standard input and writes to standard output. Inputs 
   postil tag ner.postil article.txt --output jsonl --probabilities
   cat tokens.txt | postil tag ner.postil --input tokens > tagged.conll
   postil tag ner.postil corpus.conll corpus2.conll > tagged.conll
+  postil tag ner.postil test.conll --keep-gold | conlleval -d '\\t'     gold and predicted labels side by side
+  postil tag pos.postil corpus.conllu --output conllu > tagged.conllu  fills one column, keeps all others
   postil tag ner.postil records.jsonl --output jsonl --nbest 3
   postil tag ner.postil article.txt --threshold 0.5 --threshold LOC=0.8
   postil tag ner.postil article.txt --output jsonl --all-above 0.3
@@ -33,7 +34,11 @@ Plain text is split into sentences and tokens. With --input tokens, each line is
 
 CoNLL output has one token per line, with its label after a tab; --probabilities adds a column with the probability of
 the label before it. JSON Lines output has one object per text with spans: start, end, label. --probabilities adds to
-each span the probability that exactly this span is an entity of this class.
+each span the probability that exactly this span is an entity of this class. A model of single words, such as parts of
+speech, writes tokens: start, end, label and, with --probabilities, the probability of the label. JSON Lines in, JSON
+Lines out: there is a line for every record, in the same order, even for one whose text is empty.
+
+CoNLL-U output of CoNLL-U input is the input with --label-column filled in (default: upos; misc:NER for spans).
 
 An input object may contain constraints: {"force": [[11, 16, "LOC"]], "forbid": [[0, 7]], "allow": [[11, 16, ["LOC",
 "O"]]]}. Offsets count characters, or tokens if the object lists its tokens. Probabilities are then conditional on the
@@ -53,7 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", metavar="TEXT", help="label this text instead of files")
     parser.add_argument("--input", choices=list(FORMATS), help="format of the input (default: detected)")
     parser.add_argument(
-        "--output", choices=["conll", "jsonl", "trees"], help="format of the output (default: conll; for trees: trees)"
+        "--output",
+        choices=["conll", "conllu", "jsonl", "trees"],
+        help="format of the output (default: conll; for trees: trees)",
+    )
+    parser.add_argument(
+        "--keep-gold", action="store_true", help="conll: write the labels of the input before the predicted ones"
     )
     parser.add_argument("--tree", choices=list(SHAPES), help="tree classifiers: shape of the tree over a sentence")
     parser.add_argument("--probabilities", action="store_true", help="add the probability of each answer")
@@ -84,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[Reading]:
-    options = reading_options(arguments)
+    options = {**reading_options(arguments), "every_record": True}
     if arguments.text is not None:
         if not arguments.text.strip():
             raise DataError("--text is empty", expected="words", got=repr(arguments.text))
@@ -93,11 +103,3 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[Reading]:
     for file in arguments.files or ["-"]:
         with read(file, arguments.input, **options) as reading:
             yield reading
-            _warn_of_dropped_records(reading)
-
-
-def _warn_of_dropped_records(reading: Reading) -> None:
-    """Records that have no line in the output."""
-    for what, count in reading.report.dropped.items():
-        if count and what.startswith("records"):
-            warn(f"{reading.name}: {count:,} {what} skipped: they have no line in the output")

@@ -57,7 +57,7 @@ def tagging_options(arguments: argparse.Namespace) -> TaggingOptions:
         constraints=_constraints(arguments),
         gazetteer_constraints=[_class_and_file(word) for word in arguments.gazetteer_constraint],
         source=files[0] if len(files) == 1 and files[0] != "-" else "",
-        **_same_names(arguments, "probabilities", "scores", "nbest", "all_above", "tree"),
+        **_same_names(arguments, "probabilities", "scores", "keep_gold", "nbest", "all_above", "tree"),
     )
 
 

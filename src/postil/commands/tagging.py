@@ -8,7 +8,7 @@ import numpy as np
 
 from postil.commands.kinds import refuse
 from postil.commands.labelled import load as load
-from postil.commands.models import checked_scheme, inputs_of
+from postil.commands.models import checked_scheme, inputs_of, warn_of_unknown_classes
 from postil.commands.models import resolve_labels as resolve_labels
 from postil.metrics import Calibration, Evaluation
 from postil.metrics.evaluation import prepare
@@ -36,6 +36,8 @@ def headline(scores: Evaluation) -> str:
 def report(tagger: Tagger, name: str, file: LabelledFile) -> FileScores:
     """Scores of the predictions with a confidence interval and the calibration of their probabilities."""
     gold_scheme = checked_scheme(file, tagger.labelling)
+    if tagger.labelling.has_spans:
+        warn_of_unknown_classes(file, tagger.labelling.classes)
     X = inputs_of(file)
     compared = prepare(file.labels, tagger.predict(X), gold_scheme, tagger.labelling.scheme)
     calibration = reliability(tagger.fitted_parts(), X, file.labels)

@@ -2,7 +2,7 @@
 
 import argparse
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from postil.commands.labelled import load, resolve_partial_labels, warn_of_broke
 from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.terminal.notices import warn
-from postil.commands.writing import check_output
+from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
 from postil.models.config import PRESETS, parsed_setting
@@ -21,7 +21,9 @@ from postil.models.sentence_estimator import SentenceEstimator
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
-from postil.text.partial import parse_classes
+from postil.text.partial import is_partial, parse_classes
+from postil.text.scheme_checks import inspect
+from postil.text.schemes import convert, recognise
 
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
@@ -35,7 +37,7 @@ run.
   postil train train.conllu --label-column upos -o pos.postil
   postil train chunks.txt --feature-columns 1 -o chunks.postil         use the second column as a feature
   postil train train.txt --dev dev.txt --preset margin --label LOC -o loc.postil     detect one label only
-  postil train train.txt --dev dev.txt --set hidden=200 --set epochs=15 -o ner.postil
+  postil train train.txt --dev dev.txt --set hidden=200 --epochs 15 -o ner.postil
   postil train train.txt --dev dev.txt --minutes 2 -o ner.postil       with a time budget
   postil train train.txt --dev dev.txt --resume -o ner.postil          continue after an interruption
   postil train persons.txt places.txt --annotates persons.txt=PER --annotates places.txt=LOC -o ner.postil
@@ -51,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dev", metavar="FILE", help="held-out file: keep the epoch with the best score on it")
     parser.add_argument("--test", metavar="FILE", help="another held-out file to score at the end")
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
-    parser.add_argument("--preset", choices=list(PRESETS), help="kind of model (default: fast)")
+    parser.add_argument("--preset", choices=list(PRESETS), help="kind of model: see `postil presets` (default: fast)")
     parser.add_argument("--label", metavar="NAME", help="--preset margin: the label to detect")
     parser.add_argument(
         "--composition", choices=list(COMPOSITIONS), help="trees: how two phrases are combined into one"
@@ -67,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="change one setting (repeatable)",
     )
+    parser.add_argument("--epochs", type=int, metavar="N", help="the same as --set epochs=N")
     parser.add_argument(
         "--vectors", metavar="FILE", help="word vectors: a GloVe, word2vec or fastText file, or glove-50d"
     )
@@ -81,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")
     parser.add_argument("--warm-start", metavar="MODEL", help="start from the weights and the preset of this model")
     parser.add_argument("--log", metavar="FILE", type=Path, help="append one line of JSON per epoch to this file")
+    add_force_argument(parser)
     reading = add_reading_arguments(parser)
     add_partial_argument(reading)
     reading.add_argument(
@@ -93,12 +97,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    check_output(arguments.output, "model file")
+    _check_outputs(arguments)
+    if arguments.epochs is not None:
+        arguments.settings.append(f"epochs={arguments.epochs}")
     if _learns_from_trees(arguments):
         from postil.commands.tree_classifying import new_fitting
 
         return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
     return _train(*_new_fitting(arguments), arguments)
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """The model file, its checkpoint and the log: none of them replaces data."""
+    held_out = [arguments.dev, arguments.test, arguments.vectors, arguments.warm_start]
+    inputs = [*arguments.train, *held_out, *arguments.gazetteer]
+    force = arguments.force
+    check_output(arguments.output, "model file", "model", inputs=inputs, force=force)
+    check_output(_checkpoint(arguments), "checkpoint", "model", inputs=inputs, force=force)
+    if arguments.log is not None:
+        written = [arguments.output, _checkpoint(arguments)]
+        check_output(arguments.log, "log", "log", inputs=[*inputs, *written], force=force)
 
 
 def _learns_from_trees(arguments: argparse.Namespace) -> bool:
@@ -200,6 +218,7 @@ def _check_data(train: list[LabelledFile], held_out: dict[str, LabelledFile], ar
         if not any(file.tokens):
             raise DataError("no sentences", expected="at least one token with its label", where=file.path)
     resolve_partial_labels(train, arguments.partial)
+    _unify_schemes(train, held_out.values())
     names, all_labels = ", ".join(file.path for file in train), _examples(*train)[1]
     labels = {label for labels in all_labels for label in labels}
     if len(labels) == 1:
@@ -216,6 +235,19 @@ def _check_data(train: list[LabelledFile], held_out: dict[str, LabelledFile], ar
         if unseen:
             warn(f"{file.path}: {len(unseen)} of its labels do not occur in {names}: {', '.join(unseen[:5])}")
         widen(file, labelling)
+
+
+def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) -> None:
+    """Each file may have a scheme of its own. Those that violate the one of most labels are converted to it."""
+    common = Labelling.of(_examples(*train)[1]).scheme
+    for file in (*train, *held_out):
+        own = recognise(file.labels)
+        if "none" in (own, common) or own == common or any(map(is_partial, file.labels)):
+            continue
+        if inspect(file.labels, common).first is not None and inspect(file.labels, own).first is None:
+            warn(f"{file.path}: its labels are {own.upper()}; they are converted to {common.upper()}")
+            for sentence in file.sentences:
+                sentence.labels = convert(sentence.labels or [], own, common)
 
 
 def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, ...] | None]:

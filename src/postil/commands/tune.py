@@ -10,6 +10,7 @@ from postil.commands.labelled import load, resolve_partial_labels, widen
 from postil.commands.models import checked_scheme, open_model
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.terminal.notices import warn
+from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.serving.options import check_columns
 from postil.text.partial import is_partial
@@ -46,10 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="write the model there (default: in place)")
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_force_argument(parser)
     add_reading_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    target = _target(arguments)
+    if target is not None:  # the model itself may be changed in place
+        check_output(target, "model file", "model", inputs=[arguments.data], force=arguments.force)
     model: Any = open_model(arguments.model)
     if model.KIND != "tagger":
         raise ConfigurationError("only a tagger can be tuned", got=f"this is a {model.KIND}", where=arguments.model)

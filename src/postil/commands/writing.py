@@ -1,13 +1,100 @@
-"""Check before a long computation that its result can be written."""
+"""Decide before a long computation whether its result may be written: the one place, for every command."""
 
+import argparse
+import json
+import os
+import stat
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from postil.errors import ConfigurationError
+from postil.archive import MAGIC
+from postil.errors import ConfigurationError, PostilError
+from postil.text.formats import FORMATS, format_of
+
+_HEAD = 1 << 12  # bytes that tell the kinds apart
 
 
-def check_output(path: Path, what: str) -> None:
-    """Raise ConfigurationError if ``path`` cannot be written."""
+def add_force_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--force", action="store_true", help="replace an existing output even if it is read-only or of another kind"
+    )
+
+
+def check_output(
+    path: str | Path, what: str, kind: str, *, inputs: Iterable[str | Path | None] = (), force: bool = False
+) -> None:
+    """Raise ConfigurationError if ``path`` cannot be written, or if writing it would destroy something else.
+
+    ``kind`` is "model", "report", "log" or the name of a format: what the file will be, and what an existing file must
+    be to be replaced. With ``force`` any file is, except for one of the ``inputs``, under whatever name.
+    """
+    path = Path(path)
     if path.is_dir():
         raise ConfigurationError(what, expected="must be a file", got="a folder", where=path)
     if not path.resolve().parent.is_dir():
         raise ConfigurationError(what, expected="must be in an existing folder", got=f"no {path.parent}", where=path)
+    for name in inputs:
+        if name is not None and (_is_same(path, Path(name)) or _is_temporary(Path(name), path)):
+            raise ConfigurationError(what, expected="must not be one of the inputs", got=str(name), where=path)
+    if path.is_file() and not force:  # devices and pipes have no content to lose
+        _check_existing(path, what, kind)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two names mean one regular file, also through links; or will, once it exists."""
+    if path.resolve() == other.resolve():
+        return path.is_file() or not path.exists()  # a device may be read and written
+    return path.is_file() and other.is_file() and path.samefile(other)
+
+
+def _is_temporary(name: Path, path: Path) -> bool:
+    """Whether a file has the name of an unfinished ``path``: such files are removed."""
+    name, path = name.resolve(), path.resolve()
+    is_ours = name.name.startswith(f".{path.name}.") and name.name.endswith((".partial", ".part"))
+    return is_ours and name.parent == path.parent
+
+
+def _check_existing(path: Path, what: str, kind: str) -> None:
+    found = _kind_of(path)
+    if found not in (kind, "empty"):
+        raise ConfigurationError(
+            what,
+            expected=f"must not replace a file that is not {_title(kind)}: --force does",
+            got=_title(found),
+            where=path,
+        )
+    if not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
+        raise ConfigurationError(what, expected="must not replace a read-only file: --force does", where=path)
+
+
+def _kind_of(path: Path) -> str:
+    """What an existing file is; "other" if it is nothing that Postil writes."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+        if not head:
+            return "empty"
+        return next((kind for kind, recognises in _KINDS.items() if recognises(head)), None) or format_of(str(path))
+    except (PostilError, OSError):
+        return "other"
+
+
+def _is_log(head: bytes) -> bool:
+    """The first line of what ``postil train --log`` appends."""
+    try:
+        line = json.loads(head.split(b"\n", 1)[0])
+    except ValueError:
+        return False
+    return isinstance(line, dict) and "epoch" in line and "text" not in line
+
+
+_KINDS: dict[str, Callable[[bytes], bool]] = {
+    "model": lambda head: head[8:].startswith(MAGIC),
+    "report": lambda head: head.lstrip()[:14].lower() == b"<!doctype html",
+    "log": _is_log,
+}
+_TITLES = {"model": "a model file", "report": "an HTML page", "log": "a training log", "other": "another kind of file"}
+
+
+def _title(kind: str) -> str:
+    return _TITLES.get(kind) or FORMATS[kind].title

@@ -1,14 +1,14 @@
 """What the configs of all kinds of models share: fields that check themselves, and their form on a command line."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, similar
 
 
 def check_fields(config: Any, choices: Mapping[str, Any], limits: Mapping[str, tuple[float, float]]) -> None:
@@ -32,15 +32,23 @@ def check_known(config: type, settings: Mapping[str, Any]) -> None:
     known = {field.name for field in fields(config)}
     for name in settings:
         if name not in known:
-            raise ConfigurationError("unknown setting", expected=f"one of {', '.join(sorted(known))}", got=repr(name))
+            raise _unknown(name, known)
+
+
+def _unknown(name: str, known: Iterable[str]) -> ConfigurationError:
+    hint = similar(name, known)
+    expected = None if hint else f"one of {', '.join(sorted(known))}"
+    return ConfigurationError(f"unknown setting {name!r}{hint}", expected=expected)
 
 
 def parsed(text: str, config: type) -> tuple[str, Any]:
     """``name=value`` of the command line, with the value in the type of that field of a config."""
     name, equals, value = text.partition("=")
     hints = get_type_hints(config)
-    if not equals or name not in hints:
-        raise ConfigurationError("setting", expected=f"NAME=VALUE with a name of {', '.join(hints)}", got=repr(text))
+    if not equals:
+        raise ConfigurationError("setting", expected="NAME=VALUE", got=repr(text))
+    if name not in hints:
+        raise _unknown(name, hints)
     return name, _parsed(name, value, hints[name])
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from postil.errors import ConfigurationError
+from postil.serving.options import TaggingOptions
 from postil.text import Entity, Sentence, write
 from postil.text.alignment import CharacterSpan
 from postil.text.output import Target
@@ -24,6 +25,26 @@ def add_to_spans(sentence: Sentence, entities: Sequence[Entity], figures: Iterab
         fields[span] = {"text": entity.text, **values}
 
 
+def add_to_tokens(sentence: Sentence, probabilities: Sequence[float] | None) -> None:
+    """Add the labels of a labelled sentence, and their probabilities, to the tokens of its JSON object.
+
+    A record that lists its tokens as strings keeps them; its labels and probabilities are lists of the same length.
+    """
+    record, labels = record_of(sentence), sentence.labels or []
+    if record.tokens and all(isinstance(token, str) for token in record.tokens):
+        if probabilities is not None:
+            record.fields.setdefault("probabilities", []).extend(probabilities)
+        return
+    tokens: list[dict[str, Any]] = record.fields.setdefault("tokens", [])
+    starts, ends = (sentence.starts, sentence.ends) if sentence.text is not None else _offsets(sentence)
+    for number, token in enumerate(sentence.tokens):
+        assert starts is not None and ends is not None
+        given = record.tokens[number] if record.tokens else {}
+        place = {"text": token, "start": starts[number], "end": ends[number], "id": len(tokens)}
+        figure = {} if probabilities is None else {"probability": probabilities[number]}
+        tokens.append({**given, **place, "label": labels[number], **figure})
+
+
 def character_spans(sentence: Sentence, entities: Sequence[Entity]) -> list[CharacterSpan]:
     """The spans of entities in the sentence's text, or in the text that the writer joins from its tokens.
 
@@ -41,10 +62,18 @@ def add_column(sentence: Sentence, figures: Iterable[float]) -> None:
     sentence.columns = [(*cells, f"{figure:.4f}") for cells, figure in zip(columns, figures, strict=True)]
 
 
-def write_spans(sentences: Iterable[Sentence], target: Target, scheme: str, output: str | None) -> None:
+def write_spans(sentences: Iterable[Sentence], target: Target, scheme: str, options: TaggingOptions) -> None:
     """Write labelled tokens; ``scheme`` is that of the labels."""
+    output = options.output
+    if output == "conllu":
+        # Where labels were to be read from, they are written; labels of spans have a place of their own.
+        label = "misc:NER" if scheme != "none" and options.reading.label in ("auto", None) else "auto"
+        write(sentences, target, output, scheme=scheme, label=label)
+        return
     if output == "trees":
-        raise ConfigurationError("output trees", expected="needs a tree classifier (other models write conll or jsonl)")
+        raise ConfigurationError(
+            "output trees", expected="needs a tree classifier (other models write conll, conllu or jsonl)"
+        )
     write(sentences, target, output or "conll", scheme=scheme)
 
 

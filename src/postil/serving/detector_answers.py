@@ -28,4 +28,4 @@ def _annotate(block: list[Sentence], detector: Detector, options: TaggingOptions
 
 
 def write(sentences: Iterable[Sentence], detector: Detector, options: TaggingOptions, target: Target) -> None:
-    write_spans(sentences, target, detector.fitted_parts().labelling.span_scheme, options.output)
+    write_spans(sentences, target, detector.fitted_parts().labelling.span_scheme, options)

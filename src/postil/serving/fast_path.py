@@ -34,7 +34,9 @@ class FastPath:
     @classmethod
     def of(cls, model: Any, options: TaggingOptions) -> "FastPath | None":
         """None where the options ask for more than labels, or the model needs more than words."""
-        asks_for_more = options.sets("probabilities", "scores", *TAGGER_OPTIONS) or options.reading.features
+        asks_for_more = (
+            options.sets("probabilities", "scores", "keep_gold", *TAGGER_OPTIONS) or options.reading.features
+        )
         if not PAYS or asks_for_more or options.output not in (None, "conll"):
             return None
         if not isinstance(model, Tagger) or not are_writable(model.labelling.spellings):

@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeAlias, cast, final
 
-from postil.errors import PostilError
+from postil.errors import DataError, PostilError
 from postil.models.estimator import Estimator
 from postil.network.sentence import LONGEST_VIEW
 from postil.serving import labelled
@@ -46,12 +46,29 @@ class GeneralPath:
     def __init__(self, model: Estimator[Any, Any], options: TaggingOptions) -> None:
         self._model, self._options = model, options
         self._answers = cast(Answers, importlib.import_module(_ANSWERS[model.KIND]))
-        self.annotate = self._answers.annotator(model, options)
+        self._annotate = self._answers.annotator(model, options)
 
     def blocks(self, sentences: Iterable[Sentence], long_sentences: list[int]) -> Iterator[list[Sentence]]:
         """Sentences for ``annotate``. Lengths of very long ones are appended to ``long_sentences``."""
         whole_records = self._options.output == "jsonl"
-        return _blocks(_noting_long(_unlabelled(sentences), long_sentences), whole_records)
+        if self._options.output != "conllu":
+            sentences = _with_records(sentences)
+        return _blocks(_noting_long(sentences, long_sentences), whole_records)
+
+    def annotate(self, block: list[Sentence]) -> list[Sentence]:
+        """Annotate the sentences in place. One without tokens, of an empty JSON record, has no labels."""
+        gold = [_gold(sentence) for sentence in block] if self._options.keep_gold else None
+        for sentence in block:
+            sentence.labels = None
+        filled = [sentence for sentence in block if sentence.tokens]
+        for sentence in block if len(filled) < len(block) else ():
+            sentence.labels = []
+        if filled:
+            self._annotate(filled)
+        for sentence, labels in zip(block, gold or (), strict=False):
+            columns = sentence.columns or [()] * len(sentence)
+            sentence.columns = [(*cells, label) for cells, label in zip(columns, labels, strict=True)]
+        return block
 
     def write(self, sentences: Iterable[Sentence], target: Target) -> None:
         """Write annotated sentences."""
@@ -77,11 +94,16 @@ def _noting_long(sentences: Iterable[Sentence], long_sentences: list[int]) -> It
         yield sentence
 
 
-def _unlabelled(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """Without the labels that the input may have; the sentences of one raw text share a record."""
+def _gold(sentence: Sentence) -> list[str]:
+    if sentence.labels is None:
+        raise DataError("keep_gold", expected="needs labels in the input", got="none", where=f"line {sentence.line}")
+    return sentence.labels
+
+
+def _with_records(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences of one raw text share a record."""
     record, text = Record({}), None
     for sentence in sentences:
-        sentence.labels = None
         if sentence.text is not None and not isinstance(sentence.rest, Record):
             if sentence.text is not text:
                 record, text = Record({}), sentence.text
@@ -103,7 +125,7 @@ def _blocks(sentences: Iterable[Sentence], whole_records: bool) -> Iterator[list
                 yield block
                 block, tokens = [], 0
             block.append(sentence)
-            tokens += len(sentence)
+            tokens += len(sentence) or 1
     except PostilError:
         if block:
             yield block

@@ -16,11 +16,13 @@ class TaggingOptions:
     """The form of the answers and the conditions on them. Which options apply depends on the kind of model."""
 
     output: str | None = None
-    """Format of the answers: conll, jsonl or trees. None: the usual one of the model."""
+    """Format of the answers: conll, conllu, jsonl or trees. None: the usual one of the model."""
     reading: ReadOptions = field(default_factory=lambda: ReadOptions(features=()))
     """How inputs are read; ``reading.features`` are the extra columns that the model sees."""
     probabilities: bool = False
     """Add the probability of each answer."""
+    keep_gold: bool = False
+    """CoNLL: write the labels of the input in the column before the predicted ones."""
     scores: bool = False
     """Detectors: add the score of each token or entity."""
     nbest: int | None = None
@@ -46,6 +48,11 @@ class TaggingOptions:
             raise ConfigurationError("nbest", expected="at least 1", got=self.nbest)
         if self.all_above is not None and not 0 < self.all_above <= 1:
             raise ConfigurationError("all_above", expected="above 0 and at most 1", got=self.all_above)
+        if self.keep_gold and self.output not in (None, "conll"):
+            raise ConfigurationError("keep_gold", expected="needs output conll", got=self.output)
+        for name in ("probabilities", "scores"):
+            if getattr(self, name) and self.output == "conllu":
+                raise ConfigurationError(name, expected="needs output conll or jsonl", got=self.output)
         for name in ("nbest", "all_above"):
             if getattr(self, name) is not None and self.output != "jsonl":
                 raise ConfigurationError(name, expected="needs output jsonl", got=self.output or "conll")

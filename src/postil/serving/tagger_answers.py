@@ -9,7 +9,7 @@ from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import lowest_probabilities
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Answer, Tagger
-from postil.serving.annotations import add_column, add_to_spans, character_spans, record_of, write_spans
+from postil.serving.annotations import add_column, add_to_spans, add_to_tokens, character_spans, record_of, write_spans
 from postil.serving.constraints import ConstraintSource
 from postil.serving.general_path import Annotate
 from postil.serving.options import TaggingOptions
@@ -27,7 +27,7 @@ def annotator(tagger: Tagger, options: TaggingOptions) -> Annotate:
 
 
 def write(sentences: Iterable[Sentence], tagger: Tagger, options: TaggingOptions, target: Target) -> None:
-    write_spans(sentences, target, tagger.labelling.scheme, options.output)
+    write_spans(sentences, target, tagger.labelling.scheme, options)
 
 
 def _threshold(tagger: Tagger, options: TaggingOptions) -> Mapping[str, float] | None:
@@ -45,6 +45,7 @@ def _annotate(
     constraints: ConstraintSource,
 ) -> list[Sentence]:
     of_block = constraints.of_block(block)
+    of_words = options.output == "jsonl" and not tagger.labelling.has_spans
     decoding: dict[str, Any] = {"constraints": of_block, "threshold": threshold}
     if not options.probabilities:
         _add_labels(tagger, block, decoding)
@@ -52,6 +53,8 @@ def _annotate(
         _add_probabilities(tagger, block, decoding)
     else:
         _add_probability_column(tagger, block, decoding)
+    if of_words:
+        _add_token_fields(tagger, block, decoding, options.probabilities)
     if options.all_above is not None:
         _add_spans_above(tagger, block, options.all_above, of_block)
     if options.nbest:
@@ -73,6 +76,15 @@ def _add_probabilities(tagger: Tagger, block: list[Sentence], decoding: dict[str
         figures = ({"probability": round(entity.probability or 0.0, 6)} for entity in answer.entities)
         add_to_spans(sentence, answer.entities, figures)
         record_of(sentence).fields.setdefault("labelling_probabilities", []).append(round(answer.probability, 6))
+
+
+def _add_token_fields(tagger: Tagger, block: list[Sentence], decoding: dict[str, Any], probabilities: bool) -> None:
+    """Where there are no spans, the label of each token with its place, and its probability if that is asked for."""
+    figures: Iterable[Iterable[float] | None] = [None] * len(block)
+    if probabilities:
+        _, figures = tagger.predict_with_probabilities([tokens_of(sentence) for sentence in block], **decoding)
+    for sentence, of_tokens in zip(block, figures, strict=True):
+        add_to_tokens(sentence, None if of_tokens is None else [round(float(p), 6) for p in of_tokens])
 
 
 def _add_probability_column(tagger: Tagger, block: list[Sentence], decoding: dict[str, Any]) -> None:

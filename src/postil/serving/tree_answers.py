@@ -33,10 +33,11 @@ class Classified(Rest):
 
 
 def annotator(classifier: TreeClassifier, options: TaggingOptions) -> Annotate:
+    options.refuse("keep_gold", why="a tree classifier writes no columns")
     options.refuse("scores", why="a tree classifier has probabilities instead")
     options.refuse(*TAGGER_OPTIONS, why="a tree classifier decides about each phrase alone")
-    if options.output == "conll":
-        raise ConfigurationError("output of a tree classifier", expected="must be trees or jsonl", got="conll")
+    if options.output in ("conll", "conllu"):
+        raise ConfigurationError("output of a tree classifier", expected="must be trees or jsonl", got=options.output)
     if options.probabilities and options.output != "jsonl":
         raise ConfigurationError("probabilities", expected="needs output jsonl", got="trees")
     return partial(_annotate, classifier=classifier, shape=options.tree or classifier.config.tree)
@@ -66,14 +67,20 @@ def write(sentences: Iterable[Sentence], classifier: TreeClassifier, options: Ta
 
 
 def _trees(sentences: Iterable[Sentence]) -> Iterator[str]:
-    for sentence in sentences:
+    for sentence in filter(len, sentences):
         yield from (comment for comment in sentence.comments if comment.startswith("#"))
         yield bracketed(_classified(sentence).tree)
 
 
 def _objects(sentences: Iterable[Sentence], with_phrases: bool) -> Iterator[str]:
     for sentence in sentences:
-        yield json.dumps(_object(sentence, _classified(sentence), with_phrases), ensure_ascii=False)
+        fields = _object(sentence, _classified(sentence), with_phrases) if sentence.tokens else _empty(sentence)
+        yield json.dumps(fields, ensure_ascii=False)
+
+
+def _empty(sentence: Sentence) -> dict[str, Any]:
+    """The line of a record without tokens: every record has one."""
+    return {"text": sentence.text or "", "tokens": [], "label": None}
 
 
 def _object(sentence: Sentence, classified: Classified, with_phrases: bool) -> dict[str, Any]:

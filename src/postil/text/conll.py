@@ -4,6 +4,7 @@ The fast path takes a whole sentence at once; only a sentence that does not pass
 to accept comments and document marks, or to say exactly what is wrong with it.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import final
@@ -227,6 +228,8 @@ class _ConllReader:
 
     def _place_columns(self, line: str, number: int) -> None:
         wanted = -1 if self.options.label == "auto" else self.options.label
+        if self.width == 1 and self.options.label == "auto" and not _OTHER_DELIMITER.search(line):
+            wanted = None  # one token a line, without labels
         if self.width == 1 and wanted is not None:
             raise DataError(
                 "only one column",
@@ -274,4 +277,6 @@ class _ConllReader:
         return line.split("\t") if self.delimiter == "\t" else split_spaces(line)
 
 
+_OTHER_DELIMITER = re.compile(r"\S[,;|](?:O|[BIESLUMW]-\S+|[A-Z]{1,5})$")
+"""Columns, but with commas or the like between them."""
 _EXPECTED = "a token and a label with a tab or spaces between them"

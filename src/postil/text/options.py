@@ -41,6 +41,8 @@ class ReadOptions:
     """JSON Lines: which of several overlapping spans to keep."""
     split: bool = True
     """JSON Lines and plain text: split raw text into sentences."""
+    every_record: bool = False
+    """JSON Lines: read records without tokens as well, as sentences of length 0, and those that were not accepted."""
 
     def __post_init__(self) -> None:
         check_choices(self)

@@ -23,6 +23,10 @@ _CONLLU_COMMENT = re.compile(r"# (?:sent_id|newdoc|newpar|text)\b")
 _SURE_LABEL = re.compile(r"O$|[BIES]-\S")
 _TWO_BRACKETS = re.compile(r"\s*\(\s*(?:[^\s()]+\s*)?\(")
 _LAST_BRACKET = re.compile(r"(?:\)|\([^()]*)\s*$")
+# Lines of Chinese or Japanese, and of scripts with longer words such as Thai, are sentences without spaces.
+_UNSPACED_LINE = re.compile(
+    "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{8}|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{20}"
+)
 _ATTACHED = re.compile(r"\w[.,!?;:](?=\s|$)")
 _DETACHED = re.compile(r"(?<=\s)[.,!?;:](?=\s|$)")
 
@@ -75,7 +79,8 @@ def _most(rows: list[str], test: Callable[[str], bool]) -> bool:
 
 def _is_column_of_words(rows: list[str]) -> bool:
     """One word a line: columns whose labels are missing."""
-    return len(rows) >= _FEW_ROWS and _most(rows, lambda row: " " not in row.strip())
+    is_word = [" " not in row.strip() and _UNSPACED_LINE.search(row) is None for row in rows]
+    return len(rows) >= _FEW_ROWS and sum(is_word) >= _MOST * len(rows)
 
 
 def _has_columns(rows: list[str]) -> bool:

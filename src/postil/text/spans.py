@@ -57,14 +57,14 @@ class _JsonReader:
         where = self.lines.where(number)
         fields = parse(line, where)
         answer = fields.get("answer")
-        if answer in _NOT_ACCEPTED:
+        if answer in _NOT_ACCEPTED and not self.options.every_record:
             self.report.dropped[f"records whose answer is {answer!r}"] += 1
             return []
         content = take_apart(fields, where)
         self._check_labelled(content, number)
         sentences = self._build(content, number, where)
         self.report.notes["records"] += 1
-        self.report.dropped["records without tokens"] += not content.tokens.tokens
+        self.report.dropped["records without tokens"] += not content.tokens.tokens and not sentences
         self.report.sentences += len(sentences)
         self.report.tokens += sum(map(len, sentences))
         self.report.documents += any(sentence.document is not None for sentence in sentences)
@@ -99,7 +99,7 @@ class _JsonReader:
     def _ranges(self, content: Content, spans: list[Span]) -> list[tuple[int, int]]:
         """Sentences as ranges of tokens, joined where a span runs across their border."""
         if not content.tokens.tokens:
-            return []
+            return [(0, 0)] if self.options.every_record else []
         if content.record.tokens is not None or not self.options.split:
             return [(0, len(content.tokens.tokens))]
         inside = {token for span in spans for token in range(span.start + 1, span.end)}
@@ -187,6 +187,8 @@ def _place(sentences: list[Sentence], report: Report) -> TokenisedText:
     tokens = [token for sentence in sentences for token in sentence.tokens]
     starts = [start for sentence in sentences for start in sentence.starts or ()]
     ends = [end for sentence in sentences for end in sentence.ends or ()]
+    if first.text is not None and not tokens and isinstance(first.rest, Record):
+        return TokenisedText(first.text, [], [], "")
     if first.text is not None and len(starts) == len(tokens) > 0:
         if tokens == [first.text[start:end] for start, end in zip(starts, ends, strict=True)]:
             if isinstance(first.rest, Record):
