@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from postil.commands.terminal.display import counted, make_console, quote, show_table
+from postil.commands.terminal.display import make_console, quote, show_table
 from postil.metrics.tables import Table
 
 
@@ -30,7 +30,6 @@ def test_a_reader_that_goes_away_reaches_the_entry_of_the_command():
 
 def test_words():
     assert quote("a b") == "'a b'" and quote("ab") == "ab"
-    assert [counted(n, "tree") for n in (0, 1, 2000)] == ["0 trees", "1 tree", "2,000 trees"]
 
 
 def test_control_characters_of_labels_do_not_reach_the_terminal():

@@ -35,4 +35,4 @@ def test_a_notebook_without_widgets_has_lines_but_no_bar(monkeypatch):
 def test_the_line_of_an_epoch():
     epoch = Epoch(epoch=3, loss=0.5, score=0.25, is_best=True, seconds=1.0)
     assert line_of(epoch) == "epoch   3  loss 0.5000  dev 25.00 *"
-    assert counted(1, "token") == "1 token" and counted(2000, "token") == "2,000 tokens"
+    assert [counted(n, "tree") for n in (0, 1, 2000)] == ["0 trees", "1 tree", "2,000 trees"]
