@@ -13,7 +13,7 @@ import postil
 from oracles.corpora import as_conll, named_entities
 from postil.commands.main import main
 from postil.serving import labelled
-from postil.text import read
+from postil.text import plain, read
 
 X, Y = named_entities(40, seed=1)
 
@@ -259,3 +259,11 @@ def test_conllu_with_one_column_filled_in(model, speech_model, tmp_path, capsys)
     assert "1\tAnna\tanna\tX\tNNP\tCase=Nom\t0\troot\t0:root\tSpaceAfter=No|Id=7|NER=B-PER\n" in out
     assert main(["tag", model, str(path), "--output", "conllu", "--probabilities"]) == 1
     assert "probabilities needs output conll or jsonl" in capsys.readouterr().err
+
+
+def test_a_line_of_too_many_tokens_on_both_paths(model, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(plain, "MOST_TOKENS", 3)
+    (tmp_path / "a.txt").write_text("Anna left Oslo\nAnna left for Oslo\n")
+    for extra in ([], ["--probabilities"]):
+        assert main(["tag", model, str(tmp_path / "a.txt"), "--input", "tokens", *extra]) == 1
+        assert "a.txt, line 2: a line of too many tokens" in capsys.readouterr().err

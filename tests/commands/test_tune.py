@@ -98,3 +98,13 @@ def test_other_models_and_data_are_refused(model, dev, capsys, tmp_path):
     postil.Tagger(hidden=8, epochs=1).fit(*parts_of_speech(20)).save(tmp_path / "s.postil")
     assert main(["tune", str(tmp_path / "s.postil"), str(tmp_path / "pos.conll"), "--recall", "0.5"]) == 1
     assert "nothing to tune: expected a model of spans, or with a label O" in capsys.readouterr().err
+
+
+def test_the_curve_is_shown_where_no_setting_is_enough(model, dev, capsys):
+    assert main(["tune", model, dev, "--recall", "1"]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("target recall 100, with a margin of 1 standard error: not reached")
+    assert "Settings" in out and "● best" in out and "●" in out.split("● best")[0]
+    assert err.count("\n") == 1 and "no setting reaches this recall" in err
+    assert main(["tune", model, dev, "--recall", "1", "--json"]) == 1
+    assert capsys.readouterr().out == ""

@@ -2,10 +2,12 @@
 
 import io
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.examples import examples
+from postil.errors import DataError
 from postil.text import plain, split_sentences, tokenise
 from postil.text.formats import read
 
@@ -69,3 +71,13 @@ def test_only_a_piece_of_a_long_line_is_held(monkeypatch):
     monkeypatch.setattr(plain, "tokenise", lambda text: longest.append(len(text)) or tokenise(text))
     assert len(list(plain.sentences_of_line("Anna left Oslo. " * 5000, 1000))) == 5000
     assert max(longest) < 1100 and sum(longest) < 1.1 * 16 * 5000
+
+
+def test_a_line_of_too_many_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain, "MOST_TOKENS", 5)
+    (sentence,) = read(io.BytesIO(b"  a\tb  c d e \n"), "tokens")
+    assert len(sentence) == 5
+    with pytest.raises(
+        DataError, match="line 2: a line of too many tokens: expected a sentence per line, of at most 5"
+    ):
+        list(read(io.BytesIO(b"a b\n a b c d e f\n"), "tokens"))

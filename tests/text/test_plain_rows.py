@@ -117,7 +117,7 @@ def test_comments_and_marks_before_sentences_are_plain(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "\n \n", "# c\n", "x\tO\n\n# c\n", "x\tO\ny\n", "x\n", "x\tO\n-DOCSTART-\tO", "x\t"]
+    "text", ["", "\n \n", "# c\n", "x\tO\n\n# c\n", "x\tO\ny\n", "x,O\n", "x\tO\n-DOCSTART-\tO", "x\t"]
 )
 def test_what_is_left_to_the_reader_of_sentences(text):
     assert not check(passage(text))

@@ -12,6 +12,7 @@ from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.terminal.notices import warn
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
+from postil.models.answers.tuning import Unreachable
 from postil.serving.options import check_columns
 from postil.text.partial import is_partial
 
@@ -62,7 +63,14 @@ def run(arguments: argparse.Namespace) -> int:
         return _reset(model, arguments)
     if arguments.data is None:
         raise ConfigurationError("nothing to tune on", expected="a labelled file as DATA, or --reset")
-    tuned = _tuned(model, arguments)
+    try:
+        tuned = _tuned(model, arguments)
+    except Unreachable as error:
+        if not arguments.json:
+            from postil.commands.terminal.tuning import show_reachable
+
+            show_reachable(error.tuned)
+        raise
     _write(model, arguments)
     if arguments.json:
         print(json.dumps({"model": _target(arguments), **tuned.as_dict()}, indent=2))

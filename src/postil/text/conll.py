@@ -228,7 +228,8 @@ class _ConllReader:
 
     def _place_columns(self, line: str, number: int) -> None:
         wanted = -1 if self.options.label == "auto" else self.options.label
-        if self.width == 1 and self.options.label == "auto" and not _OTHER_DELIMITER.search(line):
+        is_bare = self.width == 1 and not self.options.features and not _OTHER_DELIMITER.search(line)
+        if is_bare and self.options.label == "auto":
             wanted = None  # one token a line, without labels
         if self.width == 1 and wanted is not None:
             raise DataError(

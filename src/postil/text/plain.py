@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
+from postil.errors import DataError
 from postil.text.document import Sentence
 from postil.text.lines import NumberedLines, split_spaces
 from postil.text.options import ReadOptions
@@ -12,8 +14,11 @@ from postil.text.tokenise import Tokens, tokenise
 
 _WORD = re.compile(r"\S")
 _SPACE = re.compile(r"\s")
+_FIELD = re.compile(r"[^ \t]+")
 PIECE = 1 << 18
 """Characters of a long line that are cut into tokens at once."""
+MOST_TOKENS = 1_000_000
+"""Of one pre-tokenised line. A token takes hundreds of bytes, and such a line is hardly a sentence."""
 
 
 def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
@@ -69,10 +74,22 @@ def _sure(tokens: Tokens, ranges: list[tuple[int, int]]) -> int:
 def read_tokens(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """One sentence a line, spaces between its tokens."""
     for number, line in _numbered(lines):
+        if len(line) > MOST_TOKENS and _has_too_many(line):
+            raise DataError(
+                "a line of too many tokens",
+                expected=f"a sentence per line, of at most {MOST_TOKENS:,} tokens",
+                got=f"{len(line):,} characters",
+                where=lines.where(number),
+            )
         words = split_spaces(line)
         report.sentences += 1
         report.tokens += len(words)
         yield Sentence(words, line=number)
+
+
+def _has_too_many(line: str) -> bool:
+    """Whether a line has more than ``MOST_TOKENS`` tokens, counted one by one."""
+    return next(islice(_FIELD.finditer(line), MOST_TOKENS, None), None) is not None
 
 
 def line_border(text: str, start: int) -> int:

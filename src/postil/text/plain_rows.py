@@ -15,6 +15,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import PostilError
 from postil.kernels import TokenCells
+from postil.text import plain
 from postil.text.conll import columns_of, read_conll
 from postil.text.conll_writer import write_conll
 from postil.text.options import ReadOptions, WriteOptions
@@ -52,6 +53,8 @@ def read_plain(passage: Passage, options: ReadOptions) -> PlainRows | None:
         text = passage.text.encode()
         cells = _FINDERS[passage.format](passage, text, options) if passage.format in _FINDERS else None
         if cells is None or not len(cells.tokens):
+            return None
+        if passage.format == "tokens" and np.diff(cells.offsets).max() > plain.MOST_TOKENS:
             return None
         return PlainRows(text, cells.tokens, cells.offsets, list(_heads(passage, text, cells.heads, options)))
     except (PostilError, UnicodeEncodeError, _NotPlain):

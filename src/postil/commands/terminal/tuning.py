@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
 from postil.commands.terminal.display import make_console, show_table
@@ -22,18 +23,32 @@ def show(tuned: Tuned, model: str, target: str | None) -> None:
     console.print(Text.assemble((headline, "bold green"), f", F1 {100 * chosen.f1:.2f} expected"))
     before = f"untuned: precision {100 * tuned.before.precision:.2f}, recall {100 * tuned.before.recall:.2f}"
     console.print(Text(f"{before}, F1 {100 * tuned.before.f1:.2f}"))
-    show_table(console, _table(tuned))
-    console.print()
-    for line in plot(tuned.curve, tuned.before, chosen):
-        console.print(Text(line))
+    _show_curve(console, tuned, "chosen")
     console.print(Text(f"written to {target}" if target else "dry run: nothing was written"), soft_wrap=True)
 
 
-def _table(tuned: Tuned) -> Table:
+def show_reachable(tuned: Tuned) -> None:
+    """The curve, where no point of it is enough."""
+    console = make_console()
+    target = f"target {tuned.figure} {100 * tuned.wanted:g}, with a margin of {standard_errors(tuned.margin)}"
+    console.print(Text(f"{target}: not reached. What can be reached:"), soft_wrap=True)
+    _show_curve(console, tuned, "best")
+
+
+def _show_curve(console: Console, tuned: Tuned, name: str) -> None:
+    """The table and the plot; ``name`` is that of the marked point."""
+    show_table(console, _table(tuned, name))
+    console.print()
+    for line in plot(tuned.curve, tuned.before, tuned.chosen, name):
+        console.print(Text(line))
+
+
+def _table(tuned: Tuned, name: str) -> Table:
     rows: list[tuple[Any, ...]] = []
-    for point in sorted([*_worthwhile(tuned.curve), tuned.chosen], key=lambda point: point.setting.position):
+    points = [point for point in _worthwhile(tuned.curve) if point is not tuned.chosen]
+    for point in sorted([*points, tuned.chosen], key=lambda point: point.setting.position):
         figures = (100 * point.precision, 100 * point.recall, 100 * point.f1)
-        mark = "chosen" if point is tuned.chosen else "untuned" if point.setting.position == 0 else ""
+        mark = name if point is tuned.chosen else "untuned" if point.setting.position == 0 else ""
         if rows and rows[-1][2:] == (*figures, mark):  # thresholds below all probabilities
             rows.pop()
         rows.append((f"{point.threshold:.2f}", f"{point.bias:+.2f}", *figures, mark))
@@ -47,7 +62,7 @@ def _worthwhile(curve: Sequence[Point]) -> list[Point]:
     return list(curve[: max(highest, neutral) + 1])
 
 
-def plot(curve: Sequence[Point], before: Point, chosen: Point) -> list[str]:
+def plot(curve: Sequence[Point], before: Point, chosen: Point, name: str = "chosen") -> list[str]:
     """Precision against recall in characters, 0 to 100 on both axes."""
     cells = [[" "] * PLOT_WIDTH for _ in range(PLOT_HEIGHT)]
     for points, mark in ((_worthwhile(curve), "·"), ([before], "o"), ([chosen], "●")):
@@ -57,7 +72,7 @@ def plot(curve: Sequence[Point], before: Point, chosen: Point) -> list[str]:
     lines = [f"{name:>4} ┤{''.join(row).rstrip()}" for name, row in zip(_ticks(), cells, strict=True)]
     axis = "     └" + "─" * PLOT_WIDTH
     below = "      0" + "recall".center(PLOT_WIDTH - 3) + "100"
-    return ["precision", *lines, axis, below, "      o untuned   ● chosen   · other settings"]
+    return ["precision", *lines, axis, below, f"      o untuned   ● {name}   · other settings"]
 
 
 def _ticks() -> list[str]:

@@ -118,7 +118,7 @@ def tuned(
     way = curve if figure == "recall" else curve[::-1]
     reached = next((i for i, point in enumerate(way) if point.surely(figure, margin) >= wanted), None)
     if reached is None:
-        raise _unreachable(way, figure, wanted, margin, hint())
+        raise Unreachable(curve, way, figure, wanted, margin, hint())
     chosen = _between(way[max(reached - 1, 0)], way[reached], at, figure, wanted, margin)
     other = "precision" if figure == "recall" else "recall"
     enough = [point for point in curve if point.surely(figure, margin) >= wanted]
@@ -151,16 +151,24 @@ def checked_wish(recall: float | None, precision: float | None, margin: float) -
     return figure, float(wanted)
 
 
-def _unreachable(path: Sequence[Point], figure: str, wanted: float, margin: float, hint: str) -> ConfigurationError:
-    best = max(path, key=lambda point: point.surely(figure, margin))
-    other = "precision" if figure == "recall" else "recall"
-    reached = f"{100 * best.surely(figure, margin):.1f} at best ({100 * getattr(best, figure):.1f} on these data"
-    spare = f" less {standard_errors(margin)}" if margin else ""
-    if margin and max(getattr(point, figure) for point in path) >= wanted:
-        hint = f"without the margin it is reached (margin 0), or {hint}"
-    got = f"{reached}{spare}, {other} {100 * getattr(best, other):.1f}); {hint}"
-    what = f"no setting reaches this {figure} with labels that do not overlap"
-    return ConfigurationError(what, expected=f"{100 * wanted:g}", got=got)
+@final
+class Unreachable(ConfigurationError):
+    """No setting is enough. ``tuned`` shows what can be reached: the curve, and as ``chosen`` the best point."""
+
+    def __init__(
+        self, curve: Sequence[Point], way: Sequence[Point], figure: str, wanted: float, margin: float, hint: str
+    ) -> None:
+        best = max(way, key=lambda point: point.surely(figure, margin))
+        other = "precision" if figure == "recall" else "recall"
+        found = f"{100 * best.surely(figure, margin):.1f} at best ({100 * getattr(best, figure):.1f} on these data"
+        spare = f" less {standard_errors(margin)}" if margin else ""
+        if margin and max(getattr(point, figure) for point in way) >= wanted:
+            hint = f"without the margin it is reached (margin 0), or {hint}"
+        got = f"{found}{spare}, {other} {100 * getattr(best, other):.1f}); {hint}"
+        what = f"no setting reaches this {figure} with labels that do not overlap"
+        super().__init__(what, expected=f"{100 * wanted:g}", got=got)
+        before = next(point for point in curve if point.setting.position == 0)
+        self.tuned = Tuned(figure=figure, wanted=wanted, margin=margin, chosen=best, before=before, curve=curve)
 
 
 def standard_errors(margin: float) -> str:
