@@ -112,7 +112,7 @@ def token_pattern(rules: Rules) -> str:
 
 def depends_pattern(rules: Rules) -> str:
     """Finds chunks whose cut depends on the next chunk: those that end in "J." or "No."."""
-    return rf"(?<![\w.])(?:[A-Z]|{_spellings(rules.abbreviations_before_numbers)})\.\Z"
+    return rf"(?<!\w)(?:[A-Z]|{_spellings(rules.abbreviations_before_numbers)})\.\Z"
 
 
 def token_alternatives(rules: Rules) -> dict[str, str]:
