@@ -46,7 +46,7 @@ def _look_at(path: object, writing: bool, installed: tuple[str, ...]) -> None:
     if isinstance(path, int) or path is None:  # a file that is open already
         return
     full = os.path.abspath(os.fsdecode(path))  # type: ignore[arg-type]  # noqa: PTH100
-    if not full.startswith(_PARENT):
+    if full == str(ROOT) or not full.startswith(_PARENT):  # `mkdir(exist_ok=True)` asks for the tree itself
         return
     if full.startswith(_TREE):
         parts = Path(full[len(_TREE) :]).parts
