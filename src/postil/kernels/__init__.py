@@ -13,6 +13,7 @@ from postil.kernels import (
     plain_layers,
     plain_quadratic,
     plain_sentences,
+    plain_skipgram,
     plain_tokens,
     plain_trees,
     plain_windows,
@@ -24,6 +25,7 @@ from postil.kernels.plain_answers import Answers, Question
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_sentences import SentencePatterns
+from postil.kernels.plain_skipgram import RowChanges, ShardRoom, SkipgramChanges, SkipgramText
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_trees import TreeCells
 
@@ -81,6 +83,12 @@ __all__ = [
     "split_sentences",
     "character_offsets",
     "lower_case",
+    "RowChanges",
+    "ShardRoom",
+    "SkipgramChanges",
+    "SkipgramText",
+    "merge_rows",
+    "skipgram_shard",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -120,3 +128,5 @@ tokenise_text = _chosen(plain_tokens.tokenise_text)
 split_sentences = _chosen(plain_sentences.split_sentences)
 character_offsets = _chosen(plain_characters.character_offsets)
 lower_case = _chosen(plain_characters.lower_case)
+merge_rows = _chosen(plain_skipgram.merge_rows)
+skipgram_shard = _chosen(plain_skipgram.skipgram_shard)

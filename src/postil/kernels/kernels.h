@@ -140,4 +140,15 @@ int split_sentences(const uint8_t *text, int64_t size, const int64_t *documents,
                     const int64_t *cells, int64_t N, const sentence_rules *rules, const character_tables *known,
                     int64_t *offsets, int64_t *found);
 
+/* skipgram.c: tables (V, P), P a multiple of 8; `slots` (2, V) of -1, and so again afterwards. Rows that were touched, what
+   was added to them, how many pairs touched them; `found` (3,): rows of inputs, of outputs, pairs that `loss` is of */
+enum { MOST_REACH = 32, MOST_OUTPUTS = 64, LOSS_EVERY = 16 };
+int skipgram_shard(const float *inputs, const float *outputs, int64_t V, int64_t P, const int32_t *ids,
+                   const int64_t *offsets, int64_t N, int64_t B, const uint8_t *reach, const int32_t *negatives,
+                   int64_t K, double rate, int32_t *slots, int64_t *input_rows, float *input_changes,
+                   int32_t *input_touches, int64_t *output_rows, float *output_changes, int32_t *output_touches,
+                   int64_t *found, double *loss);
+int merge_rows(float *table, int64_t V, int64_t P, const int64_t *rows, int64_t n, const float *changes,
+               const float *scales);
+
 #endif

@@ -1,0 +1,152 @@
+"""The loop of pretraining: a generator of steps over blocks of text, with checkpoints."""
+
+import dataclasses
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil import archive
+from postil.arrays import Array
+from postil.errors import ConfigurationError, ModelFileError, NumericalError
+from postil.features.vectors import WordVectors
+from postil.features.vocabulary import Vocabulary
+from postil.kernels.plain_skipgram import ShardRoom
+from postil.pretraining.config import PretrainingConfig
+from postil.pretraining.corpus import Corpus
+from postil.pretraining.method import Method, Parameters, ShardResult, merge
+from postil.pretraining.skipgram import Skipgram
+
+SHARDS = 8
+"""Parts of a block, always: a block can use at most this many cores."""
+SHARD_WORDS = 50_000
+"""Words of a shard in a long text. A short one has smaller shards, so that an epoch has many steps."""
+_LEAST_SHARD_WORDS = 500
+_STEPS_PER_EPOCH = 50
+_LAST_RATE = 0.01
+CHECKPOINT_SECONDS = 120.0
+METHODS = {"skipgram": Skipgram}
+
+
+class Step(NamedTuple):
+    """What a block of text has brought."""
+
+    epoch: int
+    words: int
+    """Of this block."""
+    progress: float
+    """How much of the whole training is done, 0 to 1."""
+    loss: float
+    seconds: float
+    """Since the training began or was resumed."""
+
+
+@final
+class Pretraining:
+    """Learns vectors from a corpus: iterate over it to train.
+
+    The same configuration and text give the same bits, whatever the number of threads, and also after an interruption.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        config: PretrainingConfig,
+        *,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+    ) -> None:
+        if threads < 1:
+            raise ConfigurationError("threads", expected="at least 1", got=threads)
+        self.corpus, self.config, self.checkpoint = corpus, config, checkpoint
+        self.method: Method = METHODS[config.method](config, corpus)
+        self.epoch, self.block = 0, 0
+        self._threads = threads
+        share = len(corpus.ids) // (SHARDS * _STEPS_PER_EPOCH)
+        self._shard_words = min(max(share, _LEAST_SHARD_WORDS), SHARD_WORDS)
+        self.parameters: Parameters = (
+            self._resumed() if resume else self.method.initial(len(corpus.words), np.random.default_rng(config.seed))
+        )
+
+    def __iter__(self) -> Iterator[Step]:
+        """One ``Step`` per block of text. The checkpoint is saved every two minutes and removed at the end."""
+        began = saved = time.perf_counter()
+        rooms = [ShardRoom() for _ in range(SHARDS)]
+        with ThreadPoolExecutor(min(self._threads, SHARDS)) as pool:
+            while self.epoch < self.config.epochs:
+                for number, (ids, done) in enumerate(self._blocks()):
+                    if number < self.block:
+                        continue  # before the interruption
+                    progress = (self.epoch + done) / self.config.epochs
+                    yield self._step(ids, progress, pool, rooms, began)
+                    if self.checkpoint is not None and time.perf_counter() - saved > CHECKPOINT_SECONDS:
+                        self.save_checkpoint()
+                        saved = time.perf_counter()
+                self.epoch, self.block = self.epoch + 1, 0
+
+    def vectors(self) -> WordVectors:
+        """The words and their vectors; id 0 is the unknown word, with a vector of zeros."""
+        table = self.parameters[self.method.vectors][: len(self.corpus.words), : self.config.dimensions]
+        matrix = np.concatenate([np.zeros((1, table.shape[1]), np.float32), table])
+        return WordVectors(Vocabulary.build(["", *self.corpus.words]), matrix)
+
+    # -------------------------------------------------------------------------------------------- steps
+
+    def _blocks(self) -> Iterator[tuple[Array, float]]:
+        """The blocks of an epoch, and which share of it is done after each."""
+        done = 0
+        for ids in self.corpus.blocks(SHARDS * self._shard_words):
+            done += len(ids)
+            yield ids, done / len(self.corpus.ids)
+
+    def _step(
+        self, ids: Array, progress: float, pool: ThreadPoolExecutor, rooms: list[ShardRoom], began: float
+    ) -> Step:
+        """Train on one block: shards side by side, then their changes in order."""
+        rate = self.config.first_rate * max(1 - progress, _LAST_RATE)
+        shards = np.array_split(ids, SHARDS)
+
+        def run(number: int) -> ShardResult:
+            rng = np.random.default_rng([self.config.seed, self.epoch, self.block, number])
+            return self.method.run(self.parameters, shards[number], rate, rng, rooms[number])
+
+        results = list(pool.map(run, range(SHARDS)))
+        merge(self.method, self.parameters, results, rate)
+        self.block += 1
+        loss = sum(result.loss for result in results) / max(sum(result.count for result in results), 1)
+        if not np.isfinite(loss):
+            raise NumericalError("the loss is not finite: try a lower rate", got=loss)
+        return Step(self.epoch, len(ids), progress, loss, time.perf_counter() - began)
+
+    # -------------------------------------------------------------------------------------------- checkpoints
+
+    def save_checkpoint(self) -> None:
+        """Write everything that is needed to continue."""
+        assert self.checkpoint is not None
+        archive.save(self.checkpoint, self.parameters, {"pretraining": self._state()})
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "config": dataclasses.asdict(self.config),
+            "text": self.corpus.fingerprint,
+            "epoch": self.epoch,
+            "block": self.block,
+        }
+
+    def _resumed(self) -> Parameters:
+        """The parameters of the checkpoint, which must be of the same text and configuration."""
+        assert self.checkpoint is not None
+        arrays, metadata = archive.load(self.checkpoint)
+        state = metadata.get("pretraining")
+        if not isinstance(state, dict) or set(state) != set(self._state()):
+            raise ModelFileError("not a checkpoint of a pretraining", where=self.checkpoint)
+        for name, title in (("config", "settings"), ("text", "text")):
+            if state[name] != self._state()[name]:
+                what = f"the checkpoint has other {title}" if name == "config" else "the checkpoint is of another text"
+                raise ConfigurationError(what, expected="the same command as before", where=self.checkpoint)
+        self.epoch, self.block = state["epoch"], state["block"]
+        return {name: np.array(array) for name, array in arrays.items()}
