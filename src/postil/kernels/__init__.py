@@ -12,6 +12,7 @@ from postil.kernels import (
     plain_columns,
     plain_layers,
     plain_quadratic,
+    plain_ranking,
     plain_sentences,
     plain_skipgram,
     plain_tokens,
@@ -24,6 +25,7 @@ from postil.kernels.choice import chosen as _chosen
 from postil.kernels.plain_answers import Answers, Question
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
+from postil.kernels.plain_ranking import RankingChanges, RankingLayers, RankingRates, RankingText
 from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_skipgram import RowChanges, ShardRoom, SkipgramChanges, SkipgramText
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
@@ -89,6 +91,11 @@ __all__ = [
     "SkipgramText",
     "merge_rows",
     "skipgram_shard",
+    "RankingChanges",
+    "RankingLayers",
+    "RankingRates",
+    "RankingText",
+    "ranking_shard",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -130,3 +137,4 @@ character_offsets = _chosen(plain_characters.character_offsets)
 lower_case = _chosen(plain_characters.lower_case)
 merge_rows = _chosen(plain_skipgram.merge_rows)
 skipgram_shard = _chosen(plain_skipgram.skipgram_shard)
+ranking_shard = _chosen(plain_ranking.ranking_shard)

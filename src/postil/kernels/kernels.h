@@ -151,4 +151,12 @@ int skipgram_shard(const float *inputs, const float *outputs, int64_t V, int64_t
 int merge_rows(float *table, int64_t V, int64_t P, const int64_t *rows, int64_t n, const float *changes,
                const float *scales);
 
+/* ranking.c: a table (R, P) of V words and others that are no centres, the last one outside of sentences; W (S, P, H), b
+   (H,) and u (H,) are changed. `found` (2,): rows that were touched, windows */
+enum { RANKING_GROUP = 16 };
+int ranking_shard(const float *table, int64_t V, int64_t R, int64_t P, float *W, float *b, float *u, int64_t S,
+                  int64_t H, const int32_t *ids, const int64_t *offsets, int64_t N, int64_t B, const int32_t *corrupt,
+                  double rate, double ratio, double margin, int32_t *slots, int64_t *rows, float *changes,
+                  int32_t *touches, int64_t *found, double *loss);
+
 #endif

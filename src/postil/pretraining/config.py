@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from postil.errors import ConfigurationError
+from postil.kernels.plain_ranking import UNITS
 from postil.kernels.plain_skipgram import MOST_NEGATIVES, MOST_REACH
 
 METHODS = ("skipgram", "ranking")
@@ -46,7 +47,7 @@ class PretrainingConfig:
     sample: float = 1e-3
     """Skip-gram: words that are more frequent than this share of the text are skipped at random."""
     hidden: int = 64
-    """Ranking: units of the hidden layer."""
+    """Ranking: units of the hidden layer, a multiple of 16."""
     rate: float | None = None
     """Learning rate at the beginning; it falls linearly to a hundredth. By default 0.025 for skip-gram, 0.05 for ranking."""
     seed: int = 0
@@ -55,8 +56,11 @@ class PretrainingConfig:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise ConfigurationError("method", expected=" or ".join(METHODS), got=repr(self.method))
-        _at_least(1, dimensions=self.dimensions, epochs=self.epochs, negatives=self.negatives, hidden=self.hidden)
+        _at_least(2, dimensions=self.dimensions)
+        _at_least(1, epochs=self.epochs, negatives=self.negatives, hidden=self.hidden)
         _at_least(0, seed=self.seed)
+        if self.hidden % UNITS:
+            raise ConfigurationError("hidden", expected=f"must be a multiple of {UNITS}", got=self.hidden)
         for name, value, most in (("window", self.window, MOST_REACH), ("negatives", self.negatives, MOST_NEGATIVES)):
             if value is not None and not 1 <= value <= most:
                 raise ConfigurationError(name, expected=f"1 to {most}", got=value)

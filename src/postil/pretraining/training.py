@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -18,6 +18,7 @@ from postil.kernels.plain_skipgram import ShardRoom
 from postil.pretraining.config import PretrainingConfig
 from postil.pretraining.corpus import Corpus
 from postil.pretraining.method import Method, Parameters, ShardResult, merge
+from postil.pretraining.ranking import Ranking
 from postil.pretraining.skipgram import Skipgram
 
 SHARDS = 8
@@ -28,7 +29,7 @@ _LEAST_SHARD_WORDS = 500
 _STEPS_PER_EPOCH = 50
 _LAST_RATE = 0.01
 CHECKPOINT_SECONDS = 120.0
-METHODS = {"skipgram": Skipgram}
+METHODS: dict[str, Callable[[PretrainingConfig, Corpus], Method]] = {"skipgram": Skipgram, "ranking": Ranking}
 
 
 class Step(NamedTuple):
