@@ -8,6 +8,7 @@ plain_x.py, its wrapper in compiled_x.py, and a line here.
 from postil.kernels import (
     plain,
     plain_answers,
+    plain_brown,
     plain_characters,
     plain_columns,
     plain_layers,
@@ -23,6 +24,7 @@ from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 from postil.kernels.plain_answers import Answers, Question
+from postil.kernels.plain_brown import Bigrams
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_ranking import RankingChanges, RankingLayers, RankingRates, RankingText
@@ -96,6 +98,8 @@ __all__ = [
     "RankingRates",
     "RankingText",
     "ranking_shard",
+    "Bigrams",
+    "brown_merges",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -138,3 +142,4 @@ lower_case = _chosen(plain_characters.lower_case)
 merge_rows = _chosen(plain_skipgram.merge_rows)
 skipgram_shard = _chosen(plain_skipgram.skipgram_shard)
 ranking_shard = _chosen(plain_ranking.ranking_shard)
+brown_merges = _chosen(plain_brown.brown_merges)

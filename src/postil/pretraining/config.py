@@ -49,7 +49,7 @@ class PretrainingConfig:
     hidden: int = 64
     """Ranking: units of the hidden layer, a multiple of 16."""
     rate: float | None = None
-    """Learning rate at the beginning; it falls linearly to a hundredth. By default 0.025 for skip-gram, 0.05 for ranking."""
+    """Learning rate at the beginning; it falls linearly to a hundredth. By default 0.025 for skip-gram, 0.1 for ranking."""
     seed: int = 0
     corpus: CorpusConfig = field(default_factory=CorpusConfig)
 
@@ -75,7 +75,7 @@ class PretrainingConfig:
 
     @property
     def first_rate(self) -> float:
-        return self.rate if self.rate is not None else {"skipgram": 0.025, "ranking": 0.05}[self.method]
+        return self.rate if self.rate is not None else {"skipgram": 0.025, "ranking": 0.1}[self.method]
 
 
 def _at_least(least: int, **values: Any) -> None:

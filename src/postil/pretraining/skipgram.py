@@ -24,7 +24,7 @@ class Skipgram(Method):
     """See ``Method``."""
 
     vectors = "inputs"
-    curvature = 0.25
+    curvature = 0.1
     """Of the cost of one pair along a row: σ'(s) |x|² with vectors of an ordinary length."""
 
     def __init__(self, config: PretrainingConfig, corpus: Corpus) -> None:
