@@ -15,6 +15,7 @@ _MODULES = {
     "Decoding": "postil.models",
     "Gazetteer": "postil.features",
     "load": "postil.models",
+    "pretrain": "postil.pretraining",
     "errors": "postil.errors",
     "arrays": "postil.arrays",
     "graph": "postil.graph",
@@ -26,6 +27,7 @@ _MODULES = {
     "objectives": "postil.objectives",
     "metrics": "postil.metrics",
     "training": "postil.training",
+    "pretraining": "postil.pretraining",
     "models": "postil.models",
     "reports": "postil.reports",
 }

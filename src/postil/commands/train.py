@@ -1,9 +1,7 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-import signal
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
 from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.stopping import stop_on_request
 from postil.commands.terminal.notices import warn
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, DataError
@@ -194,7 +193,7 @@ def _model(
 def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any], arguments: argparse.Namespace) -> int:
     from postil.commands.terminal.training import Display
 
-    with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
+    with stop_on_request() as stop, Display(fitting, arguments.log) as display:
         for event in fitting:
             display.show(event)
             if stop.requested:
@@ -260,28 +259,6 @@ def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, 
         for name in [path] if equals else annotated:
             annotated[name] = parse_classes(classes)
     return annotated
-
-
-class _Stop:
-    requested = False
-
-
-@contextmanager
-def _stop_on_request() -> Iterator[_Stop]:
-    """Ctrl-C stops between two batches, where the state is consistent; a second Ctrl-C stops at once."""
-    stop = _Stop()
-
-    def ask(number: int, frame: Any) -> None:
-        if stop.requested:
-            raise KeyboardInterrupt
-        stop.requested = True
-        warn("stopping after this batch (press Ctrl-C again to stop at once)")
-
-    before = signal.signal(signal.SIGINT, ask)
-    try:
-        yield stop
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _interrupted(fitting: Any) -> int:

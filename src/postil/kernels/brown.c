@@ -6,7 +6,7 @@
 
        g(left_i, left_j) + g(right_i, right_j) - corner(i, j) - Σ_{l not i, j} [ g(c_il, c_jl) + g(c_li, c_lj) ]
 
-   and g is 0 where one of both is 0. A new word meets few clusters, so most of these sums stay as they are. */
+   where left and right are the sums of c over the words that are in. g is 0 where one of both is 0. A new word meets few clusters, so most of these sums stay as they are. */
 
 #include <math.h>
 #include <string.h>
@@ -151,12 +151,23 @@ CLONED static void best_pair(const clusters *c, int64_t *a, int64_t *b) {
     }
 }
 
+/* The pairs with a new cluster `s` count for the others' sums, `sums` is left or right: `counts` are those pairs. */
+static void grow_sums(const clusters *c, int64_t s, const int64_t *counts, int64_t *sums) {
+    for (int64_t k = 0; k < c->slots; k++) {
+        if (!c->active[k] || k == s || counts[k] == 0) continue;
+        for (int64_t l = 0; l < c->slots; l++)
+            if (c->active[l] && l != k && l != s)
+                *loss_of(c, k, l) += g(c, sums[k] + counts[k], sums[l]) - g(c, sums[k], sums[l]);
+        sums[k] += counts[k];
+    }
+}
+
 static void add_word(clusters *c, int64_t word, int64_t s, int64_t *cluster, const int64_t *starts,
                      const int32_t *following, const int64_t *counts, const int64_t *back_starts,
-                     const int32_t *preceding, const int64_t *back_counts, const int64_t *left, const int64_t *right) {
+                     const int32_t *preceding, const int64_t *back_counts) {
     const int64_t S = c->slots;
     cluster[word] = s;
-    c->active[s] = 1, c->name[s] = word, c->left[s] = left[word], c->right[s] = right[word];
+    c->active[s] = 1, c->name[s] = word, c->left[s] = c->right[s] = 0;
     for (int64_t i = starts[word]; i < starts[word + 1]; i++) {
         const int64_t to = cluster[following[i]];
         if (to >= 0) c->next[s * S + to] += counts[i], c->previous[to * S + s] += counts[i];
@@ -166,6 +177,9 @@ static void add_word(clusters *c, int64_t word, int64_t s, int64_t *cluster, con
         if (from >= 0 && preceding[i] != word)
             c->next[from * S + s] += back_counts[i], c->previous[s * S + from] += back_counts[i];
     }
+    for (int64_t l = 0; l < S; l++) c->left[s] += c->next[s * S + l], c->right[s] += c->previous[s * S + l];
+    grow_sums(c, s, c->previous + s * S, c->left);
+    grow_sums(c, s, c->next + s * S, c->right);
     share_new(c, s, c->next + s * S);
     share_new(c, s, c->previous + s * S);
     losses_of_new(c, s);
@@ -183,9 +197,8 @@ static void step(clusters *c, int64_t *cluster, int64_t *member, int64_t *last, 
 }
 
 int brown_merges(int64_t V, int64_t N, const int64_t *starts, const int32_t *following, const int64_t *counts,
-                 const int64_t *back_starts, const int32_t *preceding, const int64_t *back_counts, const int64_t *left,
-                 const int64_t *right, int64_t from, int64_t to, int64_t *state, double *losses, int64_t *tables,
-                 int64_t *merged) {
+                 const int64_t *back_starts, const int32_t *preceding, const int64_t *back_counts, int64_t from,
+                 int64_t to, int64_t *state, double *losses, int64_t *tables, int64_t *merged) {
     const int64_t S = N + 1;
     for (int64_t i = 0; i < starts[V]; i++)
         if (following[i] < 0 || following[i] >= V) return WRONG_INDEX;
@@ -217,7 +230,7 @@ int brown_merges(int64_t V, int64_t N, const int64_t *starts, const int32_t *fol
         while (active[s]) s++;
         if (t < V) {
             last[s] = t;
-            add_word(&c, t, s, cluster, starts, following, counts, back_starts, preceding, back_counts, left, right);
+            add_word(&c, t, s, cluster, starts, following, counts, back_starts, preceding, back_counts);
         }
         if (t >= N) step(&c, cluster, member, last, merged + 2 * (t - N));
     }

@@ -162,8 +162,7 @@ int ranking_shard(const float *table, int64_t V, int64_t R, int64_t P, float *W,
 /* brown.c: steps `from` to `to` of V + N - 1; what is kept between calls: `state` (2 V + 5 (N + 1),), `losses` (N + 1, N + 1)
    and `tables` (2, N + 1, N + 1). merged (V - 1, 2) */
 int brown_merges(int64_t V, int64_t N, const int64_t *starts, const int32_t *following, const int64_t *counts,
-                 const int64_t *back_starts, const int32_t *preceding, const int64_t *back_counts, const int64_t *left,
-                 const int64_t *right, int64_t from, int64_t to, int64_t *state, double *losses, int64_t *tables,
-                 int64_t *merged);
+                 const int64_t *back_starts, const int32_t *preceding, const int64_t *back_counts, int64_t from,
+                 int64_t to, int64_t *state, double *losses, int64_t *tables, int64_t *merged);
 
 #endif

@@ -24,11 +24,6 @@ class Bigrams(NamedTuple):
     counts: Array  # (n,)
     V: int
 
-    def marginals(self) -> tuple[Array, Array]:
-        """(V,) each: how often a word is the first and the second of a pair."""
-        left = np.bincount(self.first, self.counts, self.V)
-        return left.astype(np.int64), np.bincount(self.second, self.counts, self.V).astype(np.int64)
-
 
 def checked_bigrams(bigrams: Bigrams, N: int) -> Bigrams:
     if not 1 <= N < bigrams.V:
@@ -50,13 +45,12 @@ def brown_merges(bigrams: Bigrams, N: int, report: Callable[[int], None] | None 
     V = bigrams.V
     counts = np.zeros((V, V), np.int64)
     np.add.at(counts, (bigrams.first, bigrams.second), bigrams.counts)
-    left, right = bigrams.marginals()
     members = {word: [word] for word in range(N)}
     merges = []
     for word in range(N, V + N - 1):
         if word < V:
             members[word] = [word]
-        lost = merging_losses(counts, left, right, list(members.values()))
+        lost = merging_losses(counts, list(members.values()))
         i, j = np.unravel_index(int(np.argmin(lost)), lost.shape)
         names = list(members)
         kept, gone = names[int(i)], names[int(j)]
@@ -67,26 +61,26 @@ def brown_merges(bigrams: Bigrams, N: int, report: Callable[[int], None] | None 
     return np.array(merges, np.int64).reshape(-1, 2)
 
 
-def merging_losses(counts: Array, left: Array, right: Array, members: list[list[int]]) -> Array:
-    """(n, n): what is lost by merging clusters i < j; infinity elsewhere.  counts (V, V), left and right (V,).
+def merging_losses(counts: Array, members: list[list[int]]) -> Array:
+    """(n, n): what is lost by merging clusters i < j; infinity elsewhere.  counts (V, V).
 
-    In units of n log n of counts; see brown.c. Words outside of all clusters are left out.
+    In units of n log n of counts; see brown.c. Only pairs of words that are in clusters count.
     """
     indicator = np.zeros((len(members), len(counts)), np.int64)
     for i, words in enumerate(members):
         indicator[i, words] = 1
-    C, L, R = indicator @ counts @ indicator.T, indicator @ left, indicator @ right
-    before = information(C, L, R)
+    C = indicator @ counts @ indicator.T
+    before = information(C)
     lost = np.full(C.shape, np.inf)
     for i in range(len(C)):
         for j in range(i + 1, len(C)):
-            lost[i, j] = before - information(_merged(_merged(C, i, j).T, i, j).T, _merged(L, i, j), _merged(R, i, j))
+            lost[i, j] = before - information(_merged(_merged(C, i, j).T, i, j).T)
     return lost
 
 
-def information(C: Array, L: Array, R: Array) -> float:
+def information(C: Array) -> float:
     """Σ h(c) - Σ h(left) - Σ h(right) with h(n) = n log n: the mutual information up to constants and a factor."""
-    return float(_h(C).sum() - _h(L).sum() - _h(R).sum())
+    return float(_h(C).sum() - _h(C.sum(axis=1)).sum() - _h(C.sum(axis=0)).sum())
 
 
 def _merged(array: Array, i: int, j: int) -> Array:

@@ -74,7 +74,7 @@ class ShardRoom:
 def pair_losses(X: Array, O: Array, wanted: Array) -> tuple[float, Array, Array]:
     """J of a window and its gradients dX, dO.  X (M, D), O (Q, D); wanted (Q,): 1 true, 0 negative, -1 left out."""
     S = X @ O.T  # 1
-    P = 1 / (1 + np.exp(-S))  # 2
+    P = 0.5 + 0.5 * np.tanh(0.5 * S)  # 2: σ, which does not overflow so
     counted = wanted >= 0
     costs = np.logaddexp(0, np.where(wanted > 0, -S, S))  # 3: -log σ(±s)
     dS = np.where(counted, P - (wanted > 0), 0).astype(X.dtype)  # 3, 2

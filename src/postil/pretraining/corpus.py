@@ -40,12 +40,9 @@ class Corpus:
     """All of them, those outside of the dictionary too."""
     ids: Array
     """int32: numbers of words, ``UNKNOWN_WORD``, and ``SENTENCE_END`` after each sentence; a memory map."""
+    fingerprint: int
+    """A checksum: the same for the same text and dictionary."""
     _file: BinaryIO
-
-    @property
-    def fingerprint(self) -> int:
-        """The same for the same text and dictionary."""
-        return zlib.crc32("\n".join(self.words).encode("utf-8", "surrogatepass"), zlib.crc32(self.counts.tobytes()))
 
     def blocks(self, size: int) -> Iterator[Array]:
         """Parts of ``ids`` of about ``size`` numbers, cut after a sentence."""
@@ -93,11 +90,12 @@ def read_corpus(
         if len(entries.words) < 2:
             expected = f"must have at least 2 words that occur {config.min_count} times or more (see min_count)"
             raise DataError("the text", expected=expected, got=f"{len(entries.words)} of {tokens:,} tokens")
-        ids = _renumbered(file, entries.numbers)
+        ids, checksum = _renumbered(file, entries.numbers)
     except BaseException:
         file.close()
         raise
-    return Corpus(entries.words, entries.counts, tokens, ids, file)
+    fingerprint = zlib.crc32("\n".join(entries.words).encode("utf-8"), checksum)
+    return Corpus(entries.words, entries.counts, tokens, ids, fingerprint, file)
 
 
 def form_of(config: CorpusConfig) -> Callable[[str], str]:
@@ -141,13 +139,15 @@ def _joined(batches: Iterable[Sequence[str]]) -> Iterator[str]:
         yield "\n".join(held)
 
 
-def _renumbered(file: BinaryIO, numbers: Array) -> Array:
-    """The file as a memory map in which serials have become numbers of words."""
+def _renumbered(file: BinaryIO, numbers: Array) -> tuple[Array, int]:
+    """The file as a memory map in which serials have become numbers of words, and its checksum."""
     file.flush()
     ids: Array = np.memmap(file, np.int32, "r+")
+    checksum = 0
     for begin in range(0, len(ids), BLOCK):
         part = ids[begin : begin + BLOCK]
         found = numbers[np.maximum(part, 0)]
         found[found < 0] = UNKNOWN_WORD
         part[...] = np.where(part == SENTENCE_END, SENTENCE_END, found)
-    return ids
+        checksum = zlib.crc32(part.tobytes(), checksum)
+    return ids, checksum

@@ -23,7 +23,7 @@ from postil.pretraining.sampling import WordSampler
 MARGIN = 1.0
 LAYER_RATIO = 0.1
 """The rate of the layers beside that of the words: every window moves the layers, few move a word."""
-_INITIAL_SIZE = 0.1  # standard deviation of the words' numbers
+_INITIAL_SIZE = 0.01  # standard deviation of the words' numbers
 
 
 @final

@@ -11,12 +11,12 @@ import numpy as np
 
 from postil import archive
 from postil.arrays import Array
-from postil.errors import ConfigurationError, ModelFileError, NumericalError
+from postil.errors import ConfigurationError, ModelFileError, NumericalError, similar
 from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary
 from postil.kernels.plain_skipgram import ShardRoom
-from postil.pretraining.config import PretrainingConfig
-from postil.pretraining.corpus import Corpus
+from postil.pretraining.config import CorpusConfig, PretrainingConfig
+from postil.pretraining.corpus import Corpus, Texts, read_corpus
 from postil.pretraining.method import Method, Parameters, ShardResult, merge
 from postil.pretraining.ranking import Ranking
 from postil.pretraining.skipgram import Skipgram
@@ -29,6 +29,7 @@ _LEAST_SHARD_WORDS = 500
 _STEPS_PER_EPOCH = 50
 _LAST_RATE = 0.01
 CHECKPOINT_SECONDS = 120.0
+_OF_CORPUS = {field.name for field in dataclasses.fields(CorpusConfig)}
 METHODS: dict[str, Callable[[PretrainingConfig, Corpus], Method]] = {"skipgram": Skipgram, "ranking": Ranking}
 
 
@@ -74,7 +75,7 @@ class Pretraining:
         )
 
     def __iter__(self) -> Iterator[Step]:
-        """One ``Step`` per block of text. The checkpoint is saved every two minutes and removed at the end."""
+        """One ``Step`` per block of text. The checkpoint is saved every two minutes."""
         began = saved = time.perf_counter()
         rooms = [ShardRoom() for _ in range(SHARDS)]
         with ThreadPoolExecutor(min(self._threads, SHARDS)) as pool:
@@ -113,14 +114,16 @@ class Pretraining:
 
         def run(number: int) -> ShardResult:
             rng = np.random.default_rng([self.config.seed, self.epoch, self.block, number])
-            return self.method.run(self.parameters, shards[number], rate, rng, rooms[number])
+            with np.errstate(over="raise", invalid="raise"):
+                return self.method.run(self.parameters, shards[number], rate, rng, rooms[number])
 
-        results = list(pool.map(run, range(SHARDS)))
+        try:
+            results = list(pool.map(run, range(SHARDS)))
+        except FloatingPointError:
+            raise NumericalError("the numbers have grown beyond all bounds: try a lower rate", got=rate) from None
         merge(self.method, self.parameters, results, rate)
         self.block += 1
         loss = sum(result.loss for result in results) / max(sum(result.count for result in results), 1)
-        if not np.isfinite(loss):
-            raise NumericalError("the loss is not finite: try a lower rate", got=loss)
         return Step(self.epoch, len(ids), progress, loss, time.perf_counter() - began)
 
     # -------------------------------------------------------------------------------------------- checkpoints
@@ -151,3 +154,24 @@ class Pretraining:
                 raise ConfigurationError(what, expected="the same command as before", where=self.checkpoint)
         self.epoch, self.block = state["epoch"], state["block"]
         return {name: np.array(array) for name, array in arrays.items()}
+
+
+def pretrain(texts: Texts, *, threads: int = 1, **settings: Any) -> WordVectors:
+    """Learn word vectors from raw text.
+
+    ``texts`` are strings, or files of text as ``pathlib.Path``, or several of them. ``settings`` are the fields of
+    ``PretrainingConfig`` and ``CorpusConfig``: ``method``, ``dimensions``, ``window``, ``epochs``, ``min_count``,
+    ``seed`` and so on. The number of threads does not change the result.
+    """
+    known = _OF_CORPUS | {field.name for field in dataclasses.fields(PretrainingConfig)} - {"corpus"}
+    for name in settings:
+        if name not in known:
+            raise ConfigurationError(f"unknown setting {name!r}{similar(name, known)}")
+    corpus_config = CorpusConfig(**{name: value for name, value in settings.items() if name in _OF_CORPUS})
+    others = {name: value for name, value in settings.items() if name not in _OF_CORPUS}
+    config = PretrainingConfig(corpus=corpus_config, **others)
+    with read_corpus(texts, corpus_config) as corpus:
+        training = Pretraining(corpus, config, threads=threads)
+        for _ in training:
+            pass
+        return training.vectors()
