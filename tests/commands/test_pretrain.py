@@ -41,7 +41,9 @@ def test_vectors_for_training(text, method, capsys):
     labelled = text.parent / "train.txt"
     labelled.write_text("Anna B-PER\nvisited O\nOslo B-LOC\n\n" * 20)
     model = str(text.parent / "m.postil")
-    assert main(["train", str(labelled), "--vectors", str(text.parent / "x.vectors"), "--epochs", "1", "-o", model]) == 0
+    assert (
+        main(["train", str(labelled), "--vectors", str(text.parent / "x.vectors"), "--epochs", "1", "-o", model]) == 0
+    )
 
 
 def test_clusters(text, capsys):

@@ -63,7 +63,9 @@ def test_the_cost_is_that_of_the_formula():
 @BOTH
 def test_a_group_is_one_step_down_the_gradient(module):
     table, layers, text = drawn(3, N=3)
-    text = text._replace(ids=np.array([4, 5, 6], np.int32), corrupt=np.array([7, 8, 6], np.int32), offsets=np.array([0, 3]))
+    text = text._replace(
+        ids=np.array([4, 5, 6], np.int32), corrupt=np.array([7, 8, 6], np.int32), offsets=np.array([0, 3])
+    )
     outside = len(table) - 1
     windows = np.array([[outside, outside, 4, 5, 6], [outside, 4, 5, 6, outside]])  # the third is not corrupt
     found = plain.ranking_losses(table[windows], table[[7, 8]], layers, 1.0)

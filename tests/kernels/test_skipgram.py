@@ -50,9 +50,9 @@ def test_compiled_and_plain_are_the_same(seed, P, N, K):
 
 def test_the_loss_of_a_window_is_that_of_the_formula():
     rng = np.random.default_rng(1)
-    X, O = rng.normal(size=(3, 4)), rng.normal(size=(4, 4))
-    loss, _, _ = plain.pair_losses(X, O, np.array([1, 0, -1, 0]))
-    sigma = 1 / (1 + np.exp(-X @ O.T))
+    X, Y = rng.normal(size=(3, 4)), rng.normal(size=(4, 4))
+    loss, _, _ = plain.pair_losses(X, Y, np.array([1, 0, -1, 0]))
+    sigma = 1 / (1 + np.exp(-X @ Y.T))
     expected = -(np.log(sigma[:, 0]) + np.log(1 - sigma[:, 1]) + np.log(1 - sigma[:, 3])).sum()
     np.testing.assert_allclose(loss, expected)
 

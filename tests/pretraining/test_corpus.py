@@ -72,5 +72,7 @@ def test_a_long_sentence_is_cut_inside(monkeypatch):
 
 
 def test_a_text_without_words_is_refused():
-    with pytest.raises(DataError, match=r"the text must have at least 2 words that occur 5 times or more .* \(got 0 of 3"):
+    with pytest.raises(
+        DataError, match=r"the text must have at least 2 words that occur 5 times or more .* \(got 0 of 3"
+    ):
         read_corpus("one two three", CorpusConfig())

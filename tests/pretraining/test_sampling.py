@@ -20,7 +20,9 @@ def test_draws_follow_the_table():
     sampler = WordSampler(np.array([1000, 100, 10, 1]), power=1.0)
     drawn = sampler.draw((50_000, 2), np.random.default_rng(0))
     assert drawn.shape == (50_000, 2) and drawn.dtype == np.int32
-    np.testing.assert_allclose(np.bincount(drawn.ravel(), minlength=4) / 1e5, np.array([1000, 100, 10, 1]) / 1111, atol=0.005)
+    np.testing.assert_allclose(
+        np.bincount(drawn.ravel(), minlength=4) / 1e5, np.array([1000, 100, 10, 1]) / 1111, atol=0.005
+    )
 
 
 def test_frequent_words_are_kept_less_often():

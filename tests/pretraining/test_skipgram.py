@@ -43,10 +43,10 @@ def test_a_shard_does_not_change_the_parameters(corpus):
     before = parameters["inputs"].copy()
     result = method.run(parameters, np.array(corpus.ids), 0.05, np.random.default_rng(0), ShardRoom())
     np.testing.assert_array_equal(parameters["inputs"], before)
-    assert result.count and not result.rows["outputs"].values[:, 5:].any()
+    assert result.terms and not result.rows["outputs"].values[:, 5:].any()
 
 
 def test_wrong_shapes():
-    X, O = Input(np.ones((2, 3)), "X"), Input(np.ones((4, 3)), "O")
+    X, Y = Input(np.ones((2, 3)), "X"), Input(np.ones((4, 3)), "Y")
     with pytest.raises(ShapeError, match=r"wanted \(Q,\)"):
-        negative_sampling(X, O, np.ones(3))
+        negative_sampling(X, Y, np.ones(3))

@@ -11,8 +11,8 @@ from postil.errors import ConfigurationError
 from postil.pretraining.config import METHODS, CorpusConfig, PretrainingConfig
 
 DESCRIPTION = """\
-Learn word vectors from raw text and write them as GloVe's text: a word and its numbers on each line. Or, with --clusters,
-word clusters: bits, word and count on each line. Files of text are plain or gzip, and may be larger than memory.
+Learn word vectors from raw text and write them as GloVe's text: a word and its numbers on each line. With --clusters,
+learn word clusters instead: bits, word and count on each line. Texts are plain or gzip, and may be larger than memory.
 
   postil pretrain wikipedia.txt -o wikipedia.vectors
   postil pretrain *.txt --dimensions 100 --epochs 15 --threads 2 -o news.vectors
@@ -42,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--negatives", type=int, metavar="N", help=f"skipgram: random words per window (default: {default.negatives})"
     )
     parser.add_argument(
-        "--sample", type=float, metavar="F", help=f"skipgram: skip words above this frequency (default: {default.sample})"
+        "--sample",
+        type=float,
+        metavar="F",
+        help=f"skipgram: skip words above this frequency (default: {default.sample})",
     )
     parser.add_argument(
         "--hidden", type=int, metavar="H", help=f"ranking: hidden units, a multiple of 16 (default: {default.hidden})"

@@ -26,8 +26,8 @@ def check_output(
 ) -> None:
     """Raise ConfigurationError if ``path`` cannot be written, or if writing it would destroy something else.
 
-    ``kind`` is "model", "report", "log", "vectors", "clusters" or the name of a format: what the file will be, and what an existing file must
-    be to be replaced. With ``force`` any file is, except for one of the ``inputs``, under whatever name.
+    ``kind`` is "model", "report", "log", "vectors", "clusters" or the name of a format: what the file will be, and what
+    an existing file must be to be replaced. With ``force`` any file is, but one of the ``inputs``, under any name.
     """
     path = Path(path)
     if path.is_dir():

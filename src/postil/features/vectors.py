@@ -108,7 +108,7 @@ class VectorIds:
 def digit_mark(words: Vocabulary) -> str | None:
     """``#`` or ``0`` if that stands for every digit in the file's words, else None.
 
-    Files fold digits in longer numbers only, or in all; so ``##`` or ``0000`` is there and no other number of two digits.
+    Files fold digits in longer numbers only, or in all; so ``##`` or ``0000`` is there and no number of two digits.
     """
     if any(str(number) in words for number in range(10, 100)):
         return None

@@ -17,7 +17,7 @@ def pretraining_checks() -> Iterator[GradientCheck]:
 def _negative_sampling(rng: Rng) -> Report:
     """Also with a negative that is the true word and counts for nothing."""
     wanted = np.array([1, 0, -1, 0, 0])
-    return examine(lambda X, O: negative_sampling(X, O, wanted), rng.normal(size=(4, 6)), rng.normal(size=(5, 6)))
+    return examine(lambda X, Y: negative_sampling(X, Y, wanted), rng.normal(size=(4, 6)), rng.normal(size=(5, 6)))
 
 
 def _ranking(rng: Rng) -> Report:

@@ -22,8 +22,7 @@ def brown_merges(bigrams: Bigrams, N: int, report: Callable[[int], None] | None 
     state, merged = np.empty(2 * V + 5 * S, np.int64), np.empty((V - 1, 2), np.int64)
     losses, tables = np.empty((S, S)), np.empty((2, S, S), np.int64)
     given = [
-        pointer(array, SMALL_INTEGERS if array.dtype == np.int32 else INTEGERS)
-        for array in (*following, *preceding)
+        pointer(array, SMALL_INTEGERS if array.dtype == np.int32 else INTEGERS) for array in (*following, *preceding)
     ]
     kept = pointer(state, INTEGERS), pointer(losses, DOUBLES), pointer(tables, INTEGERS), pointer(merged, INTEGERS)
     last = V + N - 1

@@ -1,8 +1,8 @@
 """Brown clusters in NumPy, by the definition: the twin of brown.c.
 
 The N most frequent words are clusters of their own. Each further word becomes one more cluster, and the two clusters
-whose merging loses least mutual information between neighbouring clusters are merged (Brown et al. 1992, with the window
-of Liang 2005). When all words are in, the N clusters are merged to one: those merges are a binary tree.
+whose merging loses least mutual information between neighbouring clusters are merged (Brown et al. 1992, Liang 2005).
+When all words are in, the N clusters are merged to one: those merges are a binary tree.
 
 This twin computes every loss anew and is for small dictionaries.
 """

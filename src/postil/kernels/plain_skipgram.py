@@ -71,14 +71,14 @@ class ShardRoom:
         return held[:size].reshape(shape)
 
 
-def pair_losses(X: Array, O: Array, wanted: Array) -> tuple[float, Array, Array]:
-    """J of a window and its gradients dX, dO.  X (M, D), O (Q, D); wanted (Q,): 1 true, 0 negative, -1 left out."""
-    S = X @ O.T  # 1
+def pair_losses(X: Array, Y: Array, wanted: Array) -> tuple[float, Array, Array]:
+    """J of a window and its gradients dX, dY.  X (M, D), Y (Q, D); wanted (Q,): 1 true, 0 negative, -1 left out."""
+    S = X @ Y.T  # 1
     P = 0.5 + 0.5 * np.tanh(0.5 * S)  # 2: σ, which does not overflow so
     counted = wanted >= 0
     costs = np.logaddexp(0, np.where(wanted > 0, -S, S))  # 3: -log σ(±s)
     dS = np.where(counted, P - (wanted > 0), 0).astype(X.dtype)  # 3, 2
-    return float(costs[:, counted].sum(dtype=np.float64)), dS @ O, dS.T @ X  # 1
+    return float(costs[:, counted].sum(dtype=np.float64)), dS @ Y, dS.T @ X  # 1
 
 
 def checked_text(text: SkipgramText, V: int) -> SkipgramText:
@@ -109,7 +109,7 @@ def skipgram_shard(
     """One pass of gradient descent over a shard, window after window.  inputs (V, P), outputs (V, P)."""
     text = checked_text(text, len(inputs))
     _check_ids(text, len(inputs))
-    X, O = inputs.copy(), outputs.copy()
+    X, Y = inputs.copy(), outputs.copy()
     touches = np.zeros((2, len(inputs)), np.int32)
     loss, pairs = 0.0, 0
     for begin, end in zip(text.offsets[:-1].tolist(), text.offsets[1:].tolist(), strict=True):
@@ -121,15 +121,15 @@ def skipgram_shard(
             contexts, words = text.ids[around], np.append(text.ids[t], text.negatives[t])
             wanted = np.where(words == words[0], -1, 0)
             wanted[0] = 1
-            cost, dX, dO = pair_losses(X[contexts], O[words], wanted)
+            cost, dX, dY = pair_losses(X[contexts], Y[words], wanted)
             np.subtract.at(X, contexts, X.dtype.type(rate) * dX)
-            np.subtract.at(O, words, O.dtype.type(rate) * dO)
+            np.subtract.at(Y, words, Y.dtype.type(rate) * dY)
             np.add.at(touches[0], contexts, len(words))
             np.add.at(touches[1], words, len(around))
             if t % LOSS_EVERY == 0:
                 loss, pairs = loss + cost, pairs + len(around)
-    changes = [_changes(table, before, row) for table, before, row in zip((X, O), (inputs, outputs), touches, strict=True)]
-    return SkipgramChanges(*changes, loss, pairs)
+    changed = _changes(X, inputs, touches[0]), _changes(Y, outputs, touches[1])
+    return SkipgramChanges(changed[0], changed[1], loss, pairs)
 
 
 def _changes(table: Array, before: Array, touches: Array) -> RowChanges:

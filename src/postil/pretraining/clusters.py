@@ -54,7 +54,7 @@ def bigrams_of(corpus: Corpus) -> Bigrams:
 
 
 def paths_of(merges: Array, clusters: int) -> list[str]:
-    """The path of each word's cluster: at each of the last ``clusters`` - 1 merges 0 for the first side, 1 for the other."""
+    """The path of each word's cluster in the tree of the last ``clusters`` - 1 merges: 0 first side, 1 the other."""
     tree = len(merges) - (clusters - 1)
     paths = {int(merges[-1, 0]): ""}
     for kept, gone in merges[tree:][::-1].tolist():

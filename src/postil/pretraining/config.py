@@ -49,7 +49,7 @@ class PretrainingConfig:
     hidden: int = 64
     """Ranking: units of the hidden layer, a multiple of 16."""
     rate: float | None = None
-    """Learning rate at the beginning; it falls linearly to a hundredth. By default 0.025 for skip-gram, 0.1 for ranking."""
+    """Learning rate at the beginning, which falls linearly; by default 0.025 for skip-gram and 0.1 for ranking."""
     seed: int = 0
     corpus: CorpusConfig = field(default_factory=CorpusConfig)
 

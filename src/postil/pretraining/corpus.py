@@ -78,7 +78,8 @@ def read_corpus(
 
     ``report`` is called with the number of tokens of each block.
     """
-    dictionary, file = GrowingDictionary(), cast(BinaryIO, tempfile.TemporaryFile(dir=folder))
+    dictionary = GrowingDictionary()
+    file = cast(BinaryIO, tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 (the corpus closes it)
     tokens = 0
     try:
         for serials, offsets in _numbered(texts, dictionary):
@@ -119,7 +120,7 @@ def _blocks(texts: Texts) -> Iterator[str]:
     sources: Iterable[str | os.PathLike[str]] = [texts] if isinstance(texts, str | os.PathLike) else texts
     for is_text, group in itertools.groupby(sources, lambda source: isinstance(source, str)):
         if is_text:
-            yield from _joined(([cast(str, source)] for source in group))
+            yield from _joined([cast(str, source)] for source in group)
             continue
         for path in group:
             with Lines(path) as lines:

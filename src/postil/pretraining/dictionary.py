@@ -49,7 +49,7 @@ class GrowingDictionary:
         self._serials[before : self._known] = np.arange(self._issued, self._issued + fresh)
         self._issued += fresh
         self._counts[: self._known] += np.bincount(numbers, minlength=self._known)
-        return self._serials[numbers]
+        return np.asarray(self._serials[numbers])
 
     def entries(self, form: Callable[[str], str], min_count: int, most: int | None) -> Entries:
         """The ``most`` frequent forms that occur at least ``min_count`` times; ``form`` makes one of a word.

@@ -23,8 +23,8 @@ class ShardResult(NamedTuple):
     rows: Mapping[str, RowChanges]
     arrays: Mapping[str, Array]
     loss: float
-    """The sum over ``count`` terms."""
-    count: int
+    """The sum over ``terms`` pairs or windows."""
+    terms: int
 
 
 class Method(ABC):
@@ -83,4 +83,4 @@ def merging_scales(rows: Array, touches: Array, pull: float, V: int) -> Array:
     totals = np.zeros((2, V))
     np.add.at(totals[0], rows, a)
     np.add.at(totals[1], rows, moved)
-    return (-np.expm1(-totals[0, rows]) / np.maximum(totals[1, rows], 1e-300)).astype(np.float32)
+    return np.asarray(-np.expm1(-totals[0, rows]) / np.maximum(totals[1, rows], 1e-300), np.float32)

@@ -40,9 +40,7 @@ class Skipgram(Method):
     def run(
         self, parameters: Parameters, ids: Array, rate: float, rng: np.random.Generator, room: ShardRoom
     ) -> ShardResult:
-        changes = kernels.skipgram_shard(
-            parameters["inputs"], parameters["outputs"], self.drawn(ids, rng), rate, room
-        )
+        changes = kernels.skipgram_shard(parameters["inputs"], parameters["outputs"], self.drawn(ids, rng), rate, room)
         rows = {"inputs": changes.inputs, "outputs": changes.outputs}
         return ShardResult(rows, {}, changes.loss, changes.pairs)
 
@@ -60,9 +58,11 @@ class Skipgram(Method):
 def negative_sampling(contexts: Node, outputs: Node, wanted: Array) -> Result:
     """A node with the cost of one window: contexts (M, D), outputs (Q, D); wanted (Q,) is 1 for the true word, 0 for a
     negative, -1 for one that is left out."""
-    X, O = contexts.value, outputs.value
-    if X.ndim != 2 or O.ndim != 2 or X.shape[1] != O.shape[1] or wanted.shape != (len(O),):
-        got = f"{X.shape}, {O.shape}, {wanted.shape}"
-        raise ShapeError("a window", expected="contexts (M, D), outputs (Q, D), wanted (Q,)", got=got, where="skip-gram")
-    loss, dX, dO = pair_losses(X, O, wanted)
-    return Result(np.asarray(loss, X.dtype), (contexts, outputs), lambda dY: [dY * dX, dY * dO], "negative sampling")
+    X, Y = contexts.value, outputs.value
+    if X.ndim != 2 or Y.ndim != 2 or X.shape[1] != Y.shape[1] or wanted.shape != (len(Y),):
+        got = f"{X.shape}, {Y.shape}, {wanted.shape}"
+        raise ShapeError(
+            "a window", expected="contexts (M, D), outputs (Q, D), wanted (Q,)", got=got, where="skip-gram"
+        )
+    loss, dX, dY = pair_losses(X, Y, wanted)
+    return Result(np.asarray(loss, X.dtype), (contexts, outputs), lambda dJ: [dJ * dX, dJ * dY], "negative sampling")

@@ -123,7 +123,7 @@ class Pretraining:
             raise NumericalError("the numbers have grown beyond all bounds: try a lower rate", got=rate) from None
         merge(self.method, self.parameters, results, rate)
         self.block += 1
-        loss = sum(result.loss for result in results) / max(sum(result.count for result in results), 1)
+        loss = sum(result.loss for result in results) / max(sum(result.terms for result in results), 1)
         return Step(self.epoch, len(ids), progress, loss, time.perf_counter() - began)
 
     # -------------------------------------------------------------------------------------------- checkpoints

@@ -98,8 +98,8 @@ def merging_progress(merges: int) -> Iterator[Callable[[int], None]]:
     """A function to call with the number of merges that are done."""
     columns = (TextColumn("merging"), BarColumn(30), TextColumn("{task.completed:,.0f} of {task.total:,.0f} words"))
     console = Console(stderr=True)
-    options = {"console": console, "transient": True, "disable": not console.is_terminal}
-    with Progress(*columns, TimeRemainingColumn(), **options) as progress:
+    quiet = not console.is_terminal
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet) as progress:
         task = progress.add_task("", total=merges)
         yield lambda done: progress.update(task, completed=done)
 
