@@ -51,7 +51,7 @@ def test_the_loss_falls(corpus, method):
     training, steps = trained(corpus, config_of(method))
     assert len({step.epoch for step in steps}) == 3 and steps[-1].progress == 1
     assert np.mean([step.loss for step in steps[-3:]]) < 0.95 * steps[0].loss
-    assert sum(step.words for step in steps) == 3 * len(corpus.ids)
+    assert sum(step.words for step in steps) == 3 * corpus.tokens
     vectors = training.vectors()
     assert vectors.matrix.shape == (len(corpus.words) + 1, 10) and not vectors.matrix[0].any()
     assert vectors.words.id("oslo") == corpus.words.index("oslo") + 1

@@ -5,7 +5,7 @@ added in the order of the shards, so the result does not depend on the threads.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -54,10 +54,19 @@ def padded_table(values: Array, lanes: int) -> Array:
     return table
 
 
-def merge(method: Method, parameters: Parameters, results: Sequence[ShardResult], rate: float) -> None:
-    """Add the changes of all shards to the parameters, in their order."""
-    for name in results[0].rows:
+def merge(
+    method: Method,
+    parameters: Parameters,
+    results: Sequence[ShardResult],
+    rate: float,
+    each: Callable[..., Iterable[None]] = map,
+) -> None:
+    """Add the changes of all shards to the parameters, in their order; ``each`` may work on several tables at once."""
+
+    def merge_table(name: str) -> None:
         _merge_rows(parameters[name], [result.rows[name] for result in results], rate * method.curvature)
+
+    list(each(merge_table, results[0].rows))
     for name in results[0].arrays:  # touched by every window: the shards' results are averaged
         parameters[name] += sum(result.arrays[name] for result in results) / np.float32(len(results))
 

@@ -16,7 +16,7 @@ from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary
 from postil.kernels.plain_skipgram import ShardRoom
 from postil.pretraining.config import CorpusConfig, PretrainingConfig
-from postil.pretraining.corpus import Corpus, Texts, read_corpus
+from postil.pretraining.corpus import SENTENCE_END, Corpus, Texts, read_corpus
 from postil.pretraining.method import Method, Parameters, ShardResult, merge
 from postil.pretraining.ranking import Ranking
 from postil.pretraining.skipgram import Skipgram
@@ -121,10 +121,11 @@ class Pretraining:
             results = list(pool.map(run, range(SHARDS)))
         except FloatingPointError:
             raise NumericalError("the numbers have grown beyond all bounds: try a lower rate", got=rate) from None
-        merge(self.method, self.parameters, results, rate)
+        merge(self.method, self.parameters, results, rate, pool.map)
         self.block += 1
         loss = sum(result.loss for result in results) / max(sum(result.terms for result in results), 1)
-        return Step(self.epoch, len(ids), progress, loss, time.perf_counter() - began)
+        words = int(np.count_nonzero(ids != SENTENCE_END))
+        return Step(self.epoch, words, progress, loss, time.perf_counter() - began)
 
     # -------------------------------------------------------------------------------------------- checkpoints
 

@@ -56,7 +56,8 @@ class Display:
         )
         self._task = self._progress.add_task("", total=1.0, figures="")
         self._words, self._seconds = 0, 0.0
-        self._epoch, self._losses = training.epoch, [0.0]
+        self._epoch = training.epoch
+        self._losses: list[float] = []  # of this epoch
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -73,7 +74,7 @@ class Display:
         if step.epoch != self._epoch:
             self._print_epoch()
             self._epoch, self._losses = step.epoch, []
-        self._losses = [*self._losses, step.loss] if any(self._losses) else [step.loss]
+        self._losses.append(step.loss)
         self._words, self._seconds = self._words + step.words, step.seconds
         self._progress.update(
             self._task,
