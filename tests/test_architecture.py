@@ -202,7 +202,7 @@ PUBLIC = {
     ],
     "postil.models": [
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
-        *["PRESETS", "load", "Explanation", "Constraints", "Decoding"],
+        *["PRESETS", "UNSET", "load", "Explanation", "Constraints", "Decoding"],
     ],
     "postil.reports": [
         *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
@@ -219,7 +219,7 @@ PUBLIC = {
 
 EVERY_ESTIMATOR = [
     *["KIND", "fit", "fitting", "predict", "score", "evaluate", "explain", "save", "classes_"],
-    *["get_params", "set_params", "check", "config", "fitted_parts"],
+    *["get_params", "set_params", "settings", "check", "config", "parts", "fitted_parts", "history_"],
 ]
 PUBLIC_OF_ESTIMATORS = {
     "Tagger": [

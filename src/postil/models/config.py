@@ -25,37 +25,55 @@ class TaggerConfig:
 
     # Features of the word alone (A2)
     word_dim: int = 50
+    """Width of learnt word vectors. Pre-trained vectors (``vectors``) come on top."""
     min_count: int | None = None
-    """Words seen less often in training are unknown words."""
+    """Words seen less often in training are unknown words. None: 1 with ``word_dropout``, otherwise 2."""
     caps_dim: int = 5
+    """Width of the vectors of capitalisation: all lower case, first letter upper case, and so on."""
     shape_dim: int = 0
+    """Width of the vectors of word shapes, such as Xx-00."""
     prefix_dim: int = 0
+    """Width of the vectors of prefixes."""
     suffix_dim: int = 0
+    """Width of the vectors of suffixes."""
     prefix_lengths: tuple[int, ...] = (2, 3, 4)
+    """Lengths of prefixes, in characters."""
     suffix_lengths: tuple[int, ...] = (1, 2, 3, 4)
+    """Lengths of suffixes, in characters."""
     min_affix_count: int = 3
+    """Prefixes, suffixes and shapes seen less often in training are unknown."""
     vector_scale: float = 1.0
     """Pre-trained vectors are brought to this root mean square."""
     # Features of the place in the sentence
     column_dim: int = 10
-    """Each extra column of the file."""
+    """Width of the vectors of each extra column of the data."""
     gazetteer_dim: int = 5
+    """Width of the vectors of membership in each gazetteer class."""
     position_dim: int = 5
-    """Distance to the word being tagged (sentence approach only)."""
+    """Width of the vectors of the distance to the word being tagged (encoder sentence only)."""
     # Encoder
     encoder: str = "window"
+    """How a word sees its neighbours."""
     window: int = 5
+    """Words seen at once, an odd number: the word itself and its neighbours on both sides."""
     hidden: int = 300
+    """Width of the hidden layers."""
     layers: int = 1
+    """Number of hidden layers (encoders window and convolutions)."""
     activation: str = "hardtanh"
+    """Non-linearity of the hidden layers."""
     initialiser: str = "xavier"
+    """Distribution of the initial weights."""
     # Noise
     input_dropout: float = 0.0
+    """Share of the entries of the features that are set to 0 in training."""
     hidden_dropout: float | None = 0.0
+    """Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3."""
     word_dropout: float = 0.0
     """Words are replaced by the unknown word with probability word_dropout / (word_dropout + count)."""
     # Objective
     objective: str = "crf"
+    """What is learnt: labels word by word, whole label sequences, or a margin (detectors only)."""
     offsets: int = 1
     """Output maps per word: 1, or 3 for the neighbours' too (C2)."""
     constrained: bool = True
@@ -67,9 +85,12 @@ class TaggerConfig:
     pairs: str = "mean"
     """Over the pairs of a batch: their mean cost, or as E4 prints it their sum."""
     l2: float = 0.0
+    """Weight of the L2 penalty on the parameters."""
     # Learning
     optimiser: str = "adam"
+    """How parameters follow their gradients."""
     rate: float | None = None
+    """Learning rate at its height. None: 0.005 with adam, 0.02 with adagrad, otherwise 0.05."""
     word_rate: float = 1.0
     """Tables of word features learn at this multiple of the rate: most words are rare and have few steps."""
     schedule: str = "linear"
@@ -81,11 +102,15 @@ class TaggerConfig:
     tau: float = 0.2
     """Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t."""
     epochs: int | None = None
+    """EPOCHS"""
     patience: int | None = None
+    """PATIENCE"""
     batch_sentences: int | None = None
+    """Sentences in a step of training. None: 8 to 32, more for more data."""
     shards: int | None = None
     """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
     clip: float = 5.0
+    """Gradients whose norm is larger are scaled down to it."""
 
     def __post_init__(self) -> None:
         check_fields(self, CHOICES, LIMITS)

@@ -47,13 +47,14 @@ class Batches(Sequence[Batch[Any]]):
 class Trainee(Protocol):
     """What a training asks of an estimator of any kind."""
 
-    settings: dict[str, Any]
     vectors: str | os.PathLike[str] | None
     seed: int
     threads: int
     minutes: float | None
     parts: Any
 
+    @property
+    def settings(self) -> dict[str, Any]: ...
     def check(self) -> None: ...
     def _configured(self, settings: Mapping[str, Any]) -> Any: ...
     def _network(self, config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any: ...
