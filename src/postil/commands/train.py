@@ -204,7 +204,11 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
     model.save(arguments.output)
     fitting.checkpoint.unlink(missing_ok=True)
-    display.summary(arguments.output, {name: kind.headline(evaluation) for name, evaluation in scores.items()})
+    display.summary(
+        arguments.output,
+        {name: kind.headline(evaluation) for name, evaluation in scores.items()},
+        dev_score=getattr(scores.get("dev"), "main_score", None),
+    )
     return 0
 
 

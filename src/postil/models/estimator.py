@@ -33,7 +33,7 @@ class Estimator(Generic[Labels, Network], metaclass=Documented):
     """The parameter that selects a row of settings: a preset, a composition."""
     _LABELS: ClassVar[Any]
     """The class of its labels; its ``from_json`` reads what their ``as_json`` has written into a model file."""
-    parts: Parts[Labels, Network] | None = None
+    _parts: Parts[Labels, Network] | None = None
     # Every kind of estimator has these parameters.
     vectors: str | os.PathLike[str] | None
     seed: int
@@ -131,6 +131,15 @@ class Estimator(Generic[Labels, Network], metaclass=Documented):
         """Epoch, mean loss and score on dev (None without dev) of every epoch of the training."""
         history: list[dict[str, Any]] = self.fitted_parts().about["training"]["history"]
         return history
+
+    @property
+    def parts(self) -> Parts[Labels, Network] | None:
+        """What was learnt; None before ``fit``."""
+        return self._parts
+
+    @parts.setter
+    def parts(self, parts: Parts[Labels, Network] | None) -> None:
+        self._parts = parts
 
     def fitted_parts(self) -> Parts[Labels, Network]:
         """What was learnt; an error if nothing was."""

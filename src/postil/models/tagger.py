@@ -74,7 +74,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
     >>> tagger.predict([["Anna", "lives", "in", "Lima"]])
     [['B-PER', 'O', 'O', 'B-LOC']]
     >>> tagger.classes_
-    ['B-LOC', 'B-PER', 'O']
+    ['O', 'B-LOC', 'I-LOC', 'B-PER', 'I-PER']
     >>> [(entity.text, entity.label) for entity in tagger.tag("Anna lives in Oslo").entities]
     [('Anna', 'PER'), ('Oslo', 'LOC')]
     """
