@@ -4,6 +4,7 @@ Every field can be set from Python (``Tagger(hidden=200)``) and from the command
 that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it differs.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,9 @@ from postil.network import ACTIVATIONS, INITIALISERS
 from postil.objectives.margin import NORMALISATIONS
 from postil.training import OPTIMISERS, SCHEDULES
 
+FULL_EPOCH = 90  # steps: batches grow with the data as long as an epoch has this number of them
+FEW_SENTENCES = 720  # fewer than these are not enough for full epochs with batches of 8
+FEWEST_STEPS = 600  # of a training on few sentences
 OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
 
 
@@ -65,8 +69,8 @@ class TaggerConfig:
     initialiser: str = "xavier"
     """Distribution of the initial weights."""
     # Noise
-    input_dropout: float = 0.0
-    """Share of the entries of the features that are set to 0 in training."""
+    input_dropout: float | None = 0.0
+    """Share of the entries of the features that are set to 0 in training. None: 0.5 below 720 sentences, then 0.3."""
     hidden_dropout: float | None = 0.0
     """Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3."""
     word_dropout: float = 0.0
@@ -102,11 +106,11 @@ class TaggerConfig:
     tau: float = 0.2
     """Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t."""
     epochs: int | None = None
-    """EPOCHS"""
+    """Passes over the training data. None: 10; below 720 sentences more, to reach 600 steps."""
     patience: int | None = None
-    """PATIENCE"""
+    """Epochs without a better score on dev before the training stops; short ones, below 90 steps, count less."""
     batch_sentences: int | None = None
-    """Sentences in a step of training. None: 8 to 32, more for more data."""
+    """Sentences in a step of training. None: 2 to 32 (detectors 8 to 32), more for more data."""
     shards: int | None = None
     """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
     clip: float = 5.0
@@ -156,7 +160,7 @@ _EVERY_WORD_FEATURE = {
     "prefix_lengths": (1, 2, 3, 4),
     "min_affix_count": 2,
 }
-_NOISE = {"input_dropout": 0.3, "hidden_dropout": None, "word_dropout": 0.3}
+_NOISE = {"input_dropout": None, "hidden_dropout": None, "word_dropout": 0.3}
 _SENNA = {"activation": "hardtanh", "hidden": 300, "window": 5}
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -216,19 +220,36 @@ def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
     return TaggerConfig(**{**PRESETS[preset], **settings})
 
 
-def adapted(config: TaggerConfig, sentences: int, tokens: int) -> TaggerConfig:
-    """The config with its open fields resolved for this amount of training data."""
-    batch = config.batch_sentences or max(8, min(32, sentences // 90))
+def adapted(config: TaggerConfig, sentences: int, tokens: int, *, continued: bool = False) -> TaggerConfig:
+    """The config with its open fields resolved for this amount of training data.
+
+    With few sentences and 10 epochs a network does not learn anything, so there are more epochs. With a hidden layer,
+    smaller batches and more noise keep it from learning the sentences by heart (docs/start/results.md has figures). A
+    detector, which draws other pairs in every epoch, and a training that is ``continued`` from a fitted model stay as
+    they are with more data.
+    """
+    few = sentences < FEW_SENTENCES and config.objective != "margin" and not continued
+    noisy = few and config.encoder != "none"
+    batch = config.batch_sentences or max(2 if noisy else 8, min(32, sentences // FULL_EPOCH))
     resolved: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
+        "input_dropout": 0.5 if noisy else 0.3,
         "hidden_dropout": 0.5 if tokens < 50_000 else 0.3,
         "batch_sentences": batch,
-        "epochs": 10,
+        "epochs": max(10, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else 10,
         # A second core pays for what it costs to cut a batch only where the batch and its network are large.
         "shards": 2 if ENCODERS[config.encoder].second_shard_pays and batch >= 32 else 1,
         "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),
     }
     return replace(config, **{name: value for name, value in resolved.items() if getattr(config, name) is None})
+
+
+def patience_in_epochs(config: TaggerConfig, sentences: int) -> int | None:
+    """The patience of an adapted config, in epochs of this data: those of fewer than 90 steps count in proportion."""
+    if config.patience is None or config.batch_sentences is None or config.objective == "margin":
+        return config.patience
+    steps = math.ceil(sentences / config.batch_sentences)
+    return math.ceil(config.patience * max(FULL_EPOCH, steps) / steps)
 
 
 def parsed_setting(text: str) -> tuple[str, Any]:

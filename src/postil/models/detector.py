@@ -96,7 +96,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         layers: int | Unset = UNSET,
         activation: str | Unset = UNSET,
         initialiser: str | Unset = UNSET,
-        input_dropout: float | Unset = UNSET,
+        input_dropout: float | Unset | None = UNSET,
         hidden_dropout: float | Unset | None = UNSET,
         word_dropout: float | Unset = UNSET,
         objective: str | Unset = UNSET,

@@ -72,8 +72,8 @@ def _entries(estimator: Any) -> Iterator[str]:
 
 def _entry(name: str, kind: str, default: Any, text: str) -> str:
     heading = f"{name} : {kind}" + ("" if default is inspect.Parameter.empty else f", default={default!r}")
-    indented = {"initial_indent": "    ", "subsequent_indent": "    "}
-    return f"{heading}\n{textwrap.fill(text, _WIDTH, break_on_hyphens=False, **indented)}\n"
+    lines = textwrap.wrap(text, _WIDTH - 4, break_on_hyphens=False)
+    return f"{heading}\n" + "".join(f"    {line}\n" for line in lines)
 
 
 def _others(name: str, rows: Mapping[str, Any], default: Any, row: str) -> str:

@@ -107,7 +107,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         layers: int | Unset = UNSET,
         activation: str | Unset = UNSET,
         initialiser: str | Unset = UNSET,
-        input_dropout: float | Unset = UNSET,
+        input_dropout: float | Unset | None = UNSET,
         hidden_dropout: float | Unset | None = UNSET,
         word_dropout: float | Unset = UNSET,
         objective: str | Unset = UNSET,

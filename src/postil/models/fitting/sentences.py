@@ -16,7 +16,7 @@ from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
-from postil.models.config import TaggerConfig, adapted
+from postil.models.config import TaggerConfig, adapted, patience_in_epochs
 from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
 from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
 from postil.models.inputs import checked_dev, checked_labelled
@@ -76,7 +76,9 @@ class SentenceFitting(Fitting):
         X, y, annotates = _checked_training_data(*checked_labelled(X, y), partial, annotates)
         dev = checked_dev(dev)
         held_out: Data | None = _with_words(*dev) if dev is not None else None
-        config = adapted(estimator._configured(estimator.settings), len(X), sum(map(len, X)))
+        config = adapted(
+            estimator._configured(estimator.settings), len(X), sum(map(len, X)), continued=warm_start is not None
+        )
         parts = _new_parts(estimator, config, X, y, warm_start)
         if annotates is not None:
             y = parts.labelling.widened(y, annotates)
@@ -121,6 +123,9 @@ class SentenceFitting(Fitting):
             return np.concatenate(gold)
         single = np.eye(len(self.parts.labelling.labels), dtype=bool)
         return np.concatenate([labels if labels.ndim == 2 else single[labels] for labels in gold])
+
+    def _patience(self) -> int | None:
+        return patience_in_epochs(self.parts.config, len(self._lengths))
 
     def _score(self) -> float:
         return float(self._judge.score(*self._judged_on))
