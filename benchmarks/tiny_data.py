@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 from statistics import mean
@@ -46,7 +47,7 @@ def main() -> int:
     arguments = _arguments()
     settings = dict(parsed_setting(text) for text in arguments.set)
     runs = []
-    for corpus, size, seed in product(arguments.corpora, arguments.sizes, arguments.seeds):
+    for seed, size, corpus in product(arguments.seeds, arguments.sizes, arguments.corpora):
         for run in _runs(Path(corpus), arguments.parts, size, seed, arguments.presets, settings):
             print(json.dumps(run._asdict() | {"seed": seed}), file=sys.stderr, flush=True)
             runs.append(run)
@@ -69,8 +70,8 @@ def _arguments() -> argparse.Namespace:
 def _runs(
     corpus: Path, parts: Sequence[str], size: int, seed: int, presets: Sequence[str], settings: dict[str, Any]
 ) -> Iterator[Run]:
-    train = _sample(load_part(str(corpus / "train.txt")), size, seed)
-    scored = {part: [side[:SCORED] for side in load_part(str(corpus / f"{part}.txt"))] for part in parts}
+    train = _sample(_part(corpus, "train"), size, seed)
+    scored = {part: [side[:SCORED] for side in _part(corpus, part)] for part in parts}
     everything = [tokens for X, _ in scored.values() for tokens in X]
     for preset in presets:
         if preset == CRFSUITE:
@@ -86,6 +87,11 @@ def _runs(
             for part, (_, y) in scored.items()
         }
         yield Run(corpus.name, size, preset, f1, seconds)
+
+
+@cache
+def _part(corpus: Path, name: str) -> Part:
+    return load_part(str(corpus / f"{name}.txt"))
 
 
 def _sample(train: Part, size: int, seed: int) -> Part:

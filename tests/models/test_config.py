@@ -136,9 +136,14 @@ def test_detectors_and_continued_trainings_do_not_depend_on_it():
     assert postil.Tagger(hidden=8, word_dim=8).fit(*named_entities(6), warm_start=tagger).config.epochs == 10
 
 
+def test_with_a_number_of_epochs_nothing_depends_on_it():
+    config = adapted(configured("fast", {"epochs": 60}), 30, 400)
+    assert (config.epochs, config.batch_sentences, config.input_dropout) == (60, 8, 0.3)
+
+
 def test_what_is_set_is_not_adapted():
-    config = adapted(configured("fast", {"epochs": 3, "batch_sentences": 5, "input_dropout": 0.1}), 20, 400)
-    assert (config.epochs, config.batch_sentences, config.input_dropout) == (3, 5, 0.1)
+    config = adapted(configured("fast", {"batch_sentences": 5, "input_dropout": 0.1}), 20, 400)
+    assert (config.epochs, config.batch_sentences, config.input_dropout) == (150, 5, 0.1)
 
 
 @pytest.mark.parametrize(("sentences", "epochs"), [(10, 54), (100, 6), (300, 3), (5000, 3)])

@@ -70,7 +70,7 @@ class TaggerConfig:
     """Distribution of the initial weights."""
     # Noise
     input_dropout: float | None = 0.0
-    """Share of the entries of the features that are set to 0 in training. None: 0.5 below 720 sentences, then 0.3."""
+    """Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 where ``epochs`` has adapted."""
     hidden_dropout: float | None = 0.0
     """Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3."""
     word_dropout: float = 0.0
@@ -110,7 +110,7 @@ class TaggerConfig:
     patience: int | None = None
     """Epochs without a better score on dev before the training stops; short ones, below 90 steps, count less."""
     batch_sentences: int | None = None
-    """Sentences in a step of training. None: 2 to 32 (detectors 8 to 32), more for more data."""
+    """Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 where ``epochs`` has adapted."""
     shards: int | None = None
     """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
     clip: float = 5.0
@@ -225,10 +225,11 @@ def adapted(config: TaggerConfig, sentences: int, tokens: int, *, continued: boo
 
     With few sentences and 10 epochs a network does not learn anything, so there are more epochs. With a hidden layer,
     smaller batches and more noise keep it from learning the sentences by heart (docs/start/results.md has figures). A
-    detector, which draws other pairs in every epoch, and a training that is ``continued`` from a fitted model stay as
-    they are with more data.
+    detector, which draws other pairs in every epoch, a training that is ``continued`` from a fitted model, and one with
+    a given number of epochs are as with more data.
     """
-    few = sentences < FEW_SENTENCES and config.objective != "margin" and not continued
+    adapts = config.epochs is None and config.objective != "margin" and not continued
+    few = adapts and sentences < FEW_SENTENCES
     noisy = few and config.encoder != "none"
     batch = config.batch_sentences or max(2 if noisy else 8, min(32, sentences // FULL_EPOCH))
     resolved: dict[str, Any] = {
