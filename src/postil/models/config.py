@@ -70,7 +70,7 @@ class TaggerConfig:
     """Distribution of the initial weights."""
     # Noise
     input_dropout: float | None = 0.0
-    """Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 where ``epochs`` has adapted."""
+    """Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 where ``epochs`` adapts."""
     hidden_dropout: float | None = 0.0
     """Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3."""
     word_dropout: float = 0.0
@@ -110,7 +110,7 @@ class TaggerConfig:
     patience: int | None = None
     """Epochs without a better score on dev before the training stops; short ones, below 90 steps, count less."""
     batch_sentences: int | None = None
-    """Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 where ``epochs`` has adapted."""
+    """Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 where ``epochs`` adapts."""
     shards: int | None = None
     """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
     clip: float = 5.0
