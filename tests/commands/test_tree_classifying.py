@@ -189,7 +189,7 @@ def test_the_report_draws_trees(folder, model, capsys):
     html = (folder / "report.html").read_text(encoding="utf8")
     for part in ("root accuracy", "Confusion at the roots", "Phrases by length", "<svg", ">film</text>"):
         assert part in html
-    assert any(colour in html for colour in ("#d6774f", "#8a929b", "#4b93c3"))  # of the labels 1, 2 and 3
+    assert any(f"fill:var(--degree-{label})" in html for label in (1, 2, 3))
     message = refused(capsys, "evaluate", model, folder / "test.txt", "--train", folder / "dev.txt")
     assert message.startswith("--train cannot be used here: a tree classifier")
 
