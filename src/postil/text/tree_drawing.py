@@ -1,14 +1,15 @@
-"""Trees as pictures: labels in circles of their colour, words below the leaves."""
+"""Trees as pictures: labels on discs of their colour, words below the leaves."""
 
 from collections.abc import Mapping, Sequence
 
-from postil.markup import Markup, element
+from postil.markup import Markup, Value, element
 from postil.markup.highlight import OTHER, colours_of
-from postil.markup.svg import Point, circle, drawing, line, text, title
+from postil.markup.svg import Point, drawing, line, rectangle, text, title
 from postil.text.tree import Tree
 
 LONGEST_DRAWN = 60
 """Words; a wider drawing is of no use on a page."""
+LONGEST_LABEL = 8
 _LETTER, _GAP, _LEVEL, _RADIUS = 7.4, 14.0, 34.0, 10.0
 _DEGREES = {str(degree): f"var(--degree-{degree})" for degree in range(5)}
 
@@ -54,11 +55,11 @@ def _points(tree: Tree) -> tuple[list[Point], float]:
     """Leaves in a row, each as wide as its word; a node is centred over its children."""
     xs: list[float] = []
     right = _GAP
-    for word, children in zip(tree.words, tree.children, strict=True):
+    for label, word, children in tree:
         if word is None:
             xs.append((xs[children[0]] + xs[children[-1]]) / 2)
         else:
-            width = max(len(word) * _LETTER, 2 * _RADIUS)
+            width = max(len(word) * _LETTER, _width(label))
             xs.append(right + width / 2)
             right += width + _GAP
     levels = [0] * len(tree)
@@ -69,10 +70,20 @@ def _points(tree: Tree) -> tuple[list[Point], float]:
 
 
 def _node(label: str | None, point: Point, tooltip: str, is_wrong: bool, colours: Mapping[str, str]) -> Markup:
+    """A disc, as wide as its label."""
     colour = colours.get(label or "", OTHER)
-    ring = "var(--wrong)" if is_wrong else None
-    width = 3 if is_wrong else None
-    disc = circle(point, _RADIUS, title(tooltip), style=f"fill:{colour}", stroke=ring, stroke_width=width)
+    corner = (point[0] - _width(label) / 2, point[1] - _RADIUS)
+    ring: dict[str, Value] = {"stroke": "var(--wrong)", "stroke_width": 3} if is_wrong else {}
+    disc = rectangle(corner, _width(label), 2 * _RADIUS, title(tooltip), rx=_RADIUS, style=f"fill:{colour}", **ring)
     ink = "var(--on-degree)" if colour.startswith("var(--degree") else "var(--on-label)"
-    name = text((point[0], point[1] + 4), (label or "")[:3], style=f"fill:{ink}", pointer_events="none")
+    name = text((point[0], point[1] + 4), _shown(label), style=f"fill:{ink}", pointer_events="none")
     return element("g", disc, name)
+
+
+def _shown(label: str | None) -> str:
+    label = label or ""
+    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+
+
+def _width(label: str | None) -> float:
+    return max(2 * _RADIUS, len(_shown(label)) * _LETTER + 8)
