@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.writing import add_force_argument, check_output
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, printable
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write
 from postil.text.relabelling import peek_scheme, relabel
@@ -128,16 +128,15 @@ def _label_to_write(arguments: argparse.Namespace, source: str, target: str, sch
 
 def _print_problems(reading: Reading) -> None:
     for problem in reading.report.problems:
-        print(problem, file=sys.stderr)
+        print(printable(str(problem)), file=sys.stderr)
 
 
 def _print_report(reading: Reading, output: str, target: str) -> None:
     first, *others = reading.report.lines()
-    print(f"{reading.name}: read as {FORMATS[reading.format].title}: {first}", file=sys.stderr)
-    for line in others:
-        print(f"  {line}", file=sys.stderr)
     name = "standard output" if output == "-" else output
-    print(f"{name}: written as {FORMATS[target].title}", file=sys.stderr)
+    read_as = f"{reading.name}: read as {FORMATS[reading.format].title}: {first}"
+    for line in (read_as, *(f"  {line}" for line in others), f"{name}: written as {FORMATS[target].title}"):
+        print(printable(line), file=sys.stderr)  # names of fields and files are a stranger's
 
 
 def _names(text: str) -> tuple[str, ...]:

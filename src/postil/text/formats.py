@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.blocks import conll_border
+from postil.text.characters import is_unspaced
 from postil.text.conll import Mark, read_conll
 from postil.text.conll_writer import write_conll
 from postil.text.conllu import Dependencies, read_conllu
@@ -91,6 +92,15 @@ class Reading:
     def has_passages(self) -> bool:
         """Whether parts of the source can be read separately."""
         return FORMATS[self.format].border is not None
+
+    def is_unspaced(self) -> bool:
+        """Whether its first lines are raw text with long runs of Chinese, Japanese, Thai or the like without a space.
+
+        The tokeniser of words takes such a run for one token; `ReadOptions.characters` cuts it.
+        """
+        if self.format not in ("text", "jsonl"):
+            return False
+        return is_unspaced("\n".join(line for line in self._lines.head() if '"tokens"' not in line))
 
     def passages(self, size: int) -> Iterator[Passage]:
         """The source in parts of about ``size`` characters instead of its sentences, each for `read_passage`."""
