@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 
 from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.terminal.notices import show_problems
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, printable
 from postil.text.document import Sentence
@@ -90,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
                 features=arguments.to_feature_columns,
             )
         finally:
-            _print_problems(reading)
+            show_problems(reading.report.problems)
     _print_report(reading, arguments.output, target)
     return 0
 
@@ -124,11 +125,6 @@ def _label_to_write(arguments: argparse.Namespace, source: str, target: str, sch
     if arguments.to_label_column is not None:
         return str(arguments.to_label_column)
     return "misc:NER" if target == "conllu" != source and scheme != "none" else "auto"
-
-
-def _print_problems(reading: Reading) -> None:
-    for problem in reading.report.problems:
-        print(printable(str(problem)), file=sys.stderr)
 
 
 def _print_report(reading: Reading, output: str, target: str) -> None:

@@ -1,12 +1,11 @@
 """Labelled files of a command: read as a whole, with warnings about what was changed or is unknown in them."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from postil.commands.reading import warn_of_unspaced
-from postil.commands.terminal.notices import warn
-from postil.errors import DataError, printable
+from postil.commands.terminal.notices import show_problems, warn
+from postil.errors import DataError
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.labelled import LabelledFile
 from postil.text.partial import annotated_classes, count_marks, is_unknown, with_marks
@@ -82,8 +81,7 @@ def warn_of_broken_labels(file: LabelledFile, scheme: str) -> None:
 
 def _warn_of_changes(reading: Reading) -> None:
     report = reading.report
-    for problem in report.problems:
-        print(printable(str(problem)), file=sys.stderr)
+    show_problems(report.problems)
     for what, counts in (("changed", report.changed), ("dropped", report.dropped)):
         for thing, number in counts.items():
             if number:

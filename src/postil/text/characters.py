@@ -17,7 +17,7 @@ _UNSPACED = (
     "\U00020000-\U0003ffff"
 )
 UNSPACED = re.compile(f"[{_UNSPACED}]")
-LONGEST_WORD, LONGEST_MEAN, FEWEST = 11, 5, 3
+LONGEST_WORD, LONGEST_MEAN, FEWEST = 11, 5, 2
 """Characters of such writing between spaces or marks: few words are longer, and on average none are."""
 _RUNS = re.compile(f"[{_UNSPACED}]+")
 _BREAK = r"\n\r\f\x85\u2028\u2029"
