@@ -1,6 +1,6 @@
 """Run a notebook and take its picture for the page "In a notebook".
 
-    python docs/draw_notebook.py                 writes docs/images/notebook.png and notebook-dark.png
+    python docs/draw_notebook.py                 writes docs/images/notebook.png
     python docs/draw_notebook.py --page FOLDER   only the notebook as HTML, in both themes
 
 Needs the packages of the extra ``notebook`` (nbconvert, ipykernel) and, for the pictures, Chromium.
@@ -118,8 +118,7 @@ def main() -> None:
         converted(arguments.page)
         return
     with tempfile.TemporaryDirectory() as folder:
-        for theme, page in converted(Path(folder)).items():
-            screenshot(page, IMAGES / ("notebook.png" if theme == "light" else f"notebook-{theme}.png"))
+        screenshot(converted(Path(folder))["light"], IMAGES / "notebook.png")
 
 
 if __name__ == "__main__":
