@@ -13,7 +13,7 @@ from postil.text.conll_writer import write_conll
 from postil.text.conllu import Dependencies, read_conllu
 from postil.text.conllu_writer import write_conllu
 from postil.text.document import Rest, Sentence
-from postil.text.lines import Lines, NumberedLines, Source
+from postil.text.lines import HEAD, Lines, NumberedLines, Source
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
 from postil.text.passages import Border, Passage, cut
@@ -100,7 +100,8 @@ class Reading:
         """
         if self.format not in ("text", "jsonl"):
             return False
-        return is_unspaced("\n".join(line for line in self._lines.head() if '"tokens"' not in line))
+        lines = (line[:HEAD] for line in self._lines.head())
+        return is_unspaced("\n".join(line for line in lines if '"tokens"' not in line)[:HEAD])
 
     def passages(self, size: int) -> Iterator[Passage]:
         """The source in parts of about ``size`` characters instead of its sentences, each for `read_passage`."""
