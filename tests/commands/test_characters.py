@@ -2,11 +2,13 @@
 
 import json
 import sys
+import warnings
 
 import pytest
 
 import postil
 from postil.commands.main import main
+from postil.errors import UnspacedTextWarning
 from postil.models.sentences import CHARACTERS, INPUT
 
 PLACES = ("北京", "上海", "天安门广场")
@@ -105,6 +107,9 @@ def test_columns_of_characters_make_a_model_of_characters(tmp_path):
     assert tagger.fitted_parts().about[INPUT] == CHARACTERS
     tagger.save(tmp_path / "m.postil")
     assert postil.load(tmp_path / "m.postil").tag("北京").sentences[0].tokens == ["北", "京"]
+    with warnings.catch_warnings(), pytest.raises(UnspacedTextWarning, match="one token"):
+        warnings.simplefilter("error")
+        postil.Tagger(hidden=8, epochs=1).fit([["a", "bc"]], [["O", "B-X"]]).tag("李华昨天和朋友去了上海广场。")
     words = postil.Tagger(hidden=8, epochs=1).fit([["我", "爱", "北京"], ["a"]], [["O", "O", "B-LOC"], ["O"]])
     assert words.tag("北京").sentences[0].tokens == ["北京"]
 

@@ -1,13 +1,14 @@
 """Between texts and estimators: sentences and tokens on the way in, entities on the way out."""
 
+import warnings
 from typing import Any
 
-from postil.errors import DataError
+from postil.errors import DataError, UnspacedTextWarning
 from postil.features.inputs import Token
 from postil.models.inputs import described
 from postil.models.parts import Parts
 from postil.text import Entity, Sentence, split_sentences, tokenise
-from postil.text.characters import character_sentences, characters
+from postil.text.characters import character_sentences, characters, is_unspaced
 
 INPUT, CHARACTERS = "input", "characters"
 """Entry of ``Parts.about``, and its value in models whose tokens are characters."""
@@ -24,6 +25,9 @@ def sentences_of(text: str, by_characters: bool = False) -> list[Sentence]:
     if not isinstance(given, str):
         expected = "must be a string; predict takes lists of tokens"
         raise DataError("a text to tag", expected=expected, got=described(given))
+    if not by_characters and is_unspaced(text):
+        what = "text without spaces: a whole run of it is one token; train on single characters to label what is inside"
+        warnings.warn(what, UnspacedTextWarning, stacklevel=3)
     tokens = characters(text) if by_characters else tokenise(text)
     return [
         Sentence(
