@@ -324,6 +324,7 @@ TESTED_ELSEWHERE = {
     "reports/spans.py": "reports/test_reports.py",
     "reports/tagger.py": "reports/test_reports.py",
     "reports/tokens.py": "reports/test_reports.py",
+    "reports/trees.py": "commands/test_tree_classifying.py",
     "serving/constraints.py": "commands/test_tag_options.py",
     "serving/detector_answers.py": "commands/test_detecting.py",
     "serving/general_path.py": "serving/test_fast_path.py",
@@ -336,7 +337,6 @@ TESTED_ELSEWHERE = {
     "text/bracket_reader.py": "text/test_treebank.py",
     "text/conll_writer.py": "text/test_conll.py",
     "text/conllu_writer.py": "text/test_conllu.py",
-    "text/document.py": "plain data without behaviour",
     "text/sentence_rules.py": "text/test_sentences.py",
 }
 

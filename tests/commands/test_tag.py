@@ -267,3 +267,16 @@ def test_a_line_of_too_many_tokens_on_both_paths(model, tmp_path, capsys, monkey
     for extra in ([], ["--probabilities"]):
         assert main(["tag", model, str(tmp_path / "a.txt"), "--input", "tokens", *extra]) == 1
         assert "a.txt, line 2: a line of too many tokens" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("output", ["conll", "jsonl"])
+def test_every_record_before_a_mistake_is_written(model, capsys, tmp_path, threads, output):
+    path = tmp_path / "a.jsonl"
+    good = "".join(json.dumps({"text": f"Anna left Oslo. Boris slept {i}."}) + "\n" for i in range(3))
+    path.write_text(good)
+    expected = tagged(capsys, model, str(path), "--output", output, "--threads", threads)
+    path.write_text(good + '{"text": \n' + good)
+    assert main(["tag", model, str(path), "--output", output, "--threads", threads]) == 1
+    out, err = capsys.readouterr()
+    assert out == expected and "line 4: not valid JSON" in err

@@ -268,6 +268,7 @@ _NUMBER = (int, float)
 _ABOUT: dict[str, Any] = {
     "preset": str,
     "composition": str,
+    "input": str,
     "seed": int,
     "data": {"sentences": int, "tokens": int},
     "versions": {"postil": str, "numpy": str},
