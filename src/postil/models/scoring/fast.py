@@ -123,7 +123,11 @@ class FastScorer:
         return self._split is not None and not self.network.extra_tables and not self.features.columns
 
     def look_up_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]:
-        """Rows of words that stand in cells (N, 2) of a text in UTF-8, and which of them belongs to each cell, (N,)."""
+        """Rows of words that stand in cells (N, 2) of a text in UTF-8, and which of them belongs to each cell, (N,).
+
+        The cells are those of ``Segmenter.cells`` or of the columns of a file. New words get a row, known ones cost no
+        object of Python. What is returned is what ``scores_of_words`` takes. Only if ``takes_cells``.
+        """
         return self._rows.look_up_cells(text, cells)
 
     def scores_of_words(self, rows: Array, ids: Array, offsets: Array) -> Array:

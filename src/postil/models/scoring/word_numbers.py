@@ -30,7 +30,7 @@ class WordNumbers:
         return numbers
 
     def word(self, number: int) -> str:
-        return self._words.word(number).decode()
+        return self._words.word(number).decode("utf-8", "surrogatepass")
 
     def _make_room(self, count: int, size: int) -> None:
         """Make sure that ``count`` new words of ``size`` bytes in total fit; a table that is too small doubles."""

@@ -89,7 +89,7 @@ class WordRows:
                 numbers = page.cells.numbers(text, cells)
                 if self._complete(page):
                     return page.rows, page.cells.values[numbers]
-        return self.look_up([text[first:end].decode() for first, end in cells.tolist()])
+        return self.look_up([text[first:end].decode("utf-8", "surrogatepass") for first, end in cells.tolist()])
 
     def _complete(self, page: _Page) -> bool:
         """Set the row number of every word that came as bytes; False if the page has no room for all of them."""
