@@ -95,6 +95,11 @@ class Characters:
         blocks = (LAST + 1) // BLOCK
         return cls(version, small[:records], small[records:], large[:blocks], large[blocks:].reshape(pages, BLOCK))
 
+    @property
+    def version_name(self) -> str:
+        """Such as 14.0.0."""
+        return ".".join(map(str, self.version))
+
     def record(self, code: int) -> tuple[int, int]:
         """Flags, and what is added to the code to get its lower case, of one character."""
         flags, step = self.records[self.pages[self.index[code // BLOCK], code % BLOCK]].tolist()
