@@ -152,5 +152,9 @@ class UnspacedTextWarning(UserWarning):
     """A model of words is to tag text without spaces, such as Chinese, Japanese or Thai: a whole run is one token."""
 
 
+class UnicodeVersionWarning(UserWarning):
+    """A model's words were computed with the tables of another version of Unicode than the package has."""
+
+
 class TrainingInterruptedWarning(UserWarning):
     """``fit`` was interrupted after at least one epoch; the estimator is fitted with the best one."""
