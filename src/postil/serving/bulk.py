@@ -64,8 +64,12 @@ def label(
         if progress is not None:
             progress(tokens)
 
-    for has_passages, readings in groupby(inputs, lambda reading: reading.has_passages):
-        by = _label_passages if has_passages else _label_sentences
+    def way(reading: Reading) -> Callable[..., None]:
+        if reading.format == options.output == "conllu":
+            return _fill_columns
+        return _label_passages if reading.has_passages else _label_sentences
+
+    for by, readings in groupby(inputs, way):
         by(readings, labeller, output, threads, summary.long_sentences, count)
     return summary
 
@@ -98,10 +102,37 @@ def _label_sentences(
     count: Progress,
 ) -> None:
     """Inputs that can only be read from beginning to end. Their blocks are labelled by threads."""
+    sentences = (sentence for reading in readings for sentence in reading)
+    labeller.general.write(_annotated(sentences, labeller, threads, long_sentences, count), output)
+
+
+def _fill_columns(
+    readings: Iterable[Reading],
+    labeller: Labeller,
+    output: BinaryIO,
+    threads: int,
+    long_sentences: list[int],
+    count: Progress,
+) -> None:
+    """CoNLL-U to CoNLL-U: one column changes, every other byte stays."""
+    before = b"\n\n"
+    for reading in readings:
+        originals = reading.originals()
+        if not before.endswith((b"\n\n", b"\n\r\n")):  # a source may end without a blank line, its sentences not
+            output.write(b"\n" if before.endswith(b"\n") else b"\n\n")
+        for piece in labeller.general.refill(_annotated(reading, labeller, threads, long_sentences, count), originals):
+            output.write(piece)
+            before = (before + piece)[-4:]
+
+
+def _annotated(
+    sentences: Iterable[Sentence], labeller: Labeller, threads: int, long_sentences: list[int], count: Progress
+) -> Iterator[Sentence]:
+    """The sentences with labels, by blocks."""
     general = labeller.general
-    blocks = general.blocks((sentence for reading in readings for sentence in reading), long_sentences)
+    blocks = general.blocks(sentences, long_sentences)
     answers = in_order(general.annotate, blocks, threads) if threads > 1 else map(general.annotate, blocks)
-    general.write(_counted((sentence for block in answers for sentence in block), count), output)
+    return _counted((sentence for block in answers for sentence in block), count)
 
 
 def _counted(sentences: Iterable[Sentence], count: Progress) -> Iterator[Sentence]:
