@@ -21,12 +21,17 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from benchmarks import forging
 from oracles import faults
 
 
 def campaign(names: list[str], minutes: float, seed: int, trial: int | None, folder: Path) -> tuple[dict, list[str]]:
     """Counts of every kind of trial, and the violations. The kind that has used the least time is next."""
-    lab, counts, violations = faults.Laboratory(folder), {name: Counter() for name in names}, []
+    lab, counts, violations = (
+        faults.Laboratory(folder, models=forging.makers()),
+        {name: Counter() for name in names},
+        [],
+    )
     used, numbers = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0 if trial is None else trial)
     ends = time.monotonic() + 60 * minutes
     with display(60 * minutes) as show:

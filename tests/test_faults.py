@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from oracles import faults, golden
+from oracles import faults
 from postil.serving.labeller import Labeller
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -53,9 +53,9 @@ def test_other_answers_of_a_path_are_noticed(lab, monkeypatch):
 
 
 def test_damage_that_changes_answers_is_noticed(lab, monkeypatch):
-    first, second, *_ = sorted(golden.FOLDER.glob("*.postil"))
-    monkeypatch.setattr(random.Random, "choice", lambda self, paths: first)
-    monkeypatch.setattr(faults, "_damaged", lambda content, rng: second.read_bytes())
+    first, second, *_ = faults.GOLDEN.values()
+    monkeypatch.setattr(lab, "any_model", lambda rng: ("first", first()))
+    monkeypatch.setattr(faults, "_damaged", lambda content, rng: second())
     with pytest.raises(faults.Violation, match="a damaged file answers otherwise"):
         faults.run(lab, "damaged models", 0, 0)
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import postil
@@ -54,6 +54,7 @@ TRAININGS = {
     "detector": ["train", "train.txt", "--dev", "dev.txt", "--preset", "margin", "--label", "LOC", *SMALL],
     "trees": ["train", "train.trees", *"--set epochs=3 --set hidden=8 --set batch_trees=4".split(), "-o", "m"],
 }
+GOLDEN = {path.name: path.read_bytes for path in sorted(FOLDER.glob("*.postil"))}
 Trial = Callable[["Laboratory", random.Random], Counter[str]]
 
 
@@ -69,9 +70,10 @@ def demand(holds: object, what: str) -> None:
 class Laboratory:
     """A folder with data, and what commands write when nobody disturbs them; each made once, when it is needed."""
 
-    def __init__(self, folder: Path, *, repeats: int = 100) -> None:
-        """``repeats``: how long the text is that is tagged."""
-        self.folder = folder
+    def __init__(self, folder: Path, *, repeats: int = 100, models: Mapping[str, Callable[[], bytes]] = GOLDEN) -> None:
+        """``repeats``: how long the text is that is tagged; ``models`` are forged and damaged."""
+        self.folder, self._models = folder, models
+        self._made: dict[str, bytes] = {}
         (folder / "data").mkdir()
         (folder / "tmp").mkdir()
         data = folder / "data"
@@ -89,6 +91,13 @@ class Laboratory:
         if not path.exists():
             postil.Tagger(hidden=12, word_dim=8, epochs=3, rate=0.02).fit(*named_entities(60)).save(path)
         return path
+
+    def any_model(self, rng: random.Random) -> tuple[str, bytes]:
+        """One of the models to forge and damage, and its file."""
+        name = rng.choice(sorted(self._models))
+        if name not in self._made:
+            self._made[name] = self._models[name]()
+        return name, self._made[name]
 
     def trained(self, name: str) -> tuple[bytes, float]:
         """The model file of an uninterrupted training, and how long that took."""
@@ -341,16 +350,16 @@ def _full_output(lab: Laboratory, rng: random.Random) -> Counter[str]:
 
 def forged_models(lab: Laboratory, rng: random.Random) -> Counter[str]:
     """Forged fields with correct checksums: refused in one line, quickly, or harmless."""
-    path = rng.choice(sorted(FOLDER.glob("*.postil")))
-    counts, wrong = forgeries.run(path.read_bytes(), count=150, seed=rng.randrange(2**31))
-    demand(not wrong, f"{path.name}: {wrong[:3]}")
+    name, content = lab.any_model(rng)
+    counts, wrong = forgeries.run(content, count=150, seed=rng.randrange(2**31))
+    demand(not wrong, f"{name}: {wrong[:3]}")
     return Counter({f"forgeries {what}": number for what, number in counts.items()})
 
 
 def damaged_models(lab: Laboratory, rng: random.Random) -> Counter[str]:
     """Files that a disk or a transfer has damaged: refused, never other answers."""
-    path = rng.choice(sorted(FOLDER.glob("*.postil")))
-    content, counts = path.read_bytes(), Counter[str]()
+    name, content = lab.any_model(rng)
+    counts: Counter[str] = Counter()
     expected = answers(storage.from_bytes(content))
     for _ in range(60):
         damaged = _damaged(content, rng)
@@ -359,7 +368,7 @@ def damaged_models(lab: Laboratory, rng: random.Random) -> Counter[str]:
         except PostilError:
             counts["refused"] += 1
             continue
-        demand(found == expected, f"{path.name}: a damaged file answers otherwise")
+        demand(found == expected, f"{name}: a damaged file answers otherwise")
         counts["answered alike"] += 1
     return counts
 
