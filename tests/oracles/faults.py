@@ -206,7 +206,7 @@ def ended_by(running: Running, number: signal.Signals, is_complete: bool) -> str
     code, what = CODES[number]
     found = running.process.returncode
     if found == code:
-        demand(f"postil: {what}" in running.errors.splitlines()[-1], running.errors)
+        demand(any(line.startswith(f"postil: {what}") for line in running.errors.splitlines()), running.errors)
         return f"{number.name}: exit {code}"
     # The signal came when everything was written, or before anything was done.
     demand(is_complete or found == -number, f"{number.name}: exit {found}: {running.errors}")

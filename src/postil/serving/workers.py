@@ -6,10 +6,11 @@ passages, from its standard input and writes the labelled passages to its standa
 
 A worker may die, be stopped, or run out of memory; none of that changes the output. What it does not answer is labelled
 in this process, and a dead worker is started again a few times. One that is silent for long is reported, then replaced.
-When this process dies, for whatever reason, a worker's input ends; one that is stopped then is woken by the system.
+When this process dies, for whatever reason, a worker's input ends; Linux kills the worker, even a stopped one.
 """
 
 import contextlib
+import os
 import pickle
 import subprocess
 import sys
@@ -33,6 +34,18 @@ GRACE = 1.0
 """Seconds in which all workers have to end once there is nothing more to do."""
 RESTARTS = 2
 """Times that a worker is started again."""
+
+# Where the system can (Linux), it kills the worker with the thread that has started it. That thread outlives its work;
+# if not, the work is done elsewhere. Before the imports, which take a while.
+_BODY = """
+import os, sys
+if sys.platform == "linux":
+    import ctypes
+    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+if os.getppid() == int(sys.argv[1]):
+    from postil.serving.workers import main
+    main()
+"""
 
 
 @final
@@ -98,7 +111,7 @@ class _Worker:
         # process is killed, the system wakes up a stopped worker with a SIGHUP, as its group has lost its parent.
         # Its error output is dropped: a defect shows again when its work is repeated here.
         self._process = subprocess.Popen(
-            [sys.executable, "-c", "from postil.serving.workers import main; main()"],
+            [sys.executable, "-c", _BODY, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
