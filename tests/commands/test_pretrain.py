@@ -89,7 +89,7 @@ def test_interrupted_and_resumed(text, capsys, monkeypatch):
 def test_a_second_request_stops_at_once(capsys):
     with stop_on_request() as stop:
         signal.raise_signal(signal.SIGINT)
-        assert stop.requested
+        assert stop.by is signal.SIGINT
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert "press Ctrl-C again" in capsys.readouterr().err

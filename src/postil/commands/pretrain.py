@@ -4,8 +4,7 @@ import argparse
 from dataclasses import fields
 from pathlib import Path
 
-from postil.commands.stopping import stop_on_request
-from postil.commands.terminal.notices import warn
+from postil.commands.stopping import interrupted, stop_on_request
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.pretraining.config import METHODS, CorpusConfig, PretrainingConfig
@@ -101,10 +100,8 @@ def _pretrain(arguments: argparse.Namespace, corpus_config: CorpusConfig) -> int
         with stop_on_request() as stop, Display(training) as display:
             for step in training:
                 display.show(step)
-                if stop.requested:
-                    training.save_checkpoint()
-                    warn(f"interrupted; saved in {training.checkpoint}: add --resume to continue")
-                    return 130
+                if stop.by is not None:
+                    return interrupted(training, stop.by)
         save_vectors(arguments.output, training.vectors())
         _checkpoint(arguments).unlink(missing_ok=True)
         display.summary(arguments.output)

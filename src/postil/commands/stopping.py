@@ -1,32 +1,42 @@
-"""Ctrl-C in a long training: stop where the state is consistent."""
+"""Ctrl-C and SIGTERM in a long training: stop where the state is consistent, and save a checkpoint."""
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from postil.commands.terminal.notices import warn
 
 
 class Stop:
-    """Whether the user has asked to stop."""
+    """The signal that has asked to stop, if any."""
 
-    requested = False
+    by: signal.Signals | None = None
 
 
 @contextmanager
 def stop_on_request() -> Iterator[Stop]:
-    """Ctrl-C stops between two batches, where the state is consistent; a second Ctrl-C stops at once."""
+    """Ctrl-C and SIGTERM stop between two batches, where the state is consistent; a second one stops at once."""
     stop = Stop()
 
     def ask(number: int, frame: Any) -> None:
-        if stop.requested:
+        if stop.by is not None:
             raise KeyboardInterrupt
-        stop.requested = True
-        warn("stopping after this batch (press Ctrl-C again to stop at once)")
+        stop.by = signal.Signals(number)
+        with suppress(RuntimeError):  # it came while another line was being printed
+            warn("stopping after this batch (press Ctrl-C again to stop at once)")
 
-    before = signal.signal(signal.SIGINT, ask)
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def interrupted(training: Any, by: signal.Signals) -> int:
+    """Save the checkpoint of a training, say so, and return the exit code."""
+    training.save_checkpoint()
+    what = "terminated" if by is signal.SIGTERM else "interrupted"
+    warn(f"{what}; the training so far is saved in {training.checkpoint}: add --resume to continue")
+    return 128 + by

@@ -19,6 +19,7 @@ from postil.kernels import (
     plain_tokens,
     plain_trees,
     plain_windows,
+    plain_words,
 )
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
@@ -32,6 +33,7 @@ from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_skipgram import RowChanges, ShardRoom, SkipgramChanges, SkipgramText
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_trees import TreeCells
+from postil.kernels.plain_words import StringTable, WordColumn, WordRules
 
 __all__ = [
     "ACTIVATIONS",
@@ -100,6 +102,10 @@ __all__ = [
     "ranking_shard",
     "Bigrams",
     "brown_merges",
+    "StringTable",
+    "WordColumn",
+    "WordRules",
+    "word_features",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -143,3 +149,4 @@ merge_rows = _chosen(plain_skipgram.merge_rows)
 skipgram_shard = _chosen(plain_skipgram.skipgram_shard)
 ranking_shard = _chosen(plain_ranking.ranking_shard)
 brown_merges = _chosen(plain_brown.brown_merges)
+word_features = _chosen(plain_words.word_features)
