@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from postil.commands.models import open_model, warn_of_long_sentences
-from postil.commands.reading import add_reading_arguments, reading_options
-from postil.commands.tag_options import add_answer_arguments, tagging_options
+from postil.commands.reading import add_reading_arguments
+from postil.commands.tag_options import add_answer_arguments, tag_reading_options, tagging_options
 from postil.commands.terminal.tag_progress import progress_line
 from postil.errors import ConfigurationError, DataError
 from postil.serving import label
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[Reading]:
-    options = {**reading_options(arguments), "every_record": True}
+    options = tag_reading_options(arguments)
     if arguments.text is not None:
         if not arguments.text.strip():
             raise DataError("--text is empty", expected="words", got=repr(arguments.text))

@@ -1,7 +1,7 @@
 """The tagger: labels on words, as whole label sequences with exact probabilities."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, final
 
@@ -147,11 +147,25 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         """
         posteriors, X = self._posteriors, listed_sentences(X)
         answers = Predictions([] for _ in X)
-        for posterior in posteriors.of(X, constraints):
-            texts = posterior.texts(posteriors.labels(posterior, threshold))
-            for i, labels in zip(posterior.which, texts, strict=True):
+        for which, texts in self._label_texts(posteriors, X, constraints, threshold):
+            for i, labels in zip(which, texts, strict=True):
                 answers[i] = labels
         return answers
+
+    def _label_texts(
+        self,
+        posteriors: Posteriors,
+        X: Sequence[Sequence[Token]],
+        constraints: Sequence[Constraints | None] | None,
+        threshold: float | Mapping[str, float] | None,
+    ) -> Iterator[tuple[list[int], list[list[str]]]]:
+        """Places of sentences and their labels, in blocks. Probabilities are computed only where a threshold asks."""
+        if posteriors.has_thresholds(threshold):
+            for block in posteriors.answers(X, constraints, threshold):
+                yield block.which, self.labelling.texts_of_sentences(block.numbers, block.offsets)
+        else:
+            for posterior in posteriors.of(X, constraints):
+                yield posterior.which, posterior.texts(posteriors.labels(posterior))
 
     def predict_with_probabilities(
         self,

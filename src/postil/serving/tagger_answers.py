@@ -22,7 +22,7 @@ def annotator(tagger: Tagger, options: TaggingOptions) -> Annotate:
     options.refuse("tree", why="only tree classifiers build trees")
     if options.all_above is not None and not tagger.labelling.has_spans:
         raise ConfigurationError("all_above", expected="needs a model of spans", got="labels without spans")
-    threshold, constraints = _threshold(tagger, options), ConstraintSource.of(tagger.labelling, options)
+    threshold, constraints = threshold_of(tagger, options), ConstraintSource.of(tagger.labelling, options)
     return partial(_annotate, tagger=tagger, options=options, threshold=threshold, constraints=constraints)
 
 
@@ -30,7 +30,8 @@ def write(sentences: Iterable[Sentence], tagger: Tagger, options: TaggingOptions
     write_spans(sentences, target, tagger.labelling.scheme, options)
 
 
-def _threshold(tagger: Tagger, options: TaggingOptions) -> Mapping[str, float] | None:
+def threshold_of(tagger: Tagger, options: TaggingOptions) -> Mapping[str, float] | None:
+    """The lowest probability of entities by class; None: those of the model."""
     if options.threshold is None and not options.class_thresholds:
         return None
     for_all = {} if options.threshold is None else dict.fromkeys(tagger.labelling.classes, options.threshold)
