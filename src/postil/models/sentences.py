@@ -1,18 +1,33 @@
 """Between texts and estimators: sentences and tokens on the way in, entities on the way out."""
 
+from collections.abc import Iterable
+
 from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.models.inputs import described
 from postil.text import Entity, Sentence, split_sentences, tokenise
 
 
-def sentences_of(text: str) -> list[Sentence]:
-    """A raw text cut into sentences of tokens."""
+def checked_text(text: str, where: str | None = None) -> str:
+    """A text to tag."""
     given: object = text
     if not isinstance(given, str):
         expected = "must be a string; predict takes lists of tokens"
-        raise DataError("a text to tag", expected=expected, got=described(given))
-    tokens = tokenise(text)
+        raise DataError("a text to tag", expected=expected, got=described(given), where=where)
+    return text
+
+
+def listed_texts(texts: Iterable[str]) -> list[str]:
+    """Texts to tag, as a list."""
+    given: object = texts
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise DataError("texts to tag", expected="must be a list of strings", got=described(given))
+    return [checked_text(text, f"text {i}") for i, text in enumerate(texts)]
+
+
+def sentences_of(text: str) -> list[Sentence]:
+    """A raw text cut into sentences of tokens."""
+    tokens = tokenise(checked_text(text))
     return [
         Sentence(
             tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]

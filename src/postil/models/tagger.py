@@ -1,12 +1,14 @@
 """The tagger: labels on words, as whole label sequences with exact probabilities."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
@@ -16,8 +18,9 @@ from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
 from postil.models.answers.dial import Dial
 from postil.models.answers.labelling import Labelling
-from postil.models.answers.posteriors import Posteriors
+from postil.models.answers.posteriors import BlockAnswers, Posteriors
 from postil.models.answers.predictions import Predictions
+from postil.models.answers.tagged import tagged
 from postil.models.answers.tuning import Tuned, checked_wish, tuned
 from postil.models.config import TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_entity
@@ -31,15 +34,21 @@ from postil.models.inputs import (
 from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import entity, sentences_of, tokens_of
+from postil.models.sentences import checked_text, entity, listed_texts, sentences_of, tokens_of
 from postil.text import Document, Entity, Sentence, with_marks
+from postil.text.later import LaterList
+from postil.text.output import is_utf8
+
+PAYS = not kernels.IN_USE.startswith("plain")
+"""Arrays instead of objects. The Python versions of the kernels are slower than the general path."""
 
 
 class Answer(NamedTuple):
     """What is answered about one sentence."""
 
     labels: list[str]
-    entities: list[Entity]
+    entities: Sequence[Entity]
+    """Made when they are first looked at."""
     probability: float
     """Of the whole label sequence."""
 
@@ -273,6 +282,27 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
 
         Offsets, including those of constraints, count characters.
         """
+        if not constraints:
+            (document,) = self.tag_many([checked_text(text)], threshold=threshold)
+            return document
+        return self._tag_sentences(text, constraints, threshold)
+
+    def tag_many(self, texts: Iterable[str], *, threshold: float | Mapping[str, float] | None = None) -> list[Document]:
+        """``tag`` for each of many texts: fastest where there are many, or long ones.
+
+        Sentences and entities of a document are made when they are first looked at.
+        """
+        texts, posteriors = listed_texts(texts), self._posteriors
+        if not (PAYS and posteriors.takes_cells):
+            return [self._tag_sentences(text, None, threshold) for text in texts]
+        batches = tagged(filter(is_utf8, texts), posteriors, threshold)
+        documents = (document for batch in batches for document in batch.documents())
+        return [next(documents) if is_utf8(text) else self._tag_sentences(text, None, threshold) for text in texts]
+
+    def _tag_sentences(
+        self, text: str, constraints: Constraints | None, threshold: float | Mapping[str, float] | None
+    ) -> Document:
+        """The general path: extra columns, constraints, half characters, no compiler."""
         sentences = sentences_of(text)
         by_sentence = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
         entities = self.annotate(sentences, constraints=by_sentence, threshold=threshold)
@@ -284,7 +314,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         *,
         constraints: Sequence[Constraints | None] | None = None,
         threshold: float | Mapping[str, float] | None = None,
-    ) -> list[list[Entity]]:
+    ) -> list[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each with their probabilities.
 
         Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
@@ -305,16 +335,23 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence."""
         sentences = checked_documents(sentences)
         answers = [Answer([], [], 1.0) for _ in sentences]
-        classes = self.labelling.classes
         X = [tokens_of(sentence) for sentence in sentences]
         for block in self._posteriors.answers(X, constraints, threshold):
             texts = self.labelling.texts_of_sentences(block.numbers, block.offsets)
-            for i, labels, probability in zip(block.which, texts, block.probabilities.tolist(), strict=True):
-                answers[i] = Answer(labels, [], probability)
-            for (row, start, end, kind), p in zip(block.spans.tolist(), block.span_probabilities.tolist(), strict=True):
-                i = block.which[row]
-                answers[i].entities.append(entity(sentences[i], classes[kind], start, end, p))
+            edges = np.searchsorted(block.spans[:, 0], np.arange(len(block.which) + 1)).tolist()
+            rows = zip(block.which, texts, block.probabilities.tolist(), pairwise(edges), strict=True)
+            for i, labels, probability, (first, end) in rows:
+                entities: Sequence[Entity] = []
+                if first < end:
+                    entities = LaterList(partial(self._entities, sentences[i], block, first, end))
+                answers[i] = Answer(labels, entities, probability)
         return answers
+
+    def _entities(self, sentence: Sentence, block: BlockAnswers, first: int, end: int) -> list[Entity]:
+        """The entities of a sentence, which are rows ``first:end`` of the block's spans."""
+        classes = self.labelling.classes
+        rows = zip(block.spans[first:end, 1:].tolist(), block.span_probabilities[first:end].tolist(), strict=True)
+        return [entity(sentence, classes[kind], start, stop, p) for (start, stop, kind), p in rows]
 
     # -------------------------------------------------------------------------------------------- held-out data
 

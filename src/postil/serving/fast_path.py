@@ -21,9 +21,10 @@ from postil.serving import labelled
 from postil.serving.labelled import Labelled
 from postil.serving.options import TaggingOptions
 from postil.serving.tagger_answers import threshold_of
+from postil.text.output import is_utf8
 from postil.text.partial_label import looks_like_mark
 from postil.text.passages import Passage
-from postil.text.plain_rows import PlainRows, are_writable, is_utf8, read_plain, write_plain
+from postil.text.plain_rows import PlainRows, are_writable, read_plain, write_plain
 from postil.text.plain_texts import PlainTexts, read_texts
 
 PAYS = not kernels.IN_USE.startswith("plain")
@@ -145,7 +146,7 @@ def _labelled(content: bytes, rows: PlainRows) -> Labelled:
 
 def _are_json_labels(names: Sequence[str]) -> bool:
     """Whether spans are written as spans: no label looks like an unknown one."""
-    return is_utf8(names) and not any(map(looks_like_mark, names))
+    return all(map(is_utf8, names)) and not any(map(looks_like_mark, names))
 
 
 # Format that is written -> whether labels can be written in it.

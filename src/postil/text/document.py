@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from postil.text.later import Later
+
 
 class Rest(ABC):
     """What only the writer of the same format understands: dependency columns, other JSON fields."""
@@ -58,7 +60,7 @@ class Entity:
 
 
 @dataclass(slots=True)
-class Document:
+class Document(Later):
     """A raw text with its sentences (their offsets refer to ``text``) and entities."""
 
     text: str

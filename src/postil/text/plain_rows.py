@@ -19,11 +19,11 @@ from postil.text import plain
 from postil.text.conll import columns_of, read_conll
 from postil.text.conll_writer import write_conll
 from postil.text.options import ReadOptions, WriteOptions
+from postil.text.output import is_utf8
 from postil.text.passages import Passage
 from postil.text.report import Report
 
 _UNWRITABLE = re.compile("[\t\n\r\0]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 LONGEST = 1 << 24
 """Characters. What is longer has very long sentences, or no sentence ends at all."""
 
@@ -113,14 +113,11 @@ def write_plain(rows: PlainRows, labels: Array, names: list[bytes], figures: Arr
     return b"".join(piece for head, first, end in pieces for piece in (head, content[first:end]))
 
 
-def is_utf8(names: Sequence[str]) -> bool:
-    """Whether labels can be written in UTF-8."""
-    return all(_SURROGATE.search(name) is None for name in names)
-
-
 def are_writable(names: Sequence[str]) -> bool:
     """Whether labels can be written in a column, in UTF-8."""
-    return is_utf8(names) and all(name == name.strip(" ") != "" and _UNWRITABLE.search(name) is None for name in names)
+    return all(map(is_utf8, names)) and all(
+        name == name.strip(" ") != "" and _UNWRITABLE.search(name) is None for name in names
+    )
 
 
 def group_ends(lengths: Array, size: int) -> list[int]:
