@@ -95,6 +95,11 @@ class Characters:
         blocks = (LAST + 1) // BLOCK
         return cls(version, small[:records], small[records:], large[:blocks], large[blocks:].reshape(pages, BLOCK))
 
+    def record(self, code: int) -> tuple[int, int]:
+        """Flags, and what is added to the code to get its lower case, of one character."""
+        flags, step = self.records[self.pages[self.index[code // BLOCK], code % BLOCK]].tolist()
+        return flags, step
+
     @functools.cached_property
     def flags(self) -> Array:
         """int32 (0x110000,)"""

@@ -1,4 +1,4 @@
-"""Numbers of words that are given as bytes of a text, in the order in which they came: a table that grows."""
+"""Numbers of words that are bytes of a text, in the order in which they came: a table that grows."""
 
 from typing import final
 
@@ -13,12 +13,11 @@ _ROOM = 1 << 8  # words of a new table
 
 @final
 class WordNumbers:
-    """word -> number, and a whole ``value`` that belongs to each number; -1 before it is known."""
+    """word -> number."""
 
     def __init__(self) -> None:
         self._words = Words.room_for(_ROOM, 8 * _ROOM)
         self._known = 0
-        self.values: Array = np.full(_ROOM, -1)
 
     def __len__(self) -> int:
         return self._known
@@ -29,8 +28,19 @@ class WordNumbers:
         numbers, self._known = kernels.number_words(text, cells, self._words, self._known)
         return numbers
 
-    def word(self, number: int) -> str:
-        return self._words.word(number).decode("utf-8", "surrogatepass")
+    def cells(self, numbers: Array) -> tuple[bytes, Array]:
+        """A text that holds the words with these numbers (U,), rising, and their cells (U, 2) in it."""
+        if not len(numbers):
+            return b"", np.zeros((0, 2), np.int64)
+        ends = self._words.ends
+        first, end = ends[numbers[0]], ends[numbers[-1] + 1]
+        return self._words.pool[first:end].tobytes(), np.column_stack([ends[numbers], ends[numbers + 1]]) - first
+
+    def first(self, count: int) -> "WordNumbers":
+        """A table of the first ``count`` words, with the same numbers."""
+        words = WordNumbers()
+        words.numbers(*self.cells(np.arange(count)))
+        return words
 
     def _make_room(self, count: int, size: int) -> None:
         """Make sure that ``count`` new words of ``size`` bytes in total fit; a table that is too small doubles."""
@@ -42,6 +52,3 @@ class WordNumbers:
         self._words = Words.room_for(max(most, 2 * (known + count)), max(len(old.pool), 2 * (used + size)))
         cells = np.column_stack([old.ends[:known], old.ends[1 : known + 1]])
         kernels.number_words(old.pool[:used].tobytes(), cells, self._words, 0)  # in their order: the same numbers
-        values = np.full(len(self._words.ends) - 1, -1)
-        values[:known] = self.values[:known]
-        self.values = values
