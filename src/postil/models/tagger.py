@@ -3,8 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -18,9 +17,9 @@ from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
 from postil.models.answers.dial import Dial
 from postil.models.answers.labelling import Labelling
-from postil.models.answers.posteriors import BlockAnswers, Posteriors
+from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.predictions import Predictions
-from postil.models.answers.tagged import tagged
+from postil.models.answers.tagged import Answer, AnsweredSentences, tagged
 from postil.models.answers.tuning import Tuned, checked_wish, tuned
 from postil.models.config import TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_entity
@@ -36,21 +35,11 @@ from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import checked_text, entity, listed_texts, sentences_of, tokens_of
 from postil.text import Document, Entity, Sentence, with_marks
-from postil.text.later import LaterList
+from postil.text.later import LaterItems
 from postil.text.output import is_utf8
 
 PAYS = not kernels.IN_USE.startswith("plain")
 """Arrays instead of objects. The Python versions of the kernels are slower than the general path."""
-
-
-class Answer(NamedTuple):
-    """What is answered about one sentence."""
-
-    labels: list[str]
-    entities: Sequence[Entity]
-    """Made when they are first looked at."""
-    probability: float
-    """Of the whole label sequence."""
 
 
 @final
@@ -314,16 +303,16 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         *,
         constraints: Sequence[Constraints | None] | None = None,
         threshold: float | Mapping[str, float] | None = None,
-    ) -> list[Sequence[Entity]]:
+    ) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each with their probabilities.
 
         Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
         """
         sentences = checked_documents(sentences)
-        answers = self.answers(sentences, constraints=constraints, threshold=threshold)
-        for sentence, answer in zip(sentences, answers, strict=True):
-            sentence.labels = answer.labels
-        return [answer.entities for answer in answers]
+        answered = AnsweredSentences(sentences, self._posteriors, constraints, threshold)
+        for i, labels in answered.all_labels():
+            sentences[i].labels = labels
+        return LaterItems(len(sentences), answered.entities)
 
     def answers(
         self,
@@ -331,27 +320,13 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         *,
         constraints: Sequence[Constraints | None] | None = None,
         threshold: float | Mapping[str, float] | None = None,
-    ) -> list[Answer]:
-        """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence."""
-        sentences = checked_documents(sentences)
-        answers = [Answer([], [], 1.0) for _ in sentences]
-        X = [tokens_of(sentence) for sentence in sentences]
-        for block in self._posteriors.answers(X, constraints, threshold):
-            texts = self.labelling.texts_of_sentences(block.numbers, block.offsets)
-            edges = np.searchsorted(block.spans[:, 0], np.arange(len(block.which) + 1)).tolist()
-            rows = zip(block.which, texts, block.probabilities.tolist(), pairwise(edges), strict=True)
-            for i, labels, probability, (first, end) in rows:
-                entities: Sequence[Entity] = []
-                if first < end:
-                    entities = LaterList(partial(self._entities, sentences[i], block, first, end))
-                answers[i] = Answer(labels, entities, probability)
-        return answers
+    ) -> Sequence[Answer]:
+        """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence.
 
-    def _entities(self, sentence: Sentence, block: BlockAnswers, first: int, end: int) -> list[Entity]:
-        """The entities of a sentence, which are rows ``first:end`` of the block's spans."""
-        classes = self.labelling.classes
-        rows = zip(block.spans[first:end, 1:].tolist(), block.span_probabilities[first:end].tolist(), strict=True)
-        return [entity(sentence, classes[kind], start, stop, p) for (start, stop, kind), p in rows]
+        The answer about a sentence is made when it is first looked at.
+        """
+        sentences = checked_documents(sentences)
+        return LaterItems(len(sentences), AnsweredSentences(sentences, self._posteriors, constraints, threshold).answer)
 
     # -------------------------------------------------------------------------------------------- held-out data
 

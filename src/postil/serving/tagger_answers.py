@@ -8,7 +8,7 @@ from postil.errors import ConfigurationError
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import lowest_probabilities
 from postil.models.sentences import tokens_of
-from postil.models.tagger import Answer, Tagger
+from postil.models.tagger import Tagger
 from postil.serving.annotations import add_column, add_to_spans, add_to_tokens, character_spans, record_of, write_spans
 from postil.serving.constraints import ConstraintSource
 from postil.serving.general_path import Annotate
@@ -71,8 +71,7 @@ def _add_labels(tagger: Tagger, block: list[Sentence], decoding: dict[str, Any])
 
 
 def _add_probabilities(tagger: Tagger, block: list[Sentence], decoding: dict[str, Any]) -> None:
-    answers: list[Answer] = tagger.answers(block, **decoding)
-    for sentence, answer in zip(block, answers, strict=True):
+    for sentence, answer in zip(block, tagger.answers(block, **decoding), strict=True):
         sentence.labels = answer.labels
         figures = ({"probability": round(entity.probability or 0.0, 6)} for entity in answer.entities)
         add_to_spans(sentence, answer.entities, figures)

@@ -1,8 +1,7 @@
 """Values that are made when they are first looked at: answers about a million texts are mostly not."""
 
-from collections import UserList
-from collections.abc import Callable
-from typing import Any, Self, TypeVar, final
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar, final, overload
 
 T = TypeVar("T")
 
@@ -36,25 +35,37 @@ class Later:
 
 
 @final
-class LaterList(UserList[T]):
-    """A list that is made when it is first looked at."""
+class LaterItems(Sequence[T]):
+    """A sequence whose items are made when they are first looked at; compared, copied and pickled like a list."""
 
-    def __init__(self, make: Callable[[], list[T]]) -> None:
-        self._make: Callable[[], list[T]] | None = make
-        self._items: list[T] = []
+    __slots__ = ("_items", "_make")
 
-    @property
-    def data(self) -> list[T]:
-        if self._make is not None:
-            self._items, self._make = self._make(), None
-        return self._items
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
+        self._items: list[T | None] = [None] * count
+        self._make = make
 
-    @data.setter
-    def data(self, items: list[T]) -> None:
-        self._items, self._make = items, None
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        item = self._items[index]
+        if item is None:
+            item = self._items[index] = self._make(range(len(self))[index])
+        return item
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LaterItems | list) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def __repr__(self) -> str:
+        return repr(list(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, (self.data,)
-
-    def copy(self) -> list[T]:  # type: ignore[override]
-        return list(self.data)
+        return list, (list(self),)

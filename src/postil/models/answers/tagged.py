@@ -1,22 +1,72 @@
-"""Many raw texts and what is answered about them, in arrays; documents are made of them when they are looked at."""
+"""Many sentences or raw texts and what is answered about them, in arrays: objects are made when they are looked at."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
+from postil.models.answers.constraints import Constraints
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import BlockAnswers, Posteriors
+from postil.models.sentences import entity, tokens_of
 from postil.text import Document, Entity, Sentence
 from postil.text.segmenter import Segments, default_segmenter
 
 BATCH = 1 << 19
 """Bytes of texts that are tagged at once."""
+
+
+class Answer(NamedTuple):
+    """What is answered about one sentence."""
+
+    labels: list[str]
+    entities: list[Entity]
+    probability: float
+    """Of the whole label sequence."""
+
+
+@final
+class AnsweredSentences:
+    """Sentences and what is answered about them."""
+
+    def __init__(
+        self,
+        sentences: list[Sentence],
+        posteriors: Posteriors,
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> None:
+        self._sentences, self._labelling = sentences, posteriors.labelling
+        X = [tokens_of(sentence) for sentence in sentences]
+        self._blocks = list(posteriors.answers(X, constraints, threshold))
+        self._places = np.full((len(sentences), 2), -1)  # of each sentence the block and the row in it
+        for number, block in enumerate(self._blocks):
+            self._places[block.which, 0] = number
+            self._places[block.which, 1] = np.arange(len(block.which))
+
+    def all_labels(self) -> Iterator[tuple[int, list[str]]]:
+        """Every sentence's number and its labels."""
+        for block in self._blocks:
+            yield from zip(block.which, self._labelling.texts_of_sentences(block.numbers, block.offsets), strict=True)
+
+    def answer(self, i: int) -> Answer:
+        number, row = self._places[i].tolist()
+        block = self._blocks[number]
+        first, end = block.offsets[row : row + 2].tolist()
+        labels = self._labelling.texts_of_sentences(block.numbers[first:end], np.array([0, end - first]))[0]
+        return Answer(labels, self.entities(i), float(block.probabilities[row]))
+
+    def entities(self, i: int) -> list[Entity]:
+        number, row = self._places[i].tolist()
+        block, classes = self._blocks[number], self._labelling.classes
+        which = slice(*np.searchsorted(block.spans[:, 0], [row, row + 1]).tolist())
+        rows = zip(block.spans[which, 1:].tolist(), block.span_probabilities[which].tolist(), strict=True)
+        return [entity(self._sentences[i], classes[kind], start, end, p) for (start, end, kind), p in rows]
 
 
 @final
