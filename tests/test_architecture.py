@@ -341,6 +341,7 @@ TESTED_ELSEWHERE = {
     "text/conll_writer.py": "text/test_conll.py",
     "text/conllu_writer.py": "text/test_conllu.py",
     "text/document.py": "plain data without behaviour",
+    "text/freeze_rules.py": "kernels/test_programs.py",
     "text/sentence_rules.py": "text/test_sentences.py",
 }
 
