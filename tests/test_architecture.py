@@ -224,10 +224,10 @@ EVERY_ESTIMATOR = [
 ]
 PUBLIC_OF_ESTIMATORS = {
     "Tagger": [
-        *["tag", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
+        *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
         *["spans_above", "entities_above", "labelling", "decoding", "calibrate", "tune"],
     ],
-    "Detector": ["tag", "annotate", "annotate_with_scores", "decision", "threshold"],
+    "Detector": ["tag", "tag_many", "annotate", "annotate_with_scores", "decision", "threshold"],
     "TreeClassifier": ["predict_proba", "predict_nodes", "node_probabilities", "trees"],
 }
 
@@ -249,6 +249,7 @@ def test_public_names_are_listed(name):
 @pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("postil", "postil.gradcheck")])
 def test_nothing_public_is_left_unlisted(name):
     module = importlib.import_module(name)
+    assert all(hasattr(module, public) for public in module.__all__)  # some are imported when they are asked for
     found = {n for n, v in vars(module).items() if not n.startswith("_") and not inspect.ismodule(v)}
     assert found == set(module.__all__)
 

@@ -5,8 +5,8 @@ chunks have been seen before, so the cut of each distinct chunk is cached and th
 """
 
 import functools
+import os
 import re
-import secrets
 import warnings
 from itertools import accumulate
 from typing import NamedTuple, final
@@ -116,7 +116,7 @@ class ChunkCache:
 
     def __init__(self, patterns: TokenPatterns) -> None:
         self.cuts = Cuts(patterns)
-        self.seed = secrets.randbits(64)
+        self.seed = int.from_bytes(os.urandom(8))  # the module secrets takes longer to import
 
     @functools.cached_property
     def table(self) -> Array:

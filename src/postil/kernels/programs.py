@@ -5,7 +5,6 @@ first used.
 """
 
 import functools
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,24 +21,20 @@ _ARRAYS = {"code": "<i4", "sets": "<u8", "index": "<u2", "pages": "<u2"}
 
 def program_of(expressions: Sequence[str], characters: Characters) -> Program:
     """The program of some expressions: that of the file if it holds them, else compiled here."""
-    stored = _stored().get(_key(expressions)) if characters is frozen() else None
+    stored = _stored().get(tuple(expressions)) if characters is frozen() else None
     return compiled(expressions, characters) if stored is None else _read(stored)
 
 
-def _key(expressions: Sequence[str]) -> str:
-    return hashlib.sha256("\0".join(expressions).encode("utf-8", "surrogatepass")).hexdigest()
-
-
 @functools.cache
-def _stored() -> dict[str, dict[str, Any]]:
-    """Key -> what is stored of a program; none where the file is missing."""
+def _stored() -> dict[tuple[str, ...], dict[str, Any]]:
+    """Expressions -> what is stored of their program; nothing where the file is missing."""
     try:
         content = FILE.read_bytes()
     except OSError:
         return {}
     size = int.from_bytes(content[:4], "little")
-    programs: dict[str, dict[str, Any]] = json.loads(content[4 : 4 + size])
-    return {key: {**fields, "content": content[4 + size :]} for key, fields in programs.items()}
+    programs: list[dict[str, Any]] = json.loads(content[4 : 4 + size])
+    return {tuple(fields["expressions"]): {**fields, "content": content[4 + size :]} for fields in programs}
 
 
 def _read(stored: dict[str, Any]) -> Program:
@@ -54,7 +49,7 @@ def _read(stored: dict[str, Any]) -> Program:
 
 def content(rows: Sequence[Sequence[str]]) -> bytes:
     """What ``programs.bin`` holds for these lists of expressions."""
-    programs, body = {}, b""
+    programs, body = [], b""
     for expressions in rows:
         program = compiled(expressions, frozen())
         places = []
@@ -63,12 +58,15 @@ def content(rows: Sequence[Sequence[str]]) -> bytes:
             body += b"\0" * (-len(body) % 8)
             places.append([len(body), *array.shape])
             body += array.astype(kind).tobytes()
-        programs[_key(expressions)] = {
-            "arrays": places,
-            "entries": program.entries,
-            "widths": program.widths,
-            "firsts": [f"{bits:x}" for bits in program.firsts],
-        }
+        programs.append(
+            {
+                "expressions": list(expressions),
+                "arrays": places,
+                "entries": program.entries,
+                "widths": program.widths,
+                "firsts": [f"{bits:x}" for bits in program.firsts],
+            }
+        )
     head = json.dumps(programs).encode()
     head += b" " * (-(4 + len(head)) % 8)
     return len(head).to_bytes(4, "little") + head + body

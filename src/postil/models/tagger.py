@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -11,18 +11,13 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
-from postil.metrics import Evaluation, evaluate
-from postil.models.answers.calibration import Labelled, calibrated
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
-from postil.models.answers.dial import Dial
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.tagged import Answer, AnsweredSentences, tagged
-from postil.models.answers.tuning import Tuned, checked_wish, tuned
 from postil.models.config import TaggerConfig, configured
-from postil.models.explaining.explanation import Explanation, explain_entity
 from postil.models.inputs import (
     checked_documents,
     checked_for_scores,
@@ -37,6 +32,11 @@ from postil.models.sentences import checked_text, entity, listed_texts, sentence
 from postil.text import Document, Entity, Sentence, with_marks
 from postil.text.later import LaterItems
 from postil.text.output import is_utf8
+
+if TYPE_CHECKING:
+    from postil.metrics import Evaluation
+    from postil.models.answers.tuning import Tuned
+    from postil.models.explaining.explanation import Explanation
 
 PAYS = not kernels.IN_USE.startswith("plain")
 """Arrays instead of objects. The Python versions of the kernels are slower than the general path."""
@@ -188,8 +188,10 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         """conlleval's F1 for span schemes, otherwise token accuracy; 0 to 1."""
         return self.evaluate(X, y).main_score
 
-    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Evaluation:
+    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Evaluation":
         """All scores of ``predict``. What unknown labels (``?``, ``PER|ORG``) leave undetermined is not counted."""
+        from postil.metrics import evaluate  # what only held-out data need is loaded with them
+
         labelling = self.labelling
         X, y = checked_for_scores(X, y)
         gold = with_marks(y, X, known=labelling.data_labels())
@@ -218,12 +220,14 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         (numbers,) = posteriors.labelling.numbers([checked_label_sequence(labels, tokens)])
         return float(posteriors.of_one(tokens, constraints).probabilities_of(numbers)[0])
 
-    def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
+    def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> "Explanation":
         """The contribution of each word and each feature to the log-odds of "exactly ``start:end`` is a ``label``".
 
         ``label`` defaults to the label of the span on the best path, or, if it has none, to its most probable one. "O"
         asks why the tokens belong to no entity. For labels without spans, ``end`` is ``start + 1``.
         """
+        from postil.models.explaining.explanation import explain_entity
+
         posteriors, tokens = self._posteriors, checked_sentence(tokens)
         _, lattice = next(posteriors.lattices([tokens]))
         return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
@@ -336,6 +340,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         ``fit`` does this by itself where it has ``dev``. Sentences with labels that the model does not know are left
         out.
         """
+        from postil.models.answers.calibration import Labelled, calibrated
+
         parts = self.fitted_parts()
         parts.decoding = calibrated(parts.decoding, Labelled.of(self._posteriors, *checked_for_scores(X, y)))
         return parts.decoding
@@ -348,13 +354,16 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         recall: float | None = None,
         precision: float | None = None,
         margin: float = 1.0,
-    ) -> Tuned:
+    ) -> "Tuned":
         """Trade precision for recall: reach the requested recall (or precision), with as much of the other as possible.
 
         Sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
         probable ones. X and y should be held out from training; the figure must be reached on them with a margin of
         ``margin`` standard errors. Returns the chosen setting, with the expected precision and recall, and the curve.
         """
+        from postil.models.answers.dial import Dial
+        from postil.models.answers.tuning import checked_wish, tuned
+
         figure, wanted = checked_wish(recall, precision, margin)
         dial = Dial.of(self._posteriors, *checked_for_scores(X, y))
         result = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
