@@ -198,7 +198,7 @@ PUBLIC = {
         *["TokenCells", "Columns", "Words", "token_cells", "line_cells", "number_words", "write_rows"],
         *["Records", "write_records"],
         *["TokenPatterns", "ChunkCache", "TokenisedText", "tokenise_text", "SentencePatterns", "split_sentences"],
-        *["character_offsets", "lower_case"],
+        *["character_offsets", "lower_case", "StringTable", "WordColumn", "WordRules", "word_features"],
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
     ],
     "postil.models": [
@@ -298,6 +298,8 @@ TESTED_ELSEWHERE = {
     "kernels/compiled_records.py": "kernels/test_records.py",
     "kernels/compiled_tokens.py": "kernels/test_tokens.py",
     "kernels/compiled_trees.py": "kernels/test_trees.py",
+    "kernels/compiled_words.py": "kernels/test_words.py",
+    "kernels/plain_words.py": "kernels/test_words.py",
     "kernels/compiled_windows.py": "kernels/test_windows.py",
     "kernels/forward_backward.py": "objectives/test_crf.py",
     "kernels/freeze_characters.py": "kernels/test_characters.py",

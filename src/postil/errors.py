@@ -147,5 +147,9 @@ class SlowRulesWarning(UserWarning):
     """Rules of a tokeniser use what the compiled kernel does not support, so Python runs them."""
 
 
+class UnicodeVersionWarning(UserWarning):
+    """A model's words were computed with the tables of another version of Unicode than the package has."""
+
+
 class TrainingInterruptedWarning(UserWarning):
     """``fit`` was interrupted after at least one epoch; the estimator is fitted with the best one."""

@@ -95,6 +95,11 @@ class Characters:
         blocks = (LAST + 1) // BLOCK
         return cls(version, small[:records], small[records:], large[:blocks], large[blocks:].reshape(pages, BLOCK))
 
+    @property
+    def version_name(self) -> str:
+        """Such as 14.0.0."""
+        return ".".join(map(str, self.version))
+
     def record(self, code: int) -> tuple[int, int]:
         """Flags, and what is added to the code to get its lower case, of one character."""
         flags, step = self.records[self.pages[self.index[code // BLOCK], code % BLOCK]].tolist()
@@ -127,8 +132,11 @@ class Characters:
     def spaces(self) -> Array:
         """uint8 (256,) of a byte of UTF-8: 1 if it is whitespace, 2 if it may be the first byte of some."""
         spaces = np.zeros(256, np.uint8)
-        for code in np.flatnonzero(self.flags & Flag.SPACE).tolist():
-            spaces[chr(code).encode()[0]] = 1 if code < 128 else 2
+        is_space = (self.records[:, 0] & Flag.SPACE != 0)[self.pages]
+        for block in np.flatnonzero(is_space.any(axis=1)[self.index]).tolist():  # much faster than `flags`
+            for place in np.flatnonzero(is_space[self.index[block]]).tolist():
+                code = block * BLOCK + place
+                spaces[chr(code).encode()[0]] = 1 if code < 128 else 2
         return spaces
 
     @functools.cached_property

@@ -76,6 +76,13 @@ def checked_cells(text: bytes, cells: Array) -> Array:
     return ready
 
 
+def cells_between(edges: Array) -> Array:
+    """Cells (N, 2) that stand one after the other, from their edges (N + 1,)."""
+    cells = np.empty((len(edges) - 1, 2), np.int64)  # a third of the time of np.column_stack
+    cells[:, 0], cells[:, 1] = edges[:-1], edges[1:]
+    return cells
+
+
 def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
     """The tokens of CoNLL columns in UTF-8 whose lines end in "\\n"; None where a reader must look at lines.
 

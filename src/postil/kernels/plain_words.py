@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple, final
 from zlib import crc32
 
@@ -12,7 +13,7 @@ from postil.arrays import Array
 from postil.kernels.characters import Characters, frozen
 from postil.kernels.orthography import Orthography, frozen_orthography
 from postil.kernels.plain_characters import character_places, decoded
-from postil.kernels.plain_columns import checked_cells
+from postil.kernels.plain_columns import cells_between, checked_cells
 
 # Strings from broken text may hold half of a surrogate pair, which strict UTF-8 refuses.
 SURROGATES = "surrogatepass"
@@ -152,8 +153,5 @@ def word_cells(words: Sequence[str]) -> tuple[bytes, Array]:
         content = joined.encode()
     except UnicodeEncodeError:
         content = joined.encode("utf-8", SURROGATES)
-    ends = np.zeros(len(words) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=ends[1:])
-    if len(content) != len(joined):
-        ends = character_places(content)[ends]
-    return content, np.column_stack([ends[:-1], ends[1:]])
+    ends = np.fromiter(accumulate(map(len, words), initial=0), np.int64, len(words) + 1)
+    return content, cells_between(ends if len(content) == len(joined) else character_places(content)[ends])

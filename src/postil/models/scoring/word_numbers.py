@@ -7,6 +7,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.kernels import Words
+from postil.kernels.plain_columns import cells_between
 
 _ROOM = 1 << 8  # words of a new table
 
@@ -22,9 +23,12 @@ class WordNumbers:
     def __len__(self) -> int:
         return self._known
 
-    def numbers(self, text: bytes, cells: Array) -> Array:
-        """(N,) the number of the word in each cell (N, 2) of the text; new words get the next ones."""
-        self._make_room(len(cells), int((cells[:, 1] - cells[:, 0]).sum()))
+    def numbers(self, text: bytes, cells: Array, size: int | None = None) -> Array:
+        """(N,) the number of the word in each cell (N, 2) of the text; new words get the next ones.
+
+        ``size`` is the number of bytes in all cells, where that is known.
+        """
+        self._make_room(len(cells), int((cells[:, 1] - cells[:, 0]).sum()) if size is None else size)
         numbers, self._known = kernels.number_words(text, cells, self._words, self._known)
         return numbers
 
@@ -32,9 +36,10 @@ class WordNumbers:
         """A text that holds the words with these numbers (U,), rising, and their cells (U, 2) in it."""
         if not len(numbers):
             return b"", np.zeros((0, 2), np.int64)
-        ends = self._words.ends
-        first, end = ends[numbers[0]], ends[numbers[-1] + 1]
-        return self._words.pool[first:end].tobytes(), np.column_stack([ends[numbers], ends[numbers + 1]]) - first
+        first, last = int(numbers[0]), int(numbers[-1])
+        edges = self._words.ends[first : last + 2]
+        text, cells = self._words.pool[edges[0] : edges[-1]].tobytes(), cells_between(edges - edges[0])
+        return text, cells if len(cells) == len(numbers) else cells[numbers - first]
 
     def first(self, count: int) -> "WordNumbers":
         """A table of the first ``count`` words, with the same numbers."""
@@ -50,5 +55,5 @@ class WordNumbers:
         if known + count <= most and used + size <= len(old.pool):
             return
         self._words = Words.room_for(max(most, 2 * (known + count)), max(len(old.pool), 2 * (used + size)))
-        cells = np.column_stack([old.ends[:known], old.ends[1 : known + 1]])
+        cells = cells_between(old.ends[: known + 1])
         kernels.number_words(old.pool[:used].tobytes(), cells, self._words, 0)  # in their order: the same numbers

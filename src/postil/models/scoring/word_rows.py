@@ -42,6 +42,7 @@ class _Page:
         self.rows: Array = np.empty((capacity + 1, len(padding)), padding.dtype)
         self.rows[0] = padding
         self.is_ready: Array = np.zeros(capacity + 1, np.bool_)
+        self._ready = 0  # the rows up to this one are known to be ready
         self.words = WordNumbers()  # word i has row i + 1
         self.numbers: dict[str, int] = {}  # the rows of those that came as strings
 
@@ -49,16 +50,24 @@ class _Page:
         """(N,) row numbers, -1 for words that did not come as strings before."""
         return np.fromiter(map(self.numbers.get, forms, repeat(-1)), np.int64, count)
 
-    def number(self, text: bytes, cells: Array) -> _Numbered | None:
+    def number(self, text: bytes, cells: Array, size: int | None = None) -> _Numbered | None:
         """Give every word a row; None, and nothing has changed, if there is no room. Called with the lock."""
         known = len(self.words)
-        ids = self.words.numbers(text, cells) + 1
+        ids = self.words.numbers(text, cells, size) + 1
         if len(self.words) >= len(self.rows):
             self.words = self.words.first(known)
             return None
-        missing = ids[~self.is_ready[ids]]
-        fresh = np.unique(missing) if len(missing) else missing
+        if self._all_ready(known):
+            fresh = np.arange(known + 1, len(self.words) + 1)
+        else:  # another thread is at some of them, or has failed
+            fresh = np.flatnonzero(np.bincount(ids[~self.is_ready[ids]]))
         return _Numbered(ids, fresh, *self.words.cells(fresh - 1))
+
+    def _all_ready(self, known: int) -> bool:
+        """Whether the rows of the first words are all there."""
+        if self._ready < known and self.is_ready[self._ready + 1 : known + 1].all():
+            self._ready = known
+        return self._ready == known
 
     def complete(self, numbered: _Numbered, make: RowMaker) -> None:
         """Compute the rows that are missing. Other threads may do the same meanwhile: they write the same bits."""
@@ -100,11 +109,11 @@ class WordRows:
         if not missing:
             return page.rows, numbers
         fresh = list(dict.fromkeys([forms[i] for i in missing]))
-        words = word_cells(fresh)
+        text, cells = word_cells(fresh)
         numbered = None
-        if _longest(words[1]) <= _LONGEST_CACHED:
+        if len(text) <= _LONGEST_CACHED or _longest(cells) <= _LONGEST_CACHED:
             with self._lock:
-                numbered = page.number(*words)
+                numbered = page.number(text, cells, len(text))
         if numbered is None:
             return self._look_up_distinct(forms)
         page.complete(numbered, self._make)
