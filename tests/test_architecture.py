@@ -203,7 +203,7 @@ PUBLIC = {
     ],
     "postil.models": [
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
-        *["PRESETS", "load", "Explanation", "Constraints", "Decoding"],
+        *["PRESETS", "UNSET", "load", "Explanation", "Constraints", "Decoding"],
     ],
     "postil.reports": [
         *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
@@ -220,7 +220,7 @@ PUBLIC = {
 
 EVERY_ESTIMATOR = [
     *["KIND", "fit", "fitting", "predict", "score", "evaluate", "explain", "save", "classes_"],
-    *["get_params", "set_params", "check", "config", "fitted_parts"],
+    *["get_params", "set_params", "settings", "check", "config", "parts", "fitted_parts", "history_"],
 ]
 PUBLIC_OF_ESTIMATORS = {
     "Tagger": [
@@ -316,7 +316,6 @@ TESTED_ELSEWHERE = {
     "metrics/reliability.py": "models/answers/test_reliability.py",
     "models/answers/decoding.py": "models/answers/test_calibration.py",
     "models/answers/dial.py": "models/answers/test_tuning.py",
-    "models/estimator.py": "models/test_tagger.py",
     "models/explaining/contributions.py": "models/explaining/test_explanation.py",
     "models/explaining/tree_explanation.py": "models/test_tree_classifier.py",
     "models/fitting/trees.py": "models/test_tree_classifier.py",
@@ -331,6 +330,7 @@ TESTED_ELSEWHERE = {
     "reports/spans.py": "reports/test_reports.py",
     "reports/tagger.py": "reports/test_reports.py",
     "reports/tokens.py": "reports/test_reports.py",
+    "reports/trees.py": "commands/test_tree_classifying.py",
     "serving/constraints.py": "commands/test_tag_options.py",
     "serving/detector_answers.py": "commands/test_detecting.py",
     "serving/general_path.py": "serving/test_fast_path.py",
@@ -343,7 +343,6 @@ TESTED_ELSEWHERE = {
     "text/bracket_reader.py": "text/test_treebank.py",
     "text/conll_writer.py": "text/test_conll.py",
     "text/conllu_writer.py": "text/test_conllu.py",
-    "text/document.py": "plain data without behaviour",
     "text/freeze_rules.py": "kernels/test_programs.py",
     "text/sentence_rules.py": "text/test_sentences.py",
 }

@@ -278,3 +278,16 @@ def test_a_model_of_another_unicode_is_warned_of_in_one_line(model, corpus, caps
     assert main(["tag", str(other), str(corpus)]) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("postil: ") and "the tables of Unicode 6.1.0" in line
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("output", ["conll", "jsonl"])
+def test_every_record_before_a_mistake_is_written(model, capsys, tmp_path, threads, output):
+    path = tmp_path / "a.jsonl"
+    good = "".join(json.dumps({"text": f"Anna left Oslo. Boris slept {i}."}) + "\n" for i in range(3))
+    path.write_text(good)
+    expected = tagged(capsys, model, str(path), "--output", output, "--threads", threads)
+    path.write_text(good + '{"text": \n' + good)
+    assert main(["tag", model, str(path), "--output", output, "--threads", threads]) == 1
+    out, err = capsys.readouterr()
+    assert out == expected and "line 4: not valid JSON" in err

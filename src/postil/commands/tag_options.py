@@ -61,9 +61,9 @@ def tagging_options(arguments: argparse.Namespace) -> TaggingOptions:
     )
 
 
-def tag_reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """How inputs are read: every record of JSON Lines is answered."""
-    return {**reading_options(arguments), "every_record": True}
+def tag_reading_options(arguments: argparse.Namespace, by_characters: bool = False) -> dict[str, Any]:
+    """How inputs are read: every record of JSON Lines is answered. ``by_characters``: so the model cuts raw text."""
+    return {**reading_options(arguments, by_characters), "every_record": True}
 
 
 def _same_names(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:

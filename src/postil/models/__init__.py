@@ -9,13 +9,15 @@ import typing
 if typing.TYPE_CHECKING:
     from postil.models.answers.constraints import Constraints
     from postil.models.answers.decoding import Decoding
+    from postil.models.answers.node_labels import NodeLabel
     from postil.models.config import PRESETS, TaggerConfig
     from postil.models.detector import Detector
     from postil.models.explaining.explanation import Explanation
     from postil.models.explaining.tree_explanation import TreeExplanation
+    from postil.models.settings import UNSET
     from postil.models.storage import load
     from postil.models.tagger import Tagger
-    from postil.models.tree_classifier import NodeLabel, TreeClassifier
+    from postil.models.tree_classifier import TreeClassifier
     from postil.models.tree_config import TreeConfig
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "TaggerConfig",
     "TreeConfig",
     "PRESETS",
+    "UNSET",
     "load",
 ]
 
@@ -41,9 +44,10 @@ _MODULES = {
     "Detector": "postil.models.detector",
     "Explanation": "postil.models.explaining.explanation",
     "TreeExplanation": "postil.models.explaining.tree_explanation",
+    "UNSET": "postil.models.settings",
     "load": "postil.models.storage",
     "Tagger": "postil.models.tagger",
-    "NodeLabel": "postil.models.tree_classifier",
+    "NodeLabel": "postil.models.answers.node_labels",
     "TreeClassifier": "postil.models.tree_classifier",
     "TreeConfig": "postil.models.tree_config",
 }

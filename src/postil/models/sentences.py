@@ -1,11 +1,23 @@
 """Between texts and estimators: sentences and tokens on the way in, entities on the way out."""
 
+import warnings
 from collections.abc import Iterable
+from typing import Any
 
-from postil.errors import DataError
+from postil.errors import DataError, UnspacedTextWarning
 from postil.features.inputs import Token
 from postil.models.inputs import described
+from postil.models.parts import Parts
 from postil.text import Entity, Sentence, split_sentences, tokenise
+from postil.text.characters import character_sentences, characters, is_unspaced
+
+INPUT, CHARACTERS = "input", "characters"
+"""Entry of ``Parts.about``, and its value in models whose tokens are characters."""
+
+
+def takes_characters(parts: Parts[Any, Any]) -> bool:
+    """Whether the tokens of a model are the characters of a text, not its words."""
+    return parts.about.get(INPUT) == CHARACTERS
 
 
 def checked_text(text: str, where: str | None = None) -> str:
@@ -25,14 +37,23 @@ def listed_texts(texts: Iterable[str]) -> list[str]:
     return [checked_text(text, f"text {i}") for i, text in enumerate(texts)]
 
 
-def sentences_of(text: str) -> list[Sentence]:
-    """A raw text cut into sentences of tokens."""
-    tokens = tokenise(checked_text(text))
+def warn_of_unspaced(text: str, stacklevel: int = 4) -> None:
+    """Warn where the tokeniser of words does not find the words of a text."""
+    if is_unspaced(text):
+        what = "text without spaces: a whole run of it is one token; train on single characters to label what is inside"
+        warnings.warn(what, UnspacedTextWarning, stacklevel=stacklevel)
+
+
+def sentences_of(text: str, by_characters: bool = False) -> list[Sentence]:
+    """A raw text cut into sentences of tokens: words, or characters."""
+    if not by_characters:
+        warn_of_unspaced(checked_text(text))
+    tokens = characters(checked_text(text)) if by_characters else tokenise(text)
     return [
         Sentence(
             tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
         )
-        for first, end in split_sentences(tokens)
+        for first, end in (character_sentences(tokens) if by_characters else split_sentences(tokens))
     ]
 
 

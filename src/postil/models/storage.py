@@ -33,6 +33,7 @@ from postil.kernels.characters import frozen
 from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.labelling import Labelling
 from postil.models.parts import LearntLabels, Parts, Stored, TrainedNetwork
+from postil.models.settings import UNSET
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
@@ -94,7 +95,8 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
     for name, parameter in parts.network.parameters().items():
         if not _is_finite(parameter.value):
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
-    stored = {name: value for name, value in estimator.get_params().items() if name not in _NOT_STORED}
+    given = {name: value for name, value in estimator.get_params().items() if value is not UNSET}
+    stored = {name: value for name, value in given.items() if name not in _NOT_STORED}
     metadata = {
         "kind": estimator.KIND,
         "config": asdict(parts.config),
@@ -292,6 +294,7 @@ _NUMBER = (int, float)
 _ABOUT: dict[str, Any] = {
     "preset": str,
     "composition": str,
+    "input": str,
     "seed": int,
     "data": {"sentences": int, "tokens": int},
     "versions": {"postil": str, "numpy": str},

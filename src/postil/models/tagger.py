@@ -17,7 +17,7 @@ from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.tagged import Answer, AnsweredSentences, tagged
-from postil.models.config import TaggerConfig, configured
+from postil.models.config import PRESETS, TaggerConfig, configured
 from postil.models.inputs import (
     checked_documents,
     checked_for_scores,
@@ -28,7 +28,16 @@ from postil.models.inputs import (
 from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import checked_text, entity, listed_texts, sentences_of, tokens_of
+from postil.models.sentences import (
+    checked_text,
+    entity,
+    listed_texts,
+    sentences_of,
+    takes_characters,
+    tokens_of,
+    warn_of_unspaced,
+)
+from postil.models.settings import UNSET, Unset
 from postil.text import Document, Entity, Sentence, with_marks
 from postil.text.later import LaterItems
 from postil.text.output import is_utf8
@@ -44,15 +53,36 @@ PAYS = not kernels.IN_USE.startswith("plain")
 
 @final
 class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
-    """Labels words: names, parts of speech, chunks.
-
-        tagger = Tagger(preset="fast", seed=0)
-        tagger.fit(X, y, dev=(X_dev, y_dev))
-        tagger.predict(X)
+    """Labels words: names, parts of speech, chunks. Follows scikit-learn's estimator rules.
 
     X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
-    is a list of lists of labels. ``settings`` are fields of TaggerConfig that override the preset. Follows
-    scikit-learn's estimator rules.
+    is a list of lists of labels. Hyperparameters that are not set have the values of the preset.
+
+    Attributes
+    ----------
+    classes_ : list of str
+        The labels that may occur in answers.
+    history_ : list of dict
+        Epoch, mean loss and score on dev (None without dev) of every epoch of the training.
+    config : TaggerConfig
+        All settings, with what was adapted to the training data.
+    labelling : Labelling
+        The labelling scheme and the classes of entities.
+    decoding : Decoding
+        How answers are read from the scores: temperature, shift, bias, thresholds. May be replaced.
+
+    Examples
+    --------
+    >>> from postil import Tagger
+    >>> X = [["Anna", "lives", "in", "Oslo"], ["the", "museums", "of", "Lima"]] * 10
+    >>> y = [["B-PER", "O", "O", "B-LOC"], ["O", "O", "O", "B-LOC"]] * 10
+    >>> tagger = Tagger(preset="fast", hidden=20, seed=0).fit(X, y)
+    >>> tagger.predict([["Anna", "lives", "in", "Lima"]])
+    [['B-PER', 'O', 'O', 'B-LOC']]
+    >>> tagger.classes_
+    ['O', 'B-LOC', 'I-LOC', 'B-PER', 'I-PER']
+    >>> [(entity.text, entity.label) for entity in tagger.tag("Anna lives in Oslo").entities]
+    [('Anna', 'PER'), ('Oslo', 'LOC')]
     """
 
     def __init__(
@@ -64,18 +94,60 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         seed: int = 0,
         threads: int = 1,
         minutes: float | None = None,
-        **settings: Any,
+        word_dim: int | Unset = UNSET,
+        min_count: int | Unset | None = UNSET,
+        caps_dim: int | Unset = UNSET,
+        shape_dim: int | Unset = UNSET,
+        prefix_dim: int | Unset = UNSET,
+        suffix_dim: int | Unset = UNSET,
+        prefix_lengths: tuple[int, ...] | Unset = UNSET,
+        suffix_lengths: tuple[int, ...] | Unset = UNSET,
+        min_affix_count: int | Unset = UNSET,
+        vector_scale: float | Unset = UNSET,
+        column_dim: int | Unset = UNSET,
+        gazetteer_dim: int | Unset = UNSET,
+        position_dim: int | Unset = UNSET,
+        encoder: str | Unset = UNSET,
+        window: int | Unset = UNSET,
+        hidden: int | Unset = UNSET,
+        layers: int | Unset = UNSET,
+        activation: str | Unset = UNSET,
+        initialiser: str | Unset = UNSET,
+        input_dropout: float | Unset | None = UNSET,
+        hidden_dropout: float | Unset | None = UNSET,
+        word_dropout: float | Unset = UNSET,
+        objective: str | Unset = UNSET,
+        offsets: int | Unset = UNSET,
+        constrained: bool | Unset = UNSET,
+        corrupt: int | Unset = UNSET,
+        margin: float | Unset = UNSET,
+        pairs: str | Unset = UNSET,
+        l2: float | Unset = UNSET,
+        optimiser: str | Unset = UNSET,
+        rate: float | Unset | None = UNSET,
+        word_rate: float | Unset = UNSET,
+        schedule: str | Unset = UNSET,
+        warm_up: float | Unset = UNSET,
+        final_share: float | Unset = UNSET,
+        tau: float | Unset = UNSET,
+        epochs: int | Unset | None = UNSET,
+        patience: int | Unset | None = UNSET,
+        batch_sentences: int | Unset | None = UNSET,
+        shards: int | Unset | None = UNSET,
+        clip: float | Unset = UNSET,
     ) -> None:
-        self.preset, self.vectors, self.gazetteers = preset, vectors, gazetteers
-        self.seed, self.threads, self.minutes = seed, threads, minutes
-        self.settings = settings
-        self.parts = None
+        self._store(locals())
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tagger"
     _PARAMETERS: ClassVar[tuple[str, ...]] = ("preset", "vectors", "gazetteers", "seed", "threads", "minutes")
     _LABELS: ClassVar[Any] = Labelling
+
+    @classmethod
+    def _rows(cls) -> dict[str, TaggerConfig]:
+        rows = {preset: configured(preset, {}) for preset in PRESETS}
+        return {preset: config for preset, config in rows.items() if config.objective != "margin"}
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         config = configured(self.preset, settings)
@@ -286,8 +358,10 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         Sentences and entities of a document are made when they are first looked at.
         """
         texts, posteriors = listed_texts(texts), self._posteriors
-        if not (PAYS and posteriors.takes_cells):
+        if not (PAYS and posteriors.takes_cells) or takes_characters(self.fitted_parts()):
             return [self._tag_sentences(text, None, threshold) for text in texts]
+        for text in texts:
+            warn_of_unspaced(text)
         batches = tagged(filter(is_utf8, texts), posteriors, threshold)
         documents = (document for batch in batches for document in batch.documents())
         return [next(documents) if is_utf8(text) else self._tag_sentences(text, None, threshold) for text in texts]
@@ -296,7 +370,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         self, text: str, constraints: Constraints | None, threshold: float | Mapping[str, float] | None
     ) -> Document:
         """The general path: extra columns, constraints, half characters, no compiler."""
-        sentences = sentences_of(text)
+        sentences = sentences_of(text, takes_characters(self.fitted_parts()))
         by_sentence = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
         entities = self.annotate(sentences, constraints=by_sentence, threshold=threshold)
         return Document(text, sentences, [entity for of_sentence in entities for entity in of_sentence])

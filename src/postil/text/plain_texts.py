@@ -71,7 +71,7 @@ class PlainTexts:
 def read_texts(passage: Passage, options: ReadOptions) -> PlainTexts | None:
     """The texts of a passage; None where there is none, or the readers of sentences have to look at them."""
     reader = _READERS.get(passage.format)
-    if reader is None or passage.mistake is not None or len(passage.text) > LONGEST:
+    if reader is None or options.characters or passage.mistake is not None or len(passage.text) > LONGEST:
         return None
     try:
         return reader(passage, options)
