@@ -79,7 +79,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=5)
     arguments = parser.parse_args()
     words, parts = distinct_words(arguments.files), postil.load(arguments.model).parts
-    kernel, rules = importlib.import_module("postil.kernels.compiled_words"), parts.features.words._rules
+    kernel, rules = importlib.import_module("postil.kernels.compiled_words"), parts.features.words.rules
     wrong = differences(words, rules, kernel)
     print(f"{len(words):,} distinct words, {len(rules.columns)} features: {wrong:,} differ between the twins")
     if frozen().version_name == unicodedata.unidata_version:

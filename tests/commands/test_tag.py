@@ -271,15 +271,6 @@ def test_a_line_of_too_many_tokens_on_both_paths(model, tmp_path, capsys, monkey
         assert "a.txt, line 2: a line of too many tokens" in capsys.readouterr().err
 
 
-def test_a_model_of_another_unicode_is_warned_of_in_one_line(model, corpus, capsys, tmp_path):
-    arrays, metadata = archive.load(model)
-    other = tmp_path / "other.postil"
-    archive.save(other, {name: np.array(array) for name, array in arrays.items()}, metadata | {"unicode": "6.1.0"})
-    assert main(["tag", str(other), str(corpus)]) == 0
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("postil: ") and "the tables of Unicode 6.1.0" in line
-
-
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("output", ["conll", "jsonl"])
 def test_every_record_before_a_mistake_is_written(model, capsys, tmp_path, threads, output):
@@ -291,3 +282,12 @@ def test_every_record_before_a_mistake_is_written(model, capsys, tmp_path, threa
     assert main(["tag", model, str(path), "--output", output, "--threads", threads]) == 1
     out, err = capsys.readouterr()
     assert out == expected and "line 4: not valid JSON" in err
+
+
+def test_a_model_of_another_unicode_is_warned_of_in_one_line(model, corpus, capsys, tmp_path):
+    arrays, metadata = archive.load(model)
+    other = tmp_path / "other.postil"
+    archive.save(other, {name: np.array(array) for name, array in arrays.items()}, metadata | {"unicode": "6.1.0"})
+    assert main(["tag", str(other), str(corpus)]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("postil: ") and "the tables of Unicode 6.1.0" in line

@@ -80,6 +80,16 @@ def test_characters_that_are_one_where_case_is_ignored():
         assert set(frozen().variants.get(code, (code,))) & set(letters) == expected
 
 
+@pytest.mark.parametrize("flag", list(PROPERTIES), ids=lambda flag: flag.name)
+def test_characters_with_a_property(flag):
+    assert np.array_equal(frozen().codes_with(flag), np.flatnonzero(frozen().flags & flag))
+
+
+def test_records():
+    for code in (0, ord("A"), ord("İ"), 0xD800, 0x1F600, LAST):
+        assert frozen().record(code) == (frozen().flags[code], frozen().lower[code] - code)
+
+
 def test_spaces_of_bytes():
     spaces = frozen().spaces
     assert [byte for byte in range(128) if spaces[byte] == 1] == [9, 10, 11, 12, 13, 28, 29, 30, 31, 32]

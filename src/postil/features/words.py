@@ -110,7 +110,7 @@ class WordFeatures:
 
     ``columns`` are the features in the order of the ids. ``counts`` (V of the column ``word``,) says how often each
     word id occurred in training; entry 0 counts the tokens whose word was too rare for its own id. It is empty if the
-    word feature is disabled.
+    word feature is disabled. ``rules`` are what the kernel ``word_features`` goes by.
     """
 
     def __init__(self, config: WordFeatureConfig, vocabularies: Mapping[str, Vocabulary], counts: Array) -> None:
@@ -124,7 +124,7 @@ class WordFeatures:
         if config.vector_dim:
             self.columns.append(Column("vector", len(vocabularies["vector"]), config.vector_dim))
             kinds.append(WordColumn("vector", table=vocabularies["vector"].table))
-        self._rules = WordRules(tuple(kinds), digit_mark(vocabularies["vector"]) if config.vector_dim else None)
+        self.rules = WordRules(tuple(kinds), digit_mark(vocabularies["vector"]) if config.vector_dim else None)
         self._cache: dict[str, bytes] = {}
 
     @classmethod
@@ -168,7 +168,7 @@ class WordFeatures:
 
     def rows_of_cells(self, text: bytes, cells: Array) -> Array:
         """The same for forms that stand in cells (U, 2) of a text in UTF-8. Nothing is cached."""
-        return kernels.word_features(text, cells, self._rules)
+        return kernels.word_features(text, cells, self.rules)
 
     def _computed(self, forms: Sequence[str]) -> list[bytes]:
         """The ids of each form, packed."""

@@ -105,6 +105,14 @@ class Characters:
         flags, step = self.records[self.pages[self.index[code // BLOCK], code % BLOCK]].tolist()
         return flags, step
 
+    def codes_with(self, flag: Flag) -> Array:
+        """The characters that have a property, rising. For rare ones much faster than ``flags``."""
+        members = (self.records[:, 0] & flag != 0)[self.pages]
+        blocks = np.flatnonzero(members.any(axis=1)[self.index])
+        rows, places = np.nonzero(members[self.index[blocks]])
+        codes: Array = blocks[rows] * BLOCK + places
+        return codes
+
     @functools.cached_property
     def flags(self) -> Array:
         """int32 (0x110000,)"""
@@ -132,11 +140,8 @@ class Characters:
     def spaces(self) -> Array:
         """uint8 (256,) of a byte of UTF-8: 1 if it is whitespace, 2 if it may be the first byte of some."""
         spaces = np.zeros(256, np.uint8)
-        is_space = (self.records[:, 0] & Flag.SPACE != 0)[self.pages]
-        for block in np.flatnonzero(is_space.any(axis=1)[self.index]).tolist():  # much faster than `flags`
-            for place in np.flatnonzero(is_space[self.index[block]]).tolist():
-                code = block * BLOCK + place
-                spaces[chr(code).encode()[0]] = 1 if code < 128 else 2
+        for code in self.codes_with(Flag.SPACE).tolist():
+            spaces[chr(code).encode()[0]] = 1 if code < 128 else 2
         return spaces
 
     @functools.cached_property

@@ -63,8 +63,10 @@ class Orthography:
 
     def normalise(self, word: str) -> str:
         """Lower case, with every digit replaced by 0."""
-        lower = self.lower(word)
-        return lower if lower.isascii() and lower.isalpha() else self.fold_digits(lower)
+        if word.isascii():
+            lower = word.lower()
+            return lower if lower.isalpha() else _ASCII_DIGIT.sub("0", lower)  # most words: nothing to search for
+        return self.fold_digits(self.lower(word))
 
     def caps_class(self, word: str) -> int:
         """How the word is capitalised, from NO_LETTERS to WITHOUT_CASE."""
@@ -91,8 +93,7 @@ class Orthography:
     @functools.cached_property
     def _digit(self) -> re.Pattern[str]:
         """Any script's decimal digits."""
-        codes = np.flatnonzero(self.characters.flags & Flag.DECIMAL).tolist()
-        return re.compile(f"[{''.join(map(chr, codes))}]")
+        return re.compile(f"[{''.join(map(chr, self.characters.codes_with(Flag.DECIMAL).tolist()))}]")
 
     def _case(self, code: int) -> str:
         """X a capital, or both cases in one, such as the Croatian ǅ; x a small letter; l another letter."""
