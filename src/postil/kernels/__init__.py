@@ -12,6 +12,7 @@ from postil.kernels import (
     plain_columns,
     plain_layers,
     plain_quadratic,
+    plain_records,
     plain_sentences,
     plain_tokens,
     plain_trees,
@@ -24,6 +25,7 @@ from postil.kernels.choice import chosen as _chosen
 from postil.kernels.plain_answers import Answers, Question
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
+from postil.kernels.plain_records import Records
 from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_trees import TreeCells
@@ -75,6 +77,8 @@ __all__ = [
     "line_cells",
     "number_words",
     "write_rows",
+    "Records",
+    "write_records",
     "TokenPatterns",
     "ChunkCache",
     "TokenisedText",
@@ -118,6 +122,7 @@ token_cells = _chosen(plain_columns.token_cells)
 line_cells = _chosen(plain_columns.line_cells)
 number_words = _chosen(plain_columns.number_words)
 write_rows = _chosen(plain_columns.write_rows)
+write_records = _chosen(plain_records.write_records)
 quadratic_forms = _chosen(plain_quadratic.quadratic_forms)
 quadratic_forms_back = _chosen(plain_quadratic.quadratic_forms_back)
 quadratic_weights = _chosen(plain_quadratic.quadratic_weights)
