@@ -1,16 +1,20 @@
 """BLAS is held to one thread: results then repeat to the last bit, and our own threads do not fight with it."""
 
-from collections.abc import Iterator
+import ctypes
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, Self, final
 
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
 _inside = 0  # how many blocks are open, in all threads
 _limits: Any = None
+# Names of cblas_sgemm in builds of OpenBLAS -> whether its sizes have 64 bits
+_PRODUCTS = {"scipy_cblas_sgemm64_": True, "cblas_sgemm64_": True, "scipy_cblas_sgemm": False, "cblas_sgemm": False}
 
 
 @cache
@@ -37,3 +41,45 @@ def one_blas_thread() -> Iterator[None]:
             _inside -= 1
             if not _inside:
                 _limits.restore_original_limits()
+
+
+@cache
+def blas_product() -> tuple[int, bool] | None:
+    """Where the float32 product of the BLAS that NumPy uses stands in memory, for kernels that multiply in C.
+
+    With it, whether its sizes are integers of 64 bits. None where it is not known: another library, another name.
+    """
+    for library in _controller().lib_controllers:
+        if library.internal_api == "openblas":
+            for name, is_wide in _PRODUCTS.items():
+                function = getattr(library.dynlib, name, None)
+                if function is not None:
+                    return ctypes.cast(function, ctypes.c_void_p).value or 0, is_wide
+    return None
+
+
+@final
+class Team:
+    """Threads that call the same function at the same time: the caller's own, and ``threads`` - 1 that wait for work."""
+
+    def __init__(self, threads: int) -> None:
+        self._others = threads - 1
+        self._pool = ThreadPoolExecutor(self._others) if self._others else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def map(self, function: Callable[[int], Any], items: Iterable[int]) -> Iterator[Any]:
+        """Results in the order of the items; the function runs in the threads that wait for work, if there are any."""
+        return map(function, items) if self._pool is None else self._pool.map(function, items)
+
+    def __call__(self, function: Callable[[], Any]) -> None:
+        """Call it in every thread, and wait for all of them."""
+        waiting = [self._pool.submit(function) for _ in range(self._others)] if self._pool is not None else []
+        function()
+        for future in waiting:
+            future.result()

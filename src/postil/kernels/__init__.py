@@ -14,6 +14,7 @@ from postil.kernels import (
     plain_quadratic,
     plain_sentences,
     plain_tokens,
+    plain_training,
     plain_trees,
     plain_windows,
 )
@@ -25,6 +26,7 @@ from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
+from postil.kernels.plain_training import AdamUpdate, InEveryThread, TaggerBatch, TaggerKernel, TaggerShape
 from postil.kernels.plain_trees import TreeCells
 
 __all__ = [
@@ -81,6 +83,13 @@ __all__ = [
     "split_sentences",
     "character_offsets",
     "lower_case",
+    "TaggerBatch",
+    "TaggerKernel",
+    "TaggerShape",
+    "AdamUpdate",
+    "InEveryThread",
+    "tagger_kernel",
+    "adam_steps",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -120,3 +129,5 @@ tokenise_text = _chosen(plain_tokens.tokenise_text)
 split_sentences = _chosen(plain_sentences.split_sentences)
 character_offsets = _chosen(plain_characters.character_offsets)
 lower_case = _chosen(plain_characters.lower_case)
+tagger_kernel = _chosen(plain_training.tagger_kernel)
+adam_steps = _chosen(plain_training.adam_steps)

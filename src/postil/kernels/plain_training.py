@@ -1,0 +1,97 @@
+"""Fused steps of training: what they take and return. NumPy has none, the flow graph computes the same."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias, final
+
+from postil.arrays import Array
+
+# Calls a function in every thread of a team at once, and waits for all of them.
+InEveryThread: TypeAlias = Callable[[Callable[[], Any]], None]
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class TaggerShape:
+    """A tagger that begins with a window of K words, each of D numbers: see ``kernels.h``."""
+
+    K: int
+    D: int
+    H: int
+    L: int
+    depth: int
+    """Residual convolutions after the first layer; a norm follows them where ``is_normed``."""
+    is_normed: bool
+    activation: str
+    widths: tuple[int, ...]
+    """Of the rows of each feature table."""
+    features: tuple[int, ...]
+    """Features that share each table."""
+    vector_dim: int
+    """Fixed vectors: the last columns of D."""
+    input_dropped: int
+    hidden_dropped: int
+    """Elements are dropped with these probabilities times 2³²."""
+
+
+class TaggerBatch(NamedTuple):
+    """One batch of sentences."""
+
+    ids: Sequence[Array]  # (U, features) rows of each feature table
+    vectors: tuple[Array, Array] | None  # (V, vector_dim) fixed vectors, (U,) which of them
+    places: Array  # (N,)
+    offsets: Array  # (B + 1,)
+    gold: Array  # (N,)
+    chain: tuple[Array, Array, Array]  # float64 transitions (L, L), start and end (L,)
+    share: float  # factor of the loss of each sentence
+    keys: Sequence[int]  # of the noise: at the inputs, after the first layer, after each convolution
+
+
+class TaggerGradients(NamedTuple):
+    """The summed loss, and gradients in the order of the weights; those of feature tables as (rows, sums)."""
+
+    loss: float
+    tables: list[tuple[Array, Array]]
+    weights: list[Array]
+
+
+class TaggerKernel(Protocol):
+    """Loss and gradients of a tagger in one call."""
+
+    def __call__(
+        self, batch: TaggerBatch, tables: Sequence[Array], weights: Sequence[Array], in_every_thread: InEveryThread
+    ) -> TaggerGradients | None:
+        """The gradients, which stay valid until the next call; None where only the general path can tell.
+
+        ``weights`` are padding, W and b of the first layer; gain, bias, padding, W and b of each convolution; gain and
+        bias of the norm; W and b of the output; and of the CRF only the shapes count: transitions, start and end.
+        """
+
+
+def tagger_kernel(shape: TaggerShape, product: tuple[int, bool] | None) -> TaggerKernel | None:
+    """The fused step for networks of this shape, with a matrix product as ``threads.blas_product`` finds it.
+
+    None: there is none here.
+    """
+    return None
+
+
+class AdamUpdate(NamedTuple):
+    """One parameter's part of a step of Adam."""
+
+    memory: Any  # AdamMemory
+    rows: Array | None  # None: all of them
+    g: Array
+    rate: float
+    totals: Any  # Totals | None
+
+
+def adam_steps(
+    updates: Sequence[AdamUpdate],
+    betas: tuple[float, float],
+    epsilon: float,
+    clip: float,
+    in_every_thread: InEveryThread,
+) -> float | None:
+    """Clip all gradients together and apply them. Their norm, or None where nothing was done: no kernel for these."""
+    return None
