@@ -155,6 +155,6 @@ ENCODERS: dict[str, Encoder] = {
     "window": Encoder(build=_window, reach=_half_window),
     "sentence": Encoder(build=_sentence, reach=None, longest_view=LONGEST_VIEW, second_shard_pays=True),
     "convolutions": Encoder(
-        build=_convolutions, reach=lambda config: config.layers * _half_window(config), second_shard_pays=True
+        build=_convolutions, reach=lambda config: config.layers * _half_window(config)
     ),
 }
