@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -77,9 +77,17 @@ class Team:
         """Results in the order of the items; the function runs in the threads that wait for work, if there are any."""
         return map(function, items) if self._pool is None else self._pool.map(function, items)
 
-    def __call__(self, function: Callable[[], Any]) -> None:
-        """Call it in every thread, and wait for all of them."""
-        waiting = [self._pool.submit(function) for _ in range(self._others)] if self._pool is not None else []
+    def __call__(self, function: Callable[[], Any], meanwhile: Callable[[], Any] | None = None) -> None:
+        """Call it in every thread, and wait for all of them. One that waited for work calls ``meanwhile`` before."""
+
+        def both() -> None:
+            if meanwhile is not None:
+                meanwhile()
+            function()
+
+        waiting: list[Future[Any]] = []
+        if self._pool is not None:
+            waiting = [self._pool.submit(function if i else both) for i in range(self._others)]
         function()
         for future in waiting:
             future.result()

@@ -26,7 +26,7 @@ from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
-from postil.kernels.plain_training import AdamUpdate, InEveryThread, TaggerBatch, TaggerKernel, TaggerShape
+from postil.kernels.plain_training import AdamKernel, AdamUpdate, InEveryThread, TaggerBatch, TaggerKernel, TaggerShape
 from postil.kernels.plain_trees import TreeCells
 
 __all__ = [
@@ -89,7 +89,8 @@ __all__ = [
     "AdamUpdate",
     "InEveryThread",
     "tagger_kernel",
-    "adam_steps",
+    "AdamKernel",
+    "adam_kernel",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -130,4 +131,4 @@ split_sentences = _chosen(plain_sentences.split_sentences)
 character_offsets = _chosen(plain_characters.character_offsets)
 lower_case = _chosen(plain_characters.lower_case)
 tagger_kernel = _chosen(plain_training.tagger_kernel)
-adam_steps = _chosen(plain_training.adam_steps)
+adam_kernel = _chosen(plain_training.adam_kernel)

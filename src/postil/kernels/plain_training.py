@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
 from postil.arrays import Array
+from postil.kernels.plain_layers import AdamMemory, Totals
 
 # Calls a function in every thread of a team at once, and waits for all of them.
 InEveryThread: TypeAlias = Callable[[Callable[[], Any]], None]
@@ -42,7 +43,6 @@ class TaggerBatch(NamedTuple):
     places: Array  # (N,)
     offsets: Array  # (B + 1,)
     gold: Array  # (N,)
-    chain: tuple[Array, Array, Array]  # float64 transitions (L, L), start and end (L,)
     share: float  # factor of the loss of each sentence
     keys: Sequence[int]  # of the noise: at the inputs, after the first layer, after each convolution
 
@@ -59,11 +59,16 @@ class TaggerKernel(Protocol):
     """Loss and gradients of a tagger in one call."""
 
     def __call__(
-        self, batch: TaggerBatch, tables: Sequence[Array], weights: Sequence[Array], in_every_thread: InEveryThread
+        self,
+        batch: TaggerBatch,
+        chain: tuple[Array, Array, Array],
+        tables: Sequence[Array],
+        weights: Sequence[Array],
+        in_every_thread: InEveryThread,
     ) -> TaggerGradients | None:
         """The gradients, which stay valid until the next call; None where only the general path can tell.
 
-        ``weights`` are padding, W and b of the first layer; gain, bias, padding, W and b of each convolution; gain and
+        ``chain``: float64 transitions (L, L), start and end (L,), -inf where a step is impossible. ``weights`` are padding, W and b of the first layer; gain, bias, padding, W and b of each convolution; gain and
         bias of the norm; W and b of the output; and of the CRF only the shapes count: transitions, start and end.
         """
 
@@ -79,19 +84,22 @@ def tagger_kernel(shape: TaggerShape, product: tuple[int, bool] | None) -> Tagge
 class AdamUpdate(NamedTuple):
     """One parameter's part of a step of Adam."""
 
-    memory: Any  # AdamMemory
+    memory: AdamMemory
     rows: Array | None  # None: all of them
     g: Array
     rate: float
-    totals: Any  # Totals | None
+    totals: Totals | None
 
 
-def adam_steps(
-    updates: Sequence[AdamUpdate],
-    betas: tuple[float, float],
-    epsilon: float,
-    clip: float,
-    in_every_thread: InEveryThread,
-) -> float | None:
-    """Clip all gradients together and apply them. Their norm, or None where nothing was done: no kernel for these."""
+class AdamKernel(Protocol):
+    """Steps of Adam on all parameters in one call."""
+
+    def __call__(
+        self, updates: Sequence[AdamUpdate], clip: float, in_every_thread: InEveryThread
+    ) -> bool:
+        """Clip the gradients together and change the parameters. False: nothing is done, the general path must."""
+
+
+def adam_kernel(beta1: float, beta2: float, epsilon: float) -> AdamKernel | None:
+    """The fused step; None: there is none here."""
     return None

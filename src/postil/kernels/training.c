@@ -18,7 +18,8 @@
 #include "portable.h"
 
 enum { NO_TRANS = 111, TRANS = 112 };
-enum { ROWS_AT_ONCE = 160, WORDS_AT_ONCE = 64, NUMBERS_AT_ONCE = 16384 };
+/* BLAS rearranges its operands in each call: larger units do so less often, smaller ones share the work better. */
+enum { ROWS_AT_ONCE = 160, COLUMNS_AT_ONCE = 320, WORDS_AT_ONCE = 64, NUMBERS_AT_ONCE = 16384 };
 static const double LARGEST_SCORE = 1e30; /* as in objectives/lattice.py */
 
 /* ------------------------------------------------------------------------------------------------ a team of workers */
@@ -159,10 +160,12 @@ static void begin_words(tagger_step *s, int64_t unit) {
 }
 
 static void multiply_words(tagger_step *s, int64_t unit) {
-    const int64_t n = 1 + s->U, parts = parts_of(n, ROWS_AT_ONCE), k = unit % s->K, i = unit / s->K;
-    const int64_t first = cut(n, i, parts), count = cut(n, i + 1, parts) - first, width = s->K * s->H;
-    multiply(s, NO_TRANS, TRANS, count, s->H, s->wide, s->X + first * s->wide, s->wide,
-             s->by_position + k * s->H * s->wide, s->wide, s->rows + first * width + k * s->H, width);
+    const int64_t n = 1 + s->U, width = s->K * s->H, parts = parts_of(n, ROWS_AT_ONCE);
+    const int64_t strips = parts_of(width, COLUMNS_AT_ONCE), i = unit / strips, j = unit % strips;
+    const int64_t first = cut(n, i, parts), count = cut(n, i + 1, parts) - first;
+    const int64_t from = cut(width, j, strips), columns = cut(width, j + 1, strips) - from;
+    multiply(s, NO_TRANS, TRANS, count, columns, s->wide, s->X + first * s->wide, s->wide,
+             s->by_position + from * s->wide, s->wide, s->rows + first * width + from, width);
 }
 
 /* ------------------------------------------------------------------------------------------------ sentences */
@@ -361,16 +364,16 @@ static void learn_weights(tagger_step *s, int64_t unit, int64_t blocks, const fl
 /* ------------------------------------------------------------------------------------------------ gradients of words */
 
 static void learn_first_layer(tagger_step *s, int64_t unit) {
-    const int64_t H = s->H, K = s->K, D = s->D, width = K * H, n = 1 + s->U;
-    if (unit < 2 * K) {
-        const int64_t k = unit / 2, from = unit % 2 ? H / 2 : 0, to = unit % 2 ? H : H / 2;
-        float *dW = s->dby_position + (k * H + from) * s->wide;
-        multiply(s, TRANS, NO_TRANS, to - from, s->wide, n, s->rows + k * H + from, width, s->X, s->wide, dW, s->wide);
-        for (int64_t h = from; h < to; h++)
-            memcpy(s->dW + (h * K + k) * D, dW + (h - from) * s->wide, (size_t)D * sizeof *dW);
+    const int64_t H = s->H, K = s->K, D = s->D, width = K * H, n = 1 + s->U, strips = parts_of(width, ROWS_AT_ONCE);
+    if (unit < strips) {
+        const int64_t from = cut(width, unit, strips), to = cut(width, unit + 1, strips);
+        float *dW = s->dby_position + from * s->wide;
+        multiply(s, TRANS, NO_TRANS, to - from, s->wide, n, s->rows + from, width, s->X, s->wide, dW, s->wide);
+        for (int64_t i = from; i < to; i++, dW += s->wide) /* row i: position i / H, output i % H */
+            memcpy(s->dW + (i % H * K + i / H) * D, dW, (size_t)D * sizeof *dW);
         return;
     }
-    const int64_t parts = parts_of(n, ROWS_AT_ONCE), i = unit - 2 * K;
+    const int64_t parts = parts_of(n, ROWS_AT_ONCE), i = unit - strips;
     const int64_t first = cut(n, i, parts), end = cut(n, i + 1, parts);
     multiply(s, NO_TRANS, NO_TRANS, end - first, s->wide, width, s->rows + first * width, width, s->by_position, s->wide,
              s->dX + first * s->wide, s->wide);
@@ -389,10 +392,10 @@ int tagger_gradients(tagger_step *s) {
     const int64_t blocks = parts_of(s->N, s->block_tokens), parts = parts_of(1 + s->U, ROWS_AT_ONCE), K = s->K;
     const float *top = s->gain != NULL ? s->hidden : s->Y;
     IN_PHASE(workers, 0, K + parts_of(s->U, WORDS_AT_ONCE) + 1, begin_words(s, unit));
-    IN_PHASE(workers, 1, K * parts, multiply_words(s, unit));
+    IN_PHASE(workers, 1, parts * parts_of(K * s->H, COLUMNS_AT_ONCE), multiply_words(s, unit));
     IN_PHASE(workers, 2, blocks, learn_block(s, unit));
     IN_PHASE(workers, 3, (s->depth + 2) * K + 3, learn_weights(s, unit, blocks, top));
-    IN_PHASE(workers, 4, 2 * K + parts, learn_first_layer(s, unit));
+    IN_PHASE(workers, 4, parts_of(K * s->H, ROWS_AT_ONCE) + parts, learn_first_layer(s, unit));
     IN_PHASE(workers, 5, s->table_count, learn_table(s, s->tables + s->table_count - 1 - unit));
     return __atomic_load_n(&workers->code, __ATOMIC_ACQUIRE);
 }
@@ -428,10 +431,11 @@ static void step_rows(adam_steps_of *s, int64_t unit, double scale) {
     int64_t first, rows;
     const adam_update *u = part_of(s, unit, &first, &rows);
     const int64_t row = u->rows == NULL ? first : 0, at = row * u->columns; /* with rows, these say where */
-    fail(&s->workers,
-         adam_step(u->value + at, 1, u->mean + at, u->square + at, u->touches + row, u->rows == NULL ? NULL : u->rows + first,
+    const int code =
+        adam_step(u->value + at, 1, u->mean + at, u->square + at, u->touches + row, u->rows == NULL ? NULL : u->rows + first,
                    u->g + first * u->columns, rows, u->table - row, u->columns, u->rate, s->beta1, s->beta2, s->epsilon,
-                   scale, u->total == NULL ? NULL : u->total + at, u->total == NULL ? NULL : u->settled + row, s->steps));
+                   scale, u->total == NULL ? NULL : u->total + at, u->total == NULL ? NULL : u->settled + row, s->steps);
+    if (code != NOT_FINITE) fail(&s->workers, code); /* all rows change, or none */
 }
 
 /* Clip the gradients together and change all parameters. Where their norm is not finite nothing changes. */

@@ -8,6 +8,7 @@ is cut into shards in the same way whatever the number of threads: shard gradien
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
@@ -38,9 +39,10 @@ class Trainable(Protocol[Shard_contra]):
 class FusedStep(Protocol[Shard_contra]):
     """A faster path to the loss and gradients of a shard times its share, on all threads at once."""
 
-    def __call__(
-        self, shard: Shard_contra, share: float, *, rng: np.random.Generator, in_every_thread: InEveryThread
-    ) -> LossAndGradients | None:
+    def prepare(self, shard: Shard_contra, share: float, *, rng: np.random.Generator) -> Any:
+        """What does not depend on the parameters: it may run in another thread, while a batch before is computed."""
+
+    def __call__(self, prepared: Any, *, in_every_thread: InEveryThread) -> LossAndGradients | None:
         """None where only the general path can tell. The gradients stay valid until the next call."""
 
 
@@ -48,6 +50,9 @@ class Steps(Protocol):
     """What the loop asks of an optimiser: Optimiser and Averaged both fit."""
 
     def step(self, gradients: Mapping[Node, Gradient], rate: float, *, scale: float = 1.0) -> None: ...
+    def fused_step(
+        self, gradients: Mapping[Node, Gradient], rate: float, *, clip: float, in_every_thread: InEveryThread
+    ) -> bool: ...
     def state(self) -> State: ...
     def restore(self, state: Mapping[str, Array]) -> None: ...
 
@@ -60,6 +65,9 @@ class Batch(Generic[Shard]):
     shards: Sequence[Shard]
     shares: Sequence[float]
     tokens: int
+
+
+_Prepared: TypeAlias = tuple[Batch[Shard], Any]  # a batch, and what the fused path has prepared for it
 
 
 @final
@@ -161,10 +169,16 @@ class Training(Generic[Shard]):
     def _epoch(self, team: Team) -> Iterator[Step | Epoch]:
         now, began = self.progress, time.perf_counter() - self.progress.seconds
         batches = self.batches(now.epoch, np.random.default_rng([self.plan.seed, now.epoch]))
+        ahead: dict[int, _Prepared[Shard]] = {}
+
+        def prepare_next(i: int) -> None:
+            if i < len(batches):
+                ahead[i] = self._prepared(batches[i], i)
+
         while now.batch < len(batches) and not self._late():
-            batch = batches[now.batch]
+            batch, ready = ahead.pop(now.batch, None) or self._prepared(batches[now.batch], now.batch)
             share = self._share(len(batches))
-            loss = self._learn(batch, share, team)
+            loss = self._learn(batch, ready, share, team, partial(prepare_next, now.batch + 1))
             now.loss_sum += loss
             now.batch += 1
             now.steps += 1
@@ -179,31 +193,41 @@ class Training(Generic[Shard]):
             )
         yield self._end_of_epoch(now.batch, began)
 
-    def _learn(self, batch: Batch[Shard], share: float, team: Team) -> float:
-        """One step of the optimiser."""
+    def _prepared(self, batch: Batch[Shard], number: int) -> "_Prepared[Shard]":
+        if self.fused is None or len(batch.shards) != 1:
+            return batch, None
+        return batch, self.fused.prepare(batch.shards[0], batch.shares[0], rng=self._rng(number, 0))
+
+    def _learn(
+        self, batch: Batch[Shard], ready: Any, share: float, team: Team, meanwhile: Callable[[], None] | None = None
+    ) -> float:
+        """One step of the optimiser. ``ready`` is what the fused path has prepared, None without one."""
         now = self.progress
         try:
-            mean, total = self._fused_gradients(batch, team) or self._gradients(batch, team.map)
+            fused = self._fused_gradients(ready, partial(team, meanwhile=meanwhile))
+            mean, total = fused or self._gradients(batch, team.map)
             if not np.isfinite(mean):
                 raise NumericalError("the loss is not finite", got=mean)
-            factor, _ = clipping_factor(total, self.plan.clip)
-            self.optimiser.step(total, self.schedule(share), scale=factor)
+            rate, clip = self.schedule(share), self.plan.clip
+            if not self.optimiser.fused_step(total, rate, clip=clip, in_every_thread=team):
+                factor, _ = clipping_factor(total, clip)
+                self.optimiser.step(total, rate, scale=factor)
         except NumericalError as error:
             where = f"epoch {now.epoch + 1}, batch {now.batch + 1}"
             raise NumericalError(f"the training has diverged ({error}): try a smaller rate", where=where) from None
         return mean
 
-    def _fused_gradients(self, batch: Batch[Shard], team: Team) -> LossAndGradients | None:
-        if self.fused is None or len(batch.shards) != 1:
+    def _fused_gradients(self, ready: Any, in_every_thread: InEveryThread) -> LossAndGradients | None:
+        if self.fused is None or ready is None:
             return None
-        return self.fused(batch.shards[0], batch.shares[0], rng=self._rng(0), in_every_thread=team)
+        return self.fused(ready, in_every_thread=in_every_thread)
 
     def _gradients(self, batch: Batch[Shard], mapped: _Map) -> LossAndGradients:
         """The loss and its gradients by the flow graph. Shards are computed in any order and added up in theirs."""
 
         @np.errstate(over="ignore", invalid="ignore")  # what is not finite is complained of by the caller
         def of_shard(i: int) -> LossAndGradients:
-            loss = self.model.loss(batch.shards[i], rng=self._rng(i))
+            loss = self.model.loss(batch.shards[i], rng=self._rng(self.progress.batch, i))
             return float(loss.value) * batch.shares[i], gradients(loss, seed=np.full_like(loss.value, batch.shares[i]))
 
         total: dict[Node, Gradient] = {}
@@ -214,8 +238,8 @@ class Training(Generic[Shard]):
                 total[node] = sum_of_two(total[node], gradient) if node in total else gradient
         return mean, total
 
-    def _rng(self, shard: int) -> np.random.Generator:
-        return np.random.default_rng([self.plan.seed, self.progress.epoch, self.progress.batch, shard])
+    def _rng(self, batch: int, shard: int) -> np.random.Generator:
+        return np.random.default_rng([self.plan.seed, self.progress.epoch, batch, shard])
 
     def _end_of_epoch(self, batches: int, began: float) -> Epoch:
         now = self.progress

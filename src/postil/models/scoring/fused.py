@@ -12,8 +12,6 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array
-from postil.features.inputs import Inputs
 from postil.graph import Gradient, Node, Parameter, RowGradient
 from postil.kernels import InEveryThread, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.scoring.network import Example
@@ -44,18 +42,17 @@ class FusedTraining:
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
 
     def __call__(
-        self, example: Example, share: float, *, rng: np.random.Generator, in_every_thread: InEveryThread
+        self, prepared: TaggerBatch, *, in_every_thread: InEveryThread
     ) -> tuple[float, dict[Node, Gradient]] | None:
-        """The mean loss of the example times ``share``, and its gradients, which stay valid until the next call.
+        """The mean loss of an example times its share, and its gradients, which stay valid until the next call.
 
-        None where only the general path can tell: several possible labels, scores too far apart, impossible labels.
+        None where only the general path can tell: scores too far apart, impossible labels.
         """
-        if example.gold.ndim != 1:
-            return None
-        inputs = self._network.with_unknown_words(example.inputs, rng)
+        chain = self._crf.chain()
         tables = [table.value for table in self._tables]
         weights = [parameter.value for parameter in self._weights]
-        found = self._kernel(self._batch(inputs, example.gold, share, rng), tables, weights, in_every_thread)
+        steps = chain.transitions, chain.start, chain.end
+        found = self._kernel(prepared, steps, tables, weights, in_every_thread)
         if found is None:
             return None
         gradients: dict[Node, Gradient] = dict(zip(self._weights, found.weights, strict=True))
@@ -63,16 +60,19 @@ class FusedTraining:
             gradients[table] = RowGradient(rows, sums, table.shape)
         return found.loss, gradients
 
-    def _batch(self, inputs: Inputs, gold: Array, share: float, rng: np.random.Generator) -> TaggerBatch:
-        network, chain = self._network, self._crf.chain()
+    def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> TaggerBatch | None:
+        """What does not depend on the parameters; None where some token has several possible labels."""
+        if example.gold.ndim != 1:
+            return None
+        network = self._network
+        inputs = network.with_unknown_words(example.inputs, rng)
         noises = [network.noise, *[self._layers.noise] * (1 + self._layers.depth)]
         return TaggerBatch(
             ids=network.form_tables.rows_by_table(inputs.forms) if network.form_tables is not None else [],
             vectors=None if network.vectors is None else (network.vectors, inputs.vectors),
             places=inputs.places,
             offsets=inputs.offsets,
-            gold=gold,
-            chain=(chain.transitions, chain.start, chain.end),
+            gold=example.gold,
             share=share / max(1, len(inputs.offsets) - 1),
             keys=[noise_of(noise.rate, rng).key for noise in noises],
         )
