@@ -2,14 +2,15 @@
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from threading import Lock
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, final
 
 from threadpoolctl import ThreadpoolController
 
+_T = TypeVar("_T")
 _lock = Lock()
 _inside = 0  # how many blocks are open, in all threads
 _limits: Any = None
@@ -60,11 +61,10 @@ def blas_product() -> tuple[int, bool] | None:
 
 @final
 class Team:
-    """Threads that call the same function at the same time: the caller's own, and ``threads`` - 1 that wait for work."""
+    """A pool of threads for Python functions; with one thread, the caller's own does everything."""
 
     def __init__(self, threads: int) -> None:
-        self._others = threads - 1
-        self._pool = ThreadPoolExecutor(self._others) if self._others else None
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def __enter__(self) -> Self:
         return self
@@ -74,20 +74,9 @@ class Team:
             self._pool.shutdown()
 
     def map(self, function: Callable[[int], Any], items: Iterable[int]) -> Iterator[Any]:
-        """Results in the order of the items; the function runs in the threads that wait for work, if there are any."""
+        """Results in the order of the items."""
         return map(function, items) if self._pool is None else self._pool.map(function, items)
 
-    def __call__(self, function: Callable[[], Any], meanwhile: Callable[[], Any] | None = None) -> None:
-        """Call it in every thread, and wait for all of them. One that waited for work calls ``meanwhile`` before."""
-
-        def both() -> None:
-            if meanwhile is not None:
-                meanwhile()
-            function()
-
-        waiting: list[Future[Any]] = []
-        if self._pool is not None:
-            waiting = [self._pool.submit(function if i else both) for i in range(self._others)]
-        function()
-        for future in waiting:
-            future.result()
+    def ahead(self, function: Callable[[int], _T], item: int) -> Callable[[], _T]:
+        """Start a function whose result is needed later: call what is returned for it."""
+        return partial(function, item) if self._pool is None else self._pool.submit(function, item).result

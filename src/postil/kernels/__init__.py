@@ -26,7 +26,7 @@ from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
-from postil.kernels.plain_training import AdamKernel, AdamUpdate, InEveryThread, TaggerBatch, TaggerKernel, TaggerShape
+from postil.kernels.plain_training import AdamKernel, AdamUpdate, Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.kernels.plain_trees import TreeCells
 
 __all__ = [
@@ -87,7 +87,8 @@ __all__ = [
     "TaggerKernel",
     "TaggerShape",
     "AdamUpdate",
-    "InEveryThread",
+    "Crew",
+    "new_crew",
     "tagger_kernel",
     "AdamKernel",
     "adam_kernel",
@@ -132,3 +133,4 @@ character_offsets = _chosen(plain_characters.character_offsets)
 lower_case = _chosen(plain_characters.lower_case)
 tagger_kernel = _chosen(plain_training.tagger_kernel)
 adam_kernel = _chosen(plain_training.adam_kernel)
+new_crew = _chosen(plain_training.new_crew)

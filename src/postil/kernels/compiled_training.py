@@ -3,7 +3,8 @@
 import operator
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, final
+from threading import Thread
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.compiled import DOUBLES, INT64, INTEGERS, MOST_LABELS, is_ready, pointer
 from postil.kernels.packing import Scratch
-from postil.kernels.plain_training import AdamUpdate, InEveryThread, TaggerBatch, TaggerGradients, TaggerShape
+from postil.kernels.plain_training import AdamUpdate, Crew, TaggerBatch, TaggerGradients, TaggerShape
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 FLOATS = ffi.typeof("float[]")
@@ -32,6 +33,35 @@ def _zeroed(team: Any) -> None:
 
 def _are_ready(arrays: Sequence[Array]) -> bool:
     return all(is_ready(array, SINGLE) for array in arrays)
+
+
+@final
+class CompiledCrew:
+    """See ``plain_training.Crew``: helpers wait inside C, without the interpreter's lock."""
+
+    def __init__(self, threads: int) -> None:
+        self._crew = ffi.new("crew *")
+        self._crew.helpers = threads - 1
+        self._threads = [Thread(target=lib.help, args=(self._crew,), daemon=True) for _ in range(threads - 1)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        lib.stop(self._crew)
+        for thread in self._threads:
+            thread.join()
+
+    def run(self, kind: int, step: Any) -> int:
+        """See ``plain_training.Crew``."""
+        return int(lib.run_step(self._crew, kind, step))
+
+
+def new_crew(threads: int) -> CompiledCrew:
+    """See ``plain_training.new_crew``."""
+    return CompiledCrew(threads)
 
 
 @final
@@ -62,7 +92,7 @@ class TaggerKernel:
         chain: tuple[Array, Array, Array],
         tables: Sequence[Array],
         weights: Sequence[Array],
-        in_every_thread: InEveryThread,
+        crew: Crew,
     ) -> TaggerGradients | None:
         """See ``plain_training.TaggerKernel``."""
         if not (_are_ready(tables) and _are_ready(weights)) or not len(batch.places):
@@ -72,8 +102,7 @@ class TaggerKernel:
         self._enter_weights(weights, batch.keys)
         self._make_room(len(batch.places), len(batch.offsets) - 1, self._step.U)
         _zeroed(self._step.workers)
-        in_every_thread(lambda: lib.tagger_gradients(self._step))
-        if self._step.workers.code != lib.DONE:
+        if crew.run(lib.TAGGER_GRADIENTS, self._step) != lib.DONE:
             return None  # the general path says what is wrong, or does it in log space
         found = [self._tables[i].found for i in range(len(tables))]
         return TaggerGradients(
@@ -193,7 +222,7 @@ class AdamKernel:
         self._updates: Any = None
         self._kept: list[Any] = []
 
-    def __call__(self, updates: Sequence[AdamUpdate], clip: float, in_every_thread: InEveryThread) -> bool:
+    def __call__(self, updates: Sequence[AdamUpdate], clip: float, crew: Crew) -> bool:
         """See ``plain_training.AdamKernel``."""
         step, known = self._step, [(update.memory, update.totals) for update in updates]
         if not self._is_known(known) and not self._enter(known):
@@ -213,11 +242,10 @@ class AdamKernel:
         squares = np.empty(max(1, lib.adam_units(self._updates, len(updates))))
         step.squares, step.clip = pointer(squares, DOUBLES), clip
         _zeroed(step.workers)
-        codes: list[int] = []
-        in_every_thread(lambda: codes.append(lib.adam_steps(step)))
-        if lib.WRONG_INDEX in codes:
+        code = crew.run(lib.ADAM_STEPS, step)
+        if code == lib.WRONG_INDEX:
             raise IndexRangeError("an index points outside its table", where="rows of a gradient")
-        return lib.NOT_FINITE not in codes  # where the norm is not finite
+        return bool(code == lib.DONE)  # not where the norm is not finite
 
     def _is_known(self, known: Sequence[tuple[Any, Any]]) -> bool:
         return len(known) == len(self._known) and all(

@@ -158,6 +158,18 @@ typedef struct {
 int64_t adam_units(const adam_update *updates, int64_t count);
 int adam_steps(adam_steps_of *step);
 
+/* Threads that help: each calls `help` and stays there until `stopped`; `run_step` has a step done by the caller and all
+   helpers, and gives its code. Whoever waits looks often at first, then less and less often. */
+enum { TAGGER_GRADIENTS, ADAM_STEPS };
+typedef struct {
+    int64_t posted, finished;
+    int32_t helpers, stopped, kind;
+    void *step;
+} crew;
+void help(crew *helpers);
+void stop(crew *helpers);
+int run_step(crew *helpers, int kind, void *step);
+
 /* trees.c: `single` as above */
 int binary_shape(const uint8_t *widths, const int64_t *offsets, int64_t trees, int64_t nodes, int64_t *back,
                  int32_t *heights);

@@ -1,14 +1,39 @@
 """Fused steps of training: what they take and return. NumPy has none, the flow graph computes the same."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias, final
+from typing import Any, NamedTuple, Protocol, Self, final
 
 from postil.arrays import Array
 from postil.kernels.plain_layers import AdamMemory, Totals
 
-# Calls a function in every thread of a team at once, and waits for all of them.
-InEveryThread: TypeAlias = Callable[[Callable[[], Any]], None]
+
+class Crew(Protocol):
+    """Threads that work on the same fused step; they wait for it until the end of the ``with`` block."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+    def run(self, kind: int, step: Any) -> int:
+        """Have a step done, and return its code."""
+
+
+@final
+class NoCrew:
+    """Without compiled kernels there is nothing to help with."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def run(self, kind: int, step: Any) -> int:
+        raise NotImplementedError("there are no fused steps without the compiled kernels")
+
+
+def new_crew(threads: int) -> Crew:
+    """A crew of so many threads, the caller's own one among them."""
+    return NoCrew()
 
 
 @final
@@ -64,7 +89,7 @@ class TaggerKernel(Protocol):
         chain: tuple[Array, Array, Array],
         tables: Sequence[Array],
         weights: Sequence[Array],
-        in_every_thread: InEveryThread,
+        crew: Crew,
     ) -> TaggerGradients | None:
         """The gradients, which stay valid until the next call; None where only the general path can tell.
 
@@ -95,7 +120,7 @@ class AdamKernel(Protocol):
     """Steps of Adam on all parameters in one call."""
 
     def __call__(
-        self, updates: Sequence[AdamUpdate], clip: float, in_every_thread: InEveryThread
+        self, updates: Sequence[AdamUpdate], clip: float, crew: Crew
     ) -> bool:
         """Clip the gradients together and change the parameters. False: nothing is done, the general path must."""
 

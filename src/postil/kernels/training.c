@@ -9,10 +9,11 @@
 
    The general path computes the same with the flow graph: tests hold the two together. */
 
-#define _POSIX_C_SOURCE 200112L
+#define _POSIX_C_SOURCE 200112L /* sched_yield, nanosleep */
 #include <math.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels.h"
 #include "portable.h"
@@ -26,7 +27,11 @@ static const double LARGEST_SCORE = 1e30; /* as in objectives/lattice.py */
 
 INLINED void pause_briefly(int *turns) {
     if (++*turns > 2000) {
-        sched_yield();
+        const struct timespec briefly = {0, 100000};
+        if (*turns < 6000)
+            sched_yield();
+        else
+            nanosleep(&briefly, NULL);
         return;
     }
 #if defined(__x86_64__)
@@ -449,4 +454,27 @@ int adam_steps(adam_steps_of *s) {
     IN_PHASE(&s->workers, 1, units, step_rows(s, unit, scale));
     s->norm = norm;
     return __atomic_load_n(&s->workers.code, __ATOMIC_ACQUIRE);
+}
+
+/* ------------------------------------------------------------------------------------------------ helpers */
+
+static int work_on(int kind, void *step) { return kind == ADAM_STEPS ? adam_steps(step) : tagger_gradients(step); }
+
+void help(crew *c) {
+    for (int64_t seen = 0;; seen++) {
+        for (int turns = 0; __atomic_load_n(&c->posted, __ATOMIC_ACQUIRE) == seen; pause_briefly(&turns))
+            if (__atomic_load_n(&c->stopped, __ATOMIC_ACQUIRE)) return;
+        work_on(c->kind, c->step);
+        __atomic_fetch_add(&c->finished, 1, __ATOMIC_ACQ_REL);
+    }
+}
+
+void stop(crew *c) { __atomic_store_n(&c->stopped, 1, __ATOMIC_RELEASE); }
+
+int run_step(crew *c, int kind, void *step) {
+    c->kind = kind, c->step = step;
+    const int64_t steps = __atomic_add_fetch(&c->posted, 1, __ATOMIC_ACQ_REL);
+    const int code = work_on(kind, step);
+    for (int turns = 0; __atomic_load_n(&c->finished, __ATOMIC_ACQUIRE) < steps * c->helpers;) pause_briefly(&turns);
+    return code;
 }

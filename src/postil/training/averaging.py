@@ -8,7 +8,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.graph import Gradients
-from postil.kernels import InEveryThread, Totals
+from postil.kernels import Crew, Totals
 from postil.training.optimisers import Optimiser, State, checked_state
 
 
@@ -37,10 +37,10 @@ class Averaged:
         self.optimiser.step(gradients, rate, scale=scale, averages=self._totals_of)
         self.steps += 1
 
-    def fused_step(self, gradients: Gradients, rate: float, *, clip: float, in_every_thread: InEveryThread) -> bool:
+    def fused_step(self, gradients: Gradients, rate: float, *, clip: float, crew: Crew) -> bool:
         """See ``Optimiser.fused_step``."""
         is_done = self.optimiser.fused_step(
-            gradients, rate, clip=clip, in_every_thread=in_every_thread, averages=self._totals_of
+            gradients, rate, clip=clip, crew=crew, averages=self._totals_of
         )
         self.steps += is_done
         return is_done

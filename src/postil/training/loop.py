@@ -8,16 +8,16 @@ is cut into shards in the same way whatever the number of threads: shard gradien
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, NumericalError
 from postil.features.vocabulary import arrays_under
 from postil.graph import Gradient, Node, Parameter, gradients, sum_of_two
-from postil.kernels import InEveryThread
+from postil.kernels import Crew
 from postil.threads import Team
 from postil.training.clipping import clipping_factor
 from postil.training.optimisers import State
@@ -42,7 +42,7 @@ class FusedStep(Protocol[Shard_contra]):
     def prepare(self, shard: Shard_contra, share: float, *, rng: np.random.Generator) -> Any:
         """What does not depend on the parameters: it may run in another thread, while a batch before is computed."""
 
-    def __call__(self, prepared: Any, *, in_every_thread: InEveryThread) -> LossAndGradients | None:
+    def __call__(self, prepared: Any, *, crew: Crew) -> LossAndGradients | None:
         """None where only the general path can tell. The gradients stay valid until the next call."""
 
 
@@ -51,7 +51,7 @@ class Steps(Protocol):
 
     def step(self, gradients: Mapping[Node, Gradient], rate: float, *, scale: float = 1.0) -> None: ...
     def fused_step(
-        self, gradients: Mapping[Node, Gradient], rate: float, *, clip: float, in_every_thread: InEveryThread
+        self, gradients: Mapping[Node, Gradient], rate: float, *, clip: float, crew: Crew
     ) -> bool: ...
     def state(self) -> State: ...
     def restore(self, state: Mapping[str, Array]) -> None: ...
@@ -162,23 +162,23 @@ class Training(Generic[Shard]):
 
     def run(self) -> Iterator[Step | Epoch]:
         """Train to the end of the plan, or from where ``restore`` put us."""
-        with Team(self.plan.threads) as team:
+        with Team(self.plan.threads) as team, kernels.new_crew(self.plan.threads) as crew:
             while not self._finished():
-                yield from self._epoch(team)
+                yield from self._epoch(team, crew)
 
-    def _epoch(self, team: Team) -> Iterator[Step | Epoch]:
+    def _epoch(self, team: Team, crew: Crew) -> Iterator[Step | Epoch]:
         now, began = self.progress, time.perf_counter() - self.progress.seconds
         batches = self.batches(now.epoch, np.random.default_rng([self.plan.seed, now.epoch]))
-        ahead: dict[int, _Prepared[Shard]] = {}
 
-        def prepare_next(i: int) -> None:
-            if i < len(batches):
-                ahead[i] = self._prepared(batches[i], i)
+        def prepared(i: int) -> _Prepared[Shard] | None:
+            return self._prepared(batches[i], i) if i < len(batches) else None
 
+        coming = team.ahead(prepared, now.batch)
         while now.batch < len(batches) and not self._late():
-            batch, ready = ahead.pop(now.batch, None) or self._prepared(batches[now.batch], now.batch)
+            batch, ready = coming() or (batches[now.batch], None)
+            coming = team.ahead(prepared, now.batch + 1)  # while this one is computed, if there is a thread for it
             share = self._share(len(batches))
-            loss = self._learn(batch, ready, share, team, partial(prepare_next, now.batch + 1))
+            loss = self._learn(batch, ready, share, team, crew)
             now.loss_sum += loss
             now.batch += 1
             now.steps += 1
@@ -198,18 +198,15 @@ class Training(Generic[Shard]):
             return batch, None
         return batch, self.fused.prepare(batch.shards[0], batch.shares[0], rng=self._rng(number, 0))
 
-    def _learn(
-        self, batch: Batch[Shard], ready: Any, share: float, team: Team, meanwhile: Callable[[], None] | None = None
-    ) -> float:
+    def _learn(self, batch: Batch[Shard], ready: Any, share: float, team: Team, crew: Crew) -> float:
         """One step of the optimiser. ``ready`` is what the fused path has prepared, None without one."""
         now = self.progress
         try:
-            fused = self._fused_gradients(ready, partial(team, meanwhile=meanwhile))
-            mean, total = fused or self._gradients(batch, team.map)
+            mean, total = self._fused_gradients(ready, crew) or self._gradients(batch, team.map)
             if not np.isfinite(mean):
                 raise NumericalError("the loss is not finite", got=mean)
             rate, clip = self.schedule(share), self.plan.clip
-            if not self.optimiser.fused_step(total, rate, clip=clip, in_every_thread=team):
+            if not self.optimiser.fused_step(total, rate, clip=clip, crew=crew):
                 factor, _ = clipping_factor(total, clip)
                 self.optimiser.step(total, rate, scale=factor)
         except NumericalError as error:
@@ -217,10 +214,10 @@ class Training(Generic[Shard]):
             raise NumericalError(f"the training has diverged ({error}): try a smaller rate", where=where) from None
         return mean
 
-    def _fused_gradients(self, ready: Any, in_every_thread: InEveryThread) -> LossAndGradients | None:
+    def _fused_gradients(self, ready: Any, crew: Crew) -> LossAndGradients | None:
         if self.fused is None or ready is None:
             return None
-        return self.fused(ready, in_every_thread=in_every_thread)
+        return self.fused(ready, crew=crew)
 
     def _gradients(self, batch: Batch[Shard], mapped: _Map) -> LossAndGradients:
         """The loss and its gradients by the flow graph. Shards are computed in any order and added up in theirs."""

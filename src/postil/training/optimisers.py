@@ -16,7 +16,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Gradient, Gradients, Node, Parameter, RowGradient
-from postil.kernels import AdamUpdate, InEveryThread, Totals
+from postil.kernels import AdamUpdate, Crew, Totals
 
 State: TypeAlias = dict[str, Array]
 # What a gradient touches of an array: all of it (the index ...), or some rows.
@@ -103,7 +103,7 @@ class Optimiser(ABC):
         rate: float,
         *,
         clip: float,
-        in_every_thread: InEveryThread,
+        crew: Crew,
         averages: Averages | None = None,
     ) -> bool:
         """Clip all gradients to the norm ``clip`` and step, on several threads. False: nothing is done, none is there.
@@ -195,7 +195,7 @@ class Adam(Optimiser):
         rate: float,
         *,
         clip: float,
-        in_every_thread: InEveryThread,
+        crew: Crew,
         averages: Averages | None = None,
     ) -> bool:
         if self._kernel is None or not 0 <= rate < np.inf or not clip > 0 or not gradients.keys() <= self._names.keys():
@@ -208,7 +208,7 @@ class Adam(Optimiser):
             rows = part if isinstance(part, np.ndarray) else None
             totals = averages(name) if averages is not None else None
             updates.append(AdamUpdate(self._memory_of(name, parameter), rows, g, rate * parameter.pace, totals))
-        return self._kernel(updates, clip, in_every_thread)
+        return self._kernel(updates, clip, crew)
 
     def _memory_of(self, name: str, parameter: Parameter) -> kernels.AdamMemory:
         memory = self._of_parameter.get(name)

@@ -13,7 +13,7 @@ import numpy as np
 
 from postil import kernels
 from postil.graph import Gradient, Node, Parameter, RowGradient
-from postil.kernels import InEveryThread, TaggerBatch, TaggerKernel, TaggerShape
+from postil.kernels import Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.scoring.network import Example
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, Residual, Window
@@ -42,7 +42,7 @@ class FusedTraining:
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
 
     def __call__(
-        self, prepared: TaggerBatch, *, in_every_thread: InEveryThread
+        self, prepared: TaggerBatch, *, crew: Crew
     ) -> tuple[float, dict[Node, Gradient]] | None:
         """The mean loss of an example times its share, and its gradients, which stay valid until the next call.
 
@@ -52,7 +52,7 @@ class FusedTraining:
         tables = [table.value for table in self._tables]
         weights = [parameter.value for parameter in self._weights]
         steps = chain.transitions, chain.start, chain.end
-        found = self._kernel(prepared, steps, tables, weights, in_every_thread)
+        found = self._kernel(prepared, steps, tables, weights, crew)
         if found is None:
             return None
         gradients: dict[Node, Gradient] = dict(zip(self._weights, found.weights, strict=True))
