@@ -74,7 +74,7 @@ class TaggerKernel:
         self._blocks = ffi.new("convolution_step[]", max(1, shape.depth))
         self._weights: list[Array] = []
         self._gradients: list[Array] = []
-        self._room = (0, 0, 0)  # tokens, sentences and words that the memory is for
+        self._room: tuple[int, ...] = (0, 0, 0)  # tokens, sentences and words that the memory is for
         self._kept: dict[str, Any] = {}  # what the step points to
         self._wide = shape.D if shape.D < 16 else -(-shape.D // 8) * 8  # on odd widths BLAS takes a fifth longer
         step = self._step
@@ -111,7 +111,7 @@ class TaggerKernel:
             self._gradients,
         )
 
-    def _enter(self, target: Any, whose: str = "", **arrays: Array) -> None:
+    def _enter(self, target: Any, whose: str, **arrays: Array) -> None:
         for name, array in arrays.items():
             here = self._kept[whose + name] = _at(array)
             setattr(target, name, here)
@@ -127,7 +127,9 @@ class TaggerKernel:
             sums.append((rows, self._scratch.array(f"sums {i}", count, width, dtype=SINGLE)))
             target = self._tables[i]
             target.V, target.width, target.features, target.column = len(table), width, shape.features[i], column
-            self._enter(target, f"table {i} ", table=table, ids=_integers(ids), values=values, rows=rows, sums=sums[-1][1])
+            self._enter(
+                target, f"table {i} ", table=table, ids=_integers(ids), values=values, rows=rows, sums=sums[-1][1]
+            )
         return sums
 
     def _enter_batch(self, batch: TaggerBatch, chain: tuple[Array, Array, Array]) -> None:
@@ -136,14 +138,14 @@ class TaggerKernel:
         step.B, step.share = len(batch.offsets) - 1, batch.share
         step.block_tokens = -(-N // max(1, -(-N // BLOCK_TOKENS)))  # blocks of about the same size
         self._enter(
-            step, places=_integers(batch.places), offsets=_integers(batch.offsets), gold=_integers(batch.gold)
+            step, "", places=_integers(batch.places), offsets=_integers(batch.offsets), gold=_integers(batch.gold)
         )
         transitions, start, end = (np.ascontiguousarray(table, DOUBLE) for table in chain)
-        self._enter(step, transitions=transitions, start=start, end=end)
+        self._enter(step, "", transitions=transitions, start=start, end=end)
         if batch.vectors is not None:
             matrix, ids = batch.vectors
             step.vector_count = len(matrix)
-            self._enter(step, vectors=np.ascontiguousarray(matrix, SINGLE), vector_ids=_integers(ids))
+            self._enter(step, "", vectors=np.ascontiguousarray(matrix, SINGLE), vector_ids=_integers(ids))
 
     def _enter_weights(self, weights: Sequence[Array], keys: Sequence[int]) -> None:
         step = self._step
@@ -168,7 +170,7 @@ class TaggerKernel:
             enter(step, "gain", "bias")
         enter(step, "output_W", "output_b")
         for name in ("dtransitions", "dstart", "dend"):
-            self._enter(step, **{name: next(pairs)[1]})
+            self._enter(step, "", **{name: next(pairs)[1]})
 
     def _make_room(self, N: int, B: int, U: int) -> None:
         if all(map(operator.le, (N, B, U), self._room)):
@@ -195,7 +197,9 @@ class TaggerKernel:
         integers = {"ids": (N,), "local": (B + blocks + 2,)}
         kinds = ((SINGLE, singles), (DOUBLE, doubles), (INT64, integers), (np.dtype(np.uint8), {"exact": (B,)}))
         for dtype, shapes in kinds:
-            self._enter(self._step, **{n: self._scratch.array(n, *shape, dtype=dtype) for n, shape in shapes.items()})
+            self._enter(
+                self._step, "", **{n: self._scratch.array(n, *shape, dtype=dtype) for n, shape in shapes.items()}
+            )
         for i in range(depth):
             of_block = {"Z": of_tokens, "deviation": (N,), "windows": (N, K * H), "Y": of_tokens, "slopes": of_tokens}
             arrays = {n: self._scratch.array(f"{n} {i}", *size, dtype=SINGLE) for n, size in of_block.items()}

@@ -93,8 +93,9 @@ class TaggerKernel(Protocol):
     ) -> TaggerGradients | None:
         """The gradients, which stay valid until the next call; None where only the general path can tell.
 
-        ``chain``: float64 transitions (L, L), start and end (L,), -inf where a step is impossible. ``weights`` are padding, W and b of the first layer; gain, bias, padding, W and b of each convolution; gain and
-        bias of the norm; W and b of the output; and of the CRF only the shapes count: transitions, start and end.
+        ``chain`` is float64: transitions (L, L), start and end (L,), -inf where a step is impossible. ``weights`` are
+        padding, W and b of the first layer; gain, bias, padding, W and b of each convolution; gain and bias of the
+        norm; W and b of the output; and transitions, start and end of the CRF, of which only the shapes count.
         """
 
 
@@ -119,9 +120,7 @@ class AdamUpdate(NamedTuple):
 class AdamKernel(Protocol):
     """Steps of Adam on all parameters in one call."""
 
-    def __call__(
-        self, updates: Sequence[AdamUpdate], clip: float, crew: Crew
-    ) -> bool:
+    def __call__(self, updates: Sequence[AdamUpdate], clip: float, crew: Crew) -> bool:
         """Clip the gradients together and change the parameters. False: nothing is done, the general path must."""
 
 

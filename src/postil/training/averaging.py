@@ -39,9 +39,7 @@ class Averaged:
 
     def fused_step(self, gradients: Gradients, rate: float, *, clip: float, crew: Crew) -> bool:
         """See ``Optimiser.fused_step``."""
-        is_done = self.optimiser.fused_step(
-            gradients, rate, clip=clip, crew=crew, averages=self._totals_of
-        )
+        is_done = self.optimiser.fused_step(gradients, rate, clip=clip, crew=crew, averages=self._totals_of)
         self.steps += is_done
         return is_done
 

@@ -41,9 +41,7 @@ class FusedTraining:
         self._tables = network.form_tables.tables if network.form_tables is not None else []
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
 
-    def __call__(
-        self, prepared: TaggerBatch, *, crew: Crew
-    ) -> tuple[float, dict[Node, Gradient]] | None:
+    def __call__(self, prepared: TaggerBatch, *, crew: Crew) -> tuple[float, dict[Node, Gradient]] | None:
         """The mean loss of an example times its share, and its gradients, which stay valid until the next call.
 
         None where only the general path can tell: scores too far apart, impossible labels.
