@@ -188,6 +188,8 @@ PUBLIC = {
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
     "postil.kernels": [
+        *["TaggerBatch", "TaggerKernel", "TaggerShape", "tagger_kernel", "Crew", "new_crew"],
+        *["AdamKernel", "AdamUpdate", "adam_kernel"],
         *["Answers", "Question", "chain_answers"],
         *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
@@ -197,12 +199,12 @@ PUBLIC = {
         *["binary_shape", "TreeCells", "cells_up", "cells_down", "leaf_cells_up", "leaf_cells_down"],
         *["TokenCells", "Columns", "Words", "token_cells", "line_cells", "number_words", "write_rows"],
         *["TokenPatterns", "ChunkCache", "TokenisedText", "tokenise_text", "SentencePatterns", "split_sentences"],
-        *["character_offsets", "lower_case"],
+        *["character_offsets", "lower_case", "StringTable", "WordColumn", "WordRules", "word_features"],
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
     ],
     "postil.models": [
         *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
-        *["PRESETS", "load", "Explanation", "Constraints", "Decoding"],
+        *["PRESETS", "UNSET", "load", "Explanation", "Constraints", "Decoding"],
     ],
     "postil.reports": [
         *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
@@ -219,7 +221,7 @@ PUBLIC = {
 
 EVERY_ESTIMATOR = [
     *["KIND", "fit", "fitting", "predict", "score", "evaluate", "explain", "save", "classes_"],
-    *["get_params", "set_params", "check", "config", "fitted_parts"],
+    *["get_params", "set_params", "settings", "check", "config", "parts", "fitted_parts", "history_"],
 ]
 PUBLIC_OF_ESTIMATORS = {
     "Tagger": [
@@ -296,6 +298,8 @@ TESTED_ELSEWHERE = {
     "kernels/compiled_tokens.py": "kernels/test_tokens.py",
     "kernels/compiled_training.py": "kernels/test_training.py",
     "kernels/compiled_trees.py": "kernels/test_trees.py",
+    "kernels/compiled_words.py": "kernels/test_words.py",
+    "kernels/plain_words.py": "kernels/test_words.py",
     "kernels/compiled_windows.py": "kernels/test_windows.py",
     "kernels/forward_backward.py": "objectives/test_crf.py",
     "kernels/freeze_characters.py": "kernels/test_characters.py",
@@ -312,7 +316,6 @@ TESTED_ELSEWHERE = {
     "metrics/reliability.py": "models/answers/test_reliability.py",
     "models/answers/decoding.py": "models/answers/test_calibration.py",
     "models/answers/dial.py": "models/answers/test_tuning.py",
-    "models/estimator.py": "models/test_tagger.py",
     "models/explaining/contributions.py": "models/explaining/test_explanation.py",
     "models/explaining/tree_explanation.py": "models/test_tree_classifier.py",
     "models/fitting/trees.py": "models/test_tree_classifier.py",
@@ -327,6 +330,7 @@ TESTED_ELSEWHERE = {
     "reports/spans.py": "reports/test_reports.py",
     "reports/tagger.py": "reports/test_reports.py",
     "reports/tokens.py": "reports/test_reports.py",
+    "reports/trees.py": "commands/test_tree_classifying.py",
     "serving/constraints.py": "commands/test_tag_options.py",
     "serving/detector_answers.py": "commands/test_detecting.py",
     "serving/general_path.py": "serving/test_fast_path.py",
@@ -339,7 +343,6 @@ TESTED_ELSEWHERE = {
     "text/bracket_reader.py": "text/test_treebank.py",
     "text/conll_writer.py": "text/test_conll.py",
     "text/conllu_writer.py": "text/test_conllu.py",
-    "text/document.py": "plain data without behaviour",
     "text/sentence_rules.py": "text/test_sentences.py",
 }
 

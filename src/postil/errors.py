@@ -14,6 +14,7 @@
 
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
     SlowRulesWarning            (a warning) a user's rules for tokens need the general path
+    UnspacedTextWarning         (a warning) a model of words gets text without spaces, such as Chinese
     TrainingInterruptedWarning  (a warning) Ctrl-C ended a training early; its best epoch is kept
 
 Every message says what is wrong, what was expected, what was found instead and where, in one line. The command line
@@ -145,6 +146,14 @@ class LongSentenceWarning(UserWarning):
 
 class SlowRulesWarning(UserWarning):
     """Rules of a tokeniser use what the compiled kernel does not support, so Python runs them."""
+
+
+class UnspacedTextWarning(UserWarning):
+    """A model of words is to tag text without spaces, such as Chinese, Japanese or Thai: a whole run is one token."""
+
+
+class UnicodeVersionWarning(UserWarning):
+    """A model's words were computed with the tables of another version of Unicode than the package has."""
 
 
 class TrainingInterruptedWarning(UserWarning):

@@ -41,6 +41,7 @@ COMMANDS: dict[str, Entry] = {
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
     "bench": Entry("postil.commands.bench", "measure the speed of training and tagging on this machine"),
     "demo": Entry("postil.commands.demo", "a tour: generate sentences, train, tag, explain, write a report"),
+    "completion": Entry("postil.commands.completion", "print a script for completion in bash, zsh or fish"),
 }
 
 

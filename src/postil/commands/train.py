@@ -10,7 +10,7 @@ from typing import Any
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
 from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
-from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.terminal.notices import warn
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, DataError
@@ -18,6 +18,7 @@ from postil.models.answers.labelling import Labelling
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
 from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.sentences import INPUT
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
@@ -67,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="change one setting (repeatable)",
+        help="change one setting (repeatable): see `postil presets NAME`",
     )
     parser.add_argument("--epochs", type=int, metavar="N", help="the same as --set epochs=N")
     parser.add_argument(
@@ -86,6 +87,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log", metavar="FILE", type=Path, help="append one line of JSON per epoch to this file")
     add_force_argument(parser)
     reading = add_reading_arguments(parser)
+    reading.add_argument(
+        "--input",
+        choices=["text", CHARACTERS],
+        default="text",
+        help="JSON Lines: raw text is split into words (text, the default), or every character of it is a token",
+    )
     add_partial_argument(reading)
     reading.add_argument(
         "--annotates",
@@ -156,6 +163,8 @@ def _new_fitting(
         warm_start=known,
         partial=arguments.partial,
     )
+    if options["characters"]:
+        fitting.parts.about[INPUT] = CHARACTERS
     return model, fitting, held_out
 
 
@@ -204,7 +213,11 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
     model.save(arguments.output)
     fitting.checkpoint.unlink(missing_ok=True)
-    display.summary(arguments.output, {name: kind.headline(evaluation) for name, evaluation in scores.items()})
+    display.summary(
+        arguments.output,
+        {name: kind.headline(evaluation) for name, evaluation in scores.items()},
+        dev_score=getattr(scores.get("dev"), "main_score", None),
+    )
     return 0
 
 

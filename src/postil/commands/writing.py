@@ -35,7 +35,8 @@ def check_output(
         raise ConfigurationError(what, expected="must be in an existing folder", got=f"no {path.parent}", where=path)
     for name in inputs:
         if name is not None and (_is_same(path, Path(name)) or _is_temporary(Path(name), path)):
-            raise ConfigurationError(what, expected="must not be one of the inputs", got=str(name), where=path)
+            other = None if str(name) == str(path) else str(name)  # another name of the same file
+            raise ConfigurationError(what, expected="must not be one of the inputs", got=other, where=path)
     if path.is_file() and not force:  # devices and pipes have no content to lose
         _check_existing(path, what, kind)
 

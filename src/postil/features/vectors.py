@@ -4,13 +4,12 @@ import importlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.orthography import fold_digits
 from postil.features.vocabulary import Vocabulary
 
 
@@ -85,24 +84,6 @@ def _with_unknown(words: Sequence[str], matrix: Array) -> WordVectors:
     table = np.zeros((len(first), matrix.shape[1]), np.float32)
     table[1:] = matrix if len(rows) == len(matrix) else matrix[rows]
     return WordVectors(Vocabulary.build(first), table, len(words) - len(rows))
-
-
-@final
-class VectorIds:
-    """The id of a form among the words of a vector file, 0 when it has no vector.
-
-    Looked up as it stands, then in lower case, then with its digits folded if the file folds digits.
-    """
-
-    def __init__(self, words: Vocabulary) -> None:
-        self._words = words
-        self._digit_mark = digit_mark(words)
-
-    def __call__(self, form: str) -> int:
-        return self._cased(form) or (self._cased(fold_digits(form, self._digit_mark)) if self._digit_mark else 0)
-
-    def _cased(self, form: str) -> int:
-        return self._words.id(form, 0) or self._words.id(form.lower(), 0)
 
 
 def digit_mark(words: Vocabulary) -> str | None:

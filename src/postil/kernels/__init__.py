@@ -17,6 +17,7 @@ from postil.kernels import (
     plain_training,
     plain_trees,
     plain_windows,
+    plain_words,
 )
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
@@ -28,6 +29,7 @@ from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_training import AdamKernel, AdamUpdate, Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.kernels.plain_trees import TreeCells
+from postil.kernels.plain_words import StringTable, WordColumn, WordRules
 
 __all__ = [
     "ACTIVATIONS",
@@ -92,6 +94,10 @@ __all__ = [
     "tagger_kernel",
     "AdamKernel",
     "adam_kernel",
+    "StringTable",
+    "WordColumn",
+    "WordRules",
+    "word_features",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -134,3 +140,4 @@ lower_case = _chosen(plain_characters.lower_case)
 tagger_kernel = _chosen(plain_training.tagger_kernel)
 adam_kernel = _chosen(plain_training.adam_kernel)
 new_crew = _chosen(plain_training.new_crew)
+word_features = _chosen(plain_words.word_features)

@@ -210,6 +210,27 @@ int lower_case(const character_tables *known, const uint8_t *word, int64_t size,
                int64_t *found);
 int character_offsets(const uint8_t *text, int64_t size, const int64_t *offsets, int64_t n, int64_t *out);
 
+/* words.c: `kind` is a place in KINDS of plain_words.py; a hash table is that of a Vocabulary, without a key. `crc` (256,)
+   is the table of CRC-32, `shapes` (32,) the letter of each category in a shape, `mark` what digits become in words of
+   vectors, negative: nothing. */
+typedef struct {
+    const uint8_t *text;
+    const int32_t *offsets, *slots;
+    int64_t size, count, slot_count;
+} string_table;
+typedef struct {
+    int64_t kind, length;
+    string_table table;
+} word_column;
+typedef struct {
+    const uint32_t *crc;
+    const uint8_t *shapes;
+    const word_column *columns;
+    int64_t count, mark;
+} word_rules;
+int word_features(const uint8_t *text, int64_t size, const int64_t *cells, int64_t U, const word_rules *rules,
+                  const character_tables *known, int32_t *ids);
+
 /* tokens.c: a program is what patterns.py writes, see there. Entries are places in its code. */
 typedef struct {
     const int32_t *code;

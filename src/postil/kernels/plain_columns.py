@@ -4,7 +4,7 @@ A cell is the place of a token among the bytes of a text: its first byte and the
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple, final
 
@@ -49,6 +49,7 @@ class Words:
     slots: Array  # uint64 (S,), S a power of two above the most words: the compiled kernel's table
     pool: Array  # uint8, the words one after the other
     ends: Array  # (most + 1,), word i is pool[ends[i]:ends[i + 1]]
+    index: dict[bytes, int] = field(default_factory=dict)  # the twin's table
 
     @classmethod
     def room_for(cls, most: int, size: int) -> "Words":
@@ -73,6 +74,13 @@ def checked_cells(text: bytes, cells: Array) -> Array:
     if len(ready) and (first.min() < 0 or end.max() > len(text) or (end < first).any()):
         raise IndexRangeError("an index points outside its table", where="cells")
     return ready
+
+
+def cells_between(edges: Array) -> Array:
+    """Cells (N, 2) that stand one after the other, from their edges (N + 1,)."""
+    cells = np.empty((len(edges) - 1, 2), np.int64)  # a third of the time of np.column_stack
+    cells[:, 0], cells[:, 1] = edges[:-1], edges[1:]
+    return cells
 
 
 def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
@@ -141,9 +149,17 @@ def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[A
     the order in which they came.
     """
     cells = checked_cells(text, cells)
-    numbers = {words.word(i): i for i in range(known)}
-    indices = [numbers.setdefault(text[first:end], len(numbers)) for first, end in cells.tolist()]
-    fresh = list(numbers)[known:]
+    if len(words.index) != known:
+        words.index.clear()
+        words.index.update({words.word(i): i for i in range(known)})
+    numbers = words.index
+    indices, fresh = [], []
+    for first, end in cells.tolist():
+        word = text[first:end]
+        if word not in numbers:
+            numbers[word] = len(numbers)
+            fresh.append(word)
+        indices.append(numbers[word])
     ends = words.ends[known] + np.cumsum([0, *map(len, fresh)])
     if len(numbers) >= len(words.ends) or ends[-1] > len(words.pool):
         raise IndexRangeError("an index points outside its table", where="words")

@@ -2,17 +2,17 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from postil.errors import ConfigurationError
 from postil.features.inputs import Token
-from postil.models.config import TaggerConfig
+from postil.models.config import CHOICES, TaggerConfig
 from postil.models.estimator import Estimator
 from postil.models.parts import Parts, WordLabels
 from postil.models.scoring.network import ScoringNetwork
-from postil.models.sentences import sentences_of
+from postil.models.sentences import sentences_of, takes_characters
 from postil.text import Document, Entity, Sentence
 from postil.text.partial import Annotates
 
@@ -27,6 +27,8 @@ class SentenceEstimator(Estimator[Labels, Network]):
     """An estimator over sentences; its ``settings`` are fields of TaggerConfig on top of a preset."""
 
     _CONFIG: ClassVar[type] = TaggerConfig
+    _CHOICES: ClassVar[Mapping[str, Any]] = CHOICES
+    _ROW: ClassVar[str] = "preset"
     gazetteers: Sequence[str | os.PathLike[str]]
     preset: str
 
@@ -133,5 +135,5 @@ class SentenceEstimator(Estimator[Labels, Network]):
 
     def tag(self, text: str) -> Document:
         """Tokens, sentences, labels and entities of a raw text; offsets count its characters."""
-        sentences = sentences_of(text)
+        sentences = sentences_of(text, takes_characters(self.fitted_parts()))
         return Document(text, sentences, [entity for entities in self.annotate(sentences) for entity in entities])

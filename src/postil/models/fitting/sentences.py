@@ -13,16 +13,18 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
-from postil.features.inputs import InputFeatures, Token
+from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
-from postil.models.config import TaggerConfig, adapted
+from postil.models.config import TaggerConfig, adapted, patience_in_epochs
 from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
 from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
 from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.parts import Parts
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
+from postil.models.sentences import CHARACTERS, INPUT
+from postil.text.characters import are_characters
 from postil.text.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.partial_label import UNKNOWN
 from postil.training.loop import Batch
@@ -76,7 +78,9 @@ class SentenceFitting(Fitting):
         X, y, annotates = _checked_training_data(*checked_labelled(X, y), partial, annotates)
         dev = checked_dev(dev)
         held_out: Data | None = _with_words(*dev) if dev is not None else None
-        config = adapted(estimator._configured(estimator.settings), len(X), sum(map(len, X)))
+        config = adapted(
+            estimator._configured(estimator.settings), len(X), sum(map(len, X)), continued=warm_start is not None
+        )
         parts = _new_parts(estimator, config, X, y, warm_start)
         if annotates is not None:
             y = parts.labelling.widened(y, annotates)
@@ -91,6 +95,8 @@ class SentenceFitting(Fitting):
         self._judge, self._judged_on = estimator._with_parts(parts), held_out or (X, y)
         self._is_held_out = held_out is not None
         parts.about |= {"preset": estimator.preset} | about(estimator, X, _data_digest(X, y))
+        if are_characters(map(forms_of, X)):
+            parts.about[INPUT] = CHARACTERS
         if any(map(is_partial, y)):
             parts.about["data"] |= {"partial": count_marks(y)}
         digests = [_data_digest(*data) for data in ((X, y), *([dev] if dev is not None else []))] if checkpoint else []
@@ -121,6 +127,9 @@ class SentenceFitting(Fitting):
             return np.concatenate(gold)
         single = np.eye(len(self.parts.labelling.labels), dtype=bool)
         return np.concatenate([labels if labels.ndim == 2 else single[labels] for labels in gold])
+
+    def _patience(self) -> int | None:
+        return patience_in_epochs(self.parts.config, len(self._lengths))
 
     def _score(self) -> float:
         return float(self._judge.score(*self._judged_on))
