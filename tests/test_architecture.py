@@ -14,7 +14,7 @@ import pytest
 import postil
 
 PACKAGE = Path(postil.__file__).parent
-FOUNDATION = ["errors", "arrays", "markup", "kernels", "threads", "graph", "gradcheck", "archive"]
+FOUNDATION = ["errors", "files", "arrays", "markup", "kernels", "threads", "graph", "gradcheck", "archive"]
 STREAM = [
     *["text", "samples", "features", "network", "objectives", "metrics", "training", "pretraining", "models"],
     *["gradients", "machine", "curation", "reports", "export", "serving", "integrations", "commands"],

@@ -3,7 +3,7 @@
 import argparse
 import signal
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -206,8 +206,8 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
     with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
         for event in fitting:
             display.show(event)
-            if stop.requested:
-                return _interrupted(fitting)
+            if stop.by is not None:
+                return _interrupted(fitting, stop.by)
     kind = kind_of(model)
     scores = {name: kind.evaluation(model, file) for name, file in held_out.items()}
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
@@ -276,28 +276,31 @@ def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, 
 
 
 class _Stop:
-    requested = False
+    by: signal.Signals | None = None
 
 
 @contextmanager
 def _stop_on_request() -> Iterator[_Stop]:
-    """Ctrl-C stops between two batches, where the state is consistent; a second Ctrl-C stops at once."""
+    """Ctrl-C and SIGTERM stop between two batches, where the state is consistent; a second one stops at once."""
     stop = _Stop()
 
     def ask(number: int, frame: Any) -> None:
-        if stop.requested:
+        if stop.by is not None:
             raise KeyboardInterrupt
-        stop.requested = True
-        warn("stopping after this batch (press Ctrl-C again to stop at once)")
+        stop.by = signal.Signals(number)
+        with suppress(RuntimeError):  # it came while another line was being printed
+            warn("stopping after this batch (press Ctrl-C again to stop at once)")
 
-    before = signal.signal(signal.SIGINT, ask)
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _interrupted(fitting: Any) -> int:
+def _interrupted(fitting: Any, by: signal.Signals) -> int:
     fitting.save_checkpoint()
-    warn(f"interrupted; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
-    return 130
+    what = "terminated" if by is signal.SIGTERM else "interrupted"
+    warn(f"{what}; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
+    return 128 + by

@@ -118,25 +118,29 @@ def _hash_table(encoded: list[bytes]) -> dict[str, Array]:
     hashes = [crc32(string) for string in encoded]
     for size in (smallest, 2 * smallest, 4 * smallest):
         slots = _filled_slots(hashes, size)
-        if not _has_long_run(slots):
+        if slots is not None:
             return {"slots": slots}
     for number in range(_KEYS):
         key = np.frombuffer(number.to_bytes(8, "little"), np.uint8)
         slots = _filled_slots(list(map(keyed_hash(key.tobytes()), encoded)), smallest)
-        if not _has_long_run(slots):
+        if slots is not None:
             return {"slots": slots, "key": key}
     raise ConfigurationError("words that no hash spreads", expected="others", got=f"{len(encoded):,} words")
 
 
-def _filled_slots(hashes: list[int], size: int) -> Array:
+def _filled_slots(hashes: list[int], size: int) -> Array | None:
+    """The ids at their places; None where a search would be long. Then the filling ends early: it is short, too."""
     mask = size - 1
     slots = [-1] * size
     for index, number in enumerate(hashes):
-        slot = number & mask
+        slot = begin = number & mask
         while slots[slot] >= 0:
             slot = (slot + 1) & mask
+            if (slot - begin) & mask >= LONGEST_RUN:
+                return None
         slots[slot] = index
-    return np.array(slots, np.int32)
+    filled = np.array(slots, np.int32)
+    return None if _has_long_run(filled) else filled
 
 
 def _has_long_run(slots: Array) -> bool:

@@ -194,9 +194,9 @@ int sums_of_pairs(const void *V, int single, int64_t K, int64_t D, void *U);
 int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label, int64_t lines,
                 int64_t *cells, int64_t *offsets, int64_t *heads, int64_t *found);
 int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets, int64_t *found);
-int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, uint64_t *slots,
-                 int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends, int64_t most, int64_t *known,
-                 int64_t *numbers);
+int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const uint64_t *key,
+                 uint64_t *slots, int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends, int64_t most,
+                 int64_t *known, int64_t *numbers);
 int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
                int64_t sentences, const int64_t *labels, const uint8_t *names, int64_t names_size,
                const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room, int64_t *places);

@@ -13,7 +13,7 @@ from postil.text.conll_writer import write_conll
 from postil.text.conllu import Dependencies, read_conllu
 from postil.text.conllu_writer import write_conllu
 from postil.text.document import Rest, Sentence
-from postil.text.lines import HEAD, Lines, NumberedLines, Source
+from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
 from postil.text.passages import Border, Passage, cut
@@ -109,6 +109,10 @@ class Reading:
         assert border is not None
         with self._lines as lines:
             yield from cut(lines, self.format, border, size)
+
+    def originals(self) -> Originals:
+        """The lines as they stand in the source, with their ends, for who writes them again. Before any is read."""
+        return self._lines.originals()
 
     def _recognise(self, options: ReadOptions) -> str:
         head = self._lines.head()
