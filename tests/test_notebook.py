@@ -108,4 +108,4 @@ def test_the_reader_prefers_dark_and_the_notebook_is_light(notebook, pages):
 @pytest.mark.extra("nbconvert")
 @pytest.mark.extra("ipykernel")
 def test_the_estimator_itself_stays_a_short_line(notebook, pages):
-    assert "Tagger(preset='fast', threads=1, epochs=8)" in pages["light"].read_text(encoding="utf8")
+    assert "Tagger(epochs=8)" in pages["light"].read_text(encoding="utf8")
