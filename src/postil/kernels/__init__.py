@@ -15,6 +15,7 @@ from postil.kernels import (
     plain_records,
     plain_sentences,
     plain_tokens,
+    plain_training,
     plain_trees,
     plain_windows,
     plain_words,
@@ -28,6 +29,7 @@ from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_records import Records
 from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
+from postil.kernels.plain_training import AdamKernel, AdamUpdate, Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.kernels.plain_trees import TreeCells
 from postil.kernels.plain_words import StringTable, WordColumn, WordRules
 
@@ -87,6 +89,15 @@ __all__ = [
     "split_sentences",
     "character_offsets",
     "lower_case",
+    "TaggerBatch",
+    "TaggerKernel",
+    "TaggerShape",
+    "AdamUpdate",
+    "Crew",
+    "new_crew",
+    "tagger_kernel",
+    "AdamKernel",
+    "adam_kernel",
     "StringTable",
     "WordColumn",
     "WordRules",
@@ -131,4 +142,7 @@ tokenise_text = _chosen(plain_tokens.tokenise_text)
 split_sentences = _chosen(plain_sentences.split_sentences)
 character_offsets = _chosen(plain_characters.character_offsets)
 lower_case = _chosen(plain_characters.lower_case)
+tagger_kernel = _chosen(plain_training.tagger_kernel)
+adam_kernel = _chosen(plain_training.adam_kernel)
+new_crew = _chosen(plain_training.new_crew)
 word_features = _chosen(plain_words.word_features)
