@@ -14,9 +14,11 @@ from postil.kernels import (
     plain_layers,
     plain_quadratic,
     plain_ranking,
+    plain_records,
     plain_sentences,
     plain_skipgram,
     plain_tokens,
+    plain_training,
     plain_trees,
     plain_windows,
     plain_words,
@@ -29,9 +31,11 @@ from postil.kernels.plain_brown import Bigrams
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_ranking import RankingChanges, RankingLayers, RankingRates, RankingText
+from postil.kernels.plain_records import Records
 from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_skipgram import RowChanges, ShardRoom, SkipgramChanges, SkipgramText
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
+from postil.kernels.plain_training import AdamKernel, AdamUpdate, Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.kernels.plain_trees import TreeCells
 from postil.kernels.plain_words import StringTable, WordColumn, WordRules
 
@@ -81,6 +85,8 @@ __all__ = [
     "line_cells",
     "number_words",
     "write_rows",
+    "Records",
+    "write_records",
     "TokenPatterns",
     "ChunkCache",
     "TokenisedText",
@@ -102,6 +108,15 @@ __all__ = [
     "ranking_shard",
     "Bigrams",
     "brown_merges",
+    "TaggerBatch",
+    "TaggerKernel",
+    "TaggerShape",
+    "AdamUpdate",
+    "Crew",
+    "new_crew",
+    "tagger_kernel",
+    "AdamKernel",
+    "adam_kernel",
     "StringTable",
     "WordColumn",
     "WordRules",
@@ -137,6 +152,7 @@ token_cells = _chosen(plain_columns.token_cells)
 line_cells = _chosen(plain_columns.line_cells)
 number_words = _chosen(plain_columns.number_words)
 write_rows = _chosen(plain_columns.write_rows)
+write_records = _chosen(plain_records.write_records)
 quadratic_forms = _chosen(plain_quadratic.quadratic_forms)
 quadratic_forms_back = _chosen(plain_quadratic.quadratic_forms_back)
 quadratic_weights = _chosen(plain_quadratic.quadratic_weights)
@@ -149,4 +165,7 @@ merge_rows = _chosen(plain_skipgram.merge_rows)
 skipgram_shard = _chosen(plain_skipgram.skipgram_shard)
 ranking_shard = _chosen(plain_ranking.ranking_shard)
 brown_merges = _chosen(plain_brown.brown_merges)
+tagger_kernel = _chosen(plain_training.tagger_kernel)
+adam_kernel = _chosen(plain_training.adam_kernel)
+new_crew = _chosen(plain_training.new_crew)
 word_features = _chosen(plain_words.word_features)
