@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from postil.errors import ConfigurationError
-from postil.features.words import LEARNT_DIMS
+from postil.features.words import LEARNT_DIMS, LEXICONS
 from postil.models.scoring.encoders import ENCODERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of, parsed
 from postil.network import ACTIVATIONS, INITIALISERS
@@ -34,6 +34,10 @@ class TaggerConfig:
     prefix_lengths: tuple[int, ...] = (2, 3, 4)
     suffix_lengths: tuple[int, ...] = (1, 2, 3, 4)
     min_affix_count: int = 3
+    cluster_dim: int = 12
+    """Each column of the word clusters."""
+    name_dim: int = 12
+    """Each class of the lists of names that are features of words."""
     vector_scale: float = 1.0
     """Pre-trained vectors are brought to this root mean square."""
     # Features of the place in the sentence
@@ -107,7 +111,7 @@ CHOICES: dict[str, Any] = {
     "pairs": NORMALISATIONS,
 }
 LIMITS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(LEARNT_DIMS, (0, 100_000)),
+    **dict.fromkeys((*LEARNT_DIMS, *LEXICONS.values()), (0, 100_000)),
     **dict.fromkeys(("column_dim", "gazetteer_dim", "position_dim"), (1, 100_000)),
     "hidden": (1, 100_000),
     "window": (1, 99),

@@ -54,6 +54,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         label: str,
         preset: str = "margin",
         vectors: str | os.PathLike[str] | None = None,
+        clusters: str | os.PathLike[str] | None = None,
         gazetteers: Sequence[str | os.PathLike[str]] = (),
         seed: int = 0,
         threads: int = 1,
@@ -61,6 +62,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         **settings: Any,
     ) -> None:
         self.label, self.preset, self.vectors, self.gazetteers = label, preset, vectors, gazetteers
+        self.clusters = clusters
         self.seed, self.threads, self.minutes = seed, threads, minutes
         self.settings = settings
         self.parts = None
@@ -68,7 +70,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "detector"
-    _PARAMETERS: ClassVar[tuple[str, ...]] = ("label", "preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+    _PARAMETERS: ClassVar[tuple[str, ...]] = ("label", "preset", "vectors", "clusters", "gazetteers", "seed", "threads", "minutes")
     _LABELS: ClassVar[Any] = Target
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:

@@ -27,6 +27,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
     """An estimator over sentences; its ``settings`` are fields of TaggerConfig on top of a preset."""
 
     _CONFIG: ClassVar[type] = TaggerConfig
+    clusters: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]
     preset: str
 

@@ -62,13 +62,14 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         *,
         preset: str = "fast",
         vectors: str | os.PathLike[str] | None = None,
+        clusters: str | os.PathLike[str] | None = None,
         gazetteers: Sequence[str | os.PathLike[str]] = (),
         seed: int = 0,
         threads: int = 1,
         minutes: float | None = None,
         **settings: Any,
     ) -> None:
-        self.preset, self.vectors, self.gazetteers = preset, vectors, gazetteers
+        self.preset, self.vectors, self.clusters, self.gazetteers = preset, vectors, clusters, gazetteers
         self.seed, self.threads, self.minutes = seed, threads, minutes
         self.settings = settings
         self.parts = None
@@ -76,7 +77,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tagger"
-    _PARAMETERS: ClassVar[tuple[str, ...]] = ("preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+    _PARAMETERS: ClassVar[tuple[str, ...]] = ("preset", "vectors", "clusters", "gazetteers", "seed", "threads", "minutes")
     _LABELS: ClassVar[Any] = Labelling
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:

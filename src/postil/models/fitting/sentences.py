@@ -14,6 +14,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token
+from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted
@@ -36,6 +37,7 @@ class SentenceTrainee(Trainee, Protocol):
     KIND: ClassVar[str]
     preset: str
     gazetteers: Sequence[str | os.PathLike[str]]
+    clusters: str | os.PathLike[str] | None
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> Any: ...
     def _check_dev(self, y: Sequence[Sequence[str]]) -> None: ...
@@ -159,8 +161,17 @@ def _new_parts(
         estimator._check_warm_start(known)
         check_same_architecture(known.config, config)
     vectors = _vectors(estimator, config, known)
-    gazetteer = Gazetteer.load([Path(path) for path in estimator.gazetteers]) if estimator.gazetteers else None
-    features = InputFeatures.build(WordFeatureConfig.of(config), X, vectors=vectors, gazetteer=gazetteer)
+    named = [source for source in estimator.gazetteers if source in NAMED_LISTS]
+    files = [Path(source) for source in estimator.gazetteers if source not in NAMED_LISTS]
+    lexicons = {"clusters": load_clusters(estimator.clusters)} if estimator.clusters is not None else {}
+    lexicons |= {"names": load_names(named)} if named else {}
+    features = InputFeatures.build(
+        WordFeatureConfig.of(config),
+        X,
+        vectors=vectors,
+        gazetteer=Gazetteer.load(files) if files else None,
+        lexicons=lexicons,
+    )
     if known is not None:
         features = extended_features(known.features, features)
     labelling = estimator._labels_of(y) if known is None else known.labelling.extended(y)

@@ -21,7 +21,7 @@ from postil.network import LookupTables
 # The settings that decide which parameters there are and what they mean. The others may change.
 ARCHITECTURE = (
     *("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "prefix_lengths", "suffix_lengths"),
-    *("column_dim", "gazetteer_dim", "position_dim"),
+    *("cluster_dim", "name_dim", "column_dim", "gazetteer_dim", "position_dim"),
     *("encoder", "window", "hidden", "layers", "activation", "objective", "offsets"),
 )
 
@@ -68,11 +68,11 @@ def _extended_words(old: WordFeatures, new: WordFeatures) -> WordFeatures:
         for name, vocabulary in new.vocabularies.items()
     }
     if not len(new.counts):
-        return WordFeatures(new.config, vocabularies, new.counts)
+        return WordFeatures(new.config, vocabularies, new.counts, old.lexicons)
     counts = np.zeros(len(vocabularies["word"]), np.int64)
     for one in (old, new):
         counts[vocabularies["word"].ids(one.vocabularies["word"])] += one.counts
-    return WordFeatures(new.config, vocabularies, counts)
+    return WordFeatures(new.config, vocabularies, counts, old.lexicons)
 
 
 def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
