@@ -16,7 +16,7 @@ from postil.features.vocabulary import Vocabulary, arrays_under
 
 UNKNOWN = ""  # the string of id 0: a word that is not in the lexicon
 PREFIXES = (4, 6, 10, 20)
-"""How much of a path in a tree of clusters is a class: near the root for groups of words, further down for finer ones."""
+"""How much of a path in a tree of clusters is a class: near the root large groups of words, further down finer ones."""
 MOST_COLUMNS = 64
 _MOST_CLASSES = np.iinfo(np.uint16).max
 
@@ -130,7 +130,9 @@ class Lexicon:
             raise ModelFileError("words of a lexicon", expected="the unknown word at id 0, and columns", got="others")
         if codes is None or codes.dtype != np.uint16 or codes.shape != (len(words), len(columns)) or codes[0].any():
             expected = f"uint16 ({len(words)}, {len(columns)}), the first row zeros"
-            raise ModelFileError("codes of a lexicon", expected=expected, got="none" if codes is None else describe(codes))
+            raise ModelFileError(
+                "codes of a lexicon", expected=expected, got="none" if codes is None else describe(codes)
+            )
         unprintable = [name for name in columns if not is_printable(name)]
         if unprintable or len(set(columns)) != len(columns):
             raise ModelFileError("names of a lexicon's columns", expected="different names", got=repr(unprintable)[:80])

@@ -84,7 +84,7 @@ NAMED_CLUSTERS: dict[str, Callable[[], Lexicon]] = {"brown": _brown}
 
 
 def load_names(sources: Sequence[str | os.PathLike[str]]) -> Lexicon:
-    """Lists of names as classes of words: ``names`` and ``places`` from installed packages, or files as of gazetteers."""
+    """Lists of names as classes of words: ``names`` and ``places`` from installed packages, or files of gazetteers."""
     entries: list[Entry] = []
     for source in sources:
         named = NAMED_LISTS.get(source) if isinstance(source, str) else None

@@ -4,7 +4,7 @@ import importlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.orthography import fold_digits
 from postil.features.vocabulary import Vocabulary
+
+VectorSources: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A file or the name of installed vectors, or several of them."""
 
 
 class WordVectors(NamedTuple):
@@ -85,6 +88,21 @@ def _with_unknown(words: Sequence[str], matrix: Array) -> WordVectors:
     table = np.zeros((len(first), matrix.shape[1]), np.float32)
     table[1:] = matrix if len(rows) == len(matrix) else matrix[rows]
     return WordVectors(Vocabulary.build(first), table, len(words) - len(rows))
+
+
+def side_by_side(several: Sequence[WordVectors]) -> WordVectors:
+    """The vectors of several files as one: all their words, each with its vectors (V, D1 + D2 + …) from every file.
+
+    A word is looked up in each file by the rules of ``VectorIds``; where a file does not have it, its part is zeros.
+    """
+    if len(several) == 1:
+        return several[0]
+    words = Vocabulary.build(dict.fromkeys(word for vectors in several for word in vectors.words))
+    tables = []
+    for vectors in several:
+        ids = VectorIds(vectors.words)
+        tables.append(vectors.matrix[np.fromiter(map(ids, words), np.int64, len(words))])
+    return WordVectors(words, np.concatenate(tables, axis=1), sum(vectors.repeated for vectors in several))
 
 
 @final

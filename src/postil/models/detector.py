@@ -10,6 +10,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
+from postil.features.vectors import VectorSources
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.target import UNDECIDED, Target
@@ -53,7 +54,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         *,
         label: str,
         preset: str = "margin",
-        vectors: str | os.PathLike[str] | None = None,
+        vectors: VectorSources | None = None,
         clusters: str | os.PathLike[str] | None = None,
         gazetteers: Sequence[str | os.PathLike[str]] = (),
         seed: int = 0,
@@ -70,7 +71,16 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "detector"
-    _PARAMETERS: ClassVar[tuple[str, ...]] = ("label", "preset", "vectors", "clusters", "gazetteers", "seed", "threads", "minutes")
+    _PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "label",
+        "preset",
+        "vectors",
+        "clusters",
+        "gazetteers",
+        "seed",
+        "threads",
+        "minutes",
+    )
     _LABELS: ClassVar[Any] = Target
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:

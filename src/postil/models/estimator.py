@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from postil.errors import ConfigurationError, not_fitted
+from postil.features.vectors import VectorSources
 from postil.models import storage
 from postil.models.parts import LearntLabels, Parts, TrainedNetwork
 
@@ -28,7 +29,7 @@ class Estimator(ABC, Generic[Labels, Network]):
     settings: dict[str, Any]
     parts: Parts[Labels, Network] | None
     # Every kind of estimator has these parameters.
-    vectors: str | os.PathLike[str] | None
+    vectors: VectorSources | None
     seed: int
     threads: int
     minutes: float | None

@@ -10,6 +10,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
+from postil.features.vectors import VectorSources
 from postil.metrics import Evaluation, evaluate
 from postil.models.answers.calibration import Labelled, calibrated
 from postil.models.answers.constraints import Constraints
@@ -61,7 +62,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         self,
         *,
         preset: str = "fast",
-        vectors: str | os.PathLike[str] | None = None,
+        vectors: VectorSources | None = None,
         clusters: str | os.PathLike[str] | None = None,
         gazetteers: Sequence[str | os.PathLike[str]] = (),
         seed: int = 0,
@@ -77,7 +78,15 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tagger"
-    _PARAMETERS: ClassVar[tuple[str, ...]] = ("preset", "vectors", "clusters", "gazetteers", "seed", "threads", "minutes")
+    _PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "preset",
+        "vectors",
+        "clusters",
+        "gazetteers",
+        "seed",
+        "threads",
+        "minutes",
+    )
     _LABELS: ClassVar[Any] = Labelling
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
