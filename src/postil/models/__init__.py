@@ -4,6 +4,7 @@ from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding
 from postil.models.config import PRESETS, TaggerConfig
 from postil.models.detector import Detector
+from postil.models.ensemble import Ensemble
 from postil.models.explaining.explanation import Explanation
 from postil.models.explaining.tree_explanation import TreeExplanation
 from postil.models.storage import load
@@ -14,6 +15,7 @@ from postil.models.tree_config import TreeConfig
 __all__ = [
     "Tagger",
     "Detector",
+    "Ensemble",
     "TreeClassifier",
     "NodeLabel",
     "TreeExplanation",

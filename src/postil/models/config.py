@@ -53,6 +53,8 @@ class TaggerConfig:
     layers: int = 1
     activation: str = "hardtanh"
     initialiser: str = "xavier"
+    ensemble: int = 1
+    """Networks that are trained side by side and whose scores are averaged (taggers only)."""
     # Noise
     input_dropout: float = 0.0
     hidden_dropout: float | None = 0.0
@@ -116,6 +118,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "hidden": (1, 100_000),
     "window": (1, 99),
     "layers": (1, 100),
+    "ensemble": (1, 100),
     **dict.fromkeys(("shards", "epochs", "patience", "batch_sentences"), (1, 1e9)),
     "corrupt": (1, 100_000),
     **dict.fromkeys(("min_count", "min_affix_count"), (1, 1e9)),

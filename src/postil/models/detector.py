@@ -86,6 +86,8 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         if settings.get("objective", "margin") != "margin":
             raise ConfigurationError("objective of a detector", expected="margin", got=settings["objective"])
+        if settings.get("ensemble", 1) != 1:
+            raise ConfigurationError("ensemble of a detector", expected="1: only taggers have ensembles")
         return configured(self.preset, {**settings, "objective": "margin"})
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> Target:

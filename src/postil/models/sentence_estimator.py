@@ -11,6 +11,7 @@ from postil.features.inputs import Token
 from postil.models.config import TaggerConfig
 from postil.models.estimator import Estimator
 from postil.models.parts import Parts, WordLabels
+from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.sentences import sentences_of
 from postil.text import Document, Entity, Sentence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from postil.models.fitting.teaching import Teacher
 
 Labels = TypeVar("Labels", bound=WordLabels)
-Network = TypeVar("Network", bound=ScoringNetwork)
+Network = TypeVar("Network", bound=ScoringNetwork | EnsembleNetwork)
 
 
 class SentenceEstimator(Estimator[Labels, Network]):

@@ -38,6 +38,7 @@ NEEDS: tuple[str, ...] = ()
 RETIRED: frozenset[str] = frozenset()
 """Settings that files of older versions have and that mean nothing any more: ignored."""
 _OF_HEAD = ("output", "crf.")  # how the names of a head's parameters begin; the others are shared by all heads
+_MEMBER = re.compile(r"member\d+\.")  # of an ensemble
 _TABLE = "features/words/vector/table"
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
 _OPTIONAL_KEYS = {"unicode"}
@@ -108,7 +109,8 @@ def _arrays(parts: Parts[Any, Any]) -> dict[str, Any]:
 
 
 def _parameter_name(name: str) -> str:
-    return f"heads/{HEAD}/{name}" if name.startswith(_OF_HEAD) else f"network/{name}"
+    of_member = _MEMBER.sub("", name)
+    return f"heads/{HEAD}/{name}" if of_member.startswith(_OF_HEAD) else f"network/{name}"
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:

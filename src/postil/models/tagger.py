@@ -29,6 +29,7 @@ from postil.models.inputs import (
     checked_sentence,
     listed_sentences,
 )
+from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
@@ -46,7 +47,7 @@ class Answer(NamedTuple):
 
 
 @final
-class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
+class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     """Labels words: names, parts of speech, chunks.
 
         tagger = Tagger(preset="fast", seed=0)
@@ -105,8 +106,12 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         labels: Labelling,
         vectors: Array | None,
         rng: np.random.Generator | None,
-    ) -> TaggerNetwork:
-        return TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
+    ) -> TaggerNetwork | EnsembleNetwork:
+        members = [
+            TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
+            for _ in range(config.ensemble)
+        ]
+        return EnsembleNetwork(members) if len(members) > 1 else members[0]
 
     def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
         """Fit temperature and shift; on the training data any model would seem too unsure."""
