@@ -8,3 +8,8 @@ from postil.errors import printable
 def warn(message: str) -> None:
     """Print one line on standard error."""
     print(f"postil: {printable(message)}", file=sys.stderr, flush=True)
+
+
+def note(message: str) -> None:
+    """Say on standard error what a command does next."""
+    warn(message)
