@@ -50,7 +50,7 @@ def test_an_ensemble_from_the_command_line(folder):
     assert len(postil.load("m.postil").fitted_parts().network.members) == 2
     assert main(["evaluate", "m.postil", "dev.txt"]) == 0
     assert main(["explain", "m.postil", "Anna lives in Oslo"]) == 0
-    assert main(["tag", "m.postil", "raw.txt", "-o", "labelled.jsonl"]) == 0
+    assert main(["tag", "m.postil", "raw.txt"]) == 0
 
 
 @pytest.mark.parametrize(
