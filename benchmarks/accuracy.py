@@ -95,21 +95,27 @@ def _run(
 
 
 def _crfsuite(parts: tuple[Part, Part, Part]) -> dict[str, float]:
-    """The same files through CRFsuite in an environment of its own; span labels as IOBES, as a careful user would."""
-    train, dev, test = parts
-    scheme = recognise(train[1])
-    labels = train[1] if scheme == "none" else [convert(labels, scheme, "iobes") for labels in train[1]]
-    tool = Tool(environment="crfsuite", packages=CRFSUITE_PACKAGES, script=["crfsuite.py", "rich"])
-    with TemporaryDirectory() as folder, Process(tool.command(), threads=1) as process:
-        data = Path(folder, "data.json")
-        content = {"train": list(zip(train[0], labels, strict=True)), "dev": [], "test": test[0] + dev[0]}
-        data.write_text(json.dumps(content), encoding="utf8")
-        trained = process.ask(do="train", data=str(data), model=str(Path(folder, "model")))
-        found = process.ask(do="labels", data=str(data))["labels"]
+    """The same files through CRFsuite; span labels as IOBES, as a careful user would."""
+    (X, y), dev, test = parts
+    scheme = recognise(y)
+    labels = y if scheme == "none" else [convert(labels, scheme, "iobes") for labels in y]
+    found, seconds = crfsuite_labels((X, labels), test[0] + dev[0], "rich")
     tested, held_out = found[: len(test[0])], found[len(test[0]) :]
     inner = "none" if scheme == "none" else "iobes"
     scores = [evaluate(y, found, scheme, inner).main_score for y, found in ((test[1], tested), (dev[1], held_out))]
-    return {"dev": 100 * scores[1], "test": 100 * scores[0], "seconds": trained["checkpoints"][-1]["cpu"]}
+    return {"dev": 100 * scores[1], "test": 100 * scores[0], "seconds": seconds}
+
+
+def crfsuite_labels(train: Part, X: list[list[str]], features: str) -> tuple[list[list[str]], float]:
+    """The labels of X by CRFsuite, trained in an environment of its own, and the CPU seconds of its training."""
+    tool = Tool(environment="crfsuite", packages=CRFSUITE_PACKAGES, script=["crfsuite.py", features])
+    with TemporaryDirectory() as folder, Process(tool.command(), threads=1) as process:
+        data = Path(folder, "data.json")
+        content = {"train": list(zip(*train, strict=True)), "dev": [], "test": X}
+        data.write_text(json.dumps(content), encoding="utf8")
+        trained = process.ask(do="train", data=str(data), model=str(Path(folder, "model")))
+        labels: list[list[str]] = process.ask(do="labels", data=str(data))["labels"]
+    return labels, trained["checkpoints"][-1]["cpu"]
 
 
 def _row(arguments: argparse.Namespace, preset: str, runs: list[dict[str, float]]) -> dict[str, Any]:

@@ -202,8 +202,17 @@ PUBLIC = {
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
     ],
     "postil.models": [
-        *["Tagger", "Detector", "Ensemble", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
-        *["PRESETS", "load", "Explanation", "Constraints", "Decoding"],
+        *[
+            "Tagger",
+            "Detector",
+            "Ensemble",
+            "TreeClassifier",
+            "NodeLabel",
+            "TreeExplanation",
+            "TaggerConfig",
+            "TreeConfig",
+        ],
+        *["PRESETS", "UNSET", "load", "Explanation", "Constraints", "Decoding"],
     ],
     "postil.reports": [
         *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
@@ -220,7 +229,7 @@ PUBLIC = {
 
 EVERY_ESTIMATOR = [
     *["KIND", "fit", "fitting", "predict", "score", "evaluate", "explain", "save", "classes_"],
-    *["get_params", "set_params", "check", "config", "fitted_parts"],
+    *["get_params", "set_params", "settings", "check", "config", "parts", "fitted_parts", "history_"],
 ]
 PUBLIC_OF_ESTIMATORS = {
     "Tagger": [

@@ -1,10 +1,9 @@
 """The pages say what is true: their code and commands print what they show, and the places they name exist."""
 
-import ast
+import dataclasses
 import importlib
 import importlib.util
 import inspect
-import itertools
 import os
 import re
 import subprocess
@@ -14,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import postil
-from postil.models import TaggerConfig
+from postil.models import TaggerConfig, TreeConfig
+from postil.models.settings import descriptions
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -165,20 +165,18 @@ def test_the_table_of_equations_names_places_that_exist():
 # ------------------------------------------------------------------------------------------------ tables and reference
 
 
-def settings_table() -> str:
-    """The fields of TaggerConfig as a table: name, default, and the text below the field."""
-    source = ast.parse(inspect.getsource(TaggerConfig)).body[0]
+def settings_table(config: type) -> str:
+    """The fields of a config as a table: name, default, and the text below the field."""
     rows = ["| setting | default | |", "|---|---|---|"]
-    for field, following in itertools.pairwise([*source.body, ast.Pass()]):
-        if isinstance(field, ast.AnnAssign):
-            told = following.value.value if isinstance(following, ast.Expr) else ""
-            rows.append(f"| `{field.target.id}` | `{ast.unparse(field.value)}` | {' '.join(told.split())} |")
+    for field in dataclasses.fields(config):
+        rows.append(f"| `{field.name}` | `{field.default!r}` | {descriptions(config)[field.name]} |")
     return "\n".join(rows) + "\n"
 
 
-def test_the_table_of_settings_is_that_of_the_code():
-    page = (DOCS / "use" / "taggers.md").read_text(encoding="utf-8")
-    assert settings_table() in page, f"the table of settings should be:\n{settings_table()}"
+@pytest.mark.parametrize(("page", "config"), [("taggers", TaggerConfig), ("trees", TreeConfig)])
+def test_the_table_of_settings_is_that_of_the_code(page, config):
+    page = (DOCS / "use" / f"{page}.md").read_text(encoding="utf-8")
+    assert settings_table(config) in page, f"the table of settings should be:\n{settings_table(config)}"
 
 
 def test_the_error_messages_of_the_page_on_formats_are_those_of_the_code():

@@ -7,6 +7,7 @@ import pytest
 from postil.commands import presets
 from postil.commands.main import main
 from postil.models.config import PRESETS, TaggerConfig, configured, parsed_setting
+from postil.models.settings import descriptions
 from postil.models.tree_config import DEFAULTS
 
 
@@ -28,8 +29,10 @@ def test_all_of_them(capsys):
 @pytest.mark.parametrize("name", PRESETS)
 def test_all_settings_of_one_are_what_set_takes(capsys, name):
     assert main(["presets", name]) == 0
-    words = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("    ")]
-    assert TaggerConfig(**dict(map(parsed_setting, words))) == configured(name, {})
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith("    ")]
+    settings = dict(parsed_setting(word) for word, _ in lines)
+    assert TaggerConfig(**settings) == configured(name, {})
+    assert [text for _, text in lines] == [descriptions(TaggerConfig)[name] for name in settings]
 
 
 def test_a_name_that_does_not_exist(capsys):

@@ -14,6 +14,7 @@ import postil
 from oracles.corpora import as_conll, named_entities
 from postil import archive
 from postil.commands.main import main
+from postil.models import Decoding
 
 SMALL = ["--set", "epochs=3", "--set", "hidden=12", "--set", "word_dim=8", "--set", "batch_sentences=4"]
 
@@ -48,6 +49,21 @@ def test_train_shows_on_stderr_answers_on_stdout_and_leaves_one_file(folder, cap
     rows = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
     assert [row["epoch"] for row in rows] == [1, 2, 3]
     assert postil.load("m").parts.about["scores"]["dev"]["f1"] == postil.load("m").parts.about["scores"]["test"]["f1"]
+
+
+def test_the_summary_says_where_calibration_has_moved_the_dev_score(folder, capsys, monkeypatch):
+    assert main(["train", "train.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
+    assert "calibrated" not in capsys.readouterr().out  # both are the same here
+    monkeypatch.setattr(
+        postil.Tagger, "calibrate", lambda tagger, X, y: setattr(tagger, "decoding", Decoding(shift=-9))
+    )
+    assert main(["train", "train.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    best = postil.load("m").parts.about["training"]
+    assert out[0].startswith("dev   F1 0.00")
+    assert out[1].startswith(
+        f"(epoch {best['best_epoch']} scored {100 * best['dev_score']:.2f} on dev: epochs are scored"
+    )
 
 
 MISTAKES = [

@@ -9,7 +9,7 @@ import postil
 from oracles.corpora import named_entities
 from postil.errors import ConfigurationError
 from postil.features.words import LEARNT_DIMS, WordFeatureConfig
-from postil.models.config import PRESETS, TaggerConfig, adapted, configured, parsed_setting
+from postil.models.config import PRESETS, TaggerConfig, adapted, configured, parsed_setting, patience_in_epochs
 from postil.models.tree_config import configured_tree
 from postil.training import OPTIMISERS, SCHEDULES
 
@@ -96,3 +96,65 @@ def test_dimensions_of_word_features_have_limits(name):
 def test_a_tagger_needs_a_word_feature():
     with pytest.raises(ConfigurationError, match=r"features of words.* a dimension above 0"):
         TaggerConfig(**dict.fromkeys(LEARNT_DIMS, 0))
+
+
+# ------------------------------------------------------------------------------------------------ little data
+
+
+def schedule(preset, sentences, **options):
+    """(size of a batch, epochs, steps, dropout of the inputs) for this number of sentences."""
+    config = adapted(configured(preset, {}), sentences, 20 * sentences, **options)
+    steps = config.epochs * -(-sentences // config.batch_sentences)
+    return config.batch_sentences, config.epochs, steps, config.input_dropout
+
+
+@pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset != "margin"])
+@pytest.mark.parametrize("sentences", [1, 2, 3, 10, 30, 100, 300, 719])
+def test_few_sentences_have_enough_steps(preset, sentences):
+    batch, epochs, steps, _ = schedule(preset, sentences)
+    assert steps >= 600 and epochs >= 10 and batch <= 8
+    assert epochs == 10 or steps < 600 + -(-sentences // batch)  # not an epoch more than needed
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(("sentences", "batch"), [(720, 8), (1000, 11), (1001, 11), (2880, 32), (50_000, 32)])
+def test_more_sentences_have_the_schedule_they_always_had(preset, sentences, batch):
+    assert schedule(preset, sentences)[:2] == (batch, 20 if preset == "margin" else 10)
+    assert schedule(preset, sentences)[3] == 0.3
+
+
+def test_hidden_layers_have_smaller_batches_and_more_noise():
+    assert schedule("fast", 100)[::3] == (2, 0.5)
+    assert schedule("linear-crf", 100)[::3] == (8, 0.3)
+
+
+def test_detectors_and_continued_trainings_do_not_depend_on_it():
+    assert schedule("margin", 30) == (8, 20, 80, 0.3)
+    assert schedule("fast", 30, continued=True) == (8, 10, 40, 0.3)
+    tagger = postil.Tagger(hidden=8, word_dim=8).fit(*named_entities(6))
+    assert tagger.config.epochs == 200
+    assert postil.Tagger(hidden=8, word_dim=8).fit(*named_entities(6), warm_start=tagger).config.epochs == 10
+
+
+def test_with_a_number_of_epochs_nothing_depends_on_it():
+    config = adapted(configured("fast", {"epochs": 60}), 30, 400)
+    assert (config.epochs, config.batch_sentences, config.input_dropout) == (60, 8, 0.3)
+
+
+def test_what_is_set_is_not_adapted():
+    config = adapted(configured("fast", {"batch_sentences": 5, "input_dropout": 0.1}), 20, 400)
+    assert (config.epochs, config.batch_sentences, config.input_dropout) == (150, 5, 0.1)
+
+
+@pytest.mark.parametrize(("sentences", "epochs"), [(10, 54), (100, 6), (300, 3), (5000, 3)])
+def test_patience_is_patient_in_steps(sentences, epochs):
+    config = adapted(configured("fast", {"patience": 3}), sentences, 1000)
+    assert patience_in_epochs(config, sentences) == epochs
+
+
+def test_patience_of_a_training():
+    X, y = named_entities(10)
+    fitting = postil.Tagger(hidden=4, word_dim=4, patience=1).fitting(X, y, dev=(X, y))
+    assert fitting.training.plan.patience == 18 and fitting.parts.config.patience == 1
+    assert postil.Tagger(hidden=4).fitting(X, y, dev=(X, y)).training.plan.patience is None
+    assert postil.Detector(label="PER", hidden=4, patience=2).fitting(X, y, dev=(X, y)).training.plan.patience == 2

@@ -184,7 +184,7 @@ def test_estimator_rules():
     assert detector.get_params()["label"] == "LOC" and detector.get_params()["hidden"] == 30
     detector.set_params(label="PER", corrupt=7)
     assert detector.label == "PER" and detector.config.corrupt == 7
-    assert repr(detector) == "Detector(label='PER', preset='margin', seed=4, threads=1, hidden=30, corrupt=7)"
+    assert repr(detector) == "Detector(label='PER', seed=4, hidden=30, corrupt=7)"
     with pytest.raises(TypeError):
         postil.Detector("LOC")
 

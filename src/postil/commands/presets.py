@@ -2,16 +2,19 @@
 
 import argparse
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from postil.errors import ConfigurationError, similar
-from postil.models.config import PRESETS, configured
-from postil.models.tree_config import DEFAULTS, configured_tree
+from postil.models.config import PRESETS, TaggerConfig, configured
+from postil.models.settings import descriptions
+from postil.models.tree_config import DEFAULTS, TreeConfig, configured_tree
 
 DESCRIPTION = """\
 List the presets of `train --preset` and the compositions of `train --composition`: what each is for, and the settings
-in which it differs from the defaults. With a NAME, list all its settings; `train --set NAME=VALUE` changes one.
+in which it differs from the defaults. With a NAME, list all its settings and what they mean; `train --set NAME=VALUE`
+changes one.
 
   postil presets
   postil presets fast
@@ -54,7 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
     for name, row in rows.items():
         print(f"{name}: {row['purpose']}")
         print(f"  postil train TRAIN --{row['option']} {name} -o MODEL")
-        _print_settings(row["settings"], one_a_line=arguments.name is not None)
+        if arguments.name is not None:
+            _print_described(row["settings"], descriptions(TaggerConfig if name in PRESETS else TreeConfig))
+        else:
+            print("".join(f"    {line}\n" for line in _wrapped(_words(row["settings"]))))
     return 0
 
 
@@ -78,10 +84,16 @@ def _complete(name: str, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {**rows[name], "settings": asdict(config)}
 
 
-def _print_settings(settings: dict[str, Any], one_a_line: bool) -> None:
-    words = [f"{name}={_spelt(value)}" for name, value in settings.items()]
-    lines = words if one_a_line else _wrapped(words)
-    print("".join(f"    {line}\n" for line in lines))
+def _words(settings: dict[str, Any]) -> list[str]:
+    return [f"{name}={_spelt(value)}" for name, value in settings.items()]
+
+
+def _print_described(settings: dict[str, Any], texts: Mapping[str, str]) -> None:
+    """A setting a line, and what it means."""
+    words = _words(settings)
+    width = max(map(len, words))
+    for word, name in zip(words, settings, strict=True):
+        print(f"    {word:<{width}}  {texts[name]}")
 
 
 def _spelt(value: Any) -> str:

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="change one setting (repeatable)",
+        help="change one setting (repeatable): see `postil presets NAME`",
     )
     parser.add_argument("--epochs", type=int, metavar="N", help="the same as --set epochs=N")
     parser.add_argument(
@@ -257,7 +257,11 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
     model.save(arguments.output)
     for path in (fitting.checkpoint, teaching.teacher_path(arguments)):
         path.unlink(missing_ok=True)
-    display.summary(arguments.output, {name: kind.headline(evaluation) for name, evaluation in scores.items()})
+    display.summary(
+        arguments.output,
+        {name: kind.headline(evaluation) for name, evaluation in scores.items()},
+        dev_score=getattr(scores.get("dev"), "main_score", None),
+    )
     return 0
 
 

@@ -7,6 +7,7 @@ from postil.models.detector import Detector
 from postil.models.ensemble import Ensemble
 from postil.models.explaining.explanation import Explanation
 from postil.models.explaining.tree_explanation import TreeExplanation
+from postil.models.settings import UNSET
 from postil.models.storage import load
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import NodeLabel, TreeClassifier
@@ -25,5 +26,6 @@ __all__ = [
     "TaggerConfig",
     "TreeConfig",
     "PRESETS",
+    "UNSET",
     "load",
 ]

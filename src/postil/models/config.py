@@ -4,6 +4,7 @@ Every field can be set from Python (``Tagger(hidden=200)``) and from the command
 that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it differs.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,9 @@ from postil.network import ACTIVATIONS, INITIALISERS
 from postil.objectives.margin import NORMALISATIONS
 from postil.training import OPTIMISERS, SCHEDULES
 
+FULL_EPOCH = 90  # steps: batches grow with the data as long as an epoch has this number of them
+FEW_SENTENCES = 720  # fewer than these are not enough for full epochs with batches of 8
+FEWEST_STEPS = 600  # of a training on few sentences
 OBJECTIVES = ("softmax", "crf", "margin")  # the last one is for detectors, the others for taggers
 
 
@@ -25,15 +29,23 @@ class TaggerConfig:
 
     # Features of the word alone (A2)
     word_dim: int = 50
+    """Width of learnt word vectors. Pre-trained vectors (``vectors``) come on top."""
     min_count: int | None = None
-    """Words seen less often in training are unknown words."""
+    """Words seen less often in training are unknown words. None: 1 with ``word_dropout``, otherwise 2."""
     caps_dim: int = 5
+    """Width of the vectors of capitalisation: all lower case, first letter upper case, and so on."""
     shape_dim: int = 0
+    """Width of the vectors of word shapes, such as Xx-00."""
     prefix_dim: int = 0
+    """Width of the vectors of prefixes."""
     suffix_dim: int = 0
+    """Width of the vectors of suffixes."""
     prefix_lengths: tuple[int, ...] = (2, 3, 4)
+    """Lengths of prefixes, in characters."""
     suffix_lengths: tuple[int, ...] = (1, 2, 3, 4)
+    """Lengths of suffixes, in characters."""
     min_affix_count: int = 3
+    """Prefixes, suffixes and shapes seen less often in training are unknown."""
     cluster_dim: int = 12
     """Each column of the word clusters."""
     name_dim: int = 12
@@ -42,26 +54,36 @@ class TaggerConfig:
     """Pre-trained vectors are brought to this root mean square."""
     # Features of the place in the sentence
     column_dim: int = 10
-    """Each extra column of the file."""
+    """Width of the vectors of each extra column of the data."""
     gazetteer_dim: int = 5
+    """Width of the vectors of membership in each gazetteer class."""
     position_dim: int = 5
-    """Distance to the word being tagged (sentence approach only)."""
+    """Width of the vectors of the distance to the word being tagged (encoder sentence only)."""
     # Encoder
     encoder: str = "window"
+    """How a word sees its neighbours."""
     window: int = 5
+    """Words seen at once, an odd number: the word itself and its neighbours on both sides."""
     hidden: int = 300
+    """Width of the hidden layers."""
     layers: int = 1
+    """Number of hidden layers (encoders window and convolutions)."""
     activation: str = "hardtanh"
+    """Non-linearity of the hidden layers."""
     initialiser: str = "xavier"
+    """Distribution of the initial weights."""
     ensemble: int = 1
     """Networks that are trained side by side and whose scores are averaged (taggers only)."""
     # Noise
-    input_dropout: float = 0.0
+    input_dropout: float | None = 0.0
+    """Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 where ``epochs`` adapts."""
     hidden_dropout: float | None = 0.0
+    """Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3."""
     word_dropout: float = 0.0
     """Words are replaced by the unknown word with probability word_dropout / (word_dropout + count)."""
     # Objective
     objective: str = "crf"
+    """What is learnt: labels word by word, whole label sequences, or a margin (detectors only)."""
     offsets: int = 1
     """Output maps per word: 1, or 3 for the neighbours' too (C2)."""
     constrained: bool = True
@@ -73,9 +95,12 @@ class TaggerConfig:
     pairs: str = "mean"
     """Over the pairs of a batch: their mean cost, or as E4 prints it their sum."""
     l2: float = 0.0
+    """Weight of the L2 penalty on the parameters."""
     # Learning
     optimiser: str = "adam"
+    """How parameters follow their gradients."""
     rate: float | None = None
+    """Learning rate at its height. None: 0.005 with adam, 0.02 with adagrad, otherwise 0.05."""
     word_rate: float = 1.0
     """Tables of word features learn at this multiple of the rate: most words are rare and have few steps."""
     schedule: str = "linear"
@@ -87,11 +112,15 @@ class TaggerConfig:
     tau: float = 0.2
     """Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t."""
     epochs: int | None = None
+    """Passes over the training data. None: 10; below 720 sentences more, to reach 600 steps."""
     patience: int | None = None
+    """Epochs without a better score on dev before the training stops; short ones, below 90 steps, count less."""
     batch_sentences: int | None = None
+    """Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 where ``epochs`` adapts."""
     shards: int | None = None
     """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
     clip: float = 5.0
+    """Gradients whose norm is larger are scaled down to it."""
 
     def __post_init__(self) -> None:
         check_fields(self, CHOICES, LIMITS)
@@ -138,7 +167,7 @@ _EVERY_WORD_FEATURE = {
     "prefix_lengths": (1, 2, 3, 4),
     "min_affix_count": 2,
 }
-_NOISE = {"input_dropout": 0.3, "hidden_dropout": None, "word_dropout": 0.3}
+_NOISE = {"input_dropout": None, "hidden_dropout": None, "word_dropout": 0.3}
 _SENNA = {"activation": "hardtanh", "hidden": 300, "window": 5}
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -198,19 +227,37 @@ def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
     return TaggerConfig(**{**PRESETS[preset], **settings})
 
 
-def adapted(config: TaggerConfig, sentences: int, tokens: int) -> TaggerConfig:
-    """The config with its open fields resolved for this amount of training data."""
-    batch = config.batch_sentences or max(8, min(32, sentences // 90))
+def adapted(config: TaggerConfig, sentences: int, tokens: int, *, continued: bool = False) -> TaggerConfig:
+    """The config with its open fields resolved for this amount of training data.
+
+    With few sentences and 10 epochs a network does not learn anything, so there are more epochs. With a hidden layer,
+    smaller batches and more noise keep it from learning the sentences by heart (docs/start/results.md has figures). A
+    detector, which draws other pairs in every epoch, a training that is ``continued`` from a fitted model, and one with
+    a given number of epochs are as with more data.
+    """
+    adapts = config.epochs is None and config.objective != "margin" and not continued
+    few = adapts and sentences < FEW_SENTENCES
+    noisy = few and config.encoder != "none"
+    batch = config.batch_sentences or max(2 if noisy else 8, min(32, sentences // FULL_EPOCH))
     resolved: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
+        "input_dropout": 0.5 if noisy else 0.3,
         "hidden_dropout": 0.5 if tokens < 50_000 else 0.3,
         "batch_sentences": batch,
-        "epochs": 10,
+        "epochs": max(10, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else 10,
         # A second core pays for what it costs to cut a batch only where the batch and its network are large.
         "shards": 2 if ENCODERS[config.encoder].second_shard_pays and batch >= 32 else 1,
         "rate": {"adam": 0.005, "adagrad": 0.02}.get(config.optimiser, 0.05),
     }
     return replace(config, **{name: value for name, value in resolved.items() if getattr(config, name) is None})
+
+
+def patience_in_epochs(config: TaggerConfig, sentences: int) -> int | None:
+    """The patience of an adapted config, in epochs of this data: those of fewer than 90 steps count in proportion."""
+    if config.patience is None or config.batch_sentences is None or config.objective == "margin":
+        return config.patience
+    steps = math.ceil(sentences / config.batch_sentences)
+    return math.ceil(config.patience * max(FULL_EPOCH, steps) / steps)
 
 
 def parsed_setting(text: str) -> tuple[str, Any]:

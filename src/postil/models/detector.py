@@ -14,7 +14,7 @@ from postil.features.vectors import VectorSources
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.target import UNDECIDED, Target
-from postil.models.config import TaggerConfig, configured
+from postil.models.config import PRESETS, TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_detection
 from postil.models.inputs import checked_documents, checked_for_scores, checked_sentence, listed_sentences
 from postil.models.parts import Parts
@@ -23,6 +23,7 @@ from postil.models.scoring.detector_network import DetectorNetwork
 from postil.models.scoring.network import feature_sizes
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import entity, tokens_of
+from postil.models.settings import UNSET, Unset
 from postil.text import Entity, Sentence, labels_from_spans, recognise, with_marks
 
 
@@ -36,18 +37,36 @@ class Detections(NamedTuple):
 
 @final
 class Detector(SentenceEstimator[Target, DetectorNetwork]):
-    """Detects the words of one class, by a score that ranks them.
-
-        detector = Detector(label="LOC", seed=0)
-        detector.fit(X, y, dev=(X_dev, y_dev))
-        detector.decision(X)      # one score per token: the higher, the more likely
-        detector.predict(X)       # "LOC" where the score is above the threshold, else "O"
+    """Detects the words of one class, by a score that ranks them. Follows scikit-learn's estimator rules.
 
     X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
-    is a list of lists of labels in any scheme. ``preset`` selects features and encoder; the objective is always the
-    margin between windows whose middle is of that label and windows whose middle is not. ``settings`` are fields of
-    TaggerConfig that override the preset. Follows scikit-learn's estimator rules.
+    is a list of lists of labels in any scheme. The objective is always the margin between windows whose middle has the
+    label and windows whose middle has not. Hyperparameters that are not set have the values of the preset.
+
+    Attributes
+    ----------
+    classes_ : list of str
+        The labels that may occur in answers: O and the label.
+    history_ : list of dict
+        Epoch, mean loss and score on dev (None without dev) of every epoch of the training.
+    config : TaggerConfig
+        All settings, with what was adapted to the training data.
+    threshold : float
+        What scores above it is detected: chosen for the best F1 on dev, without dev on the training data.
+
+    Examples
+    --------
+    >>> from postil import Detector
+    >>> X = [["Anna", "lives", "in", "Oslo"], ["the", "museums", "of", "Lima"]] * 10
+    >>> y = [["B-PER", "O", "O", "B-LOC"], ["O", "O", "O", "B-LOC"]] * 10
+    >>> detector = Detector(label="LOC", hidden=20, seed=0).fit(X, y)
+    >>> detector.predict([["Anna", "lives", "in", "Lima"]])
+    [['O', 'O', 'O', 'LOC']]
+    >>> [len(scores) for scores in detector.decision([["Anna", "lives"], ["Oslo"]])]  # one score per token
+    [2, 1]
     """
+
+    label: str
 
     def __init__(
         self,
@@ -60,13 +79,52 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         seed: int = 0,
         threads: int = 1,
         minutes: float | None = None,
-        **settings: Any,
+        word_dim: int | Unset = UNSET,
+        min_count: int | Unset | None = UNSET,
+        caps_dim: int | Unset = UNSET,
+        shape_dim: int | Unset = UNSET,
+        prefix_dim: int | Unset = UNSET,
+        suffix_dim: int | Unset = UNSET,
+        prefix_lengths: tuple[int, ...] | Unset = UNSET,
+        suffix_lengths: tuple[int, ...] | Unset = UNSET,
+        min_affix_count: int | Unset = UNSET,
+        cluster_dim: int | Unset = UNSET,
+        name_dim: int | Unset = UNSET,
+        vector_scale: float | Unset = UNSET,
+        column_dim: int | Unset = UNSET,
+        gazetteer_dim: int | Unset = UNSET,
+        position_dim: int | Unset = UNSET,
+        encoder: str | Unset = UNSET,
+        window: int | Unset = UNSET,
+        hidden: int | Unset = UNSET,
+        layers: int | Unset = UNSET,
+        activation: str | Unset = UNSET,
+        initialiser: str | Unset = UNSET,
+        ensemble: int | Unset = UNSET,
+        input_dropout: float | Unset | None = UNSET,
+        hidden_dropout: float | Unset | None = UNSET,
+        word_dropout: float | Unset = UNSET,
+        objective: str | Unset = UNSET,
+        offsets: int | Unset = UNSET,
+        constrained: bool | Unset = UNSET,
+        corrupt: int | Unset = UNSET,
+        margin: float | Unset = UNSET,
+        pairs: str | Unset = UNSET,
+        l2: float | Unset = UNSET,
+        optimiser: str | Unset = UNSET,
+        rate: float | Unset | None = UNSET,
+        word_rate: float | Unset = UNSET,
+        schedule: str | Unset = UNSET,
+        warm_up: float | Unset = UNSET,
+        final_share: float | Unset = UNSET,
+        tau: float | Unset = UNSET,
+        epochs: int | Unset | None = UNSET,
+        patience: int | Unset | None = UNSET,
+        batch_sentences: int | Unset | None = UNSET,
+        shards: int | Unset | None = UNSET,
+        clip: float | Unset = UNSET,
     ) -> None:
-        self.label, self.preset, self.vectors, self.gazetteers = label, preset, vectors, gazetteers
-        self.clusters = clusters
-        self.seed, self.threads, self.minutes = seed, threads, minutes
-        self.settings = settings
-        self.parts = None
+        self._store(locals())
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
@@ -82,6 +140,10 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         "minutes",
     )
     _LABELS: ClassVar[Any] = Target
+
+    @classmethod
+    def _rows(cls) -> dict[str, TaggerConfig]:
+        return {preset: configured(preset, {"objective": "margin"}) for preset in PRESETS}
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         if settings.get("objective", "margin") != "margin":

@@ -1,38 +1,50 @@
 """What every estimator shares: scikit-learn's rules, the fitted parts, the model file."""
 
+import inspect
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import fields
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from postil.errors import ConfigurationError, not_fitted
 from postil.features.vectors import VectorSources
 from postil.models import storage
+from postil.models.documentation import Documented
 from postil.models.parts import LearntLabels, Parts, TrainedNetwork
+from postil.models.settings import UNSET, check_names
 
 Labels = TypeVar("Labels", bound=LearntLabels)
 Network = TypeVar("Network", bound=TrainedNetwork)
 
 
-class Estimator(ABC, Generic[Labels, Network]):
-    """An estimator. Its parameters are ``_PARAMETERS`` and, beyond them, fields of its config (``settings``)."""
+class Estimator(Generic[Labels, Network], metaclass=Documented):
+    """An estimator. Its parameters are ``_PARAMETERS`` and, beyond them, the fields of its config, by default UNSET."""
 
     KIND: ClassVar[str]
     """The name of this kind of model in a model file."""
     _PARAMETERS: ClassVar[tuple[str, ...]]
     _CONFIG: ClassVar[type]
     """The dataclass of its settings."""
+    _CHOICES: ClassVar[Mapping[str, Any]]
+    """Name of a setting -> its possible values, where they can be listed."""
+    _ROW: ClassVar[str]
+    """The parameter that selects a row of settings: a preset, a composition."""
     _LABELS: ClassVar[Any]
     """The class of its labels; its ``from_json`` reads what their ``as_json`` has written into a model file."""
-    settings: dict[str, Any]
-    parts: Parts[Labels, Network] | None
+    _parts: Parts[Labels, Network] | None = None
     # Every kind of estimator has these parameters.
     vectors: VectorSources | None
     seed: int
     threads: int
     minutes: float | None
+
+    @classmethod
+    @abstractmethod
+    def _rows(cls) -> Mapping[str, Any]:
+        """Each preset (or composition) that a model of this kind can have -> its config."""
 
     @abstractmethod
     def _configured(self, settings: Mapping[str, Any]) -> Any:
@@ -45,20 +57,41 @@ class Estimator(ABC, Generic[Labels, Network]):
 
     # -------------------------------------------------------------------------------------------- estimator rules
 
+    if not TYPE_CHECKING:  # editors and type checkers read the signature of __init__ and nothing else
+
+        def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
+            """Refuse unknown names before ``__init__`` does, with a suggestion."""
+            check_names(parameters, cls._names())
+            return super().__new__(cls)
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        """All parameters."""
+        return list(dict.fromkeys([*cls._PARAMETERS, *(field.name for field in fields(cls._CONFIG))]))
+
+    def _store(self, arguments: Mapping[str, Any]) -> None:
+        """Keep the arguments of the constructor, unchanged: they are checked by ``fit``, as scikit-learn wants it."""
+        for name in self._names():
+            setattr(self, name, arguments[name])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The hyperparameters that are set: they override the preset."""
+        return {name: value for name, value in self._given().items() if name not in self._PARAMETERS}
+
+    def _given(self) -> dict[str, Any]:
+        """All parameters that are set."""
+        return {name: value for name, value in self.get_params().items() if value is not UNSET}
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters by name, as the constructor takes them."""
-        return {name: getattr(self, name) for name in self._PARAMETERS} | self.settings
+        """All parameters by name, as the constructor takes them; UNSET where the value of the preset is used."""
+        return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change parameters; impossible settings are refused and change nothing else."""
-        settings = dict(self.settings)
+        """Change parameters. Unknown names are refused and change nothing; values are checked by ``fit``."""
+        check_names(parameters, self._names())
         for name, value in parameters.items():
-            if name in self._PARAMETERS:
-                setattr(self, name, value)
-            else:
-                settings[name] = value
-        self._configured(settings)
-        self.settings = settings
+            setattr(self, name, value)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -74,8 +107,10 @@ class Estimator(ABC, Generic[Labels, Network]):
         return self.parts is not None
 
     def __repr__(self) -> str:
-        differing = {name: value for name, value in self.get_params().items() if value not in (None, (), 0)}
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in differing.items())})"
+        """The parameters that differ from their defaults."""
+        parameters = inspect.signature(type(self)).parameters
+        differing = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(parameters[k].default)]
+        return f"{type(self).__name__}({', '.join(differing)})"
 
     def check(self) -> None:
         """Refuse impossible parameters. ``fit`` does this too; a command does it before it reads its files."""
@@ -91,6 +126,21 @@ class Estimator(ABC, Generic[Labels, Network]):
     def config(self) -> Any:
         """The settings of the fitted model; before ``fit``, those that a training would begin with."""
         return self.parts.config if self.parts is not None else self._configured(self.settings)
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """Epoch, mean loss and score on dev (None without dev) of every epoch of the training."""
+        history: list[dict[str, Any]] = self.fitted_parts().about["training"]["history"]
+        return history
+
+    @property
+    def parts(self) -> Parts[Labels, Network] | None:
+        """What was learnt; None before ``fit``."""
+        return self._parts
+
+    @parts.setter
+    def parts(self, parts: Parts[Labels, Network] | None) -> None:
+        self._parts = parts
 
     def fitted_parts(self) -> Parts[Labels, Network]:
         """What was learnt; an error if nothing was."""
@@ -111,7 +161,7 @@ class Estimator(ABC, Generic[Labels, Network]):
         storage.save(self, Path(path))
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {"parameters": self.get_params()}
+        state = {"parameters": self._given()}
         return state | ({"model": storage.to_bytes(self)} if self.parts is not None else {})
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:

@@ -1,14 +1,47 @@
-"""What the configs of all kinds of models share: fields that check themselves, and their form on a command line."""
+"""What the configs of all kinds of models share: fields that check themselves, their descriptions, and their form on a
+command line; and the value of a hyperparameter that is not set."""
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from enum import Enum
+from functools import cache
+from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, get_args, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 import numpy as np
 
 from postil.errors import ConfigurationError, similar
+
+
+class Unset(Enum):
+    """The type of UNSET. A member of an enumeration stays itself when it is copied or pickled."""
+
+    UNSET = "unset"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
+"""The value of a hyperparameter that is not set: that of the preset is used. None means "adapt to the data"."""
+
+
+@cache
+def descriptions(config: type) -> Mapping[str, str]:
+    """The text below each field of a config, by name. They stand in the source only, which is read on request."""
+    import ast
+    import inspect
+
+    body = ast.parse(inspect.getsource(config)).body[0]
+    texts: dict[str, str] = {}
+    for statement, following in pairwise([*getattr(body, "body", ()), ast.Pass()]):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            value = following.value if isinstance(following, ast.Expr) else None
+            text = value.value if isinstance(value, ast.Constant) else ""
+            texts[statement.target.id] = " ".join(str(text).split())
+    return texts
 
 
 def check_fields(config: Any, choices: Mapping[str, Any], limits: Mapping[str, tuple[float, float]]) -> None:
@@ -29,7 +62,12 @@ def check_positive(config: Any, *names: str) -> None:
 
 def check_known(config: type, settings: Mapping[str, Any]) -> None:
     """Refuse settings that are no fields of a config."""
-    known = {field.name for field in fields(config)}
+    check_names(settings, [field.name for field in fields(config)])
+
+
+def check_names(settings: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse names that are not among the known ones, and suggest one that is close."""
+    known = list(known)
     for name in settings:
         if name not in known:
             raise _unknown(name, known)

@@ -24,6 +24,7 @@ from postil.features.words import WordFeatureConfig
 from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.labelling import Labelling
 from postil.models.parts import LearntLabels, Parts, Stored, TrainedNetwork
+from postil.models.settings import UNSET
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
@@ -86,7 +87,8 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
     for name, parameter in parts.network.parameters().items():
         if not _is_finite(parameter.value):
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
-    stored = {name: value for name, value in estimator.get_params().items() if name not in _NOT_STORED}
+    given = {name: value for name, value in estimator.get_params().items() if value is not UNSET}
+    stored = {name: value for name, value in given.items() if name not in _NOT_STORED}
     metadata = {
         "kind": estimator.KIND,
         "config": asdict(parts.config),
@@ -302,7 +304,8 @@ _PARAMETERS: dict[str, Any] = {
     "preset": str,
     "composition": str,
     "label": str,
-    "vectors": (str, type(None)),
+    "vectors": (str, tuple, type(None)),
+    "clusters": (str, type(None)),
     "gazetteers": tuple,
     "seed": int,
 }
@@ -314,8 +317,10 @@ def _check_parameters(estimator: Stored, labels: LearntLabels) -> None:
     for name, kind in _PARAMETERS.items():
         if name in estimator._PARAMETERS:
             _check_shape(parameters[name], kind, f"parameter {name}", whole=True)
-    if not all(isinstance(path, str) for path in parameters.get("gazetteers", ())):
-        raise ConfigurationError("gazetteers", expected="names of files", got=repr(parameters["gazetteers"])[:80])
+    for name in ("vectors", "gazetteers"):
+        value = parameters.get(name)
+        if isinstance(value, tuple) and not all(isinstance(path, str) for path in value):
+            raise ConfigurationError(name, expected="names of files", got=repr(value)[:80])
     estimator.check()
     if "label" in estimator._PARAMETERS and [parameters["label"]] != labels.labels:
         raise ConfigurationError("label", expected=repr(labels.labels[0]), got=repr(parameters["label"])[:80])

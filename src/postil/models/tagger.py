@@ -20,7 +20,7 @@ from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.tuning import Tuned, checked_wish, tuned
-from postil.models.config import TaggerConfig, configured
+from postil.models.config import PRESETS, TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_entity
 from postil.models.inputs import (
     checked_documents,
@@ -34,6 +34,7 @@ from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import entity, sentences_of, tokens_of
+from postil.models.settings import UNSET, Unset
 from postil.text import Document, Entity, Sentence, with_marks
 
 
@@ -48,15 +49,36 @@ class Answer(NamedTuple):
 
 @final
 class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
-    """Labels words: names, parts of speech, chunks.
-
-        tagger = Tagger(preset="fast", seed=0)
-        tagger.fit(X, y, dev=(X_dev, y_dev))
-        tagger.predict(X)
+    """Labels words: names, parts of speech, chunks. Follows scikit-learn's estimator rules.
 
     X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
-    is a list of lists of labels. ``settings`` are fields of TaggerConfig that override the preset. Follows
-    scikit-learn's estimator rules.
+    is a list of lists of labels. Hyperparameters that are not set have the values of the preset.
+
+    Attributes
+    ----------
+    classes_ : list of str
+        The labels that may occur in answers.
+    history_ : list of dict
+        Epoch, mean loss and score on dev (None without dev) of every epoch of the training.
+    config : TaggerConfig
+        All settings, with what was adapted to the training data.
+    labelling : Labelling
+        The labelling scheme and the classes of entities.
+    decoding : Decoding
+        How answers are read from the scores: temperature, shift, bias, thresholds. May be replaced.
+
+    Examples
+    --------
+    >>> from postil import Tagger
+    >>> X = [["Anna", "lives", "in", "Oslo"], ["the", "museums", "of", "Lima"]] * 10
+    >>> y = [["B-PER", "O", "O", "B-LOC"], ["O", "O", "O", "B-LOC"]] * 10
+    >>> tagger = Tagger(preset="fast", hidden=20, seed=0).fit(X, y)
+    >>> tagger.predict([["Anna", "lives", "in", "Lima"]])
+    [['B-PER', 'O', 'O', 'B-LOC']]
+    >>> tagger.classes_
+    ['O', 'B-LOC', 'I-LOC', 'B-PER', 'I-PER']
+    >>> [(entity.text, entity.label) for entity in tagger.tag("Anna lives in Oslo").entities]
+    [('Anna', 'PER'), ('Oslo', 'LOC')]
     """
 
     def __init__(
@@ -69,12 +91,52 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         seed: int = 0,
         threads: int = 1,
         minutes: float | None = None,
-        **settings: Any,
+        word_dim: int | Unset = UNSET,
+        min_count: int | Unset | None = UNSET,
+        caps_dim: int | Unset = UNSET,
+        shape_dim: int | Unset = UNSET,
+        prefix_dim: int | Unset = UNSET,
+        suffix_dim: int | Unset = UNSET,
+        prefix_lengths: tuple[int, ...] | Unset = UNSET,
+        suffix_lengths: tuple[int, ...] | Unset = UNSET,
+        min_affix_count: int | Unset = UNSET,
+        cluster_dim: int | Unset = UNSET,
+        name_dim: int | Unset = UNSET,
+        vector_scale: float | Unset = UNSET,
+        column_dim: int | Unset = UNSET,
+        gazetteer_dim: int | Unset = UNSET,
+        position_dim: int | Unset = UNSET,
+        encoder: str | Unset = UNSET,
+        window: int | Unset = UNSET,
+        hidden: int | Unset = UNSET,
+        layers: int | Unset = UNSET,
+        activation: str | Unset = UNSET,
+        initialiser: str | Unset = UNSET,
+        ensemble: int | Unset = UNSET,
+        input_dropout: float | Unset | None = UNSET,
+        hidden_dropout: float | Unset | None = UNSET,
+        word_dropout: float | Unset = UNSET,
+        objective: str | Unset = UNSET,
+        offsets: int | Unset = UNSET,
+        constrained: bool | Unset = UNSET,
+        corrupt: int | Unset = UNSET,
+        margin: float | Unset = UNSET,
+        pairs: str | Unset = UNSET,
+        l2: float | Unset = UNSET,
+        optimiser: str | Unset = UNSET,
+        rate: float | Unset | None = UNSET,
+        word_rate: float | Unset = UNSET,
+        schedule: str | Unset = UNSET,
+        warm_up: float | Unset = UNSET,
+        final_share: float | Unset = UNSET,
+        tau: float | Unset = UNSET,
+        epochs: int | Unset | None = UNSET,
+        patience: int | Unset | None = UNSET,
+        batch_sentences: int | Unset | None = UNSET,
+        shards: int | Unset | None = UNSET,
+        clip: float | Unset = UNSET,
     ) -> None:
-        self.preset, self.vectors, self.clusters, self.gazetteers = preset, vectors, clusters, gazetteers
-        self.seed, self.threads, self.minutes = seed, threads, minutes
-        self.settings = settings
-        self.parts = None
+        self._store(locals())
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
@@ -89,6 +151,11 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         "minutes",
     )
     _LABELS: ClassVar[Any] = Labelling
+
+    @classmethod
+    def _rows(cls) -> dict[str, TaggerConfig]:
+        rows = {preset: configured(preset, {}) for preset in PRESETS}
+        return {preset: config for preset, config in rows.items() if config.objective != "margin"}
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         config = configured(self.preset, settings)

@@ -17,7 +17,8 @@ from postil.models.estimator import Estimator
 from postil.models.explaining.tree_explanation import TreeExplanation, explained
 from postil.models.inputs import checked_root_labels, checked_trees
 from postil.models.scoring.tree_network import TreeInputs, TreeNetwork
-from postil.models.tree_config import TreeConfig, configured_tree
+from postil.models.settings import UNSET, Unset
+from postil.models.tree_config import CHOICES, DEFAULTS, TreeConfig, configured_tree
 from postil.objectives import softmax
 from postil.text.tree import Tree, widths_of_nodes
 from postil.threads import one_blas_thread
@@ -43,15 +44,31 @@ class NodeLabel(NamedTuple):
 class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
     """Labels sentences and all their phrases, by a recursive network over their trees.
 
-        classifier = TreeClassifier(composition="tree-lstm", seed=0)
-        classifier.fit(trees, dev=dev_trees)          # the labels are in the trees
-        classifier.predict(trees)                     # one label per tree: that of its root
-        classifier.predict_nodes(trees)               # a label and all probabilities for every phrase
-
     A tree is a Tree, nested tuples ``("3", ("2", "good"), ("2", "film"))``, an nltk.Tree or a list of tokens, which
-    gets a tree of the shape ``tree``. ``settings`` are fields of TreeConfig that override the defaults of the
-    composition. Follows scikit-learn's estimator rules.
+    gets a tree of the shape ``tree``. Hyperparameters that are not set have the values of the composition. Follows
+    scikit-learn's estimator rules.
+
+    Attributes
+    ----------
+    classes_ : list of str
+        The labels that a sentence can get.
+    history_ : list of dict
+        Epoch, mean loss and score on dev (None without dev) of every epoch of the training.
+    config : TreeConfig
+        All settings, with what was adapted to the training data.
+
+    Examples
+    --------
+    >>> from postil import TreeClassifier
+    >>> trees = [("3", ("2", "a"), ("3", "good")), ("1", ("2", "a"), ("1", "bad"))] * 20
+    >>> classifier = TreeClassifier(composition="tree-lstm", hidden=10, seed=0).fit(trees)
+    >>> classifier.predict(trees[:2])
+    ['3', '1']
+    >>> [[node.label for node in nodes] for nodes in classifier.predict_nodes(trees[:1])]
+    [['2', '3', '3']]
     """
+
+    composition: str
 
     def __init__(
         self,
@@ -61,19 +78,48 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
         seed: int = 0,
         threads: int = 1,
         minutes: float | None = None,
-        **settings: Any,
+        binarise: str | Unset = UNSET,
+        tree: str | Unset = UNSET,
+        word_dim: int | Unset = UNSET,
+        min_count: int | Unset = UNSET,
+        vector_scale: float | Unset = UNSET,
+        learn_vectors: bool | Unset = UNSET,
+        hidden: int | Unset = UNSET,
+        activation: str | Unset = UNSET,
+        initialiser: str | Unset = UNSET,
+        input_dropout: float | Unset = UNSET,
+        hidden_dropout: float | Unset = UNSET,
+        word_dropout: float | Unset = UNSET,
+        loss: str | Unset = UNSET,
+        class_weights: str | Mapping[str, float] | Unset = UNSET,
+        l2: float | Unset = UNSET,
+        optimiser: str | Unset = UNSET,
+        rate: float | Unset = UNSET,
+        word_rate: float | Unset = UNSET,
+        schedule: str | Unset = UNSET,
+        warm_up: float | Unset = UNSET,
+        final_share: float | Unset = UNSET,
+        tau: float | Unset = UNSET,
+        epochs: int | Unset = UNSET,
+        patience: int | Unset | None = UNSET,
+        batch_trees: int | Unset | None = UNSET,
+        shards: int | Unset = UNSET,
+        clip: float | Unset = UNSET,
     ) -> None:
-        self.composition, self.vectors = composition, vectors
-        self.seed, self.threads, self.minutes = seed, threads, minutes
-        self.settings = settings
-        self.parts = None
+        self._store(locals())
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tree-classifier"
     _PARAMETERS: ClassVar[tuple[str, ...]] = ("composition", "vectors", "seed", "threads", "minutes")
     _CONFIG: ClassVar[type] = TreeConfig
+    _CHOICES: ClassVar[Mapping[str, Any]] = CHOICES
+    _ROW: ClassVar[str] = "composition"
     _LABELS: ClassVar[Any] = TreeLabels
+
+    @classmethod
+    def _rows(cls) -> dict[str, TreeConfig]:
+        return {composition: configured_tree(composition, {}) for composition in DEFAULTS}
 
     def _configured(self, settings: Mapping[str, Any]) -> TreeConfig:
         return configured_tree(self.composition, settings)

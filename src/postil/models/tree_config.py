@@ -22,6 +22,7 @@ class TreeConfig:
     """All settings of a tree classifier."""
 
     composition: str = "tree-lstm"
+    """How the vectors of two phrases become that of the phrase they form."""
     # Trees
     binarise: str = "left"
     """From which side the children of a node with more than two are joined."""
@@ -38,13 +39,16 @@ class TreeConfig:
     """Whether pre-trained vectors are changed by learning."""
     # Network
     hidden: int = 50
+    """Width of the vectors of phrases."""
     activation: str = "tanh"
-    """Of all compositions but the Tree-LSTM, whose activations are fixed."""
+    """Non-linearity of all compositions but the Tree-LSTM, whose activations are fixed."""
     initialiser: str = "xavier"
+    """Distribution of the initial weights."""
     # Noise
     input_dropout: float = 0.0
+    """Share of the word vectors' entries that are set to 0 in training."""
     hidden_dropout: float = 0.0
-    """Of the vectors of nodes, before their labels are chosen."""
+    """Share of the entries of the nodes' vectors that are set to 0 in training, before labels are chosen."""
     word_dropout: float = 0.1
     """Words are replaced by the unknown word with probability word_dropout / (word_dropout + count)."""
     # Objective
@@ -53,9 +57,12 @@ class TreeConfig:
     class_weights: str = UNWEIGHTED
     """none; balanced: classes weigh the same in total; or JSON {label: weight} (a mapping in Python), else 1."""
     l2: float = 0.0
+    """Weight of the L2 penalty on the parameters."""
     # Learning
     optimiser: str = "adam"
+    """How parameters follow their gradients."""
     rate: float = 0.002
+    """Learning rate at its height."""
     word_rate: float = 1.0
     """Word vectors learn at this multiple of the rate: most words are rare and have few steps."""
     schedule: str = "linear"
@@ -67,12 +74,15 @@ class TreeConfig:
     tau: float = 0.2
     """Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t."""
     epochs: int = 10
+    """Passes over the training data."""
     patience: int | None = None
+    """Stop after this number of epochs without a better score on dev. None: never."""
     batch_trees: int | None = None
-    """None: 8 to 32, more for more data: little data needs more steps."""
+    """Trees in a step of training. None: 8 to 32, more for more data."""
     shards: int = 1
     """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
     clip: float = 5.0
+    """Gradients whose norm is larger are scaled down to it."""
 
     def __post_init__(self) -> None:
         check_fields(self, CHOICES, LIMITS)

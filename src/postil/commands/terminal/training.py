@@ -38,11 +38,15 @@ class Display:
             self._log.write(json.dumps(self._fitting.training.progress.history[-1]) + "\n")
             self._log.flush()
 
-    def summary(self, path: Path, headlines: dict[str, str]) -> None:
-        """How good it is, and where the model is."""
+    def summary(self, path: Path, headlines: dict[str, str], dev_score: float | None = None) -> None:
+        """How good it is, and where the model is. ``dev_score`` is compared with that of the epoch that is kept."""
         console = make_console()
         for name, headline in headlines.items():
             console.print(Text(f"{name:<5} {headline}"))
+        best = self._fitting.training.progress.best_score
+        if best is not None and dev_score is not None and abs(dev_score - best) >= 0.00005:  # visible in the log
+            note = f"(epoch {self._fitting.training.progress.best_epoch} scored {100 * best:.2f} on dev: "
+            console.print(Text(note + "epochs are scored before the probabilities are calibrated, the model after)"))
         seconds = self._fitting.training.progress.seconds
         line = f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {seconds:.0f} s"
         console.print(Text(line), soft_wrap=True)

@@ -47,13 +47,14 @@ class Batches(Sequence[Batch[Any]]):
 class Trainee(Protocol):
     """What a training asks of an estimator of any kind."""
 
-    settings: dict[str, Any]
     vectors: VectorSources | None
     seed: int
     threads: int
     minutes: float | None
     parts: Any
 
+    @property
+    def settings(self) -> dict[str, Any]: ...
     def check(self) -> None: ...
     def _configured(self, settings: Mapping[str, Any]) -> Any: ...
     def _network(self, config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any: ...
@@ -93,7 +94,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         self._fingerprint = _fingerprint(parts, estimator.seed, digests) if checkpoint is not None else ""
         plan = Plan(
             epochs=config.epochs,
-            patience=config.patience,
+            patience=self._patience(),
             clip=config.clip,
             threads=estimator.threads,
             minutes=estimator.minutes,
@@ -121,6 +122,11 @@ class Fitting(ABC, Iterator[Step | Epoch]):
     @abstractmethod
     def _score(self) -> float:
         """How good the parameters are on held-out data, higher is better."""
+
+    def _patience(self) -> int | None:
+        """The number of epochs without a better score after which the training stops."""
+        patience: int | None = self.parts.config.patience
+        return patience
 
     def _calibrate(self) -> None:
         """Choose what is not learnt by gradients, once the parameters are final."""

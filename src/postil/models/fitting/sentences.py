@@ -17,7 +17,7 @@ from postil.features.inputs import InputFeatures, Token
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
-from postil.models.config import TaggerConfig, adapted
+from postil.models.config import TaggerConfig, adapted, patience_in_epochs
 from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson
 from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
@@ -84,7 +84,12 @@ class SentenceFitting(Fitting):
         dev = checked_dev(dev)
         held_out: Data | None = _with_words(*dev) if dev is not None else None
         all_sentences = [*X, *raw]
-        config = adapted(estimator._configured(estimator.settings), len(all_sentences), sum(map(len, all_sentences)))
+        config = adapted(
+            estimator._configured(estimator.settings),
+            len(all_sentences),
+            sum(map(len, all_sentences)),
+            continued=warm_start is not None,
+        )
         parts = _new_parts(estimator, config, all_sentences, y, warm_start)
         if annotates is not None:
             y = parts.labelling.widened(y, annotates)
@@ -136,6 +141,9 @@ class SentenceFitting(Fitting):
             return np.concatenate(gold)
         single = np.eye(len(self.parts.labelling.labels), dtype=bool)
         return np.concatenate([labels if labels.ndim == 2 else single[labels] for labels in gold])
+
+    def _patience(self) -> int | None:
+        return patience_in_epochs(self.parts.config, len(self._lengths))
 
     def _score(self) -> float:
         return float(self._judge.score(*self._judged_on))

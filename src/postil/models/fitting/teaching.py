@@ -35,8 +35,8 @@ class Teacher(Protocol):
 class Student(Protocol):
     """What is asked of an estimator that learns from teachers."""
 
-    settings: dict[str, Any]
-
+    @property
+    def settings(self) -> dict[str, Any]: ...
     def _configured(self, settings: Any) -> Any: ...
 
 

@@ -69,7 +69,7 @@ class ScoringNetwork(Parameterised, ABC):
         vector_dim = 0 if vectors is None else vectors.shape[1]
         self.form_dim = sum(d for _, d in form_sizes) + vector_dim  # features that depend on the form alone
         D = self.form_dim + sum(d for _, d in extra_sizes)
-        self.noise = Dropout(config.input_dropout)
+        self.noise = Dropout(config.input_dropout or 0.0)
         encoder = ENCODERS[config.encoder]
         self.encoder = encoder.build(make, D)
         H = D if encoder.keeps_width else config.hidden

@@ -1,0 +1,127 @@
+"""Taggers trained on 10 to 1,000 sentences, beside CRFsuite with its tutorial's features on the same sentences.
+
+    python -m benchmarks.tiny_data wikigold ncbi_disease btc                        scored on dev: to choose settings
+    python -m benchmarks.tiny_data wikigold ncbi_disease btc --parts dev test       and on test: once, at the end
+    python -m benchmarks.tiny_data wikigold --sizes 30 --presets fast --set epochs=60
+
+A corpus is a folder with train.txt, dev.txt and test.txt. A seed draws the sentences (a larger sample contains the
+smaller ones) and initialises the network. Nothing is held out: a tagger runs its whole schedule, as CRFsuite does. At
+most 1,000 sentences are scored. CPU seconds are of the training alone.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+from statistics import mean
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.accuracy import CRFSUITE, Part, crfsuite_labels, load_part
+from benchmarks.measuring import Outcome, parser, report
+from postil.metrics import evaluate
+from postil.models import PRESETS, Tagger
+from postil.models.config import parsed_setting
+from postil.text import recognise
+
+SIZES = (10, 30, 100, 300, 1000)
+SCORED = 1000
+
+
+class Run(NamedTuple):
+    """One training: what was trained on which sentences, its F1 on each part in percent, its CPU seconds."""
+
+    corpus: str
+    size: int
+    model: str
+    f1: dict[str, float]
+    seconds: float
+
+
+def main() -> int:
+    arguments = _arguments()
+    settings = dict(parsed_setting(text) for text in arguments.set)
+    runs = []
+    for seed, size, corpus in product(arguments.seeds, arguments.sizes, arguments.corpora):
+        for run in _runs(Path(corpus), arguments.parts, size, seed, arguments.presets, settings):
+            print(json.dumps(run._asdict() | {"seed": seed}), file=sys.stderr, flush=True)
+            runs.append(run)
+    return report(_outcome(runs, arguments))
+
+
+def _arguments() -> argparse.Namespace:
+    options = parser(__doc__)
+    options.add_argument("corpora", nargs="+", metavar="FOLDER", help="with train.txt, dev.txt and test.txt")
+    options.add_argument("--parts", nargs="+", choices=["dev", "test"], default=["dev"], help="what to score on")
+    options.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="N", help="sentences to train on")
+    options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    options.add_argument(
+        "--presets", nargs="+", choices=[CRFSUITE, *PRESETS], default=[CRFSUITE, "fast", "accurate", "linear-crf"]
+    )
+    options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="as postil train --set")
+    return options.parse_args()
+
+
+def _runs(
+    corpus: Path, parts: Sequence[str], size: int, seed: int, presets: Sequence[str], settings: dict[str, Any]
+) -> Iterator[Run]:
+    train = _sample(_part(corpus, "train"), size, seed)
+    scored = {part: [side[:SCORED] for side in _part(corpus, part)] for part in parts}
+    everything = [tokens for X, _ in scored.values() for tokens in X]
+    for preset in presets:
+        if preset == CRFSUITE:
+            labels, seconds = crfsuite_labels(train, everything, "tutorial")
+        else:
+            tagger = Tagger(preset=preset, seed=seed, **settings)
+            began = time.process_time()
+            tagger.fit(*train)
+            seconds, labels = time.process_time() - began, tagger.predict(everything)
+        answers = iter(labels)
+        f1 = {
+            part: 100 * evaluate(y, [next(answers) for _ in y], recognise(y)).main_score
+            for part, (_, y) in scored.items()
+        }
+        yield Run(corpus.name, size, preset, f1, seconds)
+
+
+@cache
+def _part(corpus: Path, name: str) -> Part:
+    return load_part(str(corpus / f"{name}.txt"))
+
+
+def _sample(train: Part, size: int, seed: int) -> Part:
+    X, y = train
+    drawn = np.random.default_rng(seed).permutation(len(X))[:size]
+    return [X[i] for i in drawn], [y[i] for i in drawn]
+
+
+def _outcome(runs: Sequence[Run], arguments: argparse.Namespace) -> Outcome:
+    cells = product([Path(corpus).name for corpus in arguments.corpora], arguments.sizes, arguments.parts)
+    rows = [
+        {"corpus": corpus, "sentences": size, "part": part}
+        | _means([run for run in runs if run[:2] == (corpus, size)], part)
+        for corpus, size, part in cells
+    ]
+    taggers = [preset for preset in arguments.presets if preset != CRFSUITE]
+    return Outcome(
+        name="tiny_data",
+        compared=f"F1 and CPU seconds of training, means over {len(arguments.seeds)} seeds",
+        rows=rows,
+        goal="no preset below CRFsuite",
+        passed=all(row[name] >= row.get(CRFSUITE, 0) for row in rows for name in taggers),
+    )
+
+
+def _means(runs: Sequence[Run], part: str) -> dict[str, float]:
+    by_model = {run.model: [other for other in runs if other.model == run.model] for run in runs}
+    scores = {name: round(mean(run.f1[part] for run in group), 1) for name, group in by_model.items()}
+    return scores | {f"{name}, s": mean(run.seconds for run in group) for name, group in by_model.items()}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""Estimator rules: scikit-learn's own checks (which are run, and why the others are not, in one table), signatures."""
+
+import copy
+import functools
+import inspect
+import operator
+import pickle
+import warnings
+from typing import get_args, get_type_hints
+
+import numpy as np
+import pytest
+
+import postil
+from postil.errors import ConfigurationError, NotFittedError
+from postil.models import UNSET
+from postil.models.settings import Unset
+
+SMALL = {"hidden": 4, "word_dim": 4, "epochs": 1}
+
+
+def words(X):
+    """Rows of numbers as sentences of words; what is no table stays as it is, to be refused by the estimator."""
+    table = np.asarray(X)
+    return [[f"{number:.1f}" for number in row] for row in table] if table.ndim == 2 else X
+
+
+def same_class(X, y):
+    """Every word has the class of its row."""
+    return [[str(label)] * np.size(row) for row, label in zip(X, y, strict=True)]
+
+
+def every_other_word(X, y):
+    return [["O" if (i + j) % 2 else "1" for j in range(np.size(row))] for i, row in enumerate(X)]
+
+
+def adapters():
+    """Estimator -> methods that take tables of numbers and return numbers, as the checks of scikit-learn want it."""
+    fit, predict, decision = postil.Tagger.fit, postil.Tagger.predict, postil.Detector.decision
+    fit_trees, predict_trees, predict_proba = (
+        getattr(postil.TreeClassifier, name) for name in ("fit", "predict", "predict_proba")
+    )
+
+    return {
+        postil.Tagger(**SMALL): {
+            "fit": lambda self, X, y: fit(self, words(X), same_class(words(X), y)),
+            "predict": lambda self, X: np.array([float(labels[0]) for labels in predict(self, words(X))]),
+            "score": lambda self, X, y: float(np.mean(self.predict(X) == y)),
+        },
+        postil.Detector(label="1", **SMALL): {
+            "fit": lambda self, X, y: fit(self, words(X), every_other_word(words(X), y)),
+            "predict": lambda self, X: np.array([scores[0] for scores in decision(self, words(X))]),
+            "score": lambda self, X, y: float(np.mean(self.predict(X) == y)),
+        },
+        postil.TreeClassifier(**SMALL, loss="root"): {
+            "fit": lambda self, X, y: fit_trees(self, words(X), [str(label) for label in y]),
+            "predict": lambda self, X: np.array(list(map(float, predict_trees(self, words(X))))),
+            "predict_proba": lambda self, X: predict_proba(self, words(X)),
+            "score": lambda self, X, y: float(np.mean(self.predict(X) == y)),
+        },
+    }
+
+
+ADAPTERS = adapters()
+NUMBERS = "rules about numbers in X: words are strings, and NaN or 1j are words like others"
+FEATURES = "X has no columns to count"
+RUN = """
+    check_estimator_cloneable check_estimator_tags_renamed check_valid_tag_types check_estimator_repr
+    check_no_attributes_set_in_init check_fit_score_takes_y check_estimators_overwrite_params
+    check_dont_overwrite_parameters check_estimators_fit_returns_self check_readonly_memmap_input
+    check_estimators_unfitted check_do_not_raise_errors_in_init_or_set_params check_mixin_order
+    check_positive_only_tag_during_fit check_estimators_dtypes check_pipeline_consistency check_estimators_pickle
+    check_f_contiguous_array_estimator check_methods_sample_order_invariance check_methods_subset_invariance
+    check_fit2d_1sample check_fit2d_1feature check_get_params_invariance check_set_params check_dict_unchanged
+    check_fit_idempotent check_fit_check_is_fitted check_fit1d
+""".split()
+NOT_RUN = {
+    "check_parameters_default_constructible": "UNSET is not in its list; see test_arguments_are_kept_unchanged",
+    "check_n_features_in_after_fitting": FEATURES,
+    "check_n_features_in": FEATURES,
+    "check_complex_data": NUMBERS,
+    "check_dtype_object": NUMBERS,
+    "check_estimators_nan_inf": NUMBERS,
+    "check_estimators_empty_data_messages": "wants a message about features; ours is about sentences",
+    "check_estimator_sparse_tag": "sentences are never sparse matrices",
+    "check_estimator_sparse_array": "sentences are never sparse matrices",
+    "check_estimator_sparse_matrix": "sentences are never sparse matrices",
+    "check_array_api_input": "sentences are never arrays of an array library",
+    "check_fit2d_predict1d": "wants its own words; ours are in tests/models/test_inputs.py",
+    "check_requires_y_none": "wants its own words; ours are in tests/models/test_inputs.py",
+}
+
+
+def name_of(check):
+    return (check.func if isinstance(check, functools.partial) else check).__name__
+
+
+def checks_of(estimator):
+    from sklearn.utils.estimator_checks import estimator_checks_generator
+
+    with warnings.catch_warnings():  # that the class does not inherit from BaseEstimator: scikit-learn is optional
+        warnings.simplefilter("ignore", UserWarning)
+        return [check for _, check in estimator_checks_generator(estimator, legacy=True)]
+
+
+@pytest.mark.parametrize("estimator", ADAPTERS, ids=lambda estimator: type(estimator).__name__)
+def test_scikit_learn_checks(estimator, monkeypatch):
+    for name, method in ADAPTERS[estimator].items():
+        monkeypatch.setattr(type(estimator), name, method)
+    for check in checks_of(estimator):
+        assert (name_of(check) in RUN) != (name_of(check) in NOT_RUN), f"a new check of scikit-learn: {name_of(check)}"
+        if name_of(check) in RUN:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                check(estimator)
+
+
+def test_what_breaks_a_rule_is_noticed(monkeypatch):
+    estimator, methods = next(iter(ADAPTERS.items()))
+    predict = methods["predict"]
+    methods = {**methods, "predict": lambda self, X: (setattr(self, "surprise", 1), predict(self, X))[1]}
+    for name, method in methods.items():
+        monkeypatch.setattr(postil.Tagger, name, method)
+    (check,) = [check for check in checks_of(estimator) if name_of(check) == "check_dict_unchanged"]
+    with pytest.raises(AssertionError, match="changes __dict__"):
+        check(estimator)
+
+
+# ------------------------------------------------------------------------------------------------ signatures
+
+KINDS = [postil.Tagger, postil.Detector, postil.TreeClassifier]
+# What Python accepts beyond the type of the field, which is what a model file stores.
+WIDER = {(postil.TreeClassifier, "class_weights"): "str | collections.abc.Mapping[str, float]"}
+
+
+def type_of_argument(kind, name):
+    """The annotation without Unset."""
+    hint = get_type_hints(kind.__init__)[name]
+    rest = tuple(part for part in get_args(hint) if part is not Unset)
+    assert len(rest) < len(get_args(hint)), f"{name} cannot be UNSET"
+    return functools.reduce(operator.or_, rest)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_signature_is_that_of_the_config(kind):
+    parameters = inspect.signature(kind).parameters
+    hints = get_type_hints(kind._CONFIG)
+    assert list(parameters) == [*kind._PARAMETERS, *(name for name in hints if name not in kind._PARAMETERS)]
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters.values())
+    for name, hint in hints.items():
+        if name not in kind._PARAMETERS:
+            assert parameters[name].default is UNSET, name
+            assert str(type_of_argument(kind, name)) == WIDER.get((kind, name), str(hint)), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arguments_are_kept_unchanged(kind):
+    """Also what is wrong: only fit refuses it, so that parameters can be set in any order."""
+    label = {"label": "LOC"} if kind is postil.Detector else {}
+    defaults = {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()} | label
+    assert kind(**label).get_params() == defaults and set(vars(kind(**label))) == set(defaults)
+    assert kind(**label).settings == {}
+    given = {name: object() for name in defaults}
+    assert all(value is given[name] for name, value in kind(**given).get_params().items())
+    assert kind(**label).set_params(hidden=None).settings == {"hidden": None}
+    with pytest.raises(ConfigurationError, match="hidden"):
+        kind(**label, hidden=0).check()
+
+
+def test_unset_means_the_preset_and_none_the_data():
+    assert postil.Tagger().config.hidden == 128
+    assert postil.Tagger(hidden=7).config.hidden == 7
+    assert postil.Tagger(hidden=7).set_params(hidden=UNSET).config.hidden == 128
+    assert postil.Tagger(preset="window-wll", hidden_dropout=0.1).config.hidden_dropout == 0.1
+    assert postil.Tagger(preset="window-wll", hidden_dropout=None).config.hidden_dropout is None
+    assert postil.Detector(label="LOC").config.epochs == 20
+    assert postil.Detector(label="LOC", epochs=None).config.epochs is None  # set, though to None
+
+
+def test_unset_stays_itself():
+    assert repr(UNSET) == "UNSET"
+    assert copy.deepcopy(UNSET) is UNSET and pickle.loads(pickle.dumps(UNSET)) is UNSET
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_misspelt_name_gets_a_suggestion(kind):
+    label = {"label": "LOC"} if kind is postil.Detector else {}
+    with pytest.raises(ConfigurationError, match=r"unknown setting 'hiden'; did you mean hidden\?"):
+        kind(**label, hiden=3)
+    estimator = kind(**label)
+    with pytest.raises(ConfigurationError, match=r"unknown setting 'sed'; did you mean seed\?"):
+        estimator.set_params(hidden=3, sed=3)
+    assert estimator.settings == {}
+    with pytest.raises(TypeError, match="positional"):
+        kind("fast")
+
+
+def test_repr_has_what_differs_from_the_defaults():
+    assert repr(postil.Tagger()) == "Tagger()"
+    assert repr(postil.Tagger(seed=0, hidden=20, epochs=None)) == "Tagger(hidden=20, epochs=None)"
+    assert repr(postil.TreeClassifier(composition="sum")) == "TreeClassifier(composition='sum')"
+
+
+def test_history_is_that_of_the_training():
+    data = [["Anna", "left"], ["Oslo"]] * 4, [["B-PER", "O"], ["B-LOC"]] * 4
+    tagger = postil.Tagger(**{**SMALL, "epochs": 3})
+    with pytest.raises(NotFittedError):
+        _ = tagger.history_
+    assert [epoch["epoch"] for epoch in tagger.fit(*data, dev=data).history_] == [1, 2, 3]
+    assert all(epoch["score"] is not None for epoch in tagger.history_)
+    assert pickle.loads(pickle.dumps(tagger)).history_ == tagger.history_
+
+
+def test_a_model_file_holds_what_was_set(tmp_path):
+    data = [["Anna", "left"], ["Oslo"]] * 4, [["B-PER", "O"], ["B-LOC"]] * 4
+    tagger = postil.Tagger(**SMALL, min_count=None).fit(*data)
+    tagger.save(tmp_path / "a.postil")
+    assert postil.load(tmp_path / "a.postil").settings == {**SMALL, "min_count": None}
