@@ -321,7 +321,6 @@ TESTED_ELSEWHERE = {
     "metrics/reliability.py": "models/answers/test_reliability.py",
     "models/answers/decoding.py": "models/answers/test_calibration.py",
     "models/answers/dial.py": "models/answers/test_tuning.py",
-    "models/estimator.py": "models/test_tagger.py",
     "models/explaining/contributions.py": "models/explaining/test_explanation.py",
     "models/explaining/tree_explanation.py": "models/test_tree_classifier.py",
     "models/fitting/trees.py": "models/test_tree_classifier.py",

@@ -19,8 +19,8 @@ OWN_PARAMETERS: dict[str, tuple[str, str]] = {
     "preset": ("str", "The kind of model: a row of ``postil.models.PRESETS``, listed by ``postil presets``."),
     "vectors": (
         "str, path, sequence of these, or None",
-        "Pre-trained word vectors: a GloVe, word2vec or fastText file, or glove-50d. Those of several files stand side by"
-        " side. None: all vectors are learnt.",
+        "Pre-trained word vectors: a GloVe, word2vec or fastText file, or glove-50d. Those of several files stand side"
+        " by side. None: all vectors are learnt.",
     ),
     "clusters": (
         "str, path or None",
