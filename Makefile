@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs pages bench sanitise portable clean
+.PHONY: help demo test test-all check docs pages bench faults sanitise portable clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -58,6 +58,13 @@ pages: .venv/installed-dev  ## run the code and commands of the pages, and rewri
 
 bench: .venv/installed-dev  ## benchmarks (minutes; peers get environments of their own)
 	$(BIN)/python -m benchmarks
+
+# Hours: make faults MINUTES=120 SEED=7.
+MINUTES ?= 3
+SEED ?= 0
+
+faults: .venv/installed-dev  ## kills, signals, full disks, forged and damaged files, with counts (3 minutes)
+	$(BIN)/python -m benchmarks.faults --minutes $(MINUTES) --seed $(SEED)
 
 # The sanitised library needs the sanitiser's run-time before Python's own; Python itself leaks, so leaks are not asked for.
 sanitise: .venv/installed-dev  ## the compiled kernels under AddressSanitizer and UndefinedBehaviorSanitizer

@@ -11,7 +11,7 @@ ends the process, which is told too.
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -24,17 +24,19 @@ PRESETS = ("window-softmax", "average-softmax", "sentence-sll", "linear-crf", "n
 COMPOSITIONS = ("sum", "concatenation", "tensor")
 
 
-def models(paths: list[Path]) -> Iterator[tuple[str, bytes]]:
-    """Names of models and the bytes of their files."""
-    for path in paths or sorted(FOLDER.glob("*.postil")):
-        yield path.name, path.read_bytes()
+def makers(paths: Iterable[Path] = ()) -> dict[str, Callable[[], bytes]]:
+    """Names of models, and what makes the bytes of their files."""
+    found: dict[str, Callable[[], bytes]] = {}
+    for path in [*paths] or sorted(FOLDER.glob("*.postil")):
+        found[path.name] = path.read_bytes
     if paths:
-        return
+        return found
     for preset in PRESETS:
-        yield preset, storage.to_bytes(tagger(preset=preset))
-    yield "detector, sentence", storage.to_bytes(detector(preset="sentence-wll"))
-    for composition in COMPOSITIONS:
-        yield composition, storage.to_bytes(tree_classifier(composition=composition))
+        found[preset] = lambda preset=preset: storage.to_bytes(tagger(preset=preset))
+    found["detector, sentence"] = lambda: storage.to_bytes(detector(preset="sentence-wll"))
+    for name in COMPOSITIONS:
+        found[name] = lambda name=name: storage.to_bytes(tree_classifier(composition=name))
+    return found
 
 
 def main() -> int:
@@ -45,8 +47,8 @@ def main() -> int:
     arguments = parser.parse_args()
     total: Counter[str] = Counter()
     failures = 0
-    for name, content in models(arguments.models):
-        counts, wrong = run(content, count=arguments.count, seed=arguments.seed)
+    for name, make in makers(arguments.models).items():
+        counts, wrong = run(make(), count=arguments.count, seed=arguments.seed)
         total += counts
         failures += len(wrong)
         print(f"{name}: " + ", ".join(f"{number:,} {what}" for what, number in counts.items()), flush=True)

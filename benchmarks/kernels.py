@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil.arrays import Array, offsets_from_lengths
+from postil.features import WordFeatureConfig, WordFeatures
 from postil.kernels import (
     AdamMemory,
     AdamSettings,
@@ -30,6 +31,7 @@ from postil.kernels import (
     compiled_tokens,
     compiled_trees,
     compiled_windows,
+    compiled_words,
     plain,
     plain_columns,
     plain_layers,
@@ -38,7 +40,10 @@ from postil.kernels import (
     plain_tokens,
     plain_trees,
     plain_windows,
+    plain_words,
 )
+from postil.kernels.plain_words import word_cells
+from postil.models.config import configured
 from postil.text.segmenter import lines_of
 from postil.text.sentence_rules import SentenceRules, sentence_patterns
 from postil.text.token_rules import Rules, token_patterns
@@ -55,6 +60,7 @@ TREES = plain_trees, compiled_trees
 COLUMNS = plain_columns, compiled_columns
 TOKENS = plain_tokens, compiled_tokens
 SENTENCES = plain_sentences, compiled_sentences
+WORDS = plain_words, compiled_words
 
 
 class Case(NamedTuple):
@@ -87,6 +93,7 @@ def cases(labels: list[int], tokens: int) -> Iterator[Case]:
     yield from tree_cases(rng)
     yield from column_cases(rng, tokens)
     yield from text_cases(rng, tokens)
+    yield from word_cases(rng)
     yield from quadratic_cases(rng)
     for L in labels:
         yield from chain_cases(rng, L, max(300, min(tokens, 10**7 // L**2)))
@@ -195,6 +202,16 @@ def text_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     yield Case("tokenise_text", "new words", lambda m: m.tokenise_text(*cut, ChunkCache(patterns)), N, TOKENS)
     split = text, documents, *found, rules
     yield Case("split_sentences", "15 tokens each", lambda m: m.split_sentences(*split), N, SENTENCES)
+
+
+def word_cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Words that a model meets for the first time; benchmarks/new_words.py measures those of real text."""
+    words = ["".join(letters) for letters in rng.choice(list("ABCDabcdefgh-1"), (VOCABULARY, 7))]
+    config = configured("fast", {})
+    features = WordFeatures.build(WordFeatureConfig.of(config), [words[::2]])
+    cells = word_cells(words)
+    size = f"{len(features.columns)} features"
+    yield Case("word_features", size, lambda m: m.word_features(*cells, features.rules), VOCABULARY, WORDS)
 
 
 def quadratic_cases(rng: np.random.Generator) -> Iterator[Case]:

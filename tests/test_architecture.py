@@ -14,7 +14,7 @@ import pytest
 import postil
 
 PACKAGE = Path(postil.__file__).parent
-FOUNDATION = ["errors", "arrays", "markup", "kernels", "threads", "graph", "gradcheck", "archive"]
+FOUNDATION = ["errors", "files", "arrays", "markup", "kernels", "threads", "graph", "gradcheck", "archive"]
 STREAM = [
     *["text", "samples", "features", "network", "objectives", "metrics", "training", "pretraining", "models"],
     *["gradients", "machine", "curation", "reports", "export", "serving", "integrations", "commands"],
@@ -198,7 +198,7 @@ PUBLIC = {
         *["binary_shape", "TreeCells", "cells_up", "cells_down", "leaf_cells_up", "leaf_cells_down"],
         *["TokenCells", "Columns", "Words", "token_cells", "line_cells", "number_words", "write_rows"],
         *["TokenPatterns", "ChunkCache", "TokenisedText", "tokenise_text", "SentencePatterns", "split_sentences"],
-        *["character_offsets", "lower_case"],
+        *["character_offsets", "lower_case", "StringTable", "WordColumn", "WordRules", "word_features"],
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
     ],
     "postil.models": [
@@ -306,6 +306,8 @@ TESTED_ELSEWHERE = {
     "kernels/compiled_sentences.py": "kernels/test_sentences.py",
     "kernels/compiled_tokens.py": "kernels/test_tokens.py",
     "kernels/compiled_trees.py": "kernels/test_trees.py",
+    "kernels/compiled_words.py": "kernels/test_words.py",
+    "kernels/plain_words.py": "kernels/test_words.py",
     "kernels/compiled_windows.py": "kernels/test_windows.py",
     "kernels/forward_backward.py": "objectives/test_crf.py",
     "kernels/freeze_characters.py": "kernels/test_characters.py",
@@ -335,6 +337,7 @@ TESTED_ELSEWHERE = {
     "reports/spans.py": "reports/test_reports.py",
     "reports/tagger.py": "reports/test_reports.py",
     "reports/tokens.py": "reports/test_reports.py",
+    "reports/trees.py": "commands/test_tree_classifying.py",
     "serving/constraints.py": "commands/test_tag_options.py",
     "serving/detector_answers.py": "commands/test_detecting.py",
     "serving/general_path.py": "serving/test_fast_path.py",
@@ -347,7 +350,6 @@ TESTED_ELSEWHERE = {
     "text/bracket_reader.py": "text/test_treebank.py",
     "text/conll_writer.py": "text/test_conll.py",
     "text/conllu_writer.py": "text/test_conllu.py",
-    "text/document.py": "plain data without behaviour",
     "text/sentence_rules.py": "text/test_sentences.py",
 }
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 from safetensors import safe_open
 from safetensors.numpy import save as safetensors_bytes
 
-from postil import archive
+from postil import archive, files
 from postil.errors import ConfigurationError, DtypeError, ModelFileError, is_printable
 
 ARRAYS = {
@@ -370,10 +369,10 @@ def test_only_abandoned_files_are_cleared_away(tmp_path):
         (tmp_path / name).write_bytes(b"half")
     archive.save(tmp_path / "m", {}, {})
     assert sorted(names_in(tmp_path)) == [".m.more.postil", ".other.0123abcd.partial", "m", "m.partial"]
-    with archive._partial_file(tmp_path / "m") as file:  # of a process that is still writing
+    with files._partial_file(tmp_path / "m", tmp_path / "m") as (path, _):  # of a process that is still writing
         archive.save(tmp_path / "m", {}, {"second": 1})
-        assert Path(file.name).exists()
-    assert not Path(file.name).exists()
+        assert path.exists()
+    assert not path.exists()
 
 
 def test_a_full_disk_names_the_file(tmp_path, monkeypatch):

@@ -12,21 +12,20 @@ after the checksum's own digits. ``content`` is JSON again, ``{"checksums": {nam
 for every array the CRC-32 of each 64 KiB of its bytes. docs/internals/model-file.md describes what models write.
 """
 
-import contextlib
 import json
 import math
 import mmap
 import os
-import secrets
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil.arrays import Array, describe
 from postil.errors import ConfigurationError, DtypeError, ModelFileError
+from postil.files import replaced
 
 VERSION = 2
 """The format's number. A reader refuses every other one."""
@@ -65,19 +64,12 @@ _CODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
 def save(path: str | os.PathLike[str], arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
     """Write the file beside its place and rename it: at any moment there is the old file or the new one.
 
-    ``metadata`` is what JSON can hold (NaN and infinity not among it). A process that is killed while it writes leaves
-    a file ``.NAME.*.partial``, which nothing reads and the next ``save`` to the same place removes.
+    ``metadata`` is what JSON can hold (NaN and infinity not among it).
     """
     header, data = _serialised(arrays, metadata)
-    target = Path(os.path.realpath(path))  # a link goes on pointing to the same place
     try:
-        _remove_abandoned(target)
-        with _partial_file(target) as file:
+        with replaced(path) as file:
             file.writelines([header, *data])
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(target)
-        _sync_folder(target.parent)
     except OSError as error:
         raise ModelFileError("cannot write the model file", got=error.strerror or error, where=path) from None
 
@@ -146,57 +138,6 @@ def _bytes_of(array: Array) -> memoryview:
 
 def _checksums(content: memoryview) -> list[int]:
     return [zlib.crc32(content[first : first + BLOCK]) for first in range(0, len(content), BLOCK)]
-
-
-@contextlib.contextmanager
-def _partial_file(target: Path) -> Iterator[BinaryIO]:
-    """A new file beside the target, locked while it is written and gone afterwards, unless it was renamed."""
-    while True:
-        path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-        with path.open("xb") as file:
-            try:
-                if not _lock(file) or not path.exists():
-                    continue  # another process took it for an abandoned one before it was locked
-                yield file
-                return
-            finally:
-                path.unlink(missing_ok=True)
-
-
-def _remove_abandoned(target: Path) -> None:
-    """Remove what killed processes left behind; a file that a living one is writing is locked."""
-    for path in target.parent.iterdir():
-        if not (path.name.startswith(f".{target.name}.") and path.name.endswith(".partial")):
-            continue
-        with contextlib.suppress(OSError), path.open("rb") as file:
-            if _lock(file):
-                path.unlink()
-
-
-def _lock(file: BinaryIO) -> bool:
-    """Lock a file until it is closed; False where another process holds it."""
-    if os.name == "nt":
-        return True  # Windows removes no file that is open
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass  # a file system without locks
-    return True
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the disk hold the folder's new name for the file."""
-    if os.name == "nt":
-        return  # Windows cannot open a folder
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 # ---------------------------------------------------------------------------------------------------------- reading

@@ -14,7 +14,10 @@
 
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
     SlowRulesWarning            (a warning) a user's rules for tokens need the general path
+    UnspacedTextWarning         (a warning) a model of words gets text without spaces, such as Chinese
     TrainingInterruptedWarning  (a warning) Ctrl-C ended a training early; its best epoch is kept
+    CheckpointWarning           (a warning) a checkpoint or a log cannot be written; the training goes on
+    WorkerWarning               (a warning) a worker process has not answered for long
 
 Every message says what is wrong, what was expected, what was found instead and where, in one line. The command line
 prints that line and exits with code 1; any other exception is a defect of Postil.
@@ -147,5 +150,21 @@ class SlowRulesWarning(UserWarning):
     """Rules of a tokeniser use what the compiled kernel does not support, so Python runs them."""
 
 
+class UnspacedTextWarning(UserWarning):
+    """A model of words is to tag text without spaces, such as Chinese, Japanese or Thai: a whole run is one token."""
+
+
+class UnicodeVersionWarning(UserWarning):
+    """A model's words were computed with the tables of another version of Unicode than the package has."""
+
+
 class TrainingInterruptedWarning(UserWarning):
     """``fit`` was interrupted after at least one epoch; the estimator is fitted with the best one."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint or a log cannot be written; the training goes on, and the next epoch tries again."""
+
+
+class WorkerWarning(UserWarning):
+    """A worker process has not answered for long."""

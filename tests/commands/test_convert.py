@@ -188,3 +188,18 @@ def test_mistakes_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit) as caught:
         convert("a.txt", "b.conll", "--scheme", "bios")
     assert caught.value.code == 2
+
+
+def test_excerpts_of_a_file_do_not_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    """C1 controls pass JSON unescaped."""
+    record = {"text": "Anna\x9b2J Berg\u202e left", "label": [[0, 2, "PER"]], "\x9b2Jkey": 1}
+    Path("a.jsonl").write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf8")
+    assert convert("a.jsonl", "b.conll", "--misaligned", "drop") == 0
+    error = capsys.readouterr().err
+    assert "x9b2J" in error and "\x9b" not in error and "\u202e" not in error
+    assert convert("a.jsonl", "c.conll") == 1
+    error = capsys.readouterr().err
+    assert "u202e" in error and "\x9b" not in error and "\u202e" not in error
+    assert main(["train", "a.jsonl", "-o", "m.postil"]) == 1
+    error = capsys.readouterr().err
+    assert "u202e" in error and "\x9b" not in error and "\u202e" not in error

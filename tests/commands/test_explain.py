@@ -9,6 +9,7 @@ import pytest
 
 import postil
 from oracles.corpora import made_up_sentences, named_entities, parts_of_speech
+from oracles.pages import read_page
 from postil.commands.main import main
 
 TEXT = "Anna lives in New York."
@@ -155,3 +156,22 @@ def test_mistakes(model, capsys, tmp_path):
         with pytest.raises(SystemExit, match="2"):
             main(["explain", model, TEXT, *wrong])
     assert "must be START:END in tokens from 0, such as 2:3 (got 'two')" in capsys.readouterr().err
+
+
+def test_the_report_is_a_page_with_every_explanation(model, capsys, tmp_path):
+    path = tmp_path / "why.html"
+    shown = explained(capsys, model, "<b> Anna lives in New York.", "--report", str(path))
+    assert f"The report is in {path}" in shown
+    page = read_page(path.read_text(encoding="utf8"))
+    assert [h2.text for h2 in page.all("h2")][-2:] == ["Anna as PER", "New York as LOC"]
+    assert "<" in page.one("section", id="explanation-1").one("p", class_="effects").text
+    assert as_json(capsys, model, TEXT, "--report", str(path))  # replaces a report, prints JSON alone
+    assert "New York as LOC" in path.read_text(encoding="utf8")
+
+
+def test_the_report_replaces_nothing_else(model, capsys, tmp_path):
+    assert "must not be one of the inputs" in complaint(capsys, model, TEXT, "--report", model)
+    other = tmp_path / "data.txt"
+    other.write_text("x O\n", encoding="utf8")
+    assert "--force" in complaint(capsys, model, TEXT, "--report", str(other))
+    assert other.read_text(encoding="utf8") == "x O\n"

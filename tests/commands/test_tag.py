@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import postil
 from oracles.corpora import as_conll, named_entities
+from postil import archive
 from postil.commands.main import main
 from postil.serving import labelled
 from postil.text import plain, read
@@ -267,3 +269,25 @@ def test_a_line_of_too_many_tokens_on_both_paths(model, tmp_path, capsys, monkey
     for extra in ([], ["--probabilities"]):
         assert main(["tag", model, str(tmp_path / "a.txt"), "--input", "tokens", *extra]) == 1
         assert "a.txt, line 2: a line of too many tokens" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("output", ["conll", "jsonl"])
+def test_every_record_before_a_mistake_is_written(model, capsys, tmp_path, threads, output):
+    path = tmp_path / "a.jsonl"
+    good = "".join(json.dumps({"text": f"Anna left Oslo. Boris slept {i}."}) + "\n" for i in range(3))
+    path.write_text(good)
+    expected = tagged(capsys, model, str(path), "--output", output, "--threads", threads)
+    path.write_text(good + '{"text": \n' + good)
+    assert main(["tag", model, str(path), "--output", output, "--threads", threads]) == 1
+    out, err = capsys.readouterr()
+    assert out == expected and "line 4: not valid JSON" in err
+
+
+def test_a_model_of_another_unicode_is_warned_of_in_one_line(model, corpus, capsys, tmp_path):
+    arrays, metadata = archive.load(model)
+    other = tmp_path / "other.postil"
+    archive.save(other, {name: np.array(array) for name, array in arrays.items()}, metadata | {"unicode": "6.1.0"})
+    assert main(["tag", str(other), str(corpus)]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("postil: ") and "the tables of Unicode 6.1.0" in line

@@ -242,3 +242,46 @@ def test_files_of_different_schemes(folder, capsys):
         err = capsys.readouterr().err
         assert "violate" not in err and "they are converted to" in err
         assert set(postil.load("m").labelling.classes) == {"LOC", "PER"}
+
+
+LIMITED = """
+import resource, sys
+from postil.commands.main import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limits of this kind")
+def test_a_full_disk_ends_no_training_but_the_model_is_missed(folder):
+    """The checkpoint is larger than the model: it has the optimiser's averages, too."""
+    words = ["train", "train.txt", *SMALL, "--log", "log", "-o", "m"]
+    assert main(words) == 0
+    model, size = (folder / "m").read_bytes(), (folder / "m").stat().st_size
+    (folder / "log").unlink()
+    for limit, code in ((size, 0), (size - 1, 1)):
+        command = [sys.executable, "-c", LIMITED, str(limit), *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        assert done.stderr.count("m.checkpoint: cannot write the checkpoint (File too large); the next epoch") == 3
+        assert (folder / "m").read_bytes() == model
+        assert files(folder) == ["dev.txt", "log", "m", "train.txt"]
+    assert done.stderr.splitlines()[-1] == "postil: m: cannot write the model file (File too large)"
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(folder, capsys):
+    for name in (".m.0123abcd.partial", ".m.checkpoint.0123abcd.partial"):
+        (folder / name).touch()
+    assert main(["train", "train.txt", *SMALL, "-o", "m"]) == 0
+    assert files(folder) == ["dev.txt", "m", "train.txt"]
+
+
+def test_equal_runs_write_equal_bytes(folder, capsys):
+    """Whatever the number of threads; timings are in the log alone."""
+    contents = set()
+    for threads in ("1", "2", "1"):
+        words = ["--dev", "dev.txt", *SMALL, "--threads", threads, "--log", "log", "-o", "m"]
+        assert main(["train", "train.txt", *words]) == 0
+        contents.add((folder / "m").read_bytes())
+        assert "seconds" in json.loads((folder / "log").read_text().splitlines()[-1])
+    assert len(contents) == 1

@@ -7,6 +7,7 @@ import random
 import pytest
 
 import postil
+from oracles.pages import read_page
 from postil.commands.main import main
 from postil.text import Tree, parse_tree, read_trees, write_trees
 
@@ -189,7 +190,7 @@ def test_the_report_draws_trees(folder, model, capsys):
     html = (folder / "report.html").read_text(encoding="utf8")
     for part in ("root accuracy", "Confusion at the roots", "Phrases by length", "<svg", ">film</text>"):
         assert part in html
-    assert any(colour in html for colour in ("#d6774f", "#8a929b", "#4b93c3"))  # of the labels 1, 2 and 3
+    assert any(f"fill:var(--degree-{label})" in html for label in (1, 2, 3))
     message = refused(capsys, "evaluate", model, folder / "test.txt", "--train", folder / "dev.txt")
     assert message.startswith("--train cannot be used here: a tree classifier")
 
@@ -286,7 +287,7 @@ def test_impossible_wishes(options, message, folder, model, capsys):
 # Explain
 
 
-def test_explain(model, capsys):
+def test_explain(folder, model, capsys):
     text = run(capsys, "explain", model, "the film is not bad", "--input", "tokens")
     for title in ("probability", "Words", "Phrases left out", "not bad"):
         assert title in text
@@ -298,6 +299,10 @@ def test_explain(model, capsys):
     (other,) = json.loads(run(capsys, *words, "--json", "--label", "0"))["explanations"]
     assert other["label"] == "0"
     assert run(capsys, "explain", model, "good", "--input", "tokens").count("left out") == 2
+    report = folder / "why.html"
+    run(capsys, "explain", model, "the film is not bad", "--input", "tokens", "--report", report)
+    page = read_page(report.read_text(encoding="utf8"))
+    assert len(list(page.one("section", id="explanation-1").all("svg"))) == 2  # the answer and the effects
 
 
 def test_explain_refuses_what_is_about_entities(model, capsys):

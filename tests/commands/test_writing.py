@@ -67,6 +67,18 @@ def test_a_read_only_file(tmp_path):
     check_output(path, "output", "conll", force=True)
 
 
+def test_the_input_is_named_once(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text(COLUMNS)
+    (tmp_path / "soft").symlink_to(path)
+    with pytest.raises(ConfigurationError) as found:
+        check_output(path, "model file", "model", inputs=[str(path)])
+    assert str(found.value) == f"{path}: model file must not be one of the inputs"
+    with pytest.raises(ConfigurationError) as found:
+        check_output(path, "model file", "model", inputs=[tmp_path / "soft"])
+    assert str(found.value) == f"{path}: model file must not be one of the inputs (got {tmp_path / 'soft'})"
+
+
 def test_an_input_under_any_name_is_refused_even_by_force(tmp_path):
     path = tmp_path / "a.conll"
     path.write_text(COLUMNS)

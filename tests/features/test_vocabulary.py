@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from postil.errors import ConfigurationError, IndexRangeError, ModelFileError
 from postil.features import Vocabulary
+from postil.features import vocabulary as vocabulary_module
 from postil.features.vocabulary import LONGEST_RUN
 
 # All of Unicode, halves of surrogate pairs too.
@@ -81,6 +82,13 @@ def test_words_chosen_to_collide_are_found_as_fast_as_others():
     slots = built.arrays()["slots"]
     free = np.flatnonzero(np.concatenate([slots, slots]) < 0)
     assert np.diff(free).max() <= LONGEST_RUN + 1
+
+
+def test_filling_a_table_ends_where_a_search_would_be_long():
+    """Otherwise building a vocabulary of words that collide takes the square of their number."""
+    hashes = iter([7] * 10_000)
+    assert vocabulary_module._filled_slots(hashes, 1 << 15) is None
+    assert len(list(hashes)) == 10_000 - LONGEST_RUN - 1
 
 
 def test_surrogates_and_nothing_else_is_a_member():

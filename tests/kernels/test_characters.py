@@ -3,19 +3,17 @@
 import re
 import sys
 import unicodedata
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.characters import VERSION, other_unicode, same_version
 from postil.errors import DataError, IndexRangeError
 from postil.kernels import plain_characters as plain
 from postil.kernels.characters import CATEGORIES, FILE, LAST, Characters, Flag, frozen, observed
 
-VERSION = ".".join(map(str, frozen().version))
-same_version = pytest.mark.skipif(unicodedata.unidata_version != VERSION, reason=f"tables of Unicode {VERSION}")
 PROPERTIES = {
     Flag.ALPHA: str.isalpha,
     Flag.DECIMAL: str.isdecimal,
@@ -65,6 +63,14 @@ def test_the_file_is_what_the_script_writes():
 
 
 @same_version
+def test_every_character_is_that_of_python():
+    """All planes that hold characters, and a sample of the others."""
+    codes = np.concatenate([np.arange(0x33480), np.arange(0x33480, LAST + 1, 97), np.arange(0xE0000, 0xE0200)])
+    flags, lower = observed(codes)
+    assert np.array_equal(frozen().flags[codes], flags) and np.array_equal(frozen().lower[codes], lower)
+
+
+@same_version
 def test_characters_that_are_one_where_case_is_ignored():
     sample = [*range(0x600), *range(0x1C80, 0x1C90), *range(0x1E90, 0x2000), 0x212A, 0x212B, *range(0xFB00, 0xFB10)]
     letters = [code for code in sample if chr(code).isalpha()]
@@ -74,6 +80,16 @@ def test_characters_that_are_one_where_case_is_ignored():
         assert set(frozen().variants.get(code, (code,))) & set(letters) == expected
 
 
+@pytest.mark.parametrize("flag", list(PROPERTIES), ids=lambda flag: flag.name)
+def test_characters_with_a_property(flag):
+    assert np.array_equal(frozen().codes_with(flag), np.flatnonzero(frozen().flags & flag))
+
+
+def test_records():
+    for code in (0, ord("A"), ord("İ"), 0xD800, 0x1F600, LAST):
+        assert frozen().record(code) == (frozen().flags[code], frozen().lower[code] - code)
+
+
 def test_spaces_of_bytes():
     spaces = frozen().spaces
     assert [byte for byte in range(128) if spaces[byte] == 1] == [9, 10, 11, 12, 13, 28, 29, 30, 31, 32]
@@ -81,18 +97,6 @@ def test_spaces_of_bytes():
 
 
 # ------------------------------------------------------------------------------------------------ another Unicode
-
-
-def other_unicode(**changes: str) -> Characters:
-    """The frozen tables, but that each character has the properties of another one."""
-    tables = frozen()
-    pages = tables.pages[tables.index].copy()
-    for name, like in changes.items():
-        code = ord(unicodedata.lookup(name.replace("_", " ")))
-        record = pages[divmod(ord(like), pages.shape[1])]
-        pages[divmod(code, pages.shape[1])] = record
-    known, index = np.unique(pages, axis=0, return_inverse=True)
-    return replace(tables, version=(1, 2, 3), index=index.ravel().astype(np.uint8), pages=known)
 
 
 def test_disputed_characters_get_stand_ins():
@@ -144,6 +148,8 @@ def test_lower_case_of_another_unicode(module):
 
 
 def test_lower_case_of_what_is_no_text(module):
+    with pytest.raises(DataError, match="invalid UTF-8 at byte 4"):
+        module.lower_case("AΣ'".encode() + b"\xff", frozen())  # the sigma looks ahead
     with pytest.raises(DataError, match="invalid UTF-8 at byte 1"):
         module.lower_case(b"a\xff", frozen())
 

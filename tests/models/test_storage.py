@@ -9,7 +9,8 @@ import pytest
 import postil
 from oracles.corpora import named_entities
 from postil import archive
-from postil.errors import DataError, ModelFileError, NumericalError
+from postil.errors import DataError, ModelFileError, NumericalError, UnicodeVersionWarning
+from postil.kernels.characters import frozen
 from postil.models import storage
 from postil.samples.corpora import made_up_trees
 
@@ -151,3 +152,43 @@ def test_settings_that_are_gone_are_ignored(model, monkeypatch):
     archive.save(model, arrays, metadata | {"config": metadata["config"] | {"magic": 1}})
     monkeypatch.setattr(storage, "RETIRED", frozenset({"magic"}))
     assert postil.load(model).predict([["Anna"]])
+
+
+# ------------------------------------------------------------------------------------------------ version of Unicode
+
+
+def with_unicode(model, **version):
+    arrays, metadata = archive.load(model)
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+    archive.save(model, arrays, {name: value for name, value in metadata.items() if name != "unicode"} | version)
+
+
+def test_the_version_of_unicode_is_stored(model):
+    assert archive.load(model)[1]["unicode"] == frozen().version_name == "14.0.0"
+    trees = postil.TreeClassifier(epochs=1).fit(made_up_trees(20, np.random.default_rng(0)))
+    assert postil.load(trees.save(model) or model).parts.features.unicode == frozen().version_name
+
+
+def test_another_version_of_unicode_is_warned_of_and_stays_with_the_model(model):
+    expected = postil.load(model).predict([["Anna", "left"]])
+    with_unicode(model, unicode="6.1.0")
+    for _ in range(2):
+        message = r"m.postil: the model was trained with the tables of Unicode 6.1.0, Postil has those of 14.0.0"
+        with pytest.warns(UnicodeVersionWarning, match=message):
+            tagger = postil.load(model)
+        assert tagger.predict([["Anna", "left"]]) == expected
+        tagger.save(model)
+
+
+def test_a_model_without_a_version_of_unicode_stays_without(model):
+    with_unicode(model)
+    tagger = postil.load(model)
+    tagger.save(model)
+    assert "unicode" not in archive.load(model)[1] and tagger.parts.features.unicode is None
+
+
+@pytest.mark.parametrize("version", [14, "14", None, "14.0.0\n"])
+def test_a_version_of_unicode_that_is_none(model, version):
+    with_unicode(model, unicode=version)
+    with pytest.raises(ModelFileError, match="version of Unicode"):
+        postil.load(model)

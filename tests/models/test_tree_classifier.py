@@ -9,8 +9,10 @@ import pytest
 
 import postil
 from oracles.negation import sentiment_trees
+from oracles.pages import read_page
 from postil.errors import ConfigurationError, DataError
 from postil.gradients.fitted import examine_parts
+from postil.markup.effects import signed
 from postil.models import storage
 from postil.models.explaining.tree_explanation import without_phrase
 from postil.network import COMPOSITIONS
@@ -343,3 +345,22 @@ def test_a_tree_without_a_phrase_keeps_its_order():
         tokens = tree.tokens
         assert rest.tokens == tokens[: span[0]] + tokens[span[1] :]
         assert rest.is_binary and all(child < i for i, pair in enumerate(rest.children) for child in pair)
+
+
+def test_answers_and_explanations_in_a_notebook_and_printed():
+    classifier = fitted()
+    tree = max(TEST[:10], key=lambda tree: len(Tree.of(tree)))
+    (binary,) = classifier.trees([tree])
+    answers = classifier.predict_nodes([tree])
+    assert answers[0].tree == binary
+    assert len(list(read_page(answers._repr_html_()).all("rect"))) == len(binary)
+    assert len(str(answers).splitlines()) == len(binary)
+    why = classifier.explain(tree)
+    page = read_page(why._repr_html_())
+    nodes = [rect.one("title").text for rect in page.all("rect")]
+    effects = [f"{signed(phrase.effect, 4)}: {phrase.text}" for phrase in why.phrases]
+    assert [node.split(" ", 1)[1] for node in nodes] == [*effects, f"{why.probability:.4f}: {' '.join(binary.tokens)}"]
+    assert str(why).splitlines()[0] == f"{why.label}: probability {why.probability:.4f}"
+    assert why.to_dict() == why.as_dict()
+    alone = classifier.explain(["word"])
+    assert "probability" in str(alone) and not list(read_page(alone._repr_html_()).all("svg"))

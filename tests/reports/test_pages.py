@@ -2,8 +2,10 @@
 
 from oracles.pages import read_page
 from postil.markup import element
+from postil.markup.fragments import columns, figure, folded, note
+from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.tables import Table
-from postil.reports.pages import Section, columns, figure, folded, note, page, table
+from postil.reports.pages import Section, page
 
 WRITTEN = page("a <b>", element("h1", "x & y"), [Section("one", "First & last", element("p", "body"))])
 
@@ -25,7 +27,7 @@ def test_titles_are_escaped_and_sections_can_be_addressed():
 
 def test_tables_show_bars_totals_and_notes():
     content = Table("", ("label", "F1"), [("<x>", 50.0), ("all", 25.0)], note="of 4", has_total=True)
-    read = read_page(str(table(content, bars=("F1",))))
+    read = read_page(str(drawn_table(content, bars=("F1",))))
     rows = list(read.one("tbody").all("tr"))
     assert rows[0].one("bdi").text == "<x>" and rows[1].attributes["class"] == "total"
     assert [row.one("td", class_="bar").attributes["style"] for row in rows] == [

@@ -6,6 +6,11 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +19,7 @@ from hypothesis import strategies as st
 import postil
 from oracles.corpora import as_conll, named_entities
 from postil.commands.main import main
-from postil.errors import PostilError
+from postil.errors import PostilError, WorkerWarning
 from postil.serving import Labeller, TaggingOptions, bulk, labelled, workers
 from postil.serving.workers import Workers
 from postil.text import read, write
@@ -43,8 +48,13 @@ def small(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def pool(model):
-    with Workers(Labeller(postil.load(model), TaggingOptions(), str(model)), 2) as pool:
+def labeller(model, tagger):
+    return Labeller(tagger, TaggingOptions(), str(model))
+
+
+@pytest.fixture(scope="module")
+def pool(labeller):
+    with Workers(labeller, 2) as pool:
         yield pool
 
 
@@ -65,11 +75,12 @@ def plainly(tagger, data, format):
     return target.getvalue(), mistake
 
 
-def by_passages(label, data, format):
+def by_passages(labeller, pool, data, format):
     content = b""
     try:
         with read(io.BytesIO(data), format, features=()) as reading:
-            for answer in bulk.in_order(label, reading.passages(bulk.PASSAGE), 2):
+            # All of them: the workers are killed where somebody stops asking.
+            for answer in list(bulk.by_workers(reading.passages(bulk.PASSAGE), labeller, pool, 2)):
                 content += answer.content
                 if answer.mistake is not None:
                     return content, str(answer.mistake)
@@ -84,12 +95,13 @@ mistakes = st.sampled_from(["one", "a\tb\tc", "a\t", "a\0\tO", "Anna\t-DOCSTART-
 
 @given(st.lists(rows, max_size=150), st.none() | mistakes, st.integers(0, 150), st.sampled_from(["\n", "\r\n"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_one_process_would_write_and_say(tagger, pool, found, mistake, place, end):
+def test_what_one_process_would_write_and_say(tagger, labeller, pool, found, mistake, place, end):
     if mistake is not None:
         found.insert(place, mistake)
     data = end.join(found).encode()
     for format in ("conll", "tokens"):
-        assert by_passages(pool.label, data, format) == plainly(tagger, data, format)
+        assert by_passages(labeller, pool, data, format) == plainly(tagger, data, format)
+    assert all(worker._process.poll() is None for worker in pool._all), "they have answered"
 
 
 @pytest.mark.parametrize("words", [[], ["--probabilities"], ["--output", "jsonl"]])
@@ -136,18 +148,64 @@ def test_small_inputs_start_no_process(model, tmp_path, monkeypatch):
     assert main(["tag", str(model), str(tmp_path / "a.conll"), "--threads", "4"]) == 0
 
 
-def test_what_a_dead_worker_leaves_is_done_here(model, tagger):
-    with Workers(Labeller(tagger, TaggingOptions(), str(model)), 1) as pool:
-        (worker,) = pool._all
-        answers = []
-        with read(io.BytesIO(CONLL), "conll", features=()) as reading:
-            for number, passage in enumerate(reading.passages(150)):
-                if number == 2:
-                    worker._process.kill()
-                    worker._process.wait()
-                assert (worker.ask(passage) is None) == (number >= 2)
-                answers.append(pool.label(passage).content)
+def passages_of(data):
+    with read(io.BytesIO(data), "conll", features=()) as reading:
+        return list(reading.passages(150))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_what_a_dead_or_stopped_worker_leaves_is_done_elsewhere(labeller, tagger, monkeypatch, number):
+    passages, answers, pids = passages_of(CONLL), [], set()
+    with Workers(labeller, 2) as pool, warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorkerWarning)
+        for i, answer in enumerate(bulk.by_workers(passages, labeller, pool, 2)):
+            if i == 1:
+                monkeypatch.setattr(workers, "LOST_AFTER", 2.0)  # not before: starting takes a while
+                pool._all[0]._process.send_signal(number)
+            answers.append(answer.content)
+            pids |= {worker._process.pid for worker in pool._all}
     assert (b"".join(answers), None) == plainly(tagger, CONLL, "conll")
+    assert not any(map(is_running, pids))
+
+
+def test_a_dead_worker_is_started_again_but_not_for_ever(labeller):
+    (passage, *_) = passages_of(CONLL)
+    with Workers(labeller, 1) as pool:
+        (worker,) = pool._all
+        for _ in range(1 + workers.RESTARTS):
+            assert pool.ask(passage) == labeller.label(passage)
+            worker._process.kill()
+            worker._process.wait()
+        assert pool.ask(passage) is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
+def test_a_silent_worker_is_reported_once(labeller, monkeypatch):
+    monkeypatch.setattr(workers, "REPORTED_AFTER", 0.0)
+    (passage, *_) = passages_of(CONLL)
+    with Workers(labeller, 1) as pool, ThreadPoolExecutor(1) as thread:
+        (worker,) = pool._all
+        os.kill(worker._process.pid, signal.SIGSTOP)
+        answer = thread.submit(pool.ask, passage)
+        while worker._question is None:
+            time.sleep(0.001)
+        with pytest.warns(
+            WorkerWarning, match=f"stream, line 1: worker process {worker._process.pid} has not answered"
+        ):
+            pool.watch()
+        pool.watch()  # a second warning would be an error
+        os.kill(worker._process.pid, signal.SIGCONT)
+        assert answer.result() == labeller.label(passage)
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 def test_the_far_end_answers_until_its_input_ends(model):
@@ -167,26 +225,60 @@ COMMAND = (
 )
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
-def test_ctrl_c_ends_all_of_them_with_one_line(model):
-    """The signal goes to the whole group, as from a terminal."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "tag", str(model), "--input", "tokens", "--threads", "2"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+@contextmanager
+def tagging(model):
+    """``postil tag --threads 2`` with both workers at work, and their process ids."""
+    words = ["tag", str(model), "--input", "tokens", "--threads", "2"]
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", COMMAND, *words], **streams, start_new_session=True)
     try:
         process.stdin.write(b"Anna lives in Oslo\n" * 2000)
         process.stdin.flush()
         assert len(process.stdout.read(5_000)) == 5_000  # more than one passage: the workers are labelling
-        os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        yield process, list(map(int, children.read_text().split())) if children.exists() else []
     finally:
         process.kill()
-    assert process.returncode == 130
-    assert errors.decode().splitlines() == ["postil: interrupted"]
+        process.communicate()
+
+
+def await_end(pids, seconds=5.0):
+    ends = time.monotonic() + seconds
+    while any(map(is_running, pids)) and time.monotonic() < ends:
+        time.sleep(0.02)
+    return not any(map(is_running, pids))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
+@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize(
+    ("number", "code", "line"),
+    [(signal.SIGINT, 130, "postil: interrupted"), (signal.SIGTERM, 143, "postil: terminated")],
+)
+def test_signals_end_all_of_them_with_one_line(model, number, code, line, stopped):
+    """The signal goes to the whole group, as from a terminal; also where a worker is stopped and cannot answer."""
+    with tagging(model) as (process, pids):
+        assert len(pids) == 2 or sys.platform != "linux"
+        for pid in pids if stopped else ():
+            os.kill(pid, signal.SIGSTOP)
+        began = time.monotonic()
+        os.killpg(process.pid, number)
+        _, errors = process.communicate(timeout=60)
+        assert time.monotonic() - began < 10  # two seconds on a machine that does nothing else
+        assert process.returncode == code
+        assert errors.decode().splitlines() == [line]
+        assert await_end(pids)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@pytest.mark.parametrize("stopped", [False, True])
+def test_workers_end_with_a_process_that_is_killed(model, stopped):
+    with tagging(model) as (process, pids):
+        for pid in pids if stopped else ():
+            os.kill(pid, signal.SIGSTOP)
+        process.kill()
+        process.communicate()
+        assert len(pids) == 2 and await_end(pids)
 
 
 def test_a_reader_that_goes_away_ends_all_of_them_quietly(model, tmp_path):

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Iterator
 
 from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.terminal.notices import show_problems
 from postil.commands.writing import add_force_argument, check_output
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, printable
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write
 from postil.text.relabelling import peek_scheme, relabel
@@ -90,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
                 features=arguments.to_feature_columns,
             )
         finally:
-            _print_problems(reading)
+            show_problems(reading.report.problems)
     _print_report(reading, arguments.output, target)
     return 0
 
@@ -126,18 +127,12 @@ def _label_to_write(arguments: argparse.Namespace, source: str, target: str, sch
     return "misc:NER" if target == "conllu" != source and scheme != "none" else "auto"
 
 
-def _print_problems(reading: Reading) -> None:
-    for problem in reading.report.problems:
-        print(problem, file=sys.stderr)
-
-
 def _print_report(reading: Reading, output: str, target: str) -> None:
     first, *others = reading.report.lines()
-    print(f"{reading.name}: read as {FORMATS[reading.format].title}: {first}", file=sys.stderr)
-    for line in others:
-        print(f"  {line}", file=sys.stderr)
     name = "standard output" if output == "-" else output
-    print(f"{name}: written as {FORMATS[target].title}", file=sys.stderr)
+    read_as = f"{reading.name}: read as {FORMATS[reading.format].title}: {first}"
+    for line in (read_as, *(f"  {line}" for line in others), f"{name}: written as {FORMATS[target].title}"):
+        print(printable(line), file=sys.stderr)  # names of fields and files are a stranger's
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ from rich.tree import Tree as Branches
 
 from postil.commands import train, tree_classifying
 from postil.commands.terminal.display import command, quote
+from postil.models.answers.node_labels import NodeLabel
 from postil.models.storage import load as load_model
-from postil.models.tree_classifier import NodeLabel, TreeClassifier
+from postil.models.tree_classifier import TreeClassifier
 from postil.objectives import softmax
 from postil.samples.corpora import BAD, GOOD, made_up_trees
 from postil.text import Tree, parse_tree, write_trees

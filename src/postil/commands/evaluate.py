@@ -8,6 +8,7 @@ from postil.commands.kinds import kind_of
 from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.writing import add_force_argument, check_output
+from postil.models.sentences import takes_characters
 from postil.serving.options import check_columns
 from postil.text.output import write_text
 
@@ -45,12 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
     model = open_model(arguments.model)
     kind = kind_of(model)
     check_columns(model, arguments.feature_columns)
-    file = kind.load(arguments.data, **reading_options(arguments))
+    options = reading_options(arguments, takes_characters(model.fitted_parts()))
+    file = kind.load(arguments.data, **options)
     kind.resolve_labels(model, file, arguments)
     warn_of_long_sentences(model, map(len, file.tokens))
     report = kind.report(model, arguments.model, file)
     if arguments.train is not None:
-        train = kind.load(arguments.train, **reading_options(arguments))
+        train = kind.load(arguments.train, **options)
         kind.resolve_labels(model, train, arguments)
         report = kind.with_novelty(report, file, train)
     if arguments.report is not None:

@@ -5,19 +5,30 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from postil.commands.kinds import refuse
 from postil.commands.models import open_model, warn_of_long_sentences
-from postil.commands.reading import add_reading_arguments, reading_options
-from postil.errors import ConfigurationError, DataError
+from postil.commands.reading import (
+    CHARACTERS,
+    add_reading_arguments,
+    format_argument,
+    reading_options,
+    warn_of_unspaced,
+)
+from postil.commands.writing import add_force_argument, check_output
+from postil.errors import ConfigurationError, DataError, printable
+from postil.markup import Markup, joined
 from postil.models.answers.labelling import Labelling
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import tokens_of
+from postil.models.sentences import takes_characters, tokens_of
 from postil.serving.options import check_columns
 from postil.text import Sentence, spans_from_labels, tokenise
+from postil.text.characters import characters
 from postil.text.formats import FORMATS, read
 from postil.text.lines import shortened
+from postil.text.output import write_text
 
 DESCRIPTION = """\
 Explain why a model found an entity, or why not. For a tree classifier, explain the label of the sentence.
@@ -28,6 +39,7 @@ Explain why a model found an entity, or why not. For a tree classifier, explain 
   postil explain ner.postil "Museums in Paris are amazing ." --input tokens --json
   postil explain pos.postil "Time flies" --entity flies                               a model of single words
   postil explain sentiment.postil "(3 (2 not) (1 bad))" --input trees                 a tree: its words and phrases
+  postil explain ner.postil "Museums in Paris are amazing." --report why.html         an HTML page
 
 By default, every entity that the model finds is explained. The log-odds of an entity, log p / (1 - p), are 0 if it is
 as likely as not. Every word and every feature contributes to them. "left out" is the decrease of the log-odds when the
@@ -42,25 +54,34 @@ decrease of the probability of the label.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument("sentence", metavar="SENTENCE", nargs="?", default="-", help="text (default: standard input)")
-    parser.add_argument("--input", choices=list(FORMATS), default="text", help="format of the sentence (default: text)")
+    parser.add_argument(
+        "--input", choices=[*FORMATS, CHARACTERS], default="text", help="format of the sentence (default: text)"
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--entity", metavar="TEXT", help="explain these words wherever they occur")
     which.add_argument("--span", metavar="START:END", type=_span, help="explain these tokens: 2:3 is the third")
     parser.add_argument("--label", metavar="L", help="explain this label (default: the one that the model predicts)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--report", metavar="FILE", type=Path, help="write the explanations as an HTML page")
+    add_force_argument(parser)
     add_reading_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.report is not None:
+        check_output(arguments.report, "report", "report", inputs=[arguments.model], force=arguments.force)
     model: Any = open_model(arguments.model)
     check_columns(model, arguments.feature_columns)
-    sentences = _sentences(arguments)
+    by_characters = takes_characters(model.fitted_parts()) or arguments.input == CHARACTERS
+    sentences = _sentences(arguments, by_characters)
     finds_entities = isinstance(model, SentenceEstimator)
     if not finds_entities:
         return _explain_trees(model, sentences, arguments)
     warn_of_long_sentences(model, map(len, sentences))
-    chosen = list(_chosen(model, sentences, arguments))
+    chosen = list(_chosen(model, sentences, arguments, by_characters))
     explanations = [model.explain(tokens_of(at.sentence), at.start, at.end, at.label) for at in chosen]
+    if arguments.report is not None:
+        _write_page(arguments, [(f"{one.text} as {one.label}", one.drawn()) for one in explanations])
     if arguments.json:
         return _print_json(explanations)
     from postil.commands.terminal import explanation as display
@@ -68,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not explanations:
         display.show_nothing([token for sentence in sentences for token in sentence.tokens], arguments.label)
     display.show(explanations)
-    return 0
+    return _told_of_page(arguments)
 
 
 def _explain_trees(classifier: Any, sentences: list[Sentence], arguments: argparse.Namespace) -> int:
@@ -79,11 +100,28 @@ def _explain_trees(classifier: Any, sentences: list[Sentence], arguments: argpar
         refuse(arguments, option, "a tree classifier explains whole sentences")
     trees = [tree_over(sentence, classifier.config.tree) for sentence in sentences]
     explanations = [classifier.explain(tree, arguments.label) for tree in trees]
+    if arguments.report is not None:
+        answers = [nodes.drawn() for nodes in classifier.predict_nodes(trees)]
+        drawn = [joined([answer, one.drawn()]) for answer, one in zip(answers, explanations, strict=True)]
+        titles = [f"{one.label}: {' '.join(word.word for word in one.words)}" for one in explanations]
+        _write_page(arguments, list(zip(titles, drawn, strict=True)))
     if arguments.json:
         return _print_json(explanations)
     from postil.commands.terminal import tree_explanation as display
 
     display.show(classifier, trees, explanations)
+    return _told_of_page(arguments)
+
+
+def _write_page(arguments: argparse.Namespace, explanations: list[tuple[str, Markup]]) -> None:
+    from postil.reports.explanations import explanation_page
+
+    write_text(arguments.report, [explanation_page(arguments.model, explanations)])
+
+
+def _told_of_page(arguments: argparse.Namespace) -> int:
+    if arguments.report is not None:
+        print(f"\nThe report is in {printable(str(arguments.report))}: open it in a browser.")
     return 0
 
 
@@ -99,7 +137,7 @@ def _span(text: str) -> tuple[int, int]:
     return int(start), int(end)
 
 
-def _sentences(arguments: argparse.Namespace) -> list[Sentence]:
+def _sentences(arguments: argparse.Namespace, by_characters: bool) -> list[Sentence]:
     given = arguments.sentence
     source = "-" if given == "-" else io.BytesIO(given.encode("utf8", "surrogateescape"))
     if given != "-" and not given.strip():
@@ -109,7 +147,10 @@ def _sentences(arguments: argparse.Namespace) -> list[Sentence]:
         raise DataError(
             "this is the name of a file", expected=f"a sentence; for its text: explain MODEL < {given}", got=given
         )
-    return list(read(source, arguments.input, **reading_options(arguments)))
+    with read(source, format_argument(arguments), **reading_options(arguments, by_characters)) as reading:
+        if not by_characters:
+            warn_of_unspaced(reading)
+        return list(reading)
 
 
 # ------------------------------------------------------------------------------------------------ what to explain
@@ -124,12 +165,16 @@ class Place(NamedTuple):
     label: str | None
 
 
-def _chosen(model: Any, sentences: list[Sentence], arguments: argparse.Namespace) -> Iterator[Place]:
+def _chosen(
+    model: Any, sentences: list[Sentence], arguments: argparse.Namespace, by_characters: bool
+) -> Iterator[Place]:
     if arguments.span is not None:
         start, end = arguments.span
         yield _at(sentences, start, end, arguments.label)
     elif arguments.entity is not None:
-        words = tokenise(arguments.entity).tokens if arguments.input == "text" else arguments.entity.split()
+        cut = characters if by_characters else tokenise
+        is_raw = arguments.input in ("text", CHARACTERS)
+        words = cut(arguments.entity).tokens if is_raw else arguments.entity.split()
         yield from _named(sentences, words, arguments.label)
     else:
         yield from _found(model, sentences, arguments.label)

@@ -1,10 +1,10 @@
 """Labelled files of a command: read as a whole, with warnings about what was changed or is unknown in them."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from postil.commands.terminal.notices import warn
+from postil.commands.reading import warn_of_unspaced
+from postil.commands.terminal.notices import show_problems, warn
 from postil.errors import DataError
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.labelled import LabelledFile
@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # scoring files needs no models
 def load(path: str, **options: Any) -> LabelledFile:
     """Read a whole file with labels. What was changed or dropped on the way is printed on standard error."""
     with read(path, **{"features": (), **options}) as reading:
+        if not options.get("characters"):
+            warn_of_unspaced(reading)
         try:
             file = LabelledFile(reading.name, reading.format, list(reading))
         finally:
@@ -79,8 +81,7 @@ def warn_of_broken_labels(file: LabelledFile, scheme: str) -> None:
 
 def _warn_of_changes(reading: Reading) -> None:
     report = reading.report
-    for problem in report.problems:
-        print(problem, file=sys.stderr)
+    show_problems(report.problems)
     for what, counts in (("changed", report.changed), ("dropped", report.dropped)):
         for thing, number in counts.items():
             if number:

@@ -1,17 +1,22 @@
 """Entry point of ``postil``: find the command, let it parse its words and run, print errors as one line.
 
-Exit codes: 0 success, 1 a user error or a failed check, 2 a wrong command line, 130 interrupted.
+Exit codes: 0 success, 1 a user error or a failed check, 2 a wrong command line, 130 interrupted, 143 terminated.
 """
 
 import argparse
+import errno
 import importlib
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, NoReturn, Protocol, cast
 
-from postil.errors import LongSentenceWarning, PostilError, similar
+from postil.commands.terminal.notices import warn
+from postil.errors import CheckpointWarning, LongSentenceWarning, PostilError, WorkerWarning, similar
 
 
 class Command(Protocol):
@@ -41,6 +46,7 @@ COMMANDS: dict[str, Entry] = {
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
     "bench": Entry("postil.commands.bench", "measure the speed of training and tagging on this machine"),
     "demo": Entry("postil.commands.demo", "a tour: generate sentences, train, tag, explain, write a report"),
+    "completion": Entry("postil.commands.completion", "print a script for completion in bash, zsh or fish"),
 }
 
 
@@ -48,19 +54,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = _dispatch(words)
-        sys.stdout.flush()  # here, where a closed pipe can still be told from an error
-        return code
+        with _ended_by_sigterm():
+            code = _dispatch(words)
+            sys.stdout.flush()  # here, where a closed pipe can still be told from an error
+            return code
     except PostilError as error:
         return _complain(str(error))
     except BrokenPipeError:  # the reader closed the pipe: `postil … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{where}{error.strerror or error}")
+        where = error.filename
+        if not where and error.errno in _NO_ROOM:  # whoever writes a file names it
+            where = "standard output"
+            _discard_output()
+        return _complain(f"{where}: {error.strerror or error}" if where else error.strerror or str(error))
+    except Terminated:
+        return _complain("terminated", code=143)
     except KeyboardInterrupt:
         return _complain("interrupted", code=130)
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
+def _discard_output() -> None:
+    """Send what is still buffered nowhere: Python would fail to write it again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: everything is cleaned up as after Ctrl-C."""
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM raises Terminated instead of ending the process where it stands, with files and workers left behind."""
+
+    def end(number: int, frame: object) -> NoReturn:
+        raise Terminated
+
+    is_ours = threading.current_thread() is threading.main_thread() and (
+        signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if not is_ours:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _dispatch(words: list[str]) -> int:
@@ -81,8 +125,26 @@ def _dispatch(words: list[str]) -> int:
     command.add_arguments(parser)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongSentenceWarning)  # commands warn with the number of sentences
+        for category in _SHOWN:
+            warnings.simplefilter("always", category)
+        warnings.showwarning = _shown(warnings.showwarning)
         # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
         return command.run(parser.parse_intermixed_args(words[1:]))
+
+
+_SHOWN = (CheckpointWarning, WorkerWarning)
+
+
+def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:
+    """Print those warnings of the library that are meant for a user of commands as one line each."""
+
+    def show(message: Warning | str, category: type[Warning], *place: object) -> None:
+        if issubclass(category, _SHOWN):
+            warn(str(message))
+        else:
+            otherwise(message, category, *place)
+
+    return show
 
 
 class _Parser(argparse.ArgumentParser):

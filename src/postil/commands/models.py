@@ -1,13 +1,14 @@
 """The model that a command names, and whether a file goes with it."""
 
 import argparse
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from postil.commands.labelled import resolve_partial_labels, widen
 from postil.commands.terminal.notices import warn
-from postil.errors import ConfigurationError, DataError
+from postil.errors import ConfigurationError, DataError, UnicodeVersionWarning
 from postil.features.inputs import Token
 from postil.models.answers.labelling import Labelling
 from postil.models.config import TaggerConfig
@@ -28,7 +29,11 @@ def open_model(name: str) -> Estimator[Any, Any]:
         raise ConfigurationError("model", expected="a model file", got="a folder", where=name)
     if not path.exists():
         raise ConfigurationError("no such model file", got=repr(name))
-    model: Estimator[Any, Any] = load(path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnicodeVersionWarning)
+        model: Estimator[Any, Any] = load(path)
+    for warning in caught:
+        warn(str(warning.message))
     return model
 
 

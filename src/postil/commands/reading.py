@@ -3,7 +3,26 @@
 import argparse
 from typing import Any
 
+from postil.commands.terminal.notices import warn
+from postil.text.formats import Reading
 from postil.text.options import CHOICES
+
+CHARACTERS = "characters"
+"""Value of --input: plain text of which every character is a token."""
+
+
+def format_argument(arguments: argparse.Namespace) -> str | None:
+    """The format that --input names."""
+    return "text" if arguments.input == CHARACTERS else arguments.input
+
+
+def warn_of_unspaced(reading: Reading) -> bool:
+    """Warn of raw text in which the tokeniser of words finds no borders; whether that was the case."""
+    found = reading.is_unspaced()
+    if found:
+        long = "text without spaces, such as Chinese, Japanese or Thai: a whole run of it is one token"
+        warn(f"{reading.name}: {long}; --input characters makes every character a token")
+    return found
 
 
 def add_reading_arguments(
@@ -59,9 +78,10 @@ def _yes_or_no(text: str) -> bool | None:
     return {"yes": True, "no": False, "auto": None}[text]
 
 
-def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The keyword arguments of `postil.text.formats.read`."""
+def reading_options(arguments: argparse.Namespace, by_characters: bool = False) -> dict[str, Any]:
+    """The keyword arguments of `postil.text.formats.read`. ``by_characters``: so the model cuts raw text."""
     return {
+        "characters": by_characters or getattr(arguments, "input", None) == CHARACTERS,
         "encoding": arguments.encoding,
         "token": arguments.token_column,
         "label": arguments.label_column,

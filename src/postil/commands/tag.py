@@ -4,12 +4,21 @@ import argparse
 import io
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from postil.commands.models import open_model, warn_of_long_sentences
-from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.reading import (
+    CHARACTERS,
+    add_reading_arguments,
+    format_argument,
+    reading_options,
+    warn_of_unspaced,
+)
 from postil.commands.tag_options import add_answer_arguments, tagging_options
 from postil.commands.terminal.tag_progress import progress_line
 from postil.errors import ConfigurationError, DataError
+from postil.models.sentences import takes_characters
 from postil.serving import label
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.tree import SHAPES
@@ -31,6 +40,8 @@ Label text. Reads files or standard input and writes to standard output. Inputs 
   postil tag sentiment.postil --text "Not a bad film." --tree right --output jsonl
 
 Plain text is split into sentences and tokens. With --input tokens, each line is a sentence with spaces between tokens.
+With --input characters, every character of plain text is a token: for Chinese, Japanese, Thai and other text without
+spaces. A model that was trained on characters cuts text into characters by itself.
 
 CoNLL output has one token per line, with its label after a tab; --probabilities adds a column with the probability of
 the label before it. JSON Lines output has one object per text with spans: start, end, label. --probabilities adds to
@@ -56,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument("files", metavar="FILE", nargs="*", help="files to label (default: standard input)")
     parser.add_argument("--text", metavar="TEXT", help="label this text instead of files")
-    parser.add_argument("--input", choices=list(FORMATS), help="format of the input (default: detected)")
+    parser.add_argument("--input", choices=[*FORMATS, CHARACTERS], help="format of the input (default: detected)")
     parser.add_argument(
         "--output",
         choices=["conll", "conllu", "jsonl", "trees"],
@@ -79,10 +90,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigurationError("--text and files cannot be combined")
     options = tagging_options(arguments)
     model = open_model(arguments.model)
+    by_characters = options.reading.characters or takes_characters(model.fitted_parts())
+    options = replace(options, reading=replace(options.reading, characters=by_characters))
     with progress_line() as progress:
         summary = label(
             model,
-            _inputs(arguments),
+            _inputs(arguments, by_characters),
             options,
             sys.stdout.buffer,
             threads=arguments.threads,
@@ -93,13 +106,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _inputs(arguments: argparse.Namespace) -> Iterator[Reading]:
-    options = {**reading_options(arguments), "every_record": True}
+def _inputs(arguments: argparse.Namespace, by_characters: bool) -> Iterator[Reading]:
+    options = {**reading_options(arguments, by_characters), "every_record": True}
     if arguments.text is not None:
         if not arguments.text.strip():
             raise DataError("--text is empty", expected="words", got=repr(arguments.text))
-        yield read(io.BytesIO(arguments.text.encode("utf8", "surrogateescape")), "text", **options)
-        return
-    for file in arguments.files or ["-"]:
-        with read(file, arguments.input, **options) as reading:
+        sources: list[Any] = [io.BytesIO(arguments.text.encode("utf8", "surrogateescape"))]
+    else:
+        sources = arguments.files or ["-"]
+    is_warned = options["characters"]
+    for source in sources:
+        with read(source, format_argument(arguments) if arguments.text is None else "text", **options) as reading:
+            if not is_warned:
+                is_warned = warn_of_unspaced(reading)
             yield reading

@@ -3,7 +3,7 @@
 import argparse
 import signal
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from postil.commands import teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
 from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
-from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.terminal.notices import note, warn
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, DataError
@@ -19,6 +19,7 @@ from postil.models.answers.labelling import Labelling
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
 from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.sentences import INPUT
 from postil.models.tagger import Tagger
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
@@ -103,6 +104,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log", metavar="FILE", type=Path, help="append one line of JSON per epoch to this file")
     add_force_argument(parser)
     reading = add_reading_arguments(parser)
+    reading.add_argument(
+        "--input",
+        choices=["text", CHARACTERS],
+        default="text",
+        help="JSON Lines: raw text is split into words (text, the default), or every character of it is a token",
+    )
     add_partial_argument(reading)
     reading.add_argument(
         "--annotates",
@@ -174,11 +181,14 @@ def _new_fitting(
     fitting = model.fitting(
         *data,
         checkpoint=_checkpoint(arguments),
-        resume=arguments.resume,
+        # A training that was interrupted while its teacher learnt has no checkpoint of its own.
+        resume=arguments.resume and (_checkpoint(arguments).exists() or not arguments.unlabelled),
         warm_start=known,
         partial=arguments.partial,
         **_lesson(arguments, model, data),
     )
+    if options["characters"]:
+        fitting.parts.about[INPUT] = CHARACTERS
     return model, fitting, held_out
 
 
@@ -203,8 +213,8 @@ def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any) 
     with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
         for event in fitting:
             display.show(event)
-            if stop.requested:
-                raise SystemExit(_interrupted(fitting))
+            if stop.by is not None:
+                raise SystemExit(_interrupted(fitting, stop.by))
     teacher.save(teaching.teacher_path(arguments))
     checkpoint.unlink(missing_ok=True)
     return teacher
@@ -249,8 +259,8 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
     with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
         for event in fitting:
             display.show(event)
-            if stop.requested:
-                return _interrupted(fitting)
+            if stop.by is not None:
+                return _interrupted(fitting, stop.by)
     kind = kind_of(model)
     scores = {name: kind.evaluation(model, file) for name, file in held_out.items()}
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
@@ -320,28 +330,31 @@ def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, 
 
 
 class _Stop:
-    requested = False
+    by: signal.Signals | None = None
 
 
 @contextmanager
 def _stop_on_request() -> Iterator[_Stop]:
-    """Ctrl-C stops between two batches, where the state is consistent; a second Ctrl-C stops at once."""
+    """Ctrl-C and SIGTERM stop between two batches, where the state is consistent; a second one stops at once."""
     stop = _Stop()
 
     def ask(number: int, frame: Any) -> None:
-        if stop.requested:
+        if stop.by is not None:
             raise KeyboardInterrupt
-        stop.requested = True
-        warn("stopping after this batch (press Ctrl-C again to stop at once)")
+        stop.by = signal.Signals(number)
+        with suppress(RuntimeError):  # it came while another line was being printed
+            warn("stopping after this batch (press Ctrl-C again to stop at once)")
 
-    before = signal.signal(signal.SIGINT, ask)
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _interrupted(fitting: Any) -> int:
+def _interrupted(fitting: Any, by: signal.Signals) -> int:
     fitting.save_checkpoint()
-    warn(f"interrupted; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
-    return 130
+    what = "terminated" if by is signal.SIGTERM else "interrupted"
+    warn(f"{what}; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
+    return 128 + by

@@ -83,11 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tuned(model: "Tagger", arguments: argparse.Namespace) -> "Tuned":
     from postil.models.answers.tuning import checked_wish
-    from postil.models.sentences import tokens_of
+    from postil.models.sentences import takes_characters, tokens_of
 
     checked_wish(arguments.recall, arguments.precision, arguments.margin)  # before any file is read
     check_columns(model, arguments.feature_columns)
-    file = load(arguments.data, **reading_options(arguments))
+    file = load(arguments.data, **reading_options(arguments, takes_characters(model.fitted_parts())))
     resolve_partial_labels([file], known=model.labelling.answers)
     widen(file, model.labelling)
     checked_scheme(file, model.labelling)

@@ -5,10 +5,12 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from postil.archive import MAGIC
 from postil.errors import ConfigurationError, PostilError
+from postil.files import is_temporary, remove_abandoned
 from postil.text.formats import FORMATS, format_of
 
 _HEAD = 1 << 12  # bytes that tell the kinds apart
@@ -26,7 +28,8 @@ def check_output(
     """Raise ConfigurationError if ``path`` cannot be written, or if writing it would destroy something else.
 
     ``kind`` is "model", "report", "log" or the name of a format: what the file will be, and what an existing file must
-    be to be replaced. With ``force`` any file is, except for one of the ``inputs``, under whatever name.
+    be to be replaced. With ``force`` any file is, except for one of the ``inputs``, under whatever name. What a killed
+    run left unfinished beside the file is removed.
     """
     path = Path(path)
     if path.is_dir():
@@ -34,10 +37,13 @@ def check_output(
     if not path.resolve().parent.is_dir():
         raise ConfigurationError(what, expected="must be in an existing folder", got=f"no {path.parent}", where=path)
     for name in inputs:
-        if name is not None and (_is_same(path, Path(name)) or _is_temporary(Path(name), path)):
-            raise ConfigurationError(what, expected="must not be one of the inputs", got=str(name), where=path)
+        if name is not None and (_is_same(path, Path(name)) or is_temporary(Path(name).resolve(), path.resolve())):
+            other = None if str(name) == str(path) else str(name)  # another name of the same file
+            raise ConfigurationError(what, expected="must not be one of the inputs", got=other, where=path)
     if path.is_file() and not force:  # devices and pipes have no content to lose
         _check_existing(path, what, kind)
+    with suppress(OSError):
+        remove_abandoned(path)
 
 
 def _is_same(path: Path, other: Path) -> bool:
@@ -45,13 +51,6 @@ def _is_same(path: Path, other: Path) -> bool:
     if path.resolve() == other.resolve():
         return path.is_file() or not path.exists()  # a device may be read and written
     return path.is_file() and other.is_file() and path.samefile(other)
-
-
-def _is_temporary(name: Path, path: Path) -> bool:
-    """Whether a file has the name of an unfinished ``path``: such files are removed."""
-    name, path = name.resolve(), path.resolve()
-    is_ours = name.name.startswith(f".{path.name}.") and name.name.endswith((".partial", ".part"))
-    return is_ours and name.parent == path.parent
 
 
 def _check_existing(path: Path, what: str, kind: str) -> None:

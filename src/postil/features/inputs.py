@@ -15,6 +15,7 @@ from postil.features.lexicon import Lexicon
 from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.features.words import WordFeatureConfig, WordFeatures, distinct, feature_vocabulary, frequent_values
+from postil.kernels.characters import frozen
 
 # A token is its form, or a tuple of its form and the extra columns of the file.
 Token: TypeAlias = str | tuple[str, ...]
@@ -66,6 +67,8 @@ class InputFeatures:
 
     def __init__(self, words: WordFeatures, columns: Sequence[Vocabulary], gazetteer: Gazetteer | None) -> None:
         self.words, self.columns, self.gazetteer = words, list(columns), gazetteer
+        self.unicode: str | None = frozen().version_name
+        """The version of Unicode by which the vocabularies were made; None where nobody wrote it down."""
         self._column_ids = [_CachedIds(vocabulary) for vocabulary in self.columns]
 
     @classmethod
@@ -105,7 +108,13 @@ class InputFeatures:
 
     def form_ids(self, forms: Sequence[str]) -> tuple[Array, Array]:
         """Ids (U, F) of the learnt features of some forms, and their rows (U,) among the fixed vectors."""
-        rows = self.words.rows(forms)
+        return self._with_vectors(self.words.rows(forms))
+
+    def form_ids_of_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]:
+        """The same for forms that stand in cells (U, 2) of a text in UTF-8."""
+        return self._with_vectors(self.words.rows_of_cells(text, cells))
+
+    def _with_vectors(self, rows: Array) -> tuple[Array, Array]:
         if not self.words.config.vector_dim:
             return rows, np.zeros(len(rows), np.int32)
         return rows[:, :-1], rows[:, -1]
@@ -130,7 +139,10 @@ class InputFeatures:
         return named
 
     @classmethod
-    def from_arrays(cls, config: WordFeatureConfig, columns: int, arrays: Mapping[str, Array]) -> "InputFeatures":
+    def from_arrays(
+        cls, config: WordFeatureConfig, columns: int, arrays: Mapping[str, Array], unicode: str | None = None
+    ) -> "InputFeatures":
+        """Those of a model file, which was made with a version of ``unicode``."""
         words = WordFeatures.from_arrays(config, arrays_under("words/", arrays))
         if not isinstance(columns, int) or isinstance(columns, bool) or not 0 <= columns <= len(arrays):
             raise ModelFileError(
@@ -138,7 +150,9 @@ class InputFeatures:
             )
         vocabularies = [feature_vocabulary(arrays_under(f"column{i}/", arrays), f"column{i}") for i in range(columns)]
         names = arrays_under("gazetteer/", arrays)
-        return cls(words, vocabularies, Gazetteer.from_arrays(names) if names else None)
+        features = cls(words, vocabularies, Gazetteer.from_arrays(names) if names else None)
+        features.unicode = unicode
+        return features
 
 
 class _CachedIds(dict[str, int]):

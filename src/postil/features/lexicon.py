@@ -11,7 +11,7 @@ import numpy as np
 
 from postil.arrays import Array, describe
 from postil.errors import ConfigurationError, ModelFileError, is_printable
-from postil.features.vectors import VectorIds
+from postil.features.vectors import looked_up, looked_up_cells
 from postil.features.vocabulary import Vocabulary, arrays_under
 
 UNKNOWN = ""  # the string of id 0: a word that is not in the lexicon
@@ -43,7 +43,6 @@ class Lexicon:
     def __init__(self, columns: Sequence[str], words: Vocabulary, codes: Array) -> None:
         self.columns, self.words, self.codes = list(columns), words, codes
         self.sizes = [int(size) + 1 for size in codes.max(axis=0, initial=0)]
-        self._id = VectorIds(words)
 
     @classmethod
     def of_paths(cls, paths: Mapping[str, str]) -> "Lexicon":
@@ -110,7 +109,11 @@ class Lexicon:
 
     def of(self, forms: Iterable[str]) -> Array:
         """(U, K) the classes of each form, 0 where it has none."""
-        return self.codes[[self._id(form) for form in forms]]
+        return self.codes[looked_up(self.words, forms)]
+
+    def of_cells(self, text: bytes, cells: Array) -> Array:
+        """The same for forms that stand in cells (U, 2) of a text in UTF-8."""
+        return self.codes[looked_up_cells(self.words, text, cells)]
 
     def arrays(self) -> dict[str, Array]:
         """Everything, for the model file."""

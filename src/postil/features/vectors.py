@@ -2,16 +2,18 @@
 
 import importlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.orthography import fold_digits
 from postil.features.vocabulary import Vocabulary
+from postil.kernels import WordColumn, WordRules
+from postil.kernels.plain_words import word_cells
 
 VectorSources: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A file or the name of installed vectors, or several of them."""
@@ -93,34 +95,27 @@ def _with_unknown(words: Sequence[str], matrix: Array) -> WordVectors:
 def side_by_side(several: Sequence[WordVectors]) -> WordVectors:
     """The vectors of several files as one: all their words, each with its vectors (V, D1 + D2 + …) from every file.
 
-    A word is looked up in each file by the rules of ``VectorIds``; where a file does not have it, its part is zeros.
+    A word is looked up in each file as the forms of a text are; where a file does not have it, its part is zeros.
     """
     if len(several) == 1:
         return several[0]
     words = Vocabulary.build(dict.fromkeys(word for vectors in several for word in vectors.words))
-    tables = []
-    for vectors in several:
-        ids = VectorIds(vectors.words)
-        tables.append(vectors.matrix[np.fromiter(map(ids, words), np.int64, len(words))])
+    tables = [vectors.matrix[looked_up(vectors.words, words)] for vectors in several]
     return WordVectors(words, np.concatenate(tables, axis=1), sum(vectors.repeated for vectors in several))
 
 
-@final
-class VectorIds:
-    """The id of a form among the words of a vector file, 0 when it has no vector.
+def looked_up(words: Vocabulary, forms: Iterable[str]) -> Array:
+    """(U,) the id of each form among the words of a vector file or a lexicon, 0 where it is not there.
 
-    Looked up as it stands, then in lower case, then with its digits folded if the file folds digits.
+    A form is looked up as it stands, then in lower case, then with its digits folded if the file folds digits.
     """
+    return looked_up_cells(words, *word_cells(list(forms)))
 
-    def __init__(self, words: Vocabulary) -> None:
-        self._words = words
-        self._digit_mark = digit_mark(words)
 
-    def __call__(self, form: str) -> int:
-        return self._cased(form) or (self._cased(fold_digits(form, self._digit_mark)) if self._digit_mark else 0)
-
-    def _cased(self, form: str) -> int:
-        return self._words.id(form, 0) or self._words.id(form.lower(), 0)
+def looked_up_cells(words: Vocabulary, text: bytes, cells: Array) -> Array:
+    """The same for forms that stand in cells (U, 2) of a text in UTF-8."""
+    rules = WordRules((WordColumn("vector", table=words.table),), digit_mark(words))
+    return kernels.word_features(text, cells, rules)[:, 0]
 
 
 def digit_mark(words: Vocabulary) -> str | None:

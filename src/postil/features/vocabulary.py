@@ -13,7 +13,7 @@ taken: a table is made larger, and in the end hashed by BLAKE2 with a key, until
 any other.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, final
 from zlib import crc32
 
@@ -21,9 +21,8 @@ import numpy as np
 
 from postil.arrays import Array, describe
 from postil.errors import ConfigurationError, IndexRangeError, ModelFileError
+from postil.kernels.plain_words import SURROGATES, StringTable, keyed_hash
 
-# Strings from broken text may hold half of a surrogate pair, which strict UTF-8 refuses.
-_SURROGATES = "surrogatepass"
 _MOST_BYTES = np.iinfo(np.int32).max
 _DTYPES: "dict[str, np.dtype[Any]]" = {
     "text": np.dtype(np.uint8),
@@ -39,20 +38,17 @@ _KEYS = 16  # tried before giving up
 class Vocabulary:
     """V distinct strings, numbered from 0 in the order given."""
 
-    __slots__ = ("_arrays", "_hash", "_mask", "_offsets", "_slots", "_text")
+    __slots__ = ("_arrays", "table")
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
         """``arrays`` as ``arrays()`` returned them; ``from_arrays`` checks arrays of other origin."""
         self._arrays = dict(arrays)
-        # A memoryview gives a Python int in a third of the time that an array takes to give a NumPy scalar.
-        self._text, self._offsets, self._slots = (arrays[name].data for name in _DTYPES)
-        self._mask = len(self._slots) - 1
-        self._hash = crc32 if "key" not in arrays else _keyed_hash(arrays["key"].tobytes())
+        self.table = StringTable(arrays["text"], arrays["offsets"], arrays["slots"], arrays.get("key"))
 
     @classmethod
     def build(cls, strings: Iterable[str]) -> "Vocabulary":
         """Number the strings in order. A repeated string is an error."""
-        encoded = [string.encode("utf-8", _SURROGATES) for string in strings]
+        encoded = [string.encode("utf-8", SURROGATES) for string in strings]
         _check_distinct(encoded)
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
         if lengths.sum() > _MOST_BYTES:
@@ -80,29 +76,19 @@ class Vocabulary:
         return dict(self._arrays)
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self.table)
 
     def __getitem__(self, index: int) -> str:
         if not 0 <= index < len(self):
             raise IndexRangeError("no such id in the vocabulary", expected=f"0 to {len(self) - 1}", got=index)
-        return str(self._text[self._offsets[index] : self._offsets[index + 1]], "utf-8", _SURROGATES)
+        return self.table.string(index)
 
     def __iter__(self) -> Iterator[str]:
         return (self[index] for index in range(len(self)))
 
     def id(self, string: str, default: int = -1) -> int:
         """The id of the string, or ``default`` if it is not in the vocabulary."""
-        try:
-            encoded = string.encode()
-        except UnicodeEncodeError:  # rare, and asking for it at once would take as long as the search
-            encoded = string.encode("utf-8", _SURROGATES)
-        text, offsets, slots, mask = self._text, self._offsets, self._slots, self._mask
-        slot = self._hash(encoded) & mask
-        while (index := slots[slot]) >= 0:
-            if text[offsets[index] : offsets[index + 1]] == encoded:
-                return index
-            slot = (slot + 1) & mask
-        return default
+        return self.table.id(string, default)
 
     def ids(self, strings: Iterable[str], default: int = -1) -> Array:
         """(N,) int64: the id of each string, or ``default`` for those not in the vocabulary."""
@@ -132,32 +118,29 @@ def _hash_table(encoded: list[bytes]) -> dict[str, Array]:
     hashes = [crc32(string) for string in encoded]
     for size in (smallest, 2 * smallest, 4 * smallest):
         slots = _filled_slots(hashes, size)
-        if not _has_long_run(slots):
+        if slots is not None:
             return {"slots": slots}
     for number in range(_KEYS):
         key = np.frombuffer(number.to_bytes(8, "little"), np.uint8)
-        slots = _filled_slots(list(map(_keyed_hash(key.tobytes()), encoded)), smallest)
-        if not _has_long_run(slots):
+        slots = _filled_slots(list(map(keyed_hash(key.tobytes()), encoded)), smallest)
+        if slots is not None:
             return {"slots": slots, "key": key}
     raise ConfigurationError("words that no hash spreads", expected="others", got=f"{len(encoded):,} words")
 
 
-def _keyed_hash(key: bytes) -> Callable[[bytes], int]:
-    """A hash for which nobody finds many strings that begin at one slot under several keys."""
-    from hashlib import blake2b  # rarely needed
-
-    return lambda string: int.from_bytes(blake2b(string, digest_size=4, key=key).digest(), "little")
-
-
-def _filled_slots(hashes: list[int], size: int) -> Array:
+def _filled_slots(hashes: list[int], size: int) -> Array | None:
+    """The ids at their places; None where a search would be long. Then the filling ends early: it is short, too."""
     mask = size - 1
     slots = [-1] * size
     for index, number in enumerate(hashes):
-        slot = number & mask
+        slot = begin = number & mask
         while slots[slot] >= 0:
             slot = (slot + 1) & mask
+            if (slot - begin) & mask >= LONGEST_RUN:
+                return None
         slots[slot] = index
-    return np.array(slots, np.int32)
+    filled = np.array(slots, np.int32)
+    return None if _has_long_run(filled) else filled
 
 
 def _has_long_run(slots: Array) -> bool:
@@ -178,7 +161,7 @@ def _check_distinct(encoded: list[bytes]) -> None:
             raise ConfigurationError(
                 "a string stands twice in a vocabulary",
                 expected="different strings",
-                got=f"{string.decode('utf-8', _SURROGATES)!r} at {first} and {index}",
+                got=f"{string.decode('utf-8', SURROGATES)!r} at {first} and {index}",
             )
 
 

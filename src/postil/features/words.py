@@ -3,30 +3,32 @@
 Whatever depends on the word alone is worked out once per distinct word: ``distinct`` finds the distinct words of a
 batch, ``WordFeatures.rows`` returns their ids and caches them.
 
-A new feature is a field of ``WordFeatureConfig`` and a row of ``_string_features`` or ``_class_features``; models have
-a setting of the same name.
+A new feature is a field of ``WordFeatureConfig``, a row of ``_features`` and a kind of column of the kernel
+``word_features``; models have a setting of the same name.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache, partial
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array, describe, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.lexicon import Lexicon
-from postil.features.orthography import CAPS_CLASSES, caps_class, normalise, shape
-from postil.features.vectors import VectorIds, WordVectors
+from postil.features.orthography import CAPS_CLASSES, normalise
+from postil.features.vectors import WordVectors, digit_mark
 from postil.features.vocabulary import Vocabulary, arrays_under
+from postil.kernels import WordColumn, WordRules
+from postil.kernels.orthography import frozen_orthography
+from postil.kernels.plain_words import feature_values, word_cells
 
 UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is empty
 _CACHED_WORDS = 200_000
-_CACHED_VALUES = 20_000  # of one affix or shape column
 _LONGEST_CACHED = 100  # characters; longer ones are rarely words and seldom come again
 _LARGEST = 10**9  # of any setting
 _MOST_LENGTHS = 64  # of prefixes or suffixes
@@ -90,46 +92,25 @@ class Column(NamedTuple):
     D: int
 
 
-class _StringFeature(NamedTuple):
+class _Feature(NamedTuple):
     """A feature whose values are strings, numbered by a vocabulary of those frequent enough in training."""
 
     D: int
     min_count: int
-    values: Callable[[Sequence[str], Sequence[str]], Iterable[str]]  # of forms and of their normalised forms
+    column: WordColumn
+    """Still without a table."""
 
 
-class _ClassFeature(NamedTuple):
-    """A feature whose value is one of V classes that are known beforehand."""
-
-    D: int
-    V: int
-    value: Callable[[str], int]  # of a form
-
-
-def _string_features(config: WordFeatureConfig) -> dict[str, _StringFeature]:
+def _features(config: WordFeatureConfig) -> dict[str, _Feature]:
+    """Those with a vocabulary."""
     features = {
-        "word": _StringFeature(config.word_dim, config.min_count, lambda forms, normal: normal),
-        "shape": _StringFeature(config.shape_dim, config.min_affix_count, lambda forms, normal: map(shape, forms)),
+        "word": _Feature(config.word_dim, config.min_count, WordColumn("word")),
+        "shape": _Feature(config.shape_dim, config.min_affix_count, WordColumn("shape")),
     }
-    for name, cut in _cuts(config).items():
-        D = config.prefix_dim if cut.start is None else config.suffix_dim
-        features[name] = _StringFeature(D, config.min_affix_count, partial(_affixes, cut=cut))
+    affixes = ("prefix", config.prefix_dim, config.prefix_lengths), ("suffix", config.suffix_dim, config.suffix_lengths)
+    for kind, D, lengths in affixes:
+        features |= {f"{kind} {n}": _Feature(D, config.min_affix_count, WordColumn(kind, n)) for n in lengths}
     return {name: feature for name, feature in features.items() if feature.D}
-
-
-def _class_features(config: WordFeatureConfig) -> dict[str, _ClassFeature]:
-    features = {"caps": _ClassFeature(config.caps_dim, len(CAPS_CLASSES), caps_class)}
-    return {name: feature for name, feature in features.items() if feature.D}
-
-
-def _cuts(config: WordFeatureConfig) -> dict[str, slice]:
-    """Which part of the normalised form each affix is; a word that is shorter stands whole."""
-    first = {f"prefix {n}": slice(None, n) for n in config.prefix_lengths}
-    return first | {f"suffix {n}": slice(-n, None) for n in config.suffix_lengths}
-
-
-def _affixes(forms: Sequence[str], normal: Sequence[str], cut: slice) -> list[str]:
-    return [word[cut] for word in normal]
 
 
 @final
@@ -138,7 +119,7 @@ class WordFeatures:
 
     ``columns`` are the features in the order of the ids. ``counts`` (V of the column ``word``,) says how often each
     word id occurred in training; entry 0 counts the tokens whose word was too rare for its own id. It is empty if the
-    word feature is disabled.
+    word feature is disabled. ``rules`` are what the kernel ``word_features`` goes by.
     """
 
     def __init__(
@@ -149,17 +130,19 @@ class WordFeatures:
         lexicons: Mapping[str, Lexicon] = MappingProxyType({}),
     ) -> None:
         self.config, self.vocabularies, self.counts, self.lexicons = config, dict(vocabularies), counts, dict(lexicons)
-        strings, classes = _string_features(config), _class_features(config)
-        self.columns = [Column(name, len(vocabularies[name]), feature.D) for name, feature in strings.items()]
-        self.columns += [Column(name, feature.V, feature.D) for name, feature in classes.items()]
-        self._finders = [(_finder(name, vocabularies[name]), feature.values) for name, feature in strings.items()]
-        self._by_form: list[Callable[[str], int]] = [feature.value for feature in classes.values()]
+        features = _features(config)
+        self.columns = [Column(name, len(vocabularies[name]), feature.D) for name, feature in features.items()]
+        kinds = [feature.column._replace(table=vocabularies[name].table) for name, feature in features.items()]
+        if config.caps_dim:
+            self.columns.append(Column("caps", len(CAPS_CLASSES), config.caps_dim))
+            kinds.append(WordColumn("caps"))
         for name, lexicon in self.lexicons.items():
             D = getattr(config, LEXICONS[name])
             self.columns += [Column(column, V, D) for column, V in zip(lexicon.columns, lexicon.sizes, strict=True)]
         if config.vector_dim:
             self.columns.append(Column("vector", len(vocabularies["vector"]), config.vector_dim))
-            self._by_form.append(VectorIds(vocabularies["vector"]))
+            kinds.append(WordColumn("vector", table=vocabularies["vector"].table))
+        self.rules = WordRules(tuple(kinds), digit_mark(vocabularies["vector"]) if config.vector_dim else None)
         self._cache: dict[str, bytes] = {}
 
     @classmethod
@@ -181,9 +164,10 @@ class WordFeatures:
         occurrences = Counter(chain.from_iterable(sentences))
         forms, normal = list(occurrences), list(map(normalise, occurrences))
         vocabularies, counts = {}, np.zeros(0, np.int64)
-        for name, feature in _string_features(config).items():
+        for name, feature in _features(config).items():
+            values = feature_values(feature.column, forms, normal, frozen_orthography())
             totals: dict[str, int] = {}
-            for value, count in zip(feature.values(forms, normal), occurrences.values(), strict=True):
+            for value, count in zip(values, occurrences.values(), strict=True):
                 totals[value] = totals.get(value, 0) + count
             vocabularies[name] = frequent_values(totals, feature.min_count)
             if name == "word":
@@ -209,18 +193,18 @@ class WordFeatures:
         joined = bytearray().join(cast("list[bytes]", packed))
         return np.frombuffer(joined, np.int32).reshape(len(forms), len(self.columns))
 
+    def rows_of_cells(self, text: bytes, cells: Array) -> Array:
+        """The same for forms that stand in cells (U, 2) of a text in UTF-8. Nothing is cached."""
+        ids = kernels.word_features(text, cells, self.rules)
+        if not self.lexicons:
+            return ids
+        first = ids.shape[1] - bool(self.config.vector_dim)  # vectors are the last column
+        codes = [lexicon.of_cells(text, cells).astype(np.int32) for lexicon in self.lexicons.values()]
+        return np.concatenate([ids[:, :first], *codes, ids[:, first:]], axis=1)
+
     def _computed(self, forms: Sequence[str]) -> list[bytes]:
-        """The ids of each form, packed. Feature by feature, because that is faster than form by form."""
-        normal = list(map(normalise, forms))
-        columns: list[Iterable[int]] = [map(find, values(forms, normal)) for find, values in self._finders]
-        columns += [map(value, forms) for value in self._by_form[: len(self._by_form) - bool(self.config.vector_dim)]]
-        for lexicon in self.lexicons.values():
-            columns += lexicon.of(forms).T.tolist()
-        if self.config.vector_dim:
-            columns.append(map(self._by_form[-1], forms))
-        ids = np.empty((len(forms), len(self.columns)), np.int32)
-        for place, column in enumerate(columns):
-            ids[:, place] = list(column)
+        """The ids of each form, packed."""
+        ids = self.rows_of_cells(*word_cells(forms))
         packed, size = ids.tobytes(), ids.itemsize * ids.shape[1]
         return [packed[place * size : (place + 1) * size] for place in range(len(forms))]
 
@@ -238,7 +222,7 @@ class WordFeatures:
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, arrays: Mapping[str, Array]) -> "WordFeatures":
         """The features whose ``arrays()`` these are; the vocabularies are used in place."""
-        names = [*_string_features(config), *(["vector"] if config.vector_dim else [])]
+        names = [*_features(config), *(["vector"] if config.vector_dim else [])]
         parts = {name: arrays_under(f"{name}/", arrays) for name in names}
         missing = [name for name in names if not parts[name]] + ["counts"] * ("counts" not in arrays)
         if missing:
@@ -280,13 +264,6 @@ def distinct(sentences: Iterable[Sequence[str]]) -> tuple[list[str], Array, Arra
     places.default_factory = places.__len__  # a new form gets the next place
     indices = np.fromiter(map(places.__getitem__, chain.from_iterable(sentences)), np.int64, int(offsets[-1]))
     return list(places), indices, offsets
-
-
-def _finder(name: str, vocabulary: Vocabulary) -> Callable[[str], int]:
-    """The id of a value, 0 for one that is not known."""
-    find = partial(vocabulary.id, default=0)
-    # Different words share their affixes and shapes, so these come again although a word's row is cached.
-    return find if name == "word" else lru_cache(_CACHED_VALUES)(find)
 
 
 def _counts_by_id(words: Vocabulary, values: Mapping[str, int]) -> Array:

@@ -16,6 +16,7 @@ from postil.kernels import (
     plain_tokens,
     plain_trees,
     plain_windows,
+    plain_words,
 )
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
@@ -26,6 +27,7 @@ from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_trees import TreeCells
+from postil.kernels.plain_words import StringTable, WordColumn, WordRules
 
 __all__ = [
     "ACTIVATIONS",
@@ -81,6 +83,10 @@ __all__ = [
     "split_sentences",
     "character_offsets",
     "lower_case",
+    "StringTable",
+    "WordColumn",
+    "WordRules",
+    "word_features",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -120,3 +126,4 @@ tokenise_text = _chosen(plain_tokens.tokenise_text)
 split_sentences = _chosen(plain_sentences.split_sentences)
 character_offsets = _chosen(plain_characters.character_offsets)
 lower_case = _chosen(plain_characters.lower_case)
+word_features = _chosen(plain_words.word_features)

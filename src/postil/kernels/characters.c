@@ -4,13 +4,13 @@
 
 /* Whether a capital sigma at `at` is the last letter of its word: something cased before it, nothing cased after. What
    is neither, an apostrophe or an accent, is passed over. */
-static int is_final_sigma(const character_tables *known, const uint8_t *word, int64_t at, int64_t size) {
+int is_final_sigma(const character_tables *known, const uint8_t *word, int64_t at, int64_t size) {
     uint32_t code = 0;
     int64_t i = at;
     int32_t flags = 0;
     while (i > 0) {
         i = character_before(word, 0, i);
-        decode(word + i, word + size, &code);
+        if (decode(word + i, word + size, &code) == 0) return 0;
         flags = flags_of(known, code);
         if (!(flags & IS_IGNORABLE)) break;
         flags = 0;
@@ -18,7 +18,9 @@ static int is_final_sigma(const character_tables *known, const uint8_t *word, in
     if (!(flags & IS_CASED)) return 0;
     flags = 0;
     for (i = at + 2; i < size;) { /* a sigma is two bytes */
-        i += decode(word + i, word + size, &code);
+        const int bytes = decode(word + i, word + size, &code);
+        if (bytes == 0) return 0; /* no UTF-8: the caller comes to it */
+        i += bytes;
         flags = flags_of(known, code);
         if (!(flags & IS_IGNORABLE)) break;
         flags = 0;

@@ -78,4 +78,7 @@ INLINED uint32_t lower_of(const character_tables *known, uint32_t code) {
     return (uint32_t)((int32_t)code + record_of(known, code)[1]);
 }
 
+/* Whether a capital sigma at `at` is the last letter of its word, see characters.c. */
+int is_final_sigma(const character_tables *known, const uint8_t *word, int64_t at, int64_t size);
+
 #endif

@@ -95,6 +95,24 @@ class Characters:
         blocks = (LAST + 1) // BLOCK
         return cls(version, small[:records], small[records:], large[:blocks], large[blocks:].reshape(pages, BLOCK))
 
+    @property
+    def version_name(self) -> str:
+        """Such as 14.0.0."""
+        return ".".join(map(str, self.version))
+
+    def record(self, code: int) -> tuple[int, int]:
+        """Flags, and what is added to the code to get its lower case, of one character."""
+        flags, step = self.records[self.pages[self.index[code // BLOCK], code % BLOCK]].tolist()
+        return flags, step
+
+    def codes_with(self, flag: Flag) -> Array:
+        """The characters that have a property, rising. For rare ones much faster than ``flags``."""
+        members = (self.records[:, 0] & flag != 0)[self.pages]
+        blocks = np.flatnonzero(members.any(axis=1)[self.index])
+        rows, places = np.nonzero(members[self.index[blocks]])
+        codes: Array = blocks[rows] * BLOCK + places
+        return codes
+
     @functools.cached_property
     def flags(self) -> Array:
         """int32 (0x110000,)"""
@@ -122,7 +140,7 @@ class Characters:
     def spaces(self) -> Array:
         """uint8 (256,) of a byte of UTF-8: 1 if it is whitespace, 2 if it may be the first byte of some."""
         spaces = np.zeros(256, np.uint8)
-        for code in np.flatnonzero(self.flags & Flag.SPACE).tolist():
+        for code in self.codes_with(Flag.SPACE).tolist():
             spaces[chr(code).encode()[0]] = 1 if code < 128 else 2
         return spaces
 

@@ -147,10 +147,47 @@ CLONED int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *
 
 /* ------------------------------------------------------------------------------------------------ words */
 
-INLINED uint64_t hash(const uint8_t *word, int64_t size) {
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (int64_t i = 0; i < size; i++) h = (h ^ word[i]) * 1099511628211u;
-    return h ^ h >> 32;
+/* SipHash-1-3 with a key that nobody outside of the process knows: words cannot be chosen so that they begin at one slot
+   and make every search long. Which slot a word gets changes no number, so the order of bytes in a machine does not
+   matter either. */
+#define ROTATED(x, bits) ((x) << (bits) | (x) >> (64 - (bits)))
+#define SIP_ROUND                                                                                                     \
+    do {                                                                                                              \
+        a += b, b = ROTATED(b, 13) ^ a, a = ROTATED(a, 32);                                                           \
+        c += d, d = ROTATED(d, 16) ^ c;                                                                               \
+        a += d, d = ROTATED(d, 21) ^ a;                                                                               \
+        c += b, b = ROTATED(b, 17) ^ c, c = ROTATED(c, 32);                                                           \
+    } while (0)
+
+INLINED uint64_t hash(const uint8_t *word, int64_t size, const uint64_t *key) {
+    uint64_t a = key[0] ^ 0x736f6d6570736575u, b = key[1] ^ 0x646f72616e646f6du;
+    uint64_t c = key[0] ^ 0x6c7967656e657261u, d = key[1] ^ 0x7465646279746573u;
+    uint64_t last = (uint64_t)size << 56, eight;
+    int64_t i = 0;
+    for (; i + 8 <= size; i += 8) {
+        memcpy(&eight, word + i, 8);
+        d ^= eight;
+        SIP_ROUND;
+        a ^= eight;
+    }
+    if (size & 4) {
+        uint32_t four;
+        memcpy(&four, word + i, 4);
+        last |= four;
+        i += 4;
+    }
+    if (size & 3) { /* one to three bytes without a loop; a byte may come twice, but as often in all words of this size */
+        const int64_t left = size & 3;
+        last |= (uint64_t)(word[i] | word[i + left / 2] << 8 | word[i + left - 1] << 16) << 32;
+    }
+    d ^= last;
+    SIP_ROUND;
+    a ^= last;
+    c ^= 0xff;
+    SIP_ROUND;
+    SIP_ROUND;
+    SIP_ROUND;
+    return a ^ b ^ c ^ d;
 }
 
 /* A slot holds the upper half of a word's hash and, below it, the word's number + 1; 0: it is free. */
@@ -165,11 +202,11 @@ INLINED int is_word(uint64_t slot, uint64_t h, const uint8_t *word, int64_t leng
            memcmp(pool + ends[0], word, (size_t)length) == 0;
 }
 
-/* Numbers in the order in which words first came. Slots, pool and ends are only ever written here. Word i is pool[ends[i]:ends[i + 1]]; `known` of them are
-   there already, at most `most` may be. */
-CLONED int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, uint64_t *slots,
-                        int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends, int64_t most,
-                        int64_t *known, int64_t *numbers) {
+/* Numbers in the order in which words first came. Slots, pool and ends are only ever written here, always with the same
+   key (2,). Word i is pool[ends[i]:ends[i + 1]]; `known` of them are there already, at most `most` may be. */
+CLONED int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const uint64_t *key,
+                        uint64_t *slots, int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends,
+                        int64_t most, int64_t *known, int64_t *numbers) {
     const uint64_t mask = (uint64_t)slot_count - 1;
     int64_t count = *known;
     if (slot_count < 1 || (slot_count & (slot_count - 1)) || count < 0 || count > most || most >= slot_count ||
@@ -179,7 +216,7 @@ CLONED int number_words(const uint8_t *text, int64_t size, const int64_t *cells,
         if (!is_cell(cells + 2 * t, size)) return WRONG_INDEX;
         const uint8_t *word = text + cells[2 * t];
         const int64_t length = cells[2 * t + 1] - cells[2 * t];
-        const uint64_t h = hash(word, length);
+        const uint64_t h = hash(word, length, key);
         uint64_t slot = h & mask;
         int64_t number;
         while ((number = number_of(slots[slot])) >= 0 && !is_word(slots[slot], h, word, length, pool, ends + number))

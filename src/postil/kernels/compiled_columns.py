@@ -49,7 +49,7 @@ def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[A
     code = lib.number_words(
         *(ffi.from_buffer(BYTES, text), len(text)),
         *(pointer(cells, INTEGERS), len(cells)),
-        *(pointer(words.slots, _SLOTS), len(words.slots)),
+        *(pointer(words.key, _SLOTS), pointer(words.slots, _SLOTS), len(words.slots)),
         *(pointer(words.pool, BYTES), len(words.pool)),
         *(pointer(words.ends, INTEGERS), len(words.ends) - 1),
         *(pointer(count, INTEGERS), pointer(numbers, INTEGERS)),

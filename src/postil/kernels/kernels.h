@@ -97,9 +97,9 @@ int sums_of_pairs(const void *V, int single, int64_t K, int64_t D, void *U);
 int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label, int64_t lines,
                 int64_t *cells, int64_t *offsets, int64_t *heads, int64_t *found);
 int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets, int64_t *found);
-int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, uint64_t *slots,
-                 int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends, int64_t most, int64_t *known,
-                 int64_t *numbers);
+int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const uint64_t *key,
+                 uint64_t *slots, int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends, int64_t most,
+                 int64_t *known, int64_t *numbers);
 int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
                int64_t sentences, const int64_t *labels, const uint8_t *names, int64_t names_size,
                const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room, int64_t *places);
@@ -112,6 +112,27 @@ typedef struct {
 int lower_case(const character_tables *known, const uint8_t *word, int64_t size, uint8_t *out, int64_t room,
                int64_t *found);
 int character_offsets(const uint8_t *text, int64_t size, const int64_t *offsets, int64_t n, int64_t *out);
+
+/* words.c: `kind` is a place in KINDS of plain_words.py; a hash table is that of a Vocabulary, without a key. `crc` (256,)
+   is the table of CRC-32, `shapes` (32,) the letter of each category in a shape, `mark` what digits become in words of
+   vectors, negative: nothing. */
+typedef struct {
+    const uint8_t *text;
+    const int32_t *offsets, *slots;
+    int64_t size, count, slot_count;
+} string_table;
+typedef struct {
+    int64_t kind, length;
+    string_table table;
+} word_column;
+typedef struct {
+    const uint32_t *crc;
+    const uint8_t *shapes;
+    const word_column *columns;
+    int64_t count, mark;
+} word_rules;
+int word_features(const uint8_t *text, int64_t size, const int64_t *cells, int64_t U, const word_rules *rules,
+                  const character_tables *known, int32_t *ids);
 
 /* tokens.c: a program is what patterns.py writes, see there. Entries are places in its code. */
 typedef struct {

@@ -1,5 +1,7 @@
 """Characters of UTF-8 text in Python: the twins of characters.c."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from postil.arrays import Array
@@ -30,15 +32,18 @@ def lower_by_tables(word: str, characters: Characters) -> str:
     for place, character in enumerate(word):
         if character == "İ":
             lower[place] += "\u0307"  # the dot
-        elif character == "Σ" and _is_cased(word[:place][::-1], characters):
-            lower[place] = "σ" if _is_cased(word[place + 1 :], characters) else "ς"
+        elif character == "Σ" and _is_cased(word, range(place - 1, -1, -1), characters):
+            lower[place] = "σ" if _is_cased(word, range(place + 1, len(word)), characters) else "ς"
     return "".join(lower)
 
 
-def _is_cased(characters_after: str, characters: Characters) -> bool:
-    """Whether the first character that is not passed over is cased."""
-    flags = [int(characters.flags[ord(character)]) for character in characters_after]
-    return any(flag & Flag.CASED for flag in [flag for flag in flags if not flag & Flag.IGNORABLE][:1])
+def _is_cased(word: str, places: Iterable[int], characters: Characters) -> bool:
+    """Whether the first character at these places that is not passed over is cased."""
+    for place in places:
+        flags = int(characters.flags[ord(word[place])])
+        if not flags & Flag.IGNORABLE:
+            return bool(flags & Flag.CASED)
+    return False
 
 
 def character_places(text: bytes) -> Array:

@@ -3,8 +3,10 @@
 A cell is the place of a token among the bytes of a text: its first byte and the one after its last, a row of (N, 2).
 """
 
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple, final
 
@@ -41,6 +43,12 @@ class TokenCells(NamedTuple):
     the sentence's first row."""
 
 
+@cache
+def process_key() -> Array:
+    """A random key (2,) of this process: whoever chooses the words of a text does not know where they will stand."""
+    return np.frombuffer(os.urandom(16), np.uint64).copy()
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
@@ -49,12 +57,15 @@ class Words:
     slots: Array  # uint64 (S,), S a power of two above the most words: the compiled kernel's table
     pool: Array  # uint8, the words one after the other
     ends: Array  # (most + 1,), word i is pool[ends[i]:ends[i + 1]]
+    key: Array  # uint64 (2,), of the table's hash: it decides where words stand in ``slots``, not their numbers
+    index: dict[bytes, int] = field(default_factory=dict)  # the twin's table
 
     @classmethod
-    def room_for(cls, most: int, size: int) -> "Words":
-        """No words yet, and room for ``most`` words of ``size`` bytes in total."""
+    def room_for(cls, most: int, size: int, key: Array | None = None) -> "Words":
+        """No words yet, and room for ``most`` words of ``size`` bytes in total. ``key``: by default, the process's."""
         slots = np.zeros(1 << (2 * most).bit_length(), np.uint64)
-        return cls(slots, np.empty(size, np.uint8), np.zeros(most + 1, np.int64))
+        key = process_key() if key is None else contiguous(key, np.uint64, (2,), where="key")
+        return cls(slots, np.empty(size, np.uint8), np.zeros(most + 1, np.int64), key)
 
     def word(self, number: int) -> bytes:
         return self.pool[self.ends[number] : self.ends[number + 1]].tobytes()
@@ -73,6 +84,13 @@ def checked_cells(text: bytes, cells: Array) -> Array:
     if len(ready) and (first.min() < 0 or end.max() > len(text) or (end < first).any()):
         raise IndexRangeError("an index points outside its table", where="cells")
     return ready
+
+
+def cells_between(edges: Array) -> Array:
+    """Cells (N, 2) that stand one after the other, from their edges (N + 1,)."""
+    cells = np.empty((len(edges) - 1, 2), np.int64)  # a third of the time of np.column_stack
+    cells[:, 0], cells[:, 1] = edges[:-1], edges[1:]
+    return cells
 
 
 def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
@@ -141,9 +159,17 @@ def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[A
     the order in which they came.
     """
     cells = checked_cells(text, cells)
-    numbers = {words.word(i): i for i in range(known)}
-    indices = [numbers.setdefault(text[first:end], len(numbers)) for first, end in cells.tolist()]
-    fresh = list(numbers)[known:]
+    if len(words.index) != known:
+        words.index.clear()
+        words.index.update({words.word(i): i for i in range(known)})
+    numbers = words.index
+    indices, fresh = [], []
+    for first, end in cells.tolist():
+        word = text[first:end]
+        if word not in numbers:
+            numbers[word] = len(numbers)
+            fresh.append(word)
+        indices.append(numbers[word])
     ends = words.ends[known] + np.cumsum([0, *map(len, fresh)])
     if len(numbers) >= len(words.ends) or ends[-1] > len(words.pool):
         raise IndexRangeError("an index points outside its table", where="words")

@@ -1,8 +1,9 @@
-"""Sentences with marked spans: gold spans are underlined, predicted ones have a coloured background."""
+"""Texts with marked spans: gold spans are underlined, predicted ones have a coloured background."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, Protocol
+from zlib import crc32
 
 from postil.markup.elements import Markup, element, joined
 
@@ -41,6 +42,34 @@ def colours_of(labels: Sequence[str]) -> Mapping[str, str]:
 
 
 OTHER = "var(--label-other)"
+
+
+def lasting_colours(labels: Collection[str]) -> Mapping[str, str]:
+    """Label -> colour, chosen by the label itself: one label mostly has the same colour in every text."""
+    colours: dict[str, str] = {}
+    free = list(range(COLOURS))
+    for label in sorted(labels):
+        wanted = crc32(label.encode("utf8", "surrogatepass")) % COLOURS
+        number = min(free, key=lambda place: (place - wanted) % COLOURS, default=None)
+        colours[label] = OTHER if number is None else f"var(--label-{number})"
+        free = [place for place in free if place != number]
+    return colours
+
+
+def marked_text(text: str, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
+    """A whole text with spans of its characters marked. Spans may overlap; what is outside the text is not marked."""
+    inside = [mark for mark in marks if 0 <= mark.span.start < mark.span.end <= len(text)]
+    ahead = sorted(inside, key=lambda mark: -mark.span.start)  # the next one is last
+    edges = sorted({0, len(text), *(edge for mark in inside for edge in (mark.span.start, mark.span.end))})
+    parts: list[Markup] = []
+    active: list[Mark] = []
+    for start, end in pairwise(edges):
+        while ahead and ahead[-1].span.start == start:
+            active.append(ahead.pop())
+        parts.append(_piece(text[start:end], active, colours))
+        parts += [_chip(mark, colours) for mark in active if mark.span.end == end]
+        active = [mark for mark in active if mark.span.end > end]
+    return element("p", *parts, class_="excerpt text", dir="auto")
 
 
 def excerpt(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
@@ -88,7 +117,14 @@ def _within_length(tokens: Sequence[str], first: int, last: int) -> int:
 
 def _segment(tokens: Sequence[str], marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
     """Tokens between two edges of marks, with at most one gold and one predicted mark."""
-    shown = " ".join(token if len(token) <= LONGEST_TOKEN else token[: LONGEST_TOKEN - 1] + "…" for token in tokens)
+    return _piece(
+        " ".join(token if len(token) <= LONGEST_TOKEN else token[: LONGEST_TOKEN - 1] + "…" for token in tokens),
+        marks,
+        colours,
+    )
+
+
+def _piece(shown: str, marks: Sequence[Mark], colours: Mapping[str, str]) -> Markup:
     classes, style = ["t"], ""
     for mark in marks:
         colour = colours.get(mark.span.label, OTHER)

@@ -65,7 +65,7 @@ class Calibration:
         """The largest gap of any bin."""
         return float(np.max(np.abs(self.confidence - self.accuracy), initial=0.0))
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Errors in percent, and one row per bin that is not empty."""
         rows = zip(self.edges, self.edges[1:], self.counts, self.confidence, self.accuracy, strict=False)
         names = ("from", "to", "count", "confidence", "accuracy")
@@ -75,6 +75,8 @@ class Calibration:
             "largest_calibration_error": 100 * self.largest_error,
             "bins": [dict(zip(names, map(float, row), strict=True)) | {"count": int(row[2])} for row in rows if row[2]],
         }
+
+    as_dict = to_dict
 
 
 def calibrate(probabilities: ArrayLike, correct: ArrayLike, *, bins: int = 10) -> Calibration:

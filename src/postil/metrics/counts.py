@@ -59,12 +59,14 @@ class Counts:
         """Harmonic mean of precision and recall, 0 to 1."""
         return 2 * self.credit / (self.predicted + self.gold) if self.predicted + self.gold else 0.0
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Ratios in percent, and the underlying counts."""
         counts: dict[str, Any] = {"support": self.gold, "predicted": self.predicted, "correct": self.correct}
         if self.partial:
             counts["partial"] = self.partial
         return {"precision": 100 * self.precision, "recall": 100 * self.recall, "f1": 100 * self.f1, **counts}
+
+    as_dict = to_dict
 
 
 def check_same_shape(gold: Sequence[Sequence[object]], predicted: Sequence[Sequence[object]]) -> None:

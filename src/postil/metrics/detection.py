@@ -10,8 +10,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from postil.errors import DataError
+from postil.errors import DataError, printable
+from postil.markup.fragments import fragment
+from postil.metrics import tables
 from postil.metrics.counts import Counts, ratio
+from postil.metrics.drawn_tables import drawn_table, headline
 
 
 class _Cuts(NamedTuple):
@@ -47,7 +50,32 @@ class DetectionScores:
         wrong = self.counts.predicted + self.counts.gold - 2 * self.counts.correct
         return (self.tokens - wrong) / self.tokens if self.tokens else 0.0
 
-    def as_dict(self) -> dict[str, Any]:
+    def summary(self) -> str:
+        """The scores in one line, in percent."""
+        counts = self.counts
+        ratios = f"F1 {100 * counts.f1:.2f}, precision {100 * counts.precision:.2f}, recall {100 * counts.recall:.2f}"
+        return f"average precision {100 * self.average_precision:.2f}  ({ratios})"
+
+    def __str__(self) -> str:
+        """The scores in one line, and a table of them."""
+        return f"{self.summary()}\n{printable(self._size())}\n\n{tables.text(self._table())}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        main, _, more = self.summary().partition("  ")
+        drawn = drawn_table(self._table(), bars=("precision", "recall", "F1"))
+        return fragment(headline(main, more, self._size()), drawn)
+
+    def _size(self) -> str:
+        found = f"detected above a score of {self.threshold:.4f}"
+        return (
+            f"{self.sentences:,} sentences, {self.tokens:,} tokens, {self.counts.gold:,} of them {self.label}; {found}"
+        )
+
+    def _table(self) -> tables.Table:
+        return tables.label_table({self.label: self.counts}, title="", column="label")
+
+    def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, shares in percent; the threshold is a score."""
         return {
             "label": self.label,
@@ -55,9 +83,11 @@ class DetectionScores:
             "tokens": self.tokens,
             "accuracy": 100 * self.accuracy,
             "average_precision": 100 * self.average_precision,
-            **self.counts.as_dict(),
+            **self.counts.to_dict(),
             "threshold": self.threshold,
         }
+
+    as_dict = to_dict
 
 
 def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import DataError
-from postil.metrics import significance
+from postil.markup.fragments import columns, folded, fragment, titled
+from postil.metrics import significance, tables
 from postil.metrics.counts import check_same_shape
+from postil.metrics.drawn_tables import drawn_table, headline
 from postil.metrics.spans import Labels, Spans, SpanScores, compare_spans, sentence_counts
 from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
 from postil.text import PartialLabel, PossibleSpans, schemes
@@ -43,17 +45,54 @@ class Evaluation:
         """conlleval's F1 for span schemes, else token accuracy; 0 to 1."""
         return self.tokens.accuracy if self.spans is None else self.spans.overall.f1
 
-    def as_dict(self) -> dict[str, Any]:
+    def summary(self) -> str:
+        """The scores in one line, in percent."""
+        if self.spans is None:
+            return f"accuracy {100 * self.tokens.accuracy:.2f}"
+        counts = self.spans.overall
+        others = f"(precision {100 * counts.precision:.2f}, recall {100 * counts.recall:.2f})"
+        return f"F1 {100 * counts.f1:.2f}  {others}"
+
+    def __str__(self) -> str:
+        """The scores in one line, and tables of labels and of mistakes."""
+        shown = [tables.text(table) for table in self._tables() if table.rows]
+        return "\n\n".join([f"{self.summary()}\n{self._size()}", *shown])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        labels, *others = self._tables()
+        main, _, more = self.summary().partition("  ")
+        bars = ("precision", "recall", "F1", "percent")
+        drawn = [titled(table.title, drawn_table(table, bars=bars)) for table in others if table.rows]
+        top = headline(main, more, self._size())
+        return fragment(top, drawn_table(labels, bars=bars), folded("Mistakes", columns(*drawn)) if drawn else None)
+
+    def _size(self) -> str:
+        unknown = f", {self.left_out.tokens:,} tokens not scored" if self.left_out.tokens else ""
+        return f"{self.sentences:,} sentences, {self.tokens.tokens:,} tokens{unknown}"
+
+    def _tables(self) -> list[tables.Table]:
+        if self.spans is None:
+            labels = tables.label_table(self.tokens.by_label(), column="label", title="Labels", most=tables.MOST_SHOWN)
+            return [labels, tables.mistakes_table(self.tokens.mistakes(), "Confused most often")]
+        labels = tables.label_table(self.spans.by_label(), self.spans.overall, most=tables.MOST_SHOWN)
+        wrong = any(count for kind, count in self.spans.errors().items() if kind != "correct")
+        others = [tables.errors_table(self.spans), tables.confusion_table(self.spans)] if wrong else []
+        return [labels, *others]
+
+    def to_dict(self) -> dict[str, Any]:
         """Ready for JSON: ``tokens``, ``accuracy``, ``labels``; with spans ``precision``, ``recall``, ``f1`` …"""
-        about = {"scheme": self.scheme, "sentences": self.sentences, **self.tokens.as_dict()}
+        about = {"scheme": self.scheme, "sentences": self.sentences, **self.tokens.to_dict()}
         if any(self.left_out):
             about["left_out"] = self.left_out._asdict()
         if self.spans is not None:
-            return about | self.spans.as_dict()
+            return about | self.spans.to_dict()
         return about | {
-            "labels": {label: counts.as_dict() for label, counts in self.tokens.by_label().items()},
+            "labels": {label: counts.to_dict() for label, counts in self.tokens.by_label().items()},
             "confusion": self.tokens.confusion_dict(),
         }
+
+    as_dict = to_dict
 
 
 class Compared(NamedTuple):

@@ -41,20 +41,22 @@ class FileScores:
     comparison: significance.Comparison | None = None
     reliability: Reliability | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        report = self.evaluation.as_dict() | {"interval": self.interval.as_dict(), "broken_labels": self.broken}
+        report = self.evaluation.to_dict() | {"interval": self.interval.to_dict(), "broken_labels": self.broken}
         if self.span_parts:
             report["novelty"] = {
-                name: part.overall.as_dict() | {"errors": part.errors()} for name, part in self.span_parts.items()
+                name: part.overall.to_dict() | {"errors": part.errors()} for name, part in self.span_parts.items()
             }
         if self.word_parts:
-            report["word_novelty"] = {name: part.as_dict() for name, part in self.word_parts.items()}
+            report["word_novelty"] = {name: part.to_dict() for name, part in self.word_parts.items()}
         if self.comparison is not None:
-            report["comparison"] = self.comparison.as_dict()
+            report["comparison"] = self.comparison.to_dict()
         if self.reliability is not None:
-            report["calibration"] = self.reliability.as_dict()
+            report["calibration"] = self.reliability.to_dict()
         return report
+
+    as_dict = to_dict
 
 
 @final
@@ -66,8 +68,10 @@ class DetectionFileScores:
     data: str
     scores: DetectionScores
 
-    def as_dict(self) -> dict[str, Any]:
-        return self.scores.as_dict()
+    def to_dict(self) -> dict[str, Any]:
+        return self.scores.to_dict()
+
+    as_dict = to_dict
 
 
 @final
@@ -80,8 +84,10 @@ class TreeFileScores:
     scores: TreeScores
     interval: significance.Interval
 
-    def as_dict(self) -> dict[str, Any]:
-        return self.scores.as_dict() | {"interval": self.interval.as_dict()}
+    def to_dict(self) -> dict[str, Any]:
+        return self.scores.to_dict() | {"interval": self.interval.to_dict()}
+
+    as_dict = to_dict
 
 
 def score_compared(

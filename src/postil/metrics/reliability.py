@@ -20,10 +20,12 @@ class Reliability:
     def is_calibrated(self) -> bool:
         return self.temperature != 1 or bool(self.shift)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "temperature": self.temperature,
             "shift": self.shift,
-            "before": self.before.as_dict(),
-            "after": self.after.as_dict(),
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
         }
+
+    as_dict = to_dict

@@ -28,9 +28,13 @@ class Interval(NamedTuple):
     level: float
     resamples: int
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The three scores in percent."""
         return self._asdict() | {name: 100 * getattr(self, name) for name in ("value", "low", "high")}
+
+    def as_dict(self) -> dict[str, Any]:
+        """`to_dict` under its older name."""
+        return self.to_dict()
 
 
 class Comparison(NamedTuple):
@@ -50,10 +54,14 @@ class Comparison(NamedTuple):
     second_better: float
     resamples: int
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Scores in percent; the p-value and the share stay between 0 and 1."""
         names = ("first", "second", "difference", "low", "high")
         return self._asdict() | {name: 100 * getattr(self, name) for name in names}
+
+    def as_dict(self) -> dict[str, Any]:
+        """`to_dict` under its older name."""
+        return self.to_dict()
 
 
 def f1(counts: NDArray[Any]) -> NDArray[np.float64]:

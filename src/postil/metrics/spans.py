@@ -141,16 +141,16 @@ class SpanScores:
             table[outcome.gold, outcome.predicted] += count
         return table
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything, ratios in percent, ready for JSON."""
-        overall = self.overall.as_dict()
+        overall = self.overall.to_dict()
         confusion, labels = self.confusion(), self.labels
         return {
             **{name: overall[name] for name in ("precision", "recall", "f1")},
             "macro_f1": 100 * self.macro_f1,
             "counts": {name: overall[name] for name in ("correct", "predicted", "support")},
-            "labels": {label: counts.as_dict() for label, counts in self.by_label().items()},
-            "matching": {name: self.matching(name).as_dict() for name in MATCHINGS},
+            "labels": {label: counts.to_dict() for label, counts in self.by_label().items()},
+            "matching": {name: self.matching(name).to_dict() for name in MATCHINGS},
             "errors": self.errors(),
             "confusion": {
                 gold: {other: confusion[gold, other] for other in labels if confusion[gold, other]} for gold in labels
@@ -158,6 +158,8 @@ class SpanScores:
             "missed": {label: confusion[label, None] for label in labels},
             "spurious": {label: confusion[None, label] for label in labels},
         }
+
+    as_dict = to_dict
 
     def _total(self, wanted: Callable[[Outcome], bool]) -> int:
         return sum(count for outcome, count in self.outcomes.items() if wanted(outcome))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from postil.errors import printable
 from postil.metrics.calibration import Calibration
 from postil.metrics.counts import Counts
 from postil.metrics.spans import MATCHINGS, SpanScores
@@ -11,6 +12,9 @@ from postil.metrics.tokens import TokenScores
 Cell = str | int | float | None
 WIDEST_MATRIX = 80
 """Characters; a confusion table that needs more becomes a list."""
+
+MOST_SHOWN = 40
+"""Labels in a table that is printed or shown in a notebook."""
 
 
 class Table(NamedTuple):
@@ -39,7 +43,7 @@ def is_words(table: Table, column: int) -> bool:
 
 def text(table: Table) -> str:
     """The table in plain characters."""
-    lines = [list(table.columns), *([format_cell(cell) for cell in row] for row in table.rows)]
+    lines = [[printable(format_cell(cell)) for cell in row] for row in (table.columns, *table.rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     set_cell = [str.ljust if is_words(table, column) else str.rjust for column in range(len(widths))]
     laid_out = ["  ".join(f(c, w) for f, c, w in zip(set_cell, line, widths, strict=True)).rstrip() for line in lines]
@@ -56,14 +60,30 @@ def show_class(label: str | None, otherwise: str = "") -> str:
 
 
 def label_table(
-    by_label: Mapping[str, Counts], total: Counts | None = None, *, title: str = "Classes", column: str = "class"
+    by_label: Mapping[str, Counts],
+    total: Counts | None = None,
+    *,
+    title: str = "Classes",
+    column: str = "class",
+    most: int | None = None,
 ) -> Table:
-    """Precision, recall and F1 in percent per class (or any other name of a part), and over all of them."""
-    rows = [_ratio_row(show_class(label), counts) for label, counts in by_label.items()]
+    """Precision, recall and F1 in percent per class (or any other name of a part), and over all of them.
+
+    ``most``: of more classes than that, only the most frequent ones have a row.
+    """
+    kept = set(by_frequency(by_label)[:most])
+    rows = [_ratio_row(show_class(label), counts) for label, counts in by_label.items() if label in kept]
     if total is not None:
         rows.append(_ratio_row("all", total))
     columns = (column, "precision", "recall", "F1", "gold", "predicted", "correct")
-    return Table(title, columns, rows, has_total=total is not None)
+    left_out = len(by_label) - len(kept)
+    note = f"{left_out:,} rarer labels are not shown" if left_out else ""
+    return Table(title, columns, rows, note, has_total=total is not None)
+
+
+def by_frequency(counts: Mapping[str, Counts]) -> list[str]:
+    """The labels, those that the gold standard has most often first."""
+    return sorted(counts, key=lambda label: (-counts[label].gold, label))
 
 
 def _ratio_row(name: str, counts: Counts) -> tuple[Cell, ...]:

@@ -57,9 +57,11 @@ class TokenScores:
             rows.setdefault(gold, {})[predicted] = count
         return rows
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Tokens and accuracy (in percent)."""
         return {"tokens": self.tokens, "correct_tokens": self.correct, "accuracy": 100 * self.accuracy}
+
+    as_dict = to_dict
 
 
 def score_tokens(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TokenScores:

@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import DataError
+from postil.markup.fragments import columns, folded, fragment, titled
 from postil.metrics.calibration import Calibration, calibrate
-from postil.metrics.tables import WIDEST_MATRIX, Cell, Table, mistakes_table
+from postil.metrics.drawn_tables import drawn_table, headline
+from postil.metrics.tables import MOST_SHOWN, WIDEST_MATRIX, Cell, Table, label_table, mistakes_table
+from postil.metrics.tables import text as table_text
 from postil.metrics.tokens import TokenScores
 from postil.text.tree import Tree
 
@@ -76,7 +79,38 @@ class TreeScores:
         """Accuracy at the roots, or at all nodes if no root has a label; 0 to 1."""
         return self.roots.accuracy if self.roots.tokens else self.nodes.accuracy
 
-    def as_dict(self) -> dict[str, Any]:
+    def summary(self) -> str:
+        """The scores in one line, in percent."""
+        of_roots = f"{100 * self.roots.accuracy:.2f}" if self.roots.tokens else "unknown"
+        binary = _percent(self.root_binary)
+        sides = f", good or bad {binary:.2f}" if binary is not None else ""
+        return f"root accuracy {of_roots}  (all nodes {100 * self.nodes.accuracy:.2f}{sides})"
+
+    def __str__(self) -> str:
+        """The scores in one line, and tables of labels and of phrase lengths."""
+        shown = [table_text(table) for table in self._tables() if table.rows]
+        return "\n\n".join([f"{self.summary()}\n{self._size()}", *shown])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        main, _, more = self.summary().partition("  ")
+        bars = ("precision", "recall", "F1", "accuracy")
+        drawn = [titled(table.title, drawn_table(table, bars=bars)) for table in self._tables() if table.rows]
+        details = folded("Details", columns(*drawn[1:])) if drawn[1:] else None
+        return fragment(headline(main, more, self._size()), *drawn[:1], details)
+
+    def _size(self) -> str:
+        return f"{self.trees:,} trees, {self.roots.tokens:,} labelled roots, {self.nodes.tokens:,} nodes"
+
+    def _tables(self) -> list[Table]:
+        return [
+            label_table(self.roots.by_label(), title="Roots", column="label", most=MOST_SHOWN),
+            label_confusion_table(self.roots, "Confusion at the roots"),
+            label_table(self.nodes.by_label(), title="All nodes", column="label", most=MOST_SHOWN),
+            length_table(self),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, ratios in percent."""
         return {
             "trees": self.trees,
@@ -86,15 +120,17 @@ class TreeScores:
             "node_binary_accuracy": _percent(self.node_binary),
             "roots": self.roots.tokens,
             "nodes": self.nodes.tokens,
-            "labels": {label: counts.as_dict() for label, counts in self.roots.by_label().items()},
+            "labels": {label: counts.to_dict() for label, counts in self.roots.by_label().items()},
             "confusion": self.roots.confusion_dict(),
-            "node_labels": {label: counts.as_dict() for label, counts in self.nodes.by_label().items()},
+            "node_labels": {label: counts.to_dict() for label, counts in self.nodes.by_label().items()},
             "node_confusion": self.nodes.confusion_dict(),
             "phrase_lengths": {
                 name: {"accuracy": 100 * share.ratio, "nodes": share.all} for name, share in self.lengths.items()
             },
-            "calibration": {"root": self.root_calibration.as_dict(), "nodes": self.node_calibration.as_dict()},
+            "calibration": {"root": self.root_calibration.to_dict(), "nodes": self.node_calibration.to_dict()},
         }
+
+    as_dict = to_dict
 
 
 def score_trees(gold: Sequence[Tree], predicted: Sequence[Sequence[NodePrediction]]) -> TreeScores:

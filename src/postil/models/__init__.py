@@ -2,6 +2,7 @@
 
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding
+from postil.models.answers.node_labels import NodeLabel
 from postil.models.config import PRESETS, TaggerConfig
 from postil.models.detector import Detector
 from postil.models.ensemble import Ensemble
@@ -10,7 +11,7 @@ from postil.models.explaining.tree_explanation import TreeExplanation
 from postil.models.settings import UNSET
 from postil.models.storage import load
 from postil.models.tagger import Tagger
-from postil.models.tree_classifier import NodeLabel, TreeClassifier
+from postil.models.tree_classifier import TreeClassifier
 from postil.models.tree_config import TreeConfig
 
 __all__ = [

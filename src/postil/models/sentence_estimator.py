@@ -13,7 +13,7 @@ from postil.models.estimator import Estimator
 from postil.models.parts import Parts, WordLabels
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import ScoringNetwork
-from postil.models.sentences import sentences_of
+from postil.models.sentences import sentences_of, takes_characters
 from postil.text import Document, Entity, Sentence
 from postil.text.partial import Annotates
 
@@ -157,5 +157,5 @@ class SentenceEstimator(Estimator[Labels, Network]):
 
     def tag(self, text: str) -> Document:
         """Tokens, sentences, labels and entities of a raw text; offsets count its characters."""
-        sentences = sentences_of(text)
+        sentences = sentences_of(text, takes_characters(self.fitted_parts()))
         return Document(text, sentences, [entity for entities in self.annotate(sentences) for entity in entities])

@@ -1,23 +1,39 @@
 """Between texts and estimators: sentences and tokens on the way in, entities on the way out."""
 
-from postil.errors import DataError
+import warnings
+from typing import Any
+
+from postil.errors import DataError, UnspacedTextWarning
 from postil.features.inputs import Token
 from postil.models.inputs import described
+from postil.models.parts import Parts
 from postil.text import Entity, Sentence, split_sentences, tokenise
+from postil.text.characters import character_sentences, characters, is_unspaced
+
+INPUT, CHARACTERS = "input", "characters"
+"""Entry of ``Parts.about``, and its value in models whose tokens are characters."""
 
 
-def sentences_of(text: str) -> list[Sentence]:
-    """A raw text cut into sentences of tokens."""
+def takes_characters(parts: Parts[Any, Any]) -> bool:
+    """Whether the tokens of a model are the characters of a text, not its words."""
+    return parts.about.get(INPUT) == CHARACTERS
+
+
+def sentences_of(text: str, by_characters: bool = False) -> list[Sentence]:
+    """A raw text cut into sentences of tokens: words, or characters."""
     given: object = text
     if not isinstance(given, str):
         expected = "must be a string; predict takes lists of tokens"
         raise DataError("a text to tag", expected=expected, got=described(given))
-    tokens = tokenise(text)
+    if not by_characters and is_unspaced(text):
+        what = "text without spaces: a whole run of it is one token; train on single characters to label what is inside"
+        warnings.warn(what, UnspacedTextWarning, stacklevel=3)
+    tokens = characters(text) if by_characters else tokenise(text)
     return [
         Sentence(
             tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]
         )
-        for first, end in split_sentences(tokens)
+        for first, end in (character_sentences(tokens) if by_characters else split_sentences(tokens))
     ]
 
 

@@ -8,6 +8,7 @@ thing is: vocabularies, gazetteers and labels have ``from_arrays`` or ``from_jso
 import importlib
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -17,10 +18,18 @@ import numpy as np
 
 from postil import archive
 from postil.arrays import Array, describe
-from postil.errors import ConfigurationError, ModelFileError, NumericalError, PostilError, format_message
+from postil.errors import (
+    ConfigurationError,
+    ModelFileError,
+    NumericalError,
+    PostilError,
+    UnicodeVersionWarning,
+    format_message,
+)
 from postil.features.inputs import InputFeatures
 from postil.features.vocabulary import arrays_under
 from postil.features.words import WordFeatureConfig
+from postil.kernels.characters import frozen
 from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.labelling import Labelling
 from postil.models.parts import LearntLabels, Parts, Stored, TrainedNetwork
@@ -98,6 +107,8 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
         "about": parts.about,
         "needs": [],
     }
+    if parts.features.unicode is not None:
+        metadata["unicode"] = parts.features.unicode
     return _arrays(parts), metadata
 
 
@@ -144,7 +155,20 @@ def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: ob
     except (TypeError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         raise _refused(f"it lacks a part or has a wrong one: {error}", where) from None
     estimator.parts = parts
+    _warn_of_other_unicode(parts.features.unicode, where)
     return estimator
+
+
+def _warn_of_other_unicode(version: str | None, where: object) -> None:
+    """Files of before the tables were frozen have no version: those of Python were used, whatever they were."""
+    here = frozen().version_name
+    if version not in (None, here):
+        warnings.warn(
+            f"{where}: the model was trained with the tables of Unicode {version}, Postil has those of {here}: words "
+            "with characters that changed may have other features",
+            UnicodeVersionWarning,
+            stacklevel=2,
+        )
 
 
 def _refused(message: str, where: object) -> ModelFileError:
@@ -160,7 +184,7 @@ def _parts(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
         lowest_probabilities(decoding.thresholds, labels)
     about = _checked_about(_mapping(metadata, "about"))
     vectors = _checked_vectors(arrays.get(_TABLE))
-    features = _features(config, arrays, _mapping(metadata, "features"), vectors)
+    features = _features(config, arrays, _mapping(metadata, "features"), vectors, metadata.get("unicode"))
     _check_output(arrays, len(labels.labels))
     network = kind._network(config, features, labels, vectors, None)
     _fill(network, arrays)
@@ -212,12 +236,14 @@ def _checked_vectors(table: Any) -> Any:
     return table
 
 
-def _features(config: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any], vectors: Any) -> InputFeatures:
+def _features(
+    config: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any], vectors: Any, unicode: str | None
+) -> InputFeatures:
     if set(metadata) != {"columns"}:
         raise ModelFileError("wrong features", expected="columns", got=", ".join(sorted(metadata))[:80])
     words = replace(WordFeatureConfig.of(config), vector_dim=0 if vectors is None else vectors.shape[1])
     stored = {name: array for name, array in arrays_under("features/", arrays).items() if f"features/{name}" != _TABLE}
-    features = InputFeatures.from_arrays(words, metadata["columns"], stored)
+    features = InputFeatures.from_arrays(words, metadata["columns"], stored, unicode)
     if vectors is not None and len(vectors) != len(features.words.vocabularies["vector"]):
         V = len(features.words.vocabularies["vector"])
         raise ModelFileError("word vectors", expected=f"{V} rows, one for each word", got=len(vectors))
@@ -270,6 +296,7 @@ _NUMBER = (int, float)
 _ABOUT: dict[str, Any] = {
     "preset": str,
     "composition": str,
+    "input": str,
     "seed": int,
     "data": {"sentences": int, "tokens": int},
     "versions": {"postil": str, "numpy": str},

@@ -33,7 +33,7 @@ from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import entity, sentences_of, tokens_of
+from postil.models.sentences import entity, sentences_of, takes_characters, tokens_of
 from postil.models.settings import UNSET, Unset
 from postil.text import Document, Entity, Sentence, with_marks
 
@@ -341,7 +341,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
 
         Offsets, including those of constraints, count characters.
         """
-        sentences = sentences_of(text)
+        sentences = sentences_of(text, takes_characters(self.fitted_parts()))
         by_sentence = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
         entities = self.annotate(sentences, constraints=by_sentence, threshold=threshold)
         return Document(text, sentences, [entity for of_sentence in entities for entity in of_sentence])

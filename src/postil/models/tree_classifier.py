@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from postil.features.inputs import InputFeatures
 from postil.features.trees import Forest, Schedule
 from postil.features.vectors import VectorSources
 from postil.metrics import TreeScores, score_trees
+from postil.models.answers.node_labels import NodeLabel, NodeLabels, TreeAnswers
 from postil.models.answers.tree_labels import TreeLabels
 from postil.models.estimator import Estimator
 from postil.models.explaining.tree_explanation import TreeExplanation, explained
@@ -31,13 +32,6 @@ NODES_PER_BLOCK = 4096  # what is predicted at once: large enough for matrix pro
 # What users give for a tree: a Tree, nested tuples (label, child, …), an nltk.Tree, or plain tokens.
 TreeLike: TypeAlias = Any
 Dev: TypeAlias = list[TreeLike] | tuple[Sequence[TreeLike], Sequence[str] | None]
-
-
-class NodeLabel(NamedTuple):
-    """The best label of a phrase, and the probability of each label."""
-
-    label: str
-    probabilities: dict[str, float]
 
 
 @final
@@ -200,19 +194,23 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
         columns = [labels.labels.index(label) for label in labels.at_roots]
         return softmax(self._root_scores(trees)[:, columns])
 
-    def predict_nodes(self, trees: Sequence[TreeLike]) -> list[list[NodeLabel]]:
+    def predict_nodes(self, trees: Sequence[TreeLike]) -> TreeAnswers:
         """A label and all probabilities for every node of every tree, in post-order: the last one is the root.
 
-        Nodes are those of the binary tree (``classifier.trees(trees)``).
+        Nodes are those of the binary tree (``classifier.trees(trees)``). The lists are drawn in notebooks.
         """
         labels = self.fitted_parts().labelling.labels
-        return [
-            [
-                NodeLabel(labels[i], dict(zip(labels, row, strict=True)))
-                for i, row in zip(P.argmax(axis=1).tolist(), P.tolist(), strict=True)
-            ]
-            for P in self.node_probabilities(trees)
-        ]
+        binary = self.trees(trees)
+        return TreeAnswers(
+            NodeLabels(
+                (
+                    NodeLabel(labels[i], dict(zip(labels, row, strict=True)))
+                    for i, row in zip(P.argmax(axis=1).tolist(), P.tolist(), strict=True)
+                ),
+                tree,
+            )
+            for tree, P in zip(binary, self.node_probabilities(binary), strict=True)
+        )
 
     def node_probabilities(self, trees: Sequence[TreeLike]) -> list[Array]:
         """(nodes, L) per tree; at roots the labels that no root had in training have the probability 0."""

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.markup import Markup, joined
+from postil.markup.fragments import note
 from postil.markup.highlight import Mark, colours_of, excerpt
 from postil.metrics import DetectionScores, PrecisionRecall, Table, precision_recall, score_detection
+from postil.metrics.drawn_tables import drawn_table
 from postil.models.detector import Detector
 from postil.models.sentences import tokens_of
 from postil.reports import examples, sections
 from postil.reports.answers import Heading, line_of
-from postil.reports.pages import Section, note, page, table
+from postil.reports.pages import Section, page
 from postil.reports.spans import key
 from postil.text import Sentence
 from postil.text.schemes import Span
@@ -73,7 +75,7 @@ def _decisions(results: DetectionScores) -> Section:
     meaning = note(
         f"Tokens that score above {results.threshold:.4f} are detected; this threshold was chosen on held-out data."
     )
-    decisions = table(Table("", ("token", "detected", "not detected"), rows))
+    decisions = drawn_table(Table("", ("token", "detected", "not detected"), rows))
     return Section("decisions", "Decisions", joined([meaning, decisions]))
 
 

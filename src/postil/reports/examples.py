@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from postil.markup import Markup, element, joined
+from postil.markup.fragments import folded, note
 from postil.metrics import Table
+from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.tables import show_class
-from postil.reports.pages import folded, note, table
 
 MOST = 500
 """Mistakes shown on a page."""
@@ -78,7 +79,9 @@ def _left_out(shown: int, total: int, counts: Mapping[str, Shown]) -> Markup | N
     )
     rows = [(kind, count.all, count.shown) for kind, count in counts.items() if count.all]
     rows = sorted(rows, key=lambda row: -row[1])[:MOST_OPTIONS]
-    return joined([note(meaning), folded("How many are shown", table(Table("", ("kind", "mistakes", "shown"), rows)))])
+    return joined(
+        [note(meaning), folded("How many are shown", drawn_table(Table("", ("kind", "mistakes", "shown"), rows)))]
+    )
 
 
 def _filters(counts: Mapping[str, Shown], labels: Counter[str], examples: Sequence[Example], figure: str) -> Markup:

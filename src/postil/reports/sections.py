@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from postil.markup import Markup, element, joined
+from postil.markup.fragments import columns, figure, folded, note
 from postil.metrics import Calibration, Counts, PrecisionRecall, Table
+from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.significance import Interval
-from postil.metrics.tables import calibration_table, label_table
+from postil.metrics.tables import by_frequency, calibration_table, label_table
 from postil.reports import charts
 from postil.reports.answers import Heading
-from postil.reports.pages import Section, columns, figure, folded, note, table
+from postil.reports.pages import Section
 
 MOST_LABELS = 200
 """Rows of a table of labels."""
@@ -68,7 +70,7 @@ def learning(heading: Heading) -> Section:
     if not history:
         return Section("learning", "Learning curve", note("The model file has no history of its training."))
     rows = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score"))) for e in history]
-    numbers = table(Table("", ("epoch", "loss", "score"), rows))
+    numbers = drawn_table(Table("", ("epoch", "loss", "score"), rows))
     drawn = columns(_loss_chart(history), _dev_chart(history))
     return Section("learning", "Learning curve", joined([drawn, folded("As a table", numbers)]))
 
@@ -95,11 +97,9 @@ def _percent(share: float | None) -> float | None:
 
 def label_scores(by_label: Mapping[str, Counts], total: Counts | None, *, column: str) -> Section:
     """Precision, recall and F1 of each label; the most frequent ones where there are very many."""
-    kept = by_frequency(by_label)[:MOST_LABELS]
-    content = label_table({label: by_label[label] for label in kept}, total, title="", column=column)
-    left_out = len(by_label) - len(kept)
-    below = note(f"{left_out:,} rarer labels are not shown.") if left_out else None
-    return Section("labels", "Scores per label", joined([table(content, bars=("precision", "recall", "F1")), below]))
+    ordered = {label: by_label[label] for label in by_frequency(by_label)}
+    content = label_table(ordered, total, title="", column=column, most=MOST_LABELS)
+    return Section("labels", "Scores per label", drawn_table(content, bars=("precision", "recall", "F1")))
 
 
 def reliability(calibration: Calibration, before: Calibration | None, *, answers: str) -> Section:
@@ -116,12 +116,12 @@ def reliability(calibration: Calibration, before: Calibration | None, *, answers
     )
     chart = charts.reliability_chart("Reliability diagram", tables)
     drawn = figure("Predicted and observed", joined([chart, charts.reliability_legend(list(tables))]))
-    numbers = [table(calibration_table(calibration))]
+    numbers = [drawn_table(calibration_table(calibration))]
     if before:
         numbers = [
             element("h3", "after calibration"),
             *numbers,
-            folded("before calibration", table(calibration_table(before))),
+            folded("before calibration", drawn_table(calibration_table(before))),
         ]
     return Section("reliability", "Reliability", joined([meaning, columns(drawn, element("div", *numbers))]))
 
@@ -185,12 +185,7 @@ def _at_thresholds(curve: PrecisionRecall) -> Markup:
     wanted = np.linspace(0, 1, 11) * max(curve.recall, default=0.0)
     places = sorted({int(place) for place in np.searchsorted(curve.recall, wanted[1:])}) if len(curve.recall) else []
     rows = [(f"{curve.scores[i]:.3f}", 100 * float(curve.precision[i]), 100 * float(curve.recall[i])) for i in places]
-    return table(Table("", ("at least", "precision", "recall"), rows))
-
-
-def by_frequency(counts: Mapping[str, Counts]) -> list[str]:
-    """The labels, those that the gold standard has most often first."""
-    return sorted(counts, key=lambda label: (-counts[label].gold, label))
+    return drawn_table(Table("", ("at least", "precision", "recall"), rows))
 
 
 def limited(labels: Sequence[str], weights: Mapping[str, int], most: int) -> list[str]:

@@ -6,14 +6,23 @@ from typing import NamedTuple, final
 from urllib.parse import urlencode
 
 from postil.markup import Markup, element, joined
+from postil.markup.fragments import folded, note
 from postil.markup.highlight import Mark, colours_of, excerpt, whole
 from postil.metrics import Calibration, PrecisionRecall, SpanScores, calibrate, precision_recall, spans_by_length
+from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.significance import Interval
 from postil.metrics.spans import KINDS, Pair
-from postil.metrics.tables import confusion_table, errors_table, label_table, show_class, span_novelty_table
+from postil.metrics.tables import (
+    by_frequency,
+    confusion_table,
+    errors_table,
+    label_table,
+    show_class,
+    span_novelty_table,
+)
 from postil.reports import charts, examples, sections
 from postil.reports.answers import LOWEST, Answers, Heading, Place
-from postil.reports.pages import Section, folded, note, table
+from postil.reports.pages import Section
 from postil.text.schemes import Span
 
 ALL = "all labels"
@@ -63,7 +72,7 @@ def span_sections(
     """All of them, in the order of the page."""
     scores, judged = scores_of(answers), judged_spans(answers)
     counts = scores.by_label()
-    colours = colours_of(sections.by_frequency(counts))
+    colours = colours_of(by_frequency(counts))
     wrong = wrong_pairs(answers)
     return [
         sections.learning(heading),
@@ -128,7 +137,7 @@ def confusion(scores: SpanScores) -> Section:
     meaning = "Overlapping spans by label. Shades are shares of a row; click on a mistake to list its examples."
     left_out = len(scores.labels) - len(labels)
     more = note(f"{left_out:,} labels with fewer mistakes are not shown.") if left_out else None
-    numbers = folded("As a table", table(confusion_table(scores)))
+    numbers = folded("As a table", drawn_table(confusion_table(scores)))
     return Section("confusion", "Confusion", joined([note(meaning), charts.heat_map("Confusion", grid), more, numbers]))
 
 
@@ -143,7 +152,7 @@ def _link(gold: str | None, predicted: str | None) -> str:
 def curves(scores: SpanScores, judged: Sequence[Judged], colours: Mapping[str, str]) -> Section:
     """What all spans above a probability would give, of all labels and of the most frequent ones."""
     counts = scores.by_label()
-    frequent = sections.by_frequency(counts)[: sections.MOST_CURVES]
+    frequent = by_frequency(counts)[: sections.MOST_CURVES]
     curves = {ALL: _curve(judged, scores.overall.gold)}
     if len(counts) > 1:
         by_label = {label: [one for one in judged if one.label == label] for label in frequent}
@@ -167,9 +176,9 @@ def lengths(answers: Answers, novelty: Mapping[str, SpanScores]) -> Section:
     parts = spans_by_length(answers.compared.gold_spans, answers.compared.predicted_spans)
     by_length = label_table({name: part.overall for name, part in parts.items()}, title="", column="length")
     bars = ("precision", "recall", "F1")
-    content = [table(by_length, bars=bars)]
+    content = [drawn_table(by_length, bars=bars)]
     if novelty:
-        content += [element("h3", "Seen and new"), table(span_novelty_table(novelty), bars=bars)]
+        content += [element("h3", "Seen and new"), drawn_table(span_novelty_table(novelty), bars=bars)]
     return Section("lengths", "Short and long, seen and new" if novelty else "Short and long spans", joined(content))
 
 
@@ -189,7 +198,7 @@ def mistakes(answers: Answers, wrong: Sequence[Mistake], colours: Mapping[str, s
     counts = {kind: examples.Shown(len(groups[kind]), len(shown[kind])) for kind in MISTAKES}
     labels = Counter(name for one in wrong for name in {*_labels(one.pair)})
     listed = _examples([one for kind in MISTAKES for one in shown[kind]], answers, colours)
-    overview = table(errors_table(scores_of(answers)), bars=("percent",))
+    overview = drawn_table(errors_table(scores_of(answers)), bars=("percent",))
     browser = examples.browser(listed, counts, labels, figure="probability")
     return Section("mistakes", "Mistakes", joined([overview, key(), browser]))
 

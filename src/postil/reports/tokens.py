@@ -6,13 +6,15 @@ from typing import NamedTuple, final
 from urllib.parse import urlencode
 
 from postil.markup import Markup, element, joined
+from postil.markup.fragments import note
 from postil.markup.highlight import Mark, colours_of, excerpt, whole
 from postil.metrics import Calibration, TokenScores, calibrate
+from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.significance import Interval
-from postil.metrics.tables import mistakes_table, token_novelty_table
+from postil.metrics.tables import by_frequency, mistakes_table, token_novelty_table
 from postil.reports import charts, examples, sections
 from postil.reports.answers import Answers, Heading
-from postil.reports.pages import Section, note, table
+from postil.reports.pages import Section
 from postil.reports.spans import HARDEST, MOST_CELLS, MOST_MARKS, key
 from postil.text.schemes import Span
 
@@ -45,9 +47,9 @@ def token_sections(
     """All of them, in the order of the page."""
     scores = answers.evaluation.tokens
     counts = scores.by_label()
-    colours = colours_of(sections.by_frequency(counts))
+    colours = colours_of(by_frequency(counts))
     wrong = wrong_tokens(answers)
-    seen = [Section("novelty", "Seen and unseen words", table(token_novelty_table(novelty), bars=("accuracy",)))]
+    seen = [Section("novelty", "Seen and unseen words", drawn_table(token_novelty_table(novelty), bars=("accuracy",)))]
     return [
         sections.learning(heading),
         sections.label_scores(counts, None, column="label"),
@@ -99,7 +101,7 @@ def confusion(scores: TokenScores) -> Section:
         charts.heat_map("Confusion", grid),
         note(f"{left_out:,} labels with fewer mistakes are not shown.") if left_out else None,
         element("h3", "Confused most often"),
-        table(mistakes_table(scores.mistakes(), "")),
+        drawn_table(mistakes_table(scores.mistakes(), "")),
     ]
     return Section("confusion", "Confusion", joined(parts))
 

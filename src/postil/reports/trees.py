@@ -1,23 +1,20 @@
 """The report on a classifier of trees: its scores, and trees drawn in the colours of their labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, final
 
 from postil.markup import Markup, element, joined
-from postil.markup.highlight import colours_of
-from postil.markup.svg import Point, circle, drawing, line, text, title
+from postil.markup.fragments import figure, note
 from postil.metrics import Interval, TreeScores
-from postil.metrics.trees import BAD, GOOD, NEUTRAL, label_confusion_table, length_table
+from postil.metrics.drawn_tables import drawn_table
+from postil.metrics.trees import label_confusion_table, length_table
 from postil.reports import sections
 from postil.reports.answers import Heading
-from postil.reports.pages import Section, figure, note, page, table
+from postil.reports.pages import Section, page
 from postil.text import Tree
+from postil.text.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
 
 MOST_DRAWN = 24
-LONGEST_DRAWN = 60
-"""Words; a wider drawing is of no use on a page."""
-_LETTER, _GAP, _LEVEL, _RADIUS = 7.4, 14.0, 34.0, 10.0
-_DEGREES = dict(zip((*BAD, NEUTRAL, *GOOD), ("#b2182b", "#d6774f", "#8a929b", "#4b93c3", "#2166ac"), strict=True))
 
 
 @final
@@ -39,9 +36,9 @@ def tree_page(heading: Heading, scores: TreeScores, interval: Interval, answers:
     parts = [
         sections.learning(heading),
         sections.label_scores(scores.roots.by_label(), None, column="label of the root"),
-        Section("confusion", "Confusion at the roots", table(label_confusion_table(scores.roots, ""))),
-        Section("nodes", "Confusion at all nodes", table(label_confusion_table(scores.nodes, ""))),
-        Section("lengths", "Phrases by length", table(length_table(scores), bars=("accuracy",))),
+        Section("confusion", "Confusion at the roots", drawn_table(label_confusion_table(scores.roots, ""))),
+        Section("nodes", "Confusion at all nodes", drawn_table(label_confusion_table(scores.nodes, ""))),
+        Section("lengths", "Phrases by length", drawn_table(length_table(scores), bars=("accuracy",))),
         sections.reliability(scores.root_calibration, None, answers="roots"),
         _trees(answers),
     ]
@@ -72,56 +69,3 @@ def _trees(answers: Sequence[Drawn]) -> Section:
 def _caption(one: Drawn) -> str:
     gold = f", gold {one.gold[-1]}" if one.is_wrong else ""
     return f"{one.place}: {one.tree.root_label} ({one.probability:.2f}){gold}"
-
-
-def colours_of_trees(trees: Sequence[Tree]) -> Mapping[str, str]:
-    """From red to blue where labels are degrees from 0 to 4, else a colour for each of the first labels."""
-    labels = sorted({label for tree in trees for label in tree.labels if label is not None})
-    return _DEGREES if set(labels) <= set(_DEGREES) else colours_of(labels)
-
-
-def drawn_tree(tree: Tree, gold: Sequence[str | None], colours: Mapping[str, str]) -> Markup:
-    """The tree as a picture: labels in circles of their colour, words below the leaves."""
-    points, width = _points(tree)
-    height = max(y for _, y in points) + _RADIUS + 26
-    edges = [
-        line(points[node], points[child], stroke="var(--soft)")
-        for node, children in enumerate(tree.children)
-        for child in children
-    ]
-    tokens = tree.tokens
-    phrases = [" ".join(tokens[start:end]) for start, end in tree.spans]
-    nodes = [_node(*parts, colours) for parts in zip(tree.labels, tree.words, phrases, points, gold, strict=True)]
-    return drawing(width, height, " ".join(tree.tokens), *edges, *nodes)
-
-
-def _points(tree: Tree) -> tuple[list[Point], float]:
-    """Leaves in a row, each as wide as its word; a node is centred over its children."""
-    xs: list[float] = []
-    right = _GAP
-    for word, children in zip(tree.words, tree.children, strict=True):
-        if word is None:
-            xs.append((xs[children[0]] + xs[children[-1]]) / 2)
-        else:
-            width = max(len(word) * _LETTER, 2 * _RADIUS)
-            xs.append(right + width / 2)
-            right += width + _GAP
-    levels = [0] * len(tree)
-    for node in reversed(range(len(tree))):  # parents before their children
-        for child in tree.children[node]:
-            levels[child] = levels[node] + 1
-    return [(x, _RADIUS + 4 + level * _LEVEL) for x, level in zip(xs, levels, strict=True)], right
-
-
-def _node(
-    label: str | None, word: str | None, phrase: str, point: Point, gold: str | None, colours: Mapping[str, str]
-) -> Markup:
-    is_wrong = gold is not None and gold != label
-    tooltip = title(f"{label}{f', gold {gold}' if is_wrong else ''}: {phrase}")
-    colour = colours.get(label or "", "var(--label-other)")
-    x, y = point
-    ring = "var(--wrong)" if is_wrong else None
-    disc = circle(point, _RADIUS, tooltip, style=f"fill:{colour}", stroke=ring, stroke_width=3 if is_wrong else None)
-    name = text((x, y + 4), (label or "")[:3], style="fill:#fff", pointer_events="none")
-    below = text((x, y + _RADIUS + 14), word) if word is not None else None
-    return element("g", disc, name, below)

@@ -7,6 +7,7 @@ from postil.errors import ConfigurationError
 from postil.serving.options import TaggingOptions
 from postil.text import Entity, Sentence, write
 from postil.text.alignment import CharacterSpan
+from postil.text.options import Column
 from postil.text.output import Target
 from postil.text.records import Record
 
@@ -62,13 +63,17 @@ def add_column(sentence: Sentence, figures: Iterable[float]) -> None:
     sentence.columns = [(*cells, f"{figure:.4f}") for cells, figure in zip(columns, figures, strict=True)]
 
 
+def conllu_column(scheme: str, options: TaggingOptions) -> Column:
+    """Where labels were to be read from, they are written; labels of spans have a place of their own."""
+    is_new = scheme != "none" and options.reading.label in ("auto", None)
+    return "misc:NER" if is_new else "auto"
+
+
 def write_spans(sentences: Iterable[Sentence], target: Target, scheme: str, options: TaggingOptions) -> None:
     """Write labelled tokens; ``scheme`` is that of the labels."""
     output = options.output
     if output == "conllu":
-        # Where labels were to be read from, they are written; labels of spans have a place of their own.
-        label = "misc:NER" if scheme != "none" and options.reading.label in ("auto", None) else "auto"
-        write(sentences, target, output, scheme=scheme, label=label)
+        write(sentences, target, output, scheme=scheme, label=conllu_column(scheme, options))
         return
     if output == "trees":
         raise ConfigurationError(

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
@@ -64,8 +64,12 @@ def label(
         if progress is not None:
             progress(tokens)
 
-    for has_passages, readings in groupby(inputs, lambda reading: reading.has_passages):
-        by = _label_passages if has_passages else _label_sentences
+    def way(reading: Reading) -> Callable[..., None]:
+        if reading.format == options.output == "conllu":
+            return _fill_columns
+        return _label_passages if reading.has_passages else _label_sentences
+
+    for by, readings in groupby(inputs, way):
         by(readings, labeller, output, threads, summary.long_sentences, count)
     return summary
 
@@ -98,10 +102,37 @@ def _label_sentences(
     count: Progress,
 ) -> None:
     """Inputs that can only be read from beginning to end. Their blocks are labelled by threads."""
+    sentences = (sentence for reading in readings for sentence in reading)
+    labeller.general.write(_annotated(sentences, labeller, threads, long_sentences, count), output)
+
+
+def _fill_columns(
+    readings: Iterable[Reading],
+    labeller: Labeller,
+    output: BinaryIO,
+    threads: int,
+    long_sentences: list[int],
+    count: Progress,
+) -> None:
+    """CoNLL-U to CoNLL-U: one column changes, every other byte stays."""
+    before = b"\n\n"
+    for reading in readings:
+        originals = reading.originals()
+        if not before.endswith((b"\n\n", b"\n\r\n")):  # a source may end without a blank line, its sentences not
+            output.write(b"\n" if before.endswith(b"\n") else b"\n\n")
+        for piece in labeller.general.refill(_annotated(reading, labeller, threads, long_sentences, count), originals):
+            output.write(piece)
+            before = (before + piece)[-4:]
+
+
+def _annotated(
+    sentences: Iterable[Sentence], labeller: Labeller, threads: int, long_sentences: list[int], count: Progress
+) -> Iterator[Sentence]:
+    """The sentences with labels, by blocks."""
     general = labeller.general
-    blocks = general.blocks((sentence for reading in readings for sentence in reading), long_sentences)
+    blocks = general.blocks(sentences, long_sentences)
     answers = in_order(general.annotate, blocks, threads) if threads > 1 else map(general.annotate, blocks)
-    general.write(_counted((sentence for block in answers for sentence in block), count), output)
+    return _counted((sentence for block in answers for sentence in block), count)
 
 
 def _counted(sentences: Iterable[Sentence], count: Progress) -> Iterator[Sentence]:
@@ -120,25 +151,57 @@ def labelled(passages: Iterator[Passage], labeller: Labeller, threads: int) -> G
     following = next(passages, None)
     if following is not None:
         with Workers(labeller, threads) as workers:
-            yield from in_order(workers.label, chain([following], passages), threads)
+            yield from by_workers(chain([following], passages), labeller, workers, threads)
 
 
-def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def by_workers(
+    passages: Iterable[Passage], labeller: Labeller, workers: Workers, threads: int
+) -> Generator[Labelled, None, None]:
+    """The answers of the workers, in order. What a worker fails to do is done here."""
+
+    def ask(passage: Passage) -> tuple[Passage, Labelled | None]:
+        return passage, workers.ask(passage)
+
+    with closing(in_order(ask, passages, threads, watch=workers.watch, abandon=workers.kill)) as answers:
+        for passage, answer in answers:
+            yield labeller.label(passage) if answer is None else answer
+
+
+def in_order(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    threads: int,
+    *,
+    watch: Callable[[], None] | None = None,
+    abandon: Callable[[], None] | None = None,
+) -> Generator[Result, None, None]:
     """The results of ``threads`` concurrent calls, in the order of the items.
 
-    If the iteration over the items fails, the results of the items before the failure come first.
+    If the iteration over the items fails, the results of the items before the failure come first. ``watch`` is called
+    every second while a result is waited for; ``abandon``, where the results are not wanted any more, before calls that
+    are running are waited for.
     """
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[Result]] = deque()
+    is_done = False
     try:
         for future in _submitted(pool, function, items):
             waiting.append(future)
             if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
+                yield _result(waiting.popleft(), watch)
         while waiting:
-            yield waiting.popleft().result()
+            yield _result(waiting.popleft(), watch)
+        is_done = True
     finally:
+        if not is_done and abandon is not None:
+            abandon()
         pool.shutdown(cancel_futures=True)
+
+
+def _result(future: Future[Result], watch: Callable[[], None] | None) -> Result:
+    while watch is not None and not wait([future], timeout=1.0).done:
+        watch()
+    return future.result()
 
 
 def _submitted(pool: Executor, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Future[Result]]:

@@ -1,6 +1,6 @@
 """Where the constraints on a sentence come from: the options, its JSON record, gazetteers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -9,7 +9,8 @@ from postil.features.gazetteer import Gazetteer
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.labelling import Labelling
 from postil.serving.options import TaggingOptions
-from postil.text import Sentence, tokenise
+from postil.text import Sentence, Tokens, tokenise
+from postil.text.characters import characters
 from postil.text.records import Record
 
 FIELD = "constraints"  # of a JSON object
@@ -26,7 +27,8 @@ class ConstraintSource:
 
     @classmethod
     def of(cls, labelling: Labelling, options: TaggingOptions) -> "ConstraintSource":
-        gazetteers = [_gazetteer(labelling, label, path) for label, path in options.gazetteer_constraints]
+        cut = characters if options.reading.characters else tokenise
+        gazetteers = [_gazetteer(labelling, label, path, cut) for label, path in options.gazetteer_constraints]
         return cls(of_text=options.constraints, gazetteers=gazetteers, source=options.source)
 
     def of_block(self, block: list[Sentence]) -> list[Constraints | None] | None:
@@ -57,8 +59,8 @@ def _is_constrained(sentence: Sentence) -> bool:
     return isinstance(sentence.rest, Record) and sentence.rest.fields.get(FIELD) is not None
 
 
-def _gazetteer(labelling: Labelling, label: str, path: str) -> Gazetteer:
+def _gazetteer(labelling: Labelling, label: str, path: str, cut: Callable[[str], Tokens]) -> Gazetteer:
     if not labelling.has_spans or label not in labelling.classes:
         known = ", ".join(labelling.classes[:12]) if labelling.has_spans else "those of a model of spans"
         raise DataError("class of a gazetteer constraint", expected=f"must be one of {known}", got=repr(label))
-    return Gazetteer.load(path, label=label, tokenise=lambda name: tokenise(name).tokens)
+    return Gazetteer.load(path, label=label, tokenise=lambda name: cut(name).tokens)

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from functools import partial
 
 from postil.models.detector import Detector
-from postil.serving.annotations import add_column, add_to_spans, write_spans
+from postil.serving.annotations import add_column, add_to_spans, conllu_column, write_spans
 from postil.serving.general_path import Annotate
 from postil.serving.options import TAGGER_OPTIONS, TaggingOptions
 from postil.text import Sentence
+from postil.text.options import Column
 from postil.text.output import Target
 
 
@@ -25,6 +26,10 @@ def _annotate(block: list[Sentence], detector: Detector, options: TaggingOptions
         elif options.scores:
             add_column(sentence, detected.token_scores)
     return block
+
+
+def column(detector: Detector, options: TaggingOptions) -> Column:
+    return conllu_column(detector.fitted_parts().labelling.span_scheme, options)
 
 
 def write(sentences: Iterable[Sentence], detector: Detector, options: TaggingOptions, target: Target) -> None:

@@ -12,7 +12,10 @@ from postil.serving import labelled
 from postil.serving.labelled import Labelled
 from postil.serving.options import TaggingOptions
 from postil.text import Report, Sentence
+from postil.text.conllu_writer import refill
 from postil.text.formats import read_passage
+from postil.text.lines import Originals
+from postil.text.options import Column
 from postil.text.output import Target
 from postil.text.passages import Passage
 from postil.text.records import Record
@@ -29,6 +32,9 @@ class Answers(Protocol):
 
     def write(self, sentences: Iterable[Sentence], model: Any, options: TaggingOptions, target: Target) -> None:
         """Write sentences that the annotator has annotated."""
+
+    def column(self, model: Any, options: TaggingOptions) -> Column:
+        """The column of CoNLL-U that labels go to; for those who write CoNLL-U."""
 
 
 # Kind of model -> module; imported when a model of the kind is used.
@@ -73,6 +79,10 @@ class GeneralPath:
     def write(self, sentences: Iterable[Sentence], target: Target) -> None:
         """Write annotated sentences."""
         self._answers.write(sentences, self._model, self._options, target)
+
+    def refill(self, sentences: Iterable[Sentence], originals: Originals) -> Iterator[bytes]:
+        """The CoNLL-U source of annotated sentences, byte for byte, with their labels in one column."""
+        return refill(sentences, originals, self._answers.column(self._model, self._options))
 
     def label(self, passage: Passage) -> Labelled:
         """The passage with labels, up to its first mistake."""

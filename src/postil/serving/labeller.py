@@ -23,5 +23,6 @@ class Labeller:
 
     def label(self, passage: Passage) -> Labelled:
         """The passage with labels. Both paths return the same bytes."""
-        answer = self.fast.label(passage) if self.fast is not None else None
+        is_cut_by_words = not (self.options.reading.characters and passage.format in ("text", "jsonl"))
+        answer = self.fast.label(passage) if self.fast is not None and is_cut_by_words else None
         return self.general.label(passage) if answer is None else answer

@@ -9,11 +9,20 @@ from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import lowest_probabilities
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Answer, Tagger
-from postil.serving.annotations import add_column, add_to_spans, add_to_tokens, character_spans, record_of, write_spans
+from postil.serving.annotations import (
+    add_column,
+    add_to_spans,
+    add_to_tokens,
+    character_spans,
+    conllu_column,
+    record_of,
+    write_spans,
+)
 from postil.serving.constraints import ConstraintSource
 from postil.serving.general_path import Annotate
 from postil.serving.options import TaggingOptions
 from postil.text import Sentence
+from postil.text.options import Column
 from postil.text.output import Target
 
 
@@ -24,6 +33,10 @@ def annotator(tagger: Tagger, options: TaggingOptions) -> Annotate:
         raise ConfigurationError("all_above", expected="needs a model of spans", got="labels without spans")
     threshold, constraints = _threshold(tagger, options), ConstraintSource.of(tagger.labelling, options)
     return partial(_annotate, tagger=tagger, options=options, threshold=threshold, constraints=constraints)
+
+
+def column(tagger: Tagger, options: TaggingOptions) -> Column:
+    return conllu_column(tagger.labelling.scheme, options)
 
 
 def write(sentences: Iterable[Sentence], tagger: Tagger, options: TaggingOptions, target: Target) -> None:

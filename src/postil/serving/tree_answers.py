@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, final
 
 from postil.errors import ConfigurationError
-from postil.models.tree_classifier import NodeLabel, TreeClassifier
+from postil.models.answers.node_labels import NodeLabel
+from postil.models.tree_classifier import TreeClassifier
 from postil.serving.general_path import Annotate
 from postil.serving.options import TAGGER_OPTIONS, TaggingOptions
 from postil.text import Sentence, Tree, bracketed

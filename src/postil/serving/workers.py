@@ -2,23 +2,50 @@
 
 Inside one process Python runs one thread at a time, and most of tagging a file is Python: reading, looking words up,
 writing. So each worker is a process of its own with the same model file open. It reads the model and the options, then
-passages, from its standard input and writes the labelled passages to its standard output until its input ends. When
-this process dies, for whatever reason, the worker's input ends.
+passages, from its standard input and writes the labelled passages to its standard output until its input ends.
+
+A worker may die, be stopped, or run out of memory; none of that changes the output. What it does not answer is labelled
+in this process, and a dead worker is started again a few times. One that is silent for long is reported, then replaced.
+When this process dies, for whatever reason, a worker's input ends; Linux kills the worker, even a stopped one.
 """
 
 import contextlib
+import os
 import pickle
 import subprocess
 import sys
+import time
 import warnings
 from queue import SimpleQueue
+from threading import Lock
 from typing import Any, BinaryIO, Self, final
 
-from postil.errors import LongSentenceWarning
+from postil.errors import LongSentenceWarning, WorkerWarning
 from postil.models.storage import load
 from postil.serving.labelled import Labelled
 from postil.serving.labeller import Labeller
 from postil.text.passages import Passage
+
+REPORTED_AFTER = 30.0
+"""Seconds without an answer after which a worker is reported."""
+LOST_AFTER = 300.0
+"""Seconds without an answer after which a worker is killed. Its passage is then labelled elsewhere."""
+GRACE = 1.0
+"""Seconds in which all workers have to end once there is nothing more to do."""
+RESTARTS = 2
+"""Times that a worker is started again."""
+
+# Where the system can (Linux), it kills the worker with the thread that has started it. That thread outlives its work;
+# if not, the work is done elsewhere. Before the imports, which take a while.
+_BODY = """
+import os, sys
+if sys.platform == "linux":
+    import ctypes
+    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+if os.getppid() == int(sys.argv[1]):
+    from postil.serving.workers import main
+    main()
+"""
 
 
 @final
@@ -26,28 +53,46 @@ class Workers:
     """``Labeller.label``, done by several processes."""
 
     def __init__(self, labeller: Labeller, count: int) -> None:
-        self._labeller = labeller
-        model = labeller.model if labeller.path is None else labeller.path
-        self._all = [_Worker((model, labeller.options)) for _ in range(count)]
+        task = (labeller.model if labeller.path is None else labeller.path, labeller.options)
+        self._all: list[_Worker] = []
         self._free: SimpleQueue[_Worker] = SimpleQueue()
-        for worker in self._all:
-            self._free.put(worker)
+        try:
+            for _ in range(count):
+                self._all.append(_Worker(task))
+                self._free.put(self._all[-1])
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: object, *exception: object) -> None:
+        if kind is not None:
+            self.kill()
+        ends = time.monotonic() + GRACE
         for worker in self._all:
-            worker.close()
+            worker.end_input()
+        for worker in self._all:
+            worker.close(max(0.0, ends - time.monotonic()))
 
-    def label(self, passage: Passage) -> Labelled:
-        """Wait for a free worker and return its answer. What a worker fails to do is done here."""
+    def ask(self, passage: Passage) -> Labelled | None:
+        """Wait for a free worker and return its answer; None where it has failed."""
         worker = self._free.get()
         try:
-            answer = worker.ask(passage)
+            return worker.ask(passage)
         finally:
             self._free.put(worker)
-        return self._labeller.label(passage) if answer is None else answer
+
+    def watch(self) -> None:
+        """Report workers that are silent for long, with a WorkerWarning; give up those that are lost."""
+        for worker in self._all:
+            worker.watch()
+
+    def kill(self) -> None:
+        """End all processes at once, whatever state they are in: whoever waits for one of them gets None."""
+        for worker in self._all:
+            worker.kill()
 
 
 @final
@@ -55,40 +100,108 @@ class _Worker:
     """The near end of one process."""
 
     def __init__(self, task: Any) -> None:
-        self._task = task
-        # In a session of its own: Ctrl-C goes to this process alone, which then ends the worker's input.
+        self._task, self._restarts, self._closed = task, RESTARTS, False
+        self._lock = Lock()  # between those who start a process and those who end it
+        self._question: tuple[Passage, float] | None = None  # and when it was asked
+        self._reported = False
+        self._start()
+
+    def _start(self) -> None:
+        # In a process group of its own: Ctrl-C goes to this process alone, which then ends the worker. And if this
+        # process is killed, the system wakes up a stopped worker with a SIGHUP, as its group has lost its parent.
         # Its error output is dropped: a defect shows again when its work is repeated here.
         self._process = subprocess.Popen(
-            [sys.executable, "-c", "from postil.serving.workers import main; main()"],
+            [sys.executable, "-c", _BODY, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            process_group=None if sys.platform == "win32" else 0,
         )
+        self._is_new = True
 
     def ask(self, passage: Passage) -> Labelled | None:
         """The passage with labels, or None where the process has failed."""
+        if not self._is_ready():
+            return None
+        self._question, self._reported = (passage, time.monotonic()), False
         try:
-            if self._task is not None:
+            if self._is_new:
                 self._send(self._task)
-                self._task = None
+                self._is_new = False
             self._send(passage)
             answer: Labelled = pickle.load(self._process.stdout)  # type: ignore[arg-type]
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+            self._process.kill()  # half an answer may still be on its way
             return None
+        finally:
+            self._question = None
         return answer
+
+    def _is_ready(self) -> bool:
+        """Whether there is a process to ask; a dead one is replaced if it has not died too often."""
+        with self._lock:
+            if self._closed:
+                return False
+            if self._process.poll() is None:
+                return True
+            if not self._restarts:
+                return False
+            self._restarts -= 1
+            self._drop_streams()
+            with contextlib.suppress(OSError):  # no more processes or memory: there is nothing to ask
+                self._start()
+                return True
+            self._restarts = 0
+            return False
 
     def _send(self, content: Any) -> None:
         assert self._process.stdin is not None
         pickle.dump(content, self._process.stdin, pickle.HIGHEST_PROTOCOL)
         self._process.stdin.flush()
 
-    def close(self) -> None:
+    def watch(self) -> None:
+        question = self._question
+        if question is None:
+            return
+        passage, asked = question
+        seconds = time.monotonic() - asked
+        if seconds > LOST_AFTER:
+            self._process.kill()
+        elif seconds > REPORTED_AFTER and not self._reported:
+            self._reported = True
+            warnings.warn(
+                f"{passage.where(passage.first)}: worker process {self._process.pid} has not answered for "
+                f"{seconds:.0f} s; after {LOST_AFTER:.0f} s it is replaced",
+                WorkerWarning,
+                stacklevel=1,
+            )
+
+    def kill(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._process.kill()
+
+    def end_input(self) -> None:
+        self._closed = True
+        with contextlib.suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+
+    def close(self, seconds: float) -> None:
+        """Wait for the end of the process for some seconds, then end it."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        finally:
+            self._drop_streams()
+
+    def _drop_streams(self) -> None:
         for stream in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
-        self._process.wait()
 
 
 def work(source: BinaryIO, target: BinaryIO) -> None:

@@ -211,7 +211,7 @@ def put(row: list[str], place: Place, value: str) -> None:
         row[place.column] = value
         return
     prefix = f"{place.key}="
-    entries = [entry for entry in row[place.column].split("|") if entry != EMPTY]
+    entries = [] if row[place.column] == EMPTY else row[place.column].split("|")
     at = next((index for index, entry in enumerate(entries) if entry.startswith(prefix)), len(entries))
     entries[at : at + 1] = [] if value == EMPTY else [prefix + value]
     row[place.column] = "|".join(entries) or EMPTY

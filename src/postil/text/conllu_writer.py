@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from postil.errors import DataError
 from postil.text.conllu import COLUMNS, EMPTY, FORM, NEW_DOCUMENT, TEXT, Dependencies, Place, find_place, get, put
 from postil.text.document import Sentence
-from postil.text.lines import shortened
-from postil.text.options import WriteOptions
+from postil.text.lines import Originals, shortened
+from postil.text.options import Column, WriteOptions
 from postil.text.report import Report
 
 
@@ -28,6 +28,45 @@ def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: R
         for other in reversed(kept.others if kept is not None else []):
             lines.insert(other.before, other.line)
         yield "".join(f"{line}\n" for line in [*_comments(sentence, report), *lines, ""])
+
+
+def refill(sentences: Iterable[Sentence], originals: Originals, label: Column) -> Iterator[bytes]:
+    """A CoNLL-U source byte for byte, with one column of its words replaced by the labels of its sentences.
+
+    Comments, multiword tokens, empty nodes, line ends, the byte order mark and the encoding stay what they were.
+    ``label`` is a column; "auto": the one that labels were read from.
+    """
+    chosen = None if label == "auto" else find_place(label)
+    yield originals.mark
+    for sentence in sentences:
+        rest = sentence.rest
+        assert isinstance(rest, Dependencies)
+        place = chosen or rest.label or find_place("upos")
+        labels = iter(sentence.labels or ())
+        lines = originals.take(sentence.line - originals.next_line)
+        for line in originals.take(len(rest.rows) + len(rest.others)):
+            is_word = line[: line.index("\t")].isdecimal()  # not 3-4, not 8.1
+            lines.append(_refilled(line, place, next(labels), sentence) if is_word else line)
+        yield _encoded([*lines, *originals.take_blank()], originals.encoding)
+    yield _encoded(originals.take_all(), originals.encoding)
+
+
+def _refilled(line: str, place: Place, label: str, sentence: Sentence) -> str:
+    content = line.rstrip("\r\n")
+    row = content.split("\t")
+    if get(row, place) == label:
+        return line
+    put(row, place, label)
+    _check_writable([row], sentence)
+    return "\t".join(row) + line[len(content) :]
+
+
+def _encoded(lines: list[str], encoding: str) -> bytes:
+    try:
+        return "".join(lines).encode(encoding)
+    except UnicodeEncodeError as error:
+        got = repr(error.object[error.start : error.end])
+        raise DataError("a label cannot be written", expected=f"characters of {encoding}", got=got) from None
 
 
 def _kept(sentence: Sentence) -> Dependencies | None:

@@ -1,11 +1,21 @@
-"""What the readers give and the writers take: sentences, entities, documents.
+"""What the readers return and the writers take: sentences, entities, documents.
 
 A sentence holds parallel lists, never one object per token, so that a million tokens are cheap to read.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from postil.errors import printable
+
+if TYPE_CHECKING:
+    from postil.markup import Markup
+
+OUTSIDE = "O"
+LONGEST_SHOWN = 20_000
+"""Characters of a text that a notebook shows: more would make its page slow."""
 
 
 class Rest(ABC):
@@ -64,3 +74,97 @@ class Document:
     text: str
     sentences: list[Sentence] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document as a dict, ready for JSON: ``text``, ``entities``, and the tokens of each of its ``sentences``.
+
+        ``label`` is None for tokens without labels; without offsets, ``start`` and ``end`` are None.
+        """
+        return {
+            "text": self.text,
+            "entities": [asdict(entity) for entity in self.entities],
+            "sentences": [{"tokens": _token_dicts(sentence)} for sentence in self.sentences],
+        }
+
+    def to_html(self, title: str | None = None) -> str:
+        """A complete HTML page: the text with its entities marked, or every token with its label."""
+        from postil.markup.fragments import page_of
+
+        return page_of(title, _marked(self, len(self.text)))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from postil.markup.fragments import fragment
+
+        return fragment(_marked(self, LONGEST_SHOWN))
+
+    def __str__(self) -> str:
+        """The text, and a line for each entity; of a model of single words, every token with its label."""
+        if not self.entities and _has_labels(self):
+            return "\n".join(_labelled_line(sentence) for sentence in self.sentences)
+        text = "\n".join(map(printable, self.text.split("\n")))
+        return "\n".join([text, *_entity_lines(self.entities)])
+
+
+def _token_dicts(sentence: Sentence) -> list[dict[str, Any]]:
+    nothing = [None] * len(sentence)
+    fields = (sentence.tokens, sentence.starts or nothing, sentence.ends or nothing, sentence.labels or nothing)
+    names = ("text", "start", "end", "label")
+    return [dict(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
+
+
+def _has_labels(document: Document) -> bool:
+    """Whether some token has a label that says something."""
+    return any(label != OUTSIDE for sentence in document.sentences for label in sentence.labels or ())
+
+
+def _labelled_line(sentence: Sentence) -> str:
+    labels = sentence.labels or [OUTSIDE] * len(sentence)
+    return " ".join(
+        f"{printable(token)}/{printable(label)}" for token, label in zip(sentence.tokens, labels, strict=True)
+    )
+
+
+def _entity_lines(entities: list[Entity]) -> list[str]:
+    rows = [
+        (
+            printable(entity.text),
+            printable(entity.label),
+            f"{entity.start}:{entity.end}",
+            "" if entity.probability is None else f"{entity.probability:.2f}",
+        )
+        for entity in entities
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def _marked(document: Document, most: int) -> "Markup":
+    """The text as HTML, at most its first characters."""
+    from postil.markup import joined
+    from postil.markup.fragments import note
+    from postil.markup.highlight import Mark, lasting_colours, marked_text
+
+    entities = document.entities or _labelled_tokens(document)
+    marks = [Mark(one, False, True, one.probability) for one in entities if one.end <= most]
+    colours = lasting_colours({entity.label for entity in entities})
+    rest = len(document.text) - most
+    more = note(f"{rest:,} more characters are not shown; to_html() has them.") if rest > 0 else None
+    nothing = note("No entities.") if not entities else None
+    return joined([marked_text(document.text[:most], marks, colours), nothing, more])
+
+
+def _labelled_tokens(document: Document) -> list[Entity]:
+    """Every token with its label as an entity, where labels are not those of entities."""
+    if not _has_labels(document):
+        return []
+    return [
+        Entity(token, label, start, end)
+        for sentence in document.sentences
+        for token, label, start, end in zip(
+            sentence.tokens, sentence.labels or (), sentence.starts or (), sentence.ends or (), strict=False
+        )
+        if label != OUTSIDE
+    ]

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.blocks import conll_border
+from postil.text.characters import is_unspaced
 from postil.text.conll import Mark, read_conll
 from postil.text.conll_writer import write_conll
 from postil.text.conllu import Dependencies, read_conllu
 from postil.text.conllu_writer import write_conllu
 from postil.text.document import Rest, Sentence
-from postil.text.lines import Lines, NumberedLines, Source
+from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
 from postil.text.passages import Border, Passage, cut
@@ -92,12 +93,26 @@ class Reading:
         """Whether parts of the source can be read separately."""
         return FORMATS[self.format].border is not None
 
+    def is_unspaced(self) -> bool:
+        """Whether its first lines are raw text with long runs of Chinese, Japanese, Thai or the like without a space.
+
+        The tokeniser of words takes such a run for one token; `ReadOptions.characters` cuts it.
+        """
+        if self.format not in ("text", "jsonl"):
+            return False
+        lines = (line[:HEAD] for line in self._lines.head())
+        return is_unspaced("\n".join(line for line in lines if '"tokens"' not in line)[:HEAD])
+
     def passages(self, size: int) -> Iterator[Passage]:
         """The source in parts of about ``size`` characters instead of its sentences, each for `read_passage`."""
         border = FORMATS[self.format].border
         assert border is not None
         with self._lines as lines:
             yield from cut(lines, self.format, border, size)
+
+    def originals(self) -> Originals:
+        """The lines as they stand in the source, with their ends, for who writes them again. Before any is read."""
+        return self._lines.originals()
 
     def _recognise(self, options: ReadOptions) -> str:
         head = self._lines.head()

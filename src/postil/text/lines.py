@@ -8,9 +8,11 @@ import codecs
 import gzip
 import io
 import os
+import re
 import sys
 import zlib
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO, cast, final
 
@@ -35,14 +37,17 @@ _NOT_TEXT = {
     b"\x28\xb5\x2f\xfd": "a zstd file",
     b"%PDF": "a PDF",
 }
-# The longer mark first: UTF-16's is the beginning of UTF-32's.
+# How a source with this mark is decoded, and how what follows the mark is encoded again. The longer mark first: that of
+# UTF-16 is the beginning of that of UTF-32.
 _BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
+    codecs.BOM_UTF8: ("utf-8-sig", "utf-8"),
+    codecs.BOM_UTF32_LE: ("utf-32", "utf-32-le"),
+    codecs.BOM_UTF32_BE: ("utf-32", "utf-32-be"),
+    codecs.BOM_UTF16_LE: ("utf-16", "utf-16-le"),
+    codecs.BOM_UTF16_BE: ("utf-16", "utf-16-be"),
 }
+_LINE_END = re.compile(r"\r\n?|\n")
+_ORIGINAL_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 
 
 class NumberedLines(ABC):
@@ -59,6 +64,44 @@ class NumberedLines(ABC):
     def where(self, line: int) -> str:
         """The place for an error message."""
         return f"{self.name}, line {line}"
+
+
+@final
+class Originals:
+    """The lines of a source as they stand in it, for those who write them again: with their ends, until taken."""
+
+    def __init__(self) -> None:
+        self.mark, self.encoding = b"", "utf-8"
+        """The byte order mark of the source, and the encoding of what follows it."""
+        self.next_line = 1
+        """Number of the first line that has not been taken."""
+        self._lines: deque[str] = deque()
+        self._pieces: list[str] = []  # what follows these lines, not yet split
+
+    def add(self, text: str) -> None:
+        self._pieces.append(text)
+
+    def take(self, count: int) -> list[str]:
+        """The next lines, at most ``count`` of them; the last line of the source may have no end."""
+        if len(self._lines) <= count:
+            text = "".join(self._pieces)
+            found = _ORIGINAL_LINE.findall(text)
+            self._lines += found
+            rest = text[sum(map(len, found)) :]
+            self._pieces = [rest] if rest else []
+        taken = [self._lines.popleft() for _ in range(min(count, len(self._lines)))]
+        if len(taken) < count:
+            taken += self._pieces
+            self._pieces = []
+        self.next_line += len(taken)
+        return taken
+
+    def take_blank(self) -> list[str]:
+        """The next line if it is blank."""
+        return self.take(1) if self._lines and not self._lines[0].strip(" \t\r\n") else []
+
+    def take_all(self) -> list[str]:
+        return self.take(sys.maxsize)
 
 
 @final
@@ -79,6 +122,8 @@ class Lines(NumberedLines):
         self._opened = _open(source)
         self._wrapped = not self._owned and source != "-" and self._opened is not source
         self._bytes = self._unpacked(self._opened)
+        self._originals: Originals | None = Originals()  # until it is clear that nobody asks for them
+        self._keeps_originals = False
         self._decoder = self._make_decoder(encoding)
         self._consumed = 0  # bytes
         self._ended = False
@@ -107,6 +152,12 @@ class Lines(NumberedLines):
         """Whether the source has ended without a single character."""
         return self._ended and self._next_line == 1
 
+    def originals(self) -> Originals:
+        """The lines as they stand in the source, kept from now on; to be called before the first line is read."""
+        assert self._originals is not None
+        self._keeps_originals = True
+        return self._originals
+
     def head(self, size: int = HEAD) -> list[str]:
         """At least ``size`` characters of lines from the beginning, or all of them, without consuming them."""
         while not self._ended and sum(map(len, self._ahead)) < size:
@@ -122,6 +173,8 @@ class Lines(NumberedLines):
 
     def texts(self) -> Iterator[str]:
         """The same lines joined by "\\n", in pieces of whole lines; only the last line of all may lack its end."""
+        if not self._keeps_originals:
+            self._originals = None
         while self._ahead or not self._ended:
             text = self._ahead.pop(0) if self._ahead else self._read_text()
             if text:
@@ -165,7 +218,9 @@ class Lines(NumberedLines):
         if "\0" in text:
             text = text[: text.index("\0")]
             self._fails("NUL byte", "text", "binary data or another encoding", text)
-        return text
+        if self._originals is not None:
+            self._originals.add(text)
+        return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
     def _before_mistake(self, error: UnicodeDecodeError, piece: bytes, before: tuple[bytes, int]) -> str:
         held_back = len(error.object) - len(piece)  # bytes of a character that the piece before had begun
@@ -183,7 +238,7 @@ class Lines(NumberedLines):
 
     def _fails(self, what: str, expected: str, got: str, good: str) -> None:
         """The next reading raises this, at the line in which ``good`` ends."""
-        where = self.where(self._next_line + good.count("\n"))
+        where = self.where(self._next_line + len(_LINE_END.findall(good)))
         self._failure = DataError(what, expected=expected, got=got, where=where)
         self._ended = False
 
@@ -211,23 +266,29 @@ class Lines(NumberedLines):
         return stream
 
     def _make_decoder(self, encoding: str | None) -> io.IncrementalNewlineDecoder:
-        encoding = encoding or self._marked_encoding()
+        marked = self._marked_encoding()
+        encoding = encoding or marked
         try:
+            if self._originals is not None and codecs.lookup(encoding).name != codecs.lookup(marked).name:
+                self._originals.mark, self._originals.encoding = b"", encoding
             decoder = codecs.getincrementaldecoder(encoding)(errors="strict")
         except LookupError:
             self.close()
             raise ConfigurationError(
                 "unknown encoding", expected="a name such as utf-8, latin-1, cp1252, utf-16", got=repr(encoding)
             ) from None
-        return io.IncrementalNewlineDecoder(decoder, translate=True)
+        # It does not translate line ends, but returns both characters of "\r\n" together.
+        return io.IncrementalNewlineDecoder(decoder, translate=False)
 
     def _marked_encoding(self) -> str:
         try:
             beginning = self._bytes.peek(4)[:4]
         except (EOFError, gzip.BadGzipFile, zlib.error):
             return "utf-8"  # reading will meet the damage again and name it
-        for mark, encoding in _BYTE_ORDER_MARKS.items():
+        for mark, (encoding, rest) in _BYTE_ORDER_MARKS.items():
             if beginning.startswith(mark):
+                if self._originals is not None:
+                    self._originals.mark, self._originals.encoding = mark, rest
                 return encoding
         return "utf-8"
 

@@ -39,6 +39,8 @@ class ReadOptions:
     """JSON Lines: what to do with a span that does not fit token boundaries."""
     overlaps: Literal["error", "longest", "first"] = "error"
     """JSON Lines: which of several overlapping spans to keep."""
+    characters: bool = False
+    """JSON Lines and plain text: every character of raw text is a token, as Chinese, Japanese and Thai need it."""
     split: bool = True
     """JSON Lines and plain text: split raw text into sentences."""
     every_record: bool = False

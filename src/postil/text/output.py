@@ -1,13 +1,13 @@
-"""Text to files: written to a temporary file and renamed, so that nobody ever sees half a file."""
+"""Text to files and streams, encoded and packed."""
 
 import gzip
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import BinaryIO, cast
+
+from postil.files import replaced
 
 Target = str | os.PathLike[str] | BinaryIO
 
@@ -18,7 +18,7 @@ PIECE = 1 << 18
 def write_text(target: Target, pieces: Iterable[str]) -> None:
     """Write the pieces as UTF-8 to a path ("-": standard output, ".gz": gzip) or a binary stream."""
     if isinstance(target, str | os.PathLike) and target != "-":
-        with _replaced(Path(target)) as stream:
+        with replaced(target) as file, _packed(file, os.fspath(target)) as stream:
             _write(stream, pieces)
         return
     stream = sys.stdout.buffer if isinstance(target, str | os.PathLike) else target
@@ -27,34 +27,14 @@ def write_text(target: Target, pieces: Iterable[str]) -> None:
 
 
 @contextmanager
-def _replaced(path: Path) -> Iterator[BinaryIO]:
-    """A new file that takes the place of ``path`` if all goes well and vanishes if not."""
-    if path.exists() and not path.is_file():  # a device or a named pipe must not be replaced
-        with path.open("wb") as stream:
-            yield stream
+def _packed(stream: BinaryIO, path: str) -> Iterator[BinaryIO]:
+    """The stream itself, or one that packs what is written to it, where the path says so."""
+    if not path.endswith(".gz"):
+        yield stream
         return
-    path = path.resolve()  # a link stays a link
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with _created(temporary, path) as file:
-            if path.suffix == ".gz":
-                # Neither name nor time: the same data give the same bytes.
-                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-                    yield cast(BinaryIO, packed)
-            else:
-                yield file
-        if path.exists():
-            shutil.copymode(path, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _created(temporary: Path, path: Path) -> BinaryIO:
-    try:
-        return temporary.open("xb")
-    except OSError as error:  # the user did not ask for the temporary file
-        raise type(error)(error.errno, error.strerror, str(path)) from None
+    # Neither name nor time: the same data give the same bytes.
+    with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
+        yield cast(BinaryIO, packed)
 
 
 def _write(stream: BinaryIO, pieces: Iterable[str]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from postil.errors import DataError
+from postil.text.characters import character_sentences, characters
 from postil.text.document import Sentence
 from postil.text.lines import NumberedLines, split_spaces
 from postil.text.options import ReadOptions
@@ -24,7 +25,10 @@ MOST_TOKENS = 1_000_000
 def read_text(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of plain text. A line end ends a sentence."""
     for number, line in _numbered(lines):
-        tokens = _one_sentence(line) if not options.split else sentences_of_line(line)
+        if options.characters:
+            tokens = _of_characters(line, options.split, lines.where(number))
+        else:
+            tokens = _one_sentence(line) if not options.split else sentences_of_line(line)
         for words, starts, ends in tokens:
             report.sentences += 1
             report.tokens += len(words)
@@ -39,6 +43,21 @@ def _one_sentence(line: str) -> Iterator[Words]:
     tokens = tokenise(line)
     if tokens.tokens:
         yield tokens.tokens, tokens.starts, tokens.ends
+
+
+def _of_characters(line: str, split: bool, where: str) -> Iterator[Words]:
+    """Every character a token."""
+    if len(line) > MOST_TOKENS:
+        raise DataError(
+            "a line of too many tokens",
+            expected=f"at most {MOST_TOKENS:,} characters",
+            got=f"{len(line):,} characters",
+            where=where,
+        )
+    tokens = characters(line)
+    ranges = character_sentences(tokens) if split else [(0, len(tokens))] if len(tokens) else []
+    for first, last in ranges:
+        yield tokens.tokens[first:last], tokens.starts[first:last], tokens.ends[first:last]
 
 
 def sentences_of_line(line: str, piece: int = PIECE) -> Iterator[Words]:

@@ -1,7 +1,7 @@
 """One line of JSON to text, tokens, spans and labels, whichever tool wrote it; every field is checked."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -92,11 +92,14 @@ def _refuse_half_characters(value: dict[str, Any], where: str) -> None:
         raise DataError("half of a surrogate pair", expected="whole characters", got=half, where=where) from None
 
 
-def take_apart(fields: dict[str, Any], where: str) -> Content:
-    """Text, tokens, spans or labels of a record; all that is not understood stays in its ``record``."""
+def take_apart(fields: dict[str, Any], where: str, cut: Callable[[str], Tokens] = tokenise) -> Content:
+    """Text, tokens, spans or labels of a record; all that is not understood stays in its ``record``.
+
+    ``cut`` makes tokens of a text that comes without them.
+    """
     fields = dict(fields)
     given = fields.pop("tokens", None)
-    tokens = _tokens(fields.pop("text", None), given, where)
+    tokens = _tokens(fields.pop("text", None), given, where, cut)
     labels = _take_labels(fields, tokens, where)
     spans, span_fields = _take_spans(fields, tokens, where)
     if labels is not None:
@@ -107,14 +110,14 @@ def take_apart(fields: dict[str, Any], where: str) -> Content:
     return Content(tokens, spans, labels, columns, document, comments, Record(fields, span_fields, given))
 
 
-def _tokens(text: Any, given: Any, where: str) -> Tokens:
+def _tokens(text: Any, given: Any, where: str, cut: Callable[[str], Tokens]) -> Tokens:
     if text is None and _is_list_of(given, str):
         text = " ".join(given)
     if not isinstance(text, str):
         got = "no field text" if text is None else f"text: {_shown(text)}"
         raise DataError("the text is missing", expected='{"text": "…"}', got=got, where=where)
     if given is None:
-        return tokenise(text)
+        return cut(text)
     if not isinstance(given, list):
         raise DataError("tokens", expected="a list", got=_shown(given), where=where)
     starts, ends = [0], [0]

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any, final
 
-from postil.errors import DataError
+from postil.errors import DataError, PostilError
 from postil.text.alignment import REFUSED, CharacterSpan, TokenisedText, align
+from postil.text.characters import character_sentences, characters
 from postil.text.document import Sentence
 from postil.text.lines import NumberedLines
 from postil.text.options import ReadOptions, WriteOptions
@@ -25,6 +26,7 @@ from postil.text.records import Content, Record, parse, take_apart
 from postil.text.report import Report, SpanError
 from postil.text.schemes import Span, labels_from_spans, spans_from_labels
 from postil.text.sentences import split_sentences
+from postil.text.tokenise import tokenise
 
 _NOT_ACCEPTED = ("reject", "ignore")
 _OTHER_LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
@@ -60,7 +62,7 @@ class _JsonReader:
         if answer in _NOT_ACCEPTED and not self.options.every_record:
             self.report.dropped[f"records whose answer is {answer!r}"] += 1
             return []
-        content = take_apart(fields, where)
+        content = take_apart(fields, where, characters if self.options.characters else tokenise)
         self._check_labelled(content, number)
         sentences = self._build(content, number, where)
         self.report.notes["records"] += 1
@@ -104,7 +106,8 @@ class _JsonReader:
             return [(0, len(content.tokens.tokens))]
         inside = {token for span in spans for token in range(span.start + 1, span.end)}
         ranges: list[tuple[int, int]] = []
-        for first, last in split_sentences(content.tokens):
+        sentences = character_sentences if self.options.characters else split_sentences
+        for first, last in sentences(content.tokens):
             if first in inside:
                 ranges[-1] = (ranges[-1][0], last)
                 self.report.notes["sentence ends inside a span, not cut"] += 1
@@ -153,13 +156,21 @@ def write_jsonl(sentences: Iterable[Sentence], options: WriteOptions, report: Re
 
 
 def _records(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Groups of neighbours that share a record; any other sentence is a group of its own."""
+    """Groups of neighbours that share a record; any other sentence is a group of its own.
+
+    A mistake in the input is raised after the group of the sentences before it.
+    """
     group: list[Sentence] = []
-    for sentence in sentences:
-        if group and not (isinstance(sentence.rest, Record) and sentence.rest is group[0].rest):
+    try:
+        for sentence in sentences:
+            if group and not (isinstance(sentence.rest, Record) and sentence.rest is group[0].rest):
+                yield group
+                group = []
+            group.append(sentence)
+    except PostilError:
+        if group:
             yield group
-            group = []
-        group.append(sentence)
+        raise
     if group:
         yield group
 

@@ -8,6 +8,7 @@ import pytest
 
 import postil
 from oracles.corpora import named_entities, parts_of_speech
+from oracles.pages import read_page, table_rows
 from postil import Decoding
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.dial import Dial
@@ -145,3 +146,14 @@ def test_sentences_with_unknown_labels_are_left_out():
     rest = [i for i in range(len(X)) if i % 3]
     expected = tagger().tune([X[i] for i in rest], [y[i] for i in rest], recall=0.5)
     assert tagger().tune(X, hidden, recall=0.5) == expected
+
+
+def test_in_a_notebook_and_printed():
+    found = tagger().tune(*DATA, recall=0.7)
+    page = read_page(found._repr_html_())
+    figures = f"precision {100 * found.chosen.precision:.2f}, recall {100 * found.chosen.recall:.2f}"
+    assert figures in page.one("p", class_="answer").text and figures in str(found).splitlines()[0]
+    assert [text.text for text in page.one("svg").all("text")][-2:] == ["untuned", "chosen"]
+    assert [row[5] for row in table_rows(page.one("table"))].count("chosen") == 1
+    assert str(found).count("chosen") == str(found).count("untuned:") == 1
+    assert found.to_dict() == found.as_dict() and found.chosen.to_dict() == found.chosen.as_dict()

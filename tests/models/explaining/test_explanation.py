@@ -9,8 +9,10 @@ import pytest
 
 import postil
 from oracles.corpora import made_up_sentences, named_entities, parts_of_speech
+from oracles.pages import read_page, table_rows
 from postil.errors import ConfigurationError, DataError, IndexRangeError
 from postil.graph import Input
+from postil.markup.effects import signed
 from postil.models import PRESETS
 from postil.models.answers import labelling
 from postil.models.answers.posteriors import Posteriors
@@ -24,7 +26,7 @@ from postil.models.explaining.contributions import (
     gradient_times_input,
     words_in_reach,
 )
-from postil.models.explaining.explanation import LogOdds, allowed_labels, answered_label, log_odds_of
+from postil.models.explaining.explanation import MOST_LISTED, LogOdds, allowed_labels, answered_label, log_odds_of
 from postil.objectives import Lattice, Posterior, log_odds_and_gradient, span_probabilities
 from postil.text import spans_from_labels
 
@@ -398,3 +400,26 @@ def test_the_answer_is_that_of_the_network_also_when_nothing_is_on_the_path():
     assert answered_label(tagger.labelling, lattice, 3, 5) == "LOC"
     for start, end in pairwise(range(6)):
         assert answered_label(tagger.labelling, lattice, start, end) in ("LOC", "PER")
+
+
+def test_in_a_notebook():
+    tokens = [*TOKENS * 20]
+    tokens[0] = "<script>x"
+    found = fitted().explain(tokens, 3, 5)
+    page = read_page(found._repr_html_())
+    answer = page.one("p", class_="answer").text
+    assert answer == f"New York as LOC: probability {found.probability:.4f}, log-odds {signed(found.value)}"
+    assert not list(page.all("script")) and "<script>x" in page.one("p", class_="effects").text
+    words, features = map(table_rows, page.all("table"))
+    assert len(words) == MOST_LISTED + 1  # of a hundred, and the names of the columns
+    assert ["▸ New", signed(found.words[3].left_out)] in [row[:2] for row in words]
+    assert [row[0] for row in features[1:]] == list(found.features)
+    assert found.to_dict() == found.as_dict()
+
+
+def test_a_detection_in_a_notebook(detector):
+    found = detector.explain("the parks of Florence are quiet".split(), 3, 4)
+    assert (
+        read_page(found._repr_html_()).one("p", class_="answer").text
+        == f"Florence as LOC: margin {signed(found.value)}"
+    )

@@ -8,7 +8,7 @@ import pytest
 import postil
 from oracles.corpora import named_entities
 from postil.commands.main import main
-from postil.errors import ConfigurationError
+from postil.errors import CheckpointWarning, ConfigurationError
 from postil.models.scoring.fast import FastScorer
 from postil.training.loop import Epoch, Step
 
@@ -168,3 +168,22 @@ def test_without_freezing_a_scorer_would_be_built_at_every_call(built):
     for _ in range(2):
         tagger.predict(DEV[0])
     assert len(built) == 2
+
+
+@every_kind
+def test_a_checkpoint_that_cannot_be_written_is_tried_again(kind, tmp_path):
+    make, data, dev = ESTIMATORS[kind]
+    folder = tmp_path / "folder"
+    estimator = make()
+    fitting = estimator.fitting(*data, dev, checkpoint=folder / "c")
+    with pytest.warns(
+        CheckpointWarning, match=r"c: cannot write the checkpoint \(No such file.*next epoch tries again"
+    ):
+        while not isinstance(next(fitting), Epoch):
+            pass
+    folder.mkdir()
+    for _ in fitting:
+        pass
+    assert [path.name for path in folder.iterdir()] == ["c"]
+    expected = values(make().fit(*data, dev).parts)
+    assert all((value == expected[name]).all() for name, value in values(estimator.parts).items())

@@ -14,6 +14,7 @@ from postil.models.scoring import fast as prepared
 from postil.models.scoring.fast import FastScorer
 from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import viterbi
+from postil.text.segmenter import Segmenter
 
 TAGGERS = [name for name in PRESETS if name != "margin"]
 SMALL = {"hidden": 24, "word_dim": 12, "epochs": 2, "rate": 0.02, "batch_sentences": 8}
@@ -192,3 +193,17 @@ def test_threads_get_what_one_gets(files):
         for labels, probabilities in pool.map(lambda _: fresh.predict_with_probabilities(X), range(12)):
             assert labels == expected[0]
             assert all(np.array_equal(a, b) for a, b in zip(probabilities, expected[1], strict=True))
+
+
+def test_words_as_the_segmenter_cuts_them(files):
+    tagger, _ = fitted(files, "fast", "vectors")
+    text = "Anna saw Oslo. She likes\nthe Wörter of Paris, 1984! "
+    segments = Segmenter().cells(text.encode(), lines=True)
+    forms = [text.encode()[first:end].decode() for first, end in segments.cells.tolist()]
+    sentences = [forms[first:end] for first, end in pairwise(segments.offsets.tolist())]
+    scorer = tagger.parts.scorer()
+    assert scorer.takes_cells
+    rows, ids = scorer.look_up_cells(text.encode(), segments.cells)
+    scores = scorer.scores_of_words(rows, ids, segments.offsets)
+    again = FastScorer(tagger.parts.features, tagger.parts.network).scores(sentences)
+    assert np.array_equal(scores, again[0]) and np.array_equal(segments.offsets, again[1])

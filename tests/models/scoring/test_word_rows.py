@@ -4,7 +4,9 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
+from postil.kernels.plain_words import word_cells
 from postil.models.scoring.word_rows import WordRows
 
 PADDING = np.array([-1, -1], np.float32)
@@ -20,7 +22,8 @@ class Maker:
     def __init__(self):
         self.asked = []
 
-    def __call__(self, forms):
+    def __call__(self, text, cells):
+        forms = [text[first:end].decode("utf-8", "surrogatepass") for first, end in cells.tolist()]
         self.asked += forms
         return np.array([row(form) for form in forms], np.float32)
 
@@ -93,11 +96,52 @@ def test_threads_get_what_one_gets():
         assert all(pool.map(ask, range(8)))
 
 
+def test_words_that_another_thread_is_at():
+    """They have numbers, but no rows yet: whoever needs them computes them too."""
+    rows, make = table(10)
+    page = rows._page
+    numbered = page.number(*word_cells(["a", "bb"]))
+    check(rows, ["bb", "ccc"])
+    check_cells(rows, ["a", "ccc", "bb"])
+    page.complete(numbered, make)  # the other thread is done
+    check(rows, ["a", "bb", "ccc"])
+    assert make.asked == ["bb", "ccc", "a", "a", "bb"]
+
+
+def test_a_failure_leaves_no_row_that_was_not_computed():
+    rows, make = table(10)
+
+    def fail(*_):
+        raise MemoryError
+
+    rows._make = fail
+    for look_up in (check, check_cells):
+        with pytest.raises(MemoryError):
+            look_up(rows, ["a", "bb"])
+    rows._make = make
+    check(rows, ["bb", "ccc"])
+    check_cells(rows, ["a", "bb"])
+    check(rows, ["a"])
+
+
+def test_halves_of_surrogate_pairs_are_words():
+    rows, _ = table(10)
+    check(rows, ["\ud83d", "\ude00", "😀"])
+    check_cells(rows, ["\ude00", "\ud83d", "😀"])
+    check(rows, ["\ud83d" * 2000])
+
+
+def test_what_is_no_string():
+    rows, _ = table(10)
+    with pytest.raises(TypeError, match="a form is a string"):
+        rows.look_up(["a", 3])
+
+
 # ------------------------------------------------------------------------------------------------ words as bytes
 
 
 def check_cells(rows, forms):
-    encoded = [form.encode() for form in forms]
+    encoded = [form.encode("utf-8", "surrogatepass") for form in forms]
     ends = np.cumsum([0, *map(len, encoded)])
     found, numbers = rows.look_up_cells(b"".join(encoded), np.column_stack([ends[:-1], ends[1:]]))
     assert np.array_equal(found[numbers], np.array([row(form) for form in forms], np.float32).reshape(-1, 2))

@@ -9,9 +9,7 @@ from postil.metrics.files import DetectionFileScores
 
 def headline(scores: DetectionScores) -> str:
     """The scores in one line."""
-    counts = scores.counts
-    ratios = f"F1 {100 * counts.f1:.2f}, precision {100 * counts.precision:.2f}, recall {100 * counts.recall:.2f}"
-    return f"average precision {100 * scores.average_precision:.2f}  ({ratios})"
+    return scores.summary()
 
 
 def show(report: DetectionFileScores) -> None:

@@ -13,10 +13,7 @@ from postil.metrics.significance import Comparison, Interval
 
 def headline(evaluation: Evaluation) -> str:
     """The scores in one line."""
-    figures = evaluation.as_dict()
-    if evaluation.spans is None:
-        return f"accuracy {figures['accuracy']:.2f}"
-    return f"F1 {figures['f1']:.2f}  (precision {figures['precision']:.2f}, recall {figures['recall']:.2f})"
+    return evaluation.summary()
 
 
 def show(scores: FileScores) -> None:

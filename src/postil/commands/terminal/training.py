@@ -1,6 +1,7 @@
 """What a training shows while it runs, on standard error, and at its end, on standard output."""
 
 import json
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Self, final
@@ -8,6 +9,8 @@ from typing import Self, final
 from rich.text import Text
 
 from postil.commands.terminal.display import make_console
+from postil.errors import CheckpointWarning
+from postil.files import append_line
 from postil.models.fitting.display import TrainingDisplay
 from postil.models.fitting.fitting import Fitting
 from postil.training.loop import Epoch, Step
@@ -19,7 +22,9 @@ class Display:
 
     def __init__(self, fitting: Fitting, log: Path | None) -> None:
         self._fitting, self._display = fitting, TrainingDisplay(fitting)
-        self._log = log.open("a", encoding="utf8") if log is not None else None
+        self._log = log
+        if log is not None:
+            log.open("ab").close()  # what cannot be written at all is found before the training
 
     def __enter__(self) -> Self:
         self._display.__enter__()
@@ -29,14 +34,17 @@ class Display:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._display.__exit__(kind, error, trace)
-        if self._log is not None:
-            self._log.close()
 
     def show(self, event: Step | Epoch) -> None:
         self._display.show(event)
         if isinstance(event, Epoch) and self._log is not None:
-            self._log.write(json.dumps(self._fitting.training.progress.history[-1]) + "\n")
-            self._log.flush()
+            self._append(self._log, json.dumps(self._fitting.training.progress.history[-1]))
+
+    def _append(self, log: Path, line: str) -> None:
+        try:
+            append_line(log, line)
+        except OSError as error:
+            warnings.warn(f"{log}: cannot write the log ({error.strerror})", CheckpointWarning, stacklevel=2)
 
     def summary(self, path: Path, headlines: dict[str, str], dev_score: float | None = None) -> None:
         """How good it is, and where the model is. ``dev_score`` is compared with that of the epoch that is kept."""

@@ -10,11 +10,7 @@ from postil.metrics.trees import TreeScores, label_confusion_table, length_table
 
 def headline(scores: TreeScores) -> str:
     """The scores in one line."""
-    figures = scores.as_dict()
-    root, binary = figures["root_accuracy"], figures["root_binary_accuracy"]
-    of_roots = "unknown" if root is None else f"{root:.2f}"
-    sides = f", good or bad {binary:.2f}" if binary is not None else ""
-    return f"root accuracy {of_roots}  (all nodes {figures['node_accuracy']:.2f}{sides})"
+    return scores.summary()
 
 
 def show(report: TreeFileScores) -> None:

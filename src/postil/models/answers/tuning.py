@@ -15,7 +15,11 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError
+from postil.markup import Markup, svg
+from postil.markup.fragments import figure, folded, fragment
+from postil.metrics import tables
 from postil.metrics.counts import ratio
+from postil.metrics.drawn_tables import drawn_table, headline
 
 POSITIONS = np.concatenate([np.arange(-19, 0) / 20, np.arange(0, 8.01, 0.5)])  # where the curve is measured
 HALVINGS = 12  # of the step between two of them
@@ -74,10 +78,14 @@ class Point(NamedTuple):
         error = self.recall_error if figure == "recall" else self.precision_error
         return float(getattr(self, figure) - margin * error)
 
-    def as_dict(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float]:
         """Figures in percent; the threshold is a probability."""
         figures = {name: 100 * value for name, value in self._asdict().items() if name != "setting"}
         return self.setting._asdict() | figures
+
+    def as_dict(self) -> dict[str, float]:
+        """`to_dict` under its older name."""
+        return self.to_dict()
 
 
 @final
@@ -92,13 +100,62 @@ class Tuned:
     before: Point
     curve: Sequence[Point]
 
-    def as_dict(self) -> dict[str, Any]:
+    def __str__(self) -> str:
+        """The chosen setting, what is to be expected of it, and the curve."""
+        return f"{self._summary()}\n\n{tables.text(self._table())}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        main, _, more = self._summary().partition(": ")
+        asked = f"for {self.figure} {100 * self.wanted:g}"
+        top = headline(main, more.replace("\n", "; "), asked)
+        numbers = folded("As a table", drawn_table(self._table(), bars=("precision", "recall", "F1")))
+        return fragment(top, figure("Precision against recall", self._drawn_curve()), numbers)
+
+    def _summary(self) -> str:
+        chosen, before = self.chosen, self.before
+        setting = f"threshold {chosen.threshold:.3f}" if chosen.threshold else f"bias {chosen.bias:+.3f}"
+        figures = f"precision {100 * chosen.precision:.2f}, recall {100 * chosen.recall:.2f}, F1 {100 * chosen.f1:.2f}"
+        untuned = f"untuned: precision {100 * before.precision:.2f}, recall {100 * before.recall:.2f}"
+        return f"{setting}: {figures}\n{untuned}, F1 {100 * before.f1:.2f}"
+
+    def _table(self) -> tables.Table:
+        rows: list[tuple[tables.Cell, ...]] = []
+        for point in sorted({*self.curve, self.chosen}, key=lambda point: point.setting.position):
+            figures = (100 * point.precision, 100 * point.recall, 100 * point.f1)
+            mark = "chosen" if point == self.chosen else "untuned" if point.setting.position == 0 else ""
+            if rows and rows[-1][2:] == (*figures, mark):  # thresholds below all probabilities
+                rows.pop()
+            rows.append((f"{point.threshold:.2f}", f"{point.bias:+.2f}", *figures, mark))
+        return tables.Table("Settings", ("threshold", "bias", "precision", "recall", "F1", ""), rows)
+
+    def _drawn_curve(self) -> Markup:
+        """Recall to the right, precision upwards, in percent; the chosen point has a ring."""
+        plot = svg.Plot(xs=(0, 100), ys=(0, 100))
+        points = [plot.point((100 * point.recall, 100 * point.precision)) for point in self.curve]
+        ring = plot.point((100 * self.chosen.recall, 100 * self.chosen.precision))
+        plain = plot.point((100 * self.before.recall, 100 * self.before.precision))
+        ticks = (0, 20, 40, 60, 80, 100)
+        marks = [
+            svg.circle(plain, 4, svg.title("untuned"), class_="dot"),
+            svg.text((plain[0] - 8, plain[1] + 14), "untuned", anchor="end"),
+            svg.circle(ring, 7, svg.title("chosen"), class_="ring"),
+            svg.text((ring[0] - 10, ring[1] - 8), "chosen", anchor="end"),
+        ]
+        axes = plot.axes("recall", "precision", ticks, ticks)
+        line = svg.polyline(points, class_="line")
+        return svg.drawing(plot.width, plot.height, "Precision against recall", axes, line, *marks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON, figures in percent."""
         return {
             "wanted": {self.figure: 100 * self.wanted, "margin": self.margin},
-            **self.chosen.as_dict(),
-            "before": self.before.as_dict(),
-            "curve": [point.as_dict() for point in self.curve],
+            **self.chosen.to_dict(),
+            "before": self.before.to_dict(),
+            "curve": [point.to_dict() for point in self.curve],
         }
+
+    as_dict = to_dict
 
 
 def tuned(

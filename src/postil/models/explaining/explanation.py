@@ -7,8 +7,11 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from postil.arrays import Array
-from postil.errors import ConfigurationError, IndexRangeError
+from postil.errors import ConfigurationError, IndexRangeError, printable
 from postil.features.inputs import Token, forms_of
+from postil.markup import Markup, element, joined
+from postil.markup.effects import Effect, effects_table, effects_text, signed
+from postil.markup.fragments import columns, fragment
 from postil.models.answers.distribution import calibrated_lattice
 from postil.models.answers.labelling import Labelling
 from postil.models.explaining.contributions import Contribution, Contributions, Measure, WordContribution, contributions
@@ -21,7 +24,8 @@ from postil.objectives.lattice import Lattice
 
 OUTSIDE = "O"
 SHOWN = 12  # labels named in an error
-DIGITS = 6  # of the figures in ``as_dict``
+MOST_LISTED = 40  # words in the table of an explanation that is drawn
+DIGITS = 6  # of the figures in ``to_dict``
 
 LatticeOver: TypeAlias = Callable[[Array, Array], Lattice]
 """Scores (N, L) and offsets (B + 1,) -> all label sequences, as answers are read from them."""
@@ -58,14 +62,48 @@ class Explanation:
 
     def __str__(self) -> str:
         """The value, and below it the contributions of words and features: left out, gradient."""
-        words = [(word.word, word.left_out, word.gradient) for word in self.words]
-        features = [(name, part.left_out, part.gradient) for name, part in self.features.items()]
+        words = [(printable(word.word), word.left_out, word.gradient) for word in self.words]
+        features = [(printable(name), part.left_out, part.gradient) for name, part in self.features.items()]
         width = max(len(name) for name, _, _ in [*words, *features])
         rows = [f"  {name:<{width}} {_signed(fell)} {_signed(slope)}" for name, fell, slope in [*words, *features]]
-        title = f"{self.text} as {self.label}: {self.measure} {self.value:+.2f}"
+        title = f"{printable(self.text)} as {printable(self.label)}: {self.measure} {self.value:+.2f}"
         return "\n".join([title, *rows[: len(words)], "features", *rows[len(words) :]])
 
-    def as_dict(self) -> dict[str, Any]:
+    def drawn(self) -> Markup:
+        """The explanation as HTML: the sentence, the value, contributions of words and features."""
+        words = [
+            Effect(word.word, (word.left_out, word.gradient), self.start <= i < self.end)
+            for i, word in enumerate(self.words)
+        ]
+        features = [Effect(name, (part.left_out, part.gradient)) for name, part in self.features.items()]
+        chip = element("small", element("bdi", self.label), class_="chip", style="--label:var(--strong)")
+        names = ("left out", "gradient")
+        rest = f"With all words unknown, {self.measure} {signed(self.unknown)}."
+        if self.measure == "log-odds":
+            rest += f" Words contribute {signed(self.of_words)}, transitions {signed(self.of_transitions)}."
+        listed = words if len(words) <= MOST_LISTED else _strongest(words)
+        others = f" {len(words) - len(listed):,} words with smaller contributions are not listed."
+        return joined(
+            [
+                self._verdict(),
+                effects_text(words, chip=chip),
+                columns(effects_table("word", names, listed), effects_table("feature", names, features)),
+                element("p", "+ supports ", element("bdi", self.label), ", \u2212 opposes it. ", rest, class_="note"),
+                element("p", others, class_="note") if len(listed) < len(words) else None,
+            ]
+        )
+
+    def _verdict(self) -> Markup:
+        name = element("strong", element("bdi", self.text), " as ", element("bdi", self.label))
+        value = f"{self.measure} {signed(self.value)}"
+        shown = value if self.probability is None else f"probability {self.probability:.4f}, {value}"
+        return element("p", name, f": {shown}", class_="answer")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return fragment(self.drawn())
+
+    def to_dict(self) -> dict[str, Any]:
         """The explanation as a dict, ready for JSON.
 
         ``left_out`` is None for words that are too far away to be tried.
@@ -95,6 +133,18 @@ class Explanation:
                 for name, part in self.features.items()
             },
         }
+
+    as_dict = to_dict
+
+
+def _strongest(words: list[Effect]) -> list[Effect]:
+    """The explained words and those that contribute most, in their order."""
+
+    def strength(place: int) -> tuple[bool, float]:
+        word = words[place]
+        return word.is_explained, max(abs(value) for value in word.values if value is not None)
+
+    return [words[place] for place in sorted(sorted(range(len(words)), key=strength)[-MOST_LISTED:])]
 
 
 def _signed(value: float | None) -> str:

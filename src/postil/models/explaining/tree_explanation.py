@@ -16,14 +16,22 @@ import numpy as np
 
 from postil import graph
 from postil.arrays import Array
-from postil.errors import DataError
+from postil.errors import DataError, printable
 from postil.graph import gradients
+from postil.markup import Markup, element, joined
+from postil.markup.effects import Effect, effects_table, effects_text, key, signed
+from postil.markup.fragments import columns, figure, fragment, note
 from postil.models.answers.tree_labels import TreeLabels
 from postil.models.parts import Parts
 from postil.models.scoring.tree_network import TreeBatch, TreeInputs, TreeNetwork
 from postil.objectives import softmax_cross_entropy
 from postil.text.tree import Tree
+from postil.text.tree_drawing import LONGEST_DRAWN, drawn_tree
 
+MOST_PHRASES = 10
+"""Longer phrases in the table of an explanation."""
+DIGITS = 4
+EFFECT_COLOURS = {"+": "var(--right)", "\u2212": "var(--wrong)"}
 _NODES_AT_ONCE = 500_000  # of trees with something left out
 
 RootProbabilities: TypeAlias = Callable[[Sequence[Tree]], Array]
@@ -62,9 +70,80 @@ class TreeExplanation:
     words: tuple[WordEffect, ...]
     phrases: tuple[PhraseEffect, ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def __str__(self) -> str:
+        """The label, and below it the effects of words (gradient, left out) and of longer phrases (left out)."""
+        alone, longer = self._left_out()
+        rows = [(printable(word.word), word.effect, alone.get(word.position)) for word in self.words]
+        phrases = [(printable(phrase.text), phrase.effect) for phrase in longer[:MOST_PHRASES]]
+        width = max(map(len, [*(word for word, _, _ in rows), *(text for text, _ in phrases)]))
+        lines = [f"  {word:<{width}} {slope:>+9.4f} {_signed(fell)}" for word, slope, fell in rows]
+        below = [f"  {text:<{width}} {'':>9} {_signed(fell)}" for text, fell in phrases]
+        return "\n".join([f"{printable(self.label)}: probability {self.probability:.4f}", *lines, *below])
+
+    def drawn(self) -> Markup:
+        """The explanation as HTML: the sentence, the tree with the effect of each phrase, tables."""
+        alone, longer = self._left_out()
+        words = [Effect(word.word, (alone.get(word.position), word.effect)) for word in self.words]
+        phrases = [Effect(phrase.text, (phrase.effect,)) for phrase in longer[:MOST_PHRASES]]
+        others = f"{len(longer) - MOST_PHRASES:,} phrases with smaller effects are not listed."
+        probability = f": probability {self.probability:.4f}"
+        return joined(
+            [
+                element("p", element("strong", element("bdi", self.label)), probability, class_="answer"),
+                self._drawn_tree() if 1 < len(words) <= LONGEST_DRAWN else effects_text(words, DIGITS),
+                columns(
+                    effects_table("word", ("left out", "gradient"), words, DIGITS),
+                    effects_table("phrase", ("left out",), phrases, DIGITS) if phrases else None,
+                ),
+                key(self.label),
+                note(others) if len(longer) > MOST_PHRASES else None,
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return fragment(self.drawn())
+
+    def _left_out(self) -> tuple[dict[int, float], list[PhraseEffect]]:
+        """The effects of words that can be left out, by position; and longer phrases, the strongest effects first."""
+        alone = {phrase.start: phrase.effect for phrase in self.phrases if phrase.end == phrase.start + 1}
+        longer = [phrase for phrase in self.phrases if phrase.end > phrase.start + 1]
+        return alone, sorted(longer, key=lambda phrase: -abs(phrase.effect))
+
+    def _drawn_tree(self) -> Markup:
+        """The tree with a sign at each phrase: whether the label is more probable with it than without."""
+        effects = [phrase.effect for phrase in self.phrases]
+        small = 0.5 * 10.0**-DIGITS
+        signs = ["0" if abs(effect) < small else "+" if effect > 0 else "\u2212" for effect in effects]
+        tree = _tree_over(self.words, self.phrases).with_labels([*signs, self.label])
+        notes = [*(signed(effect, DIGITS) for effect in effects), f"{self.probability:.4f}"]
+        picture = drawn_tree(tree, [None] * len(tree), EFFECT_COLOURS, notes)
+        return figure("With each phrase, the label is more (+) or less (\u2212) probable than without it", picture)
+
+    def to_dict(self) -> dict[str, Any]:
         """The explanation as a dict, ready for JSON."""
         return asdict(self) | {"words": list(map(asdict, self.words)), "phrases": list(map(asdict, self.phrases))}
+
+    as_dict = to_dict
+
+
+def _signed(effect: float | None) -> str:
+    return "" if effect is None else f"{effect:>+9.4f}"
+
+
+def _tree_over(words: Sequence[WordEffect], phrases: Sequence[PhraseEffect]) -> Tree:
+    """The tree whose phrases, in post-order and without the whole, these are."""
+    spans = [*((phrase.start, phrase.end) for phrase in phrases), (0, len(words))]
+    children: list[tuple[int, ...]] = []
+    open_nodes: list[int] = []
+    for node, (start, end) in enumerate(spans):
+        first = len(open_nodes)
+        while end - start > 1 and first and spans[open_nodes[first - 1]][0] >= start:
+            first -= 1
+        children.append(tuple(open_nodes[first:]))
+        open_nodes[first:] = [node]
+    leaves = [words[start].word if end - start == 1 else None for start, end in spans]
+    return Tree([None] * len(spans), leaves, children)
 
 
 def explained(

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -14,7 +15,7 @@ import numpy as np
 
 from postil import archive
 from postil.arrays import Array
-from postil.errors import ConfigurationError
+from postil.errors import CheckpointWarning, ConfigurationError, ModelFileError
 from postil.features.vectors import VectorSources, WordVectors, load_vectors, side_by_side
 from postil.models.parts import Parts
 from postil.threads import one_blas_thread
@@ -71,7 +72,8 @@ class Fitting(ABC, Iterator[Step | Epoch]):
 
     ``parts`` are ready for use between two events. When the last event has come, the best parameters are in place and
     read-only, and the estimator has the parts. With ``checkpoint`` the state is written to that file after every epoch
-    and by ``save_checkpoint``; with ``resume`` the training goes on from there with the same bits.
+    and by ``save_checkpoint``; with ``resume`` the training goes on from there with the same bits. A checkpoint that
+    cannot be written after an epoch is a CheckpointWarning; the next epoch tries again.
     ``stop`` ends it early. Each epoch is logged (logger "postil", level INFO).
     """
 
@@ -148,7 +150,15 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         score = "" if epoch.score is None else f", dev score {epoch.score:.4f}{' (best)' if epoch.is_best else ''}"
         _LOGGER.info("epoch %d: loss %.4f%s, %.1f s", epoch.epoch, epoch.loss, score, epoch.seconds)
         if self.checkpoint is not None:
+            self._try_to_save_checkpoint()
+
+    def _try_to_save_checkpoint(self) -> None:
+        """A full disk is no reason to lose a training."""
+        try:
             self.save_checkpoint()
+        except ModelFileError as error:
+            what = f"{self.checkpoint}: cannot write the checkpoint ({error.got}); the next epoch tries again"
+            warnings.warn(what, CheckpointWarning, stacklevel=2)
 
     def stop(self) -> None:
         """End the training early with the best of the epochs that are complete; without dev, the last of them."""

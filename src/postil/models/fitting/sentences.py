@@ -13,7 +13,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
-from postil.features.inputs import InputFeatures, Token
+from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
@@ -25,7 +25,9 @@ from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.parts import Parts
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
+from postil.models.sentences import CHARACTERS, INPUT
 from postil.objectives.lattice import Lattice
+from postil.text.characters import are_characters
 from postil.text.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.partial_label import UNKNOWN
 from postil.training.loop import Batch
@@ -106,6 +108,8 @@ class SentenceFitting(Fitting):
         self._judge, self._judged_on = estimator._with_parts(parts), held_out or (X, y)
         self._is_held_out = held_out is not None
         parts.about |= {"preset": estimator.preset} | about(estimator, X, _data_digest(X, y))
+        if are_characters(map(forms_of, X)):
+            parts.about[INPUT] = CHARACTERS
         if any(map(is_partial, y)):
             parts.about["data"] |= {"partial": count_marks(y)}
         if self._lesson is not None:

@@ -1,8 +1,8 @@
 """The fast path of a fitted network: its first layer is multiplied out once per distinct word.
 
-Words come as strings and leave as rows of the first layer's sums (``word_rows``), so features, lookups and the largest
-matrix product happen once per distinct word instead of once per token. What is left for a token: to add up the rows of
-its window, and the layers above.
+Words come as strings or as bytes of a text and leave as rows of the first layer's sums (``word_rows``), so features,
+lookups and the largest matrix product happen once per distinct word instead of once per token. What is left for a
+token: to add up the rows of its window, and the layers above.
 """
 
 from collections.abc import Callable, Sequence
@@ -129,7 +129,11 @@ class FastScorer:
         return self._split is not None and not self.network.extra_tables and not self.features.columns
 
     def look_up_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]:
-        """Rows of words that stand in cells (N, 2) of a text in UTF-8, and which of them belongs to each cell, (N,)."""
+        """Rows of words that stand in cells (N, 2) of a text in UTF-8, and which of them belongs to each cell, (N,).
+
+        The cells are those of ``Segmenter.cells`` or of the columns of a file. New words get a row, known ones cost no
+        object of Python. What is returned is what ``scores_of_words`` takes. Only if ``takes_cells``.
+        """
         return self._rows.look_up_cells(text, cells)
 
     def scores_of_words(self, rows: Array, ids: Array, offsets: Array) -> Array:
@@ -161,12 +165,10 @@ class FastScorer:
         except TypeError:  # some tokens have extra columns, which this model does not look at
             return self._rows.look_up(forms_of(tokens))
 
-    def _rows_of(self, forms: list[str]) -> Array:
-        """The rows of some words, from all that depends on the word alone."""
-        if not all(isinstance(form, str) for form in forms):
-            raise TypeError("a form is a string")
+    def _rows_of(self, text: bytes, cells: Array) -> Array:
+        """The rows of words in cells (U, 2) of a text, from all that depends on the word alone."""
         assert isinstance(self.network, ScoringNetwork), "members have their own rows"
-        ids, vectors = self.features.form_ids(forms)
+        ids, vectors = self.features.form_ids_of_cells(text, cells)
         return self._of_words.rows(self.network.form_vectors(ids, vectors))
 
     def _extra_rows(self, sentences: Sequence[Sequence[Token]], N: int) -> tuple[Array, Array]:

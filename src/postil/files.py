@@ -1,0 +1,141 @@
+"""Writing files: the one place for models, checkpoints, converted text, reports and logs.
+
+A file is written beside its place and renamed: at any moment there is the old file or the new one. A process that is
+killed while it writes leaves ``.NAME.*.partial``, which nothing reads and the next run that writes NAME removes. Errors
+name the file that was asked for.
+"""
+
+import contextlib
+import io
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast, final
+
+_BUFFER = 1 << 18
+
+
+@contextlib.contextmanager
+def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream whose content takes the place of the file if the block ends well, and vanishes if not."""
+    asked = Path(path)
+    if asked.exists() and not asked.is_file() and not asked.is_dir():  # a device or a named pipe
+        with _opened(asked, "wb", asked) as stream:
+            yield stream
+        return
+    target = Path(os.path.realpath(asked))  # a link goes on pointing to the same place
+    with _naming(asked):
+        remove_abandoned(target)
+    with _partial_file(target, asked) as (temporary, stream):
+        yield stream
+        with _naming(asked):
+            stream.flush()
+            os.fsync(stream.fileno())
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
+    _sync_folder(target.parent)
+
+
+def append_line(path: str | os.PathLike[str], line: str) -> None:
+    """Add a whole line to the end of a file, or nothing. An unfinished line that stands there is ended first."""
+    path = Path(path)
+    with _naming(path), path.open("ab+", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        if size:
+            file.seek(size - 1)
+            line = line if file.read(1) == b"\n" else f"\n{line}"
+        try:
+            content = f"{line}\n".encode()
+            while content:  # a disk that fills up takes a part of it
+                content = content[file.write(content) :]
+        except OSError:
+            file.truncate(size)
+            raise
+
+
+def remove_abandoned(path: str | os.PathLike[str]) -> None:
+    """Remove what killed processes left beside a file; what a living one is writing is locked."""
+    target = Path(os.path.realpath(path))
+    for found in target.parent.iterdir():
+        if not is_temporary(found, target):
+            continue
+        with contextlib.suppress(OSError), found.open("rb") as file:
+            if _lock(file):
+                found.unlink()
+
+
+def is_temporary(path: Path, target: Path) -> bool:
+    """Whether a file has the name of an unfinished ``target``."""
+    is_ours = path.name.startswith(f".{target.name}.") and path.name.endswith(".partial")
+    return is_ours and path.parent == target.parent
+
+
+@final
+class _Named(io.FileIO):
+    """A file whose errors of writing name the file that was asked for."""
+
+    def __init__(self, path: Path, mode: str, asked: Path) -> None:
+        self._asked = asked
+        super().__init__(path, mode)
+
+    def write(self, content: Any) -> int:
+        with _naming(self._asked):
+            return super().write(content)
+
+
+def _opened(path: Path, mode: str, asked: Path) -> BinaryIO:
+    with _naming(asked):
+        return cast(BinaryIO, io.BufferedWriter(_Named(path, mode, asked), _BUFFER))
+
+
+@contextlib.contextmanager
+def _naming(asked: Path) -> Iterator[None]:
+    """The user did not ask for the temporary file."""
+    try:
+        yield
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(asked)) from None
+
+
+@contextlib.contextmanager
+def _partial_file(target: Path, asked: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """A new file beside the target, locked while it is written and gone afterwards, unless it was renamed."""
+    while True:
+        path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+        with _opened(path, "xb", asked) as stream:
+            try:
+                if not _lock(stream) or not path.exists():
+                    continue  # another process took it for an abandoned one before it was locked
+                yield path, stream
+                return
+            finally:
+                path.unlink(missing_ok=True)
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Lock a file until it is closed; False where another process holds it."""
+    if os.name == "nt":
+        return True  # Windows removes no file that is open
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the disk hold the folder's new name for the file."""
+    if os.name == "nt":
+        return  # Windows cannot open a folder
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
