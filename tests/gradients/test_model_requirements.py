@@ -16,7 +16,7 @@ from postil.models.scoring.tree_network import TreeNetwork
 
 def test_every_kind_of_model_and_its_network_are_found():
     assert set(sentence_estimators()) == {Tagger, Detector}
-    assert set(networks_of_estimators()) == {TaggerNetwork, DetectorNetwork, TreeNetwork}
+    assert set(networks_of_estimators()) == {TaggerNetwork, EnsembleNetwork, DetectorNetwork, TreeNetwork}
 
 
 def test_presets_of_each_kind():
