@@ -10,6 +10,7 @@ from postil.gradients.model_requirements import (
 )
 from postil.models import PRESETS, Detector, Tagger, TaggerConfig, TreeConfig
 from postil.models.scoring.detector_network import DetectorNetwork
+from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.tree_network import TreeNetwork
 

@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -13,7 +13,7 @@ from postil.models.estimator import Estimator
 from postil.models.parts import Parts, WordLabels
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import ScoringNetwork
-from postil.models.sentences import sentences_of, takes_characters
+from postil.models.sentences import listed_texts, sentences_of, takes_characters
 from postil.text import Document, Entity, Sentence
 from postil.text.partial import Annotates
 
@@ -42,7 +42,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
         """The quality on labelled data, 0 to 1."""
 
     @abstractmethod
-    def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
+    def annotate(self, sentences: Sequence[Sentence]) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each.
 
         Offsets of entities count characters where the sentence has a text, else tokens.
@@ -159,3 +159,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
         """Tokens, sentences, labels and entities of a raw text; offsets count its characters."""
         sentences = sentences_of(text, takes_characters(self.fitted_parts()))
         return Document(text, sentences, [entity for entities in self.annotate(sentences) for entity in entities])
+
+    def tag_many(self, texts: Iterable[str]) -> list[Document]:
+        """``tag`` for each of many texts."""
+        return [self.tag(text) for text in listed_texts(texts)]

@@ -1,27 +1,24 @@
 """The tagger: labels on words, as whole label sequences with exact probabilities."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import VectorSources
-from postil.metrics import Evaluation, evaluate
-from postil.models.answers.calibration import Labelled, calibrated
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
-from postil.models.answers.dial import Dial
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.predictions import Predictions
-from postil.models.answers.tuning import Tuned, checked_wish, tuned
+from postil.models.answers.tagged import Answer, AnsweredSentences, tagged
 from postil.models.config import PRESETS, TaggerConfig, configured
-from postil.models.explaining.explanation import Explanation, explain_entity
 from postil.models.inputs import (
     checked_documents,
     checked_for_scores,
@@ -33,18 +30,27 @@ from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import entity, sentences_of, takes_characters, tokens_of
+from postil.models.sentences import (
+    checked_text,
+    entity,
+    listed_texts,
+    sentences_of,
+    takes_characters,
+    tokens_of,
+    warn_of_unspaced,
+)
 from postil.models.settings import UNSET, Unset
 from postil.text import Document, Entity, Sentence, with_marks
+from postil.text.later import LaterItems
+from postil.text.output import is_utf8
 
+if TYPE_CHECKING:
+    from postil.metrics import Evaluation
+    from postil.models.answers.tuning import Tuned
+    from postil.models.explaining.explanation import Explanation
 
-class Answer(NamedTuple):
-    """What is answered about one sentence."""
-
-    labels: list[str]
-    entities: list[Entity]
-    probability: float
-    """Of the whole label sequence."""
+PAYS = not kernels.IN_USE.startswith("plain")
+"""Arrays instead of objects. The Python versions of the kernels are slower than the general path."""
 
 
 @final
@@ -229,11 +235,25 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         """
         posteriors, X = self._posteriors, listed_sentences(X)
         answers = Predictions([] for _ in X)
-        for posterior in posteriors.of(X, constraints):
-            texts = posterior.texts(posteriors.labels(posterior, threshold))
-            for i, labels in zip(posterior.which, texts, strict=True):
+        for which, texts in self._label_texts(posteriors, X, constraints, threshold):
+            for i, labels in zip(which, texts, strict=True):
                 answers[i] = labels
         return answers
+
+    def _label_texts(
+        self,
+        posteriors: Posteriors,
+        X: Sequence[Sequence[Token]],
+        constraints: Sequence[Constraints | None] | None,
+        threshold: float | Mapping[str, float] | None,
+    ) -> Iterator[tuple[list[int], list[list[str]]]]:
+        """Places of sentences and their labels, in blocks. Probabilities are computed only where a threshold asks."""
+        if posteriors.has_thresholds(threshold):
+            for block in posteriors.answers(X, constraints, threshold):
+                yield block.which, self.labelling.texts_of_sentences(block.numbers, block.offsets)
+        else:
+            for posterior in posteriors.of(X, constraints):
+                yield posterior.which, posterior.texts(posteriors.labels(posterior))
 
     def predict_with_probabilities(
         self,
@@ -258,8 +278,10 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         """conlleval's F1 for span schemes, otherwise token accuracy; 0 to 1."""
         return self.evaluate(X, y).main_score
 
-    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Evaluation:
+    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Evaluation":
         """All scores of ``predict``. What unknown labels (``?``, ``PER|ORG``) leave undetermined is not counted."""
+        from postil.metrics import evaluate  # what only held-out data need is loaded with them
+
         labelling = self.labelling
         X, y = checked_for_scores(X, y)
         gold = with_marks(y, X, known=labelling.data_labels())
@@ -288,12 +310,14 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         (numbers,) = posteriors.labelling.numbers([checked_label_sequence(labels, tokens)])
         return float(posteriors.of_one(tokens, constraints).probabilities_of(numbers)[0])
 
-    def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
+    def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> "Explanation":
         """The contribution of each word and each feature to the log-odds of "exactly ``start:end`` is a ``label``".
 
         ``label`` defaults to the label of the span on the best path, or, if it has none, to its most probable one. "O"
         asks why the tokens belong to no entity. For labels without spans, ``end`` is ``start + 1``.
         """
+        from postil.models.explaining.explanation import explain_entity
+
         posteriors, tokens = self._posteriors, checked_sentence(tokens)
         _, lattice = next(posteriors.lattices([tokens]))
         return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
@@ -341,6 +365,29 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
 
         Offsets, including those of constraints, count characters.
         """
+        if not constraints:
+            (document,) = self.tag_many([checked_text(text)], threshold=threshold)
+            return document
+        return self._tag_sentences(text, constraints, threshold)
+
+    def tag_many(self, texts: Iterable[str], *, threshold: float | Mapping[str, float] | None = None) -> list[Document]:
+        """``tag`` for each of many texts: fastest where there are many, or long ones.
+
+        Sentences and entities of a document are made when they are first looked at.
+        """
+        texts, posteriors = listed_texts(texts), self._posteriors
+        if not (PAYS and posteriors.takes_cells) or takes_characters(self.fitted_parts()):
+            return [self._tag_sentences(text, None, threshold) for text in texts]
+        for text in texts:
+            warn_of_unspaced(text)
+        batches = tagged(filter(is_utf8, texts), posteriors, threshold)
+        documents = (document for batch in batches for document in batch.documents())
+        return [next(documents) if is_utf8(text) else self._tag_sentences(text, None, threshold) for text in texts]
+
+    def _tag_sentences(
+        self, text: str, constraints: Constraints | None, threshold: float | Mapping[str, float] | None
+    ) -> Document:
+        """The general path: extra columns, constraints, half characters, no compiler."""
         sentences = sentences_of(text, takes_characters(self.fitted_parts()))
         by_sentence = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
         entities = self.annotate(sentences, constraints=by_sentence, threshold=threshold)
@@ -352,16 +399,16 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         *,
         constraints: Sequence[Constraints | None] | None = None,
         threshold: float | Mapping[str, float] | None = None,
-    ) -> list[list[Entity]]:
+    ) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each with their probabilities.
 
         Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
         """
         sentences = checked_documents(sentences)
-        answers = self.answers(sentences, constraints=constraints, threshold=threshold)
-        for sentence, answer in zip(sentences, answers, strict=True):
-            sentence.labels = answer.labels
-        return [answer.entities for answer in answers]
+        answered = AnsweredSentences(sentences, self._posteriors, constraints, threshold)
+        for i, labels in answered.all_labels():
+            sentences[i].labels = labels
+        return LaterItems(len(sentences), answered.entities)
 
     def answers(
         self,
@@ -369,20 +416,13 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         *,
         constraints: Sequence[Constraints | None] | None = None,
         threshold: float | Mapping[str, float] | None = None,
-    ) -> list[Answer]:
-        """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence."""
+    ) -> Sequence[Answer]:
+        """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence.
+
+        The answer about a sentence is made when it is first looked at.
+        """
         sentences = checked_documents(sentences)
-        answers = [Answer([], [], 1.0) for _ in sentences]
-        classes = self.labelling.classes
-        X = [tokens_of(sentence) for sentence in sentences]
-        for block in self._posteriors.answers(X, constraints, threshold):
-            texts = self.labelling.texts_of_sentences(block.numbers, block.offsets)
-            for i, labels, probability in zip(block.which, texts, block.probabilities.tolist(), strict=True):
-                answers[i] = Answer(labels, [], probability)
-            for (row, start, end, kind), p in zip(block.spans.tolist(), block.span_probabilities.tolist(), strict=True):
-                i = block.which[row]
-                answers[i].entities.append(entity(sentences[i], classes[kind], start, end, p))
-        return answers
+        return LaterItems(len(sentences), AnsweredSentences(sentences, self._posteriors, constraints, threshold).answer)
 
     # -------------------------------------------------------------------------------------------- held-out data
 
@@ -392,6 +432,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         ``fit`` does this by itself where it has ``dev``. Sentences with labels that the model does not know are left
         out.
         """
+        from postil.models.answers.calibration import Labelled, calibrated
+
         parts = self.fitted_parts()
         parts.decoding = calibrated(parts.decoding, Labelled.of(self._posteriors, *checked_for_scores(X, y)))
         return parts.decoding
@@ -404,13 +446,16 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         recall: float | None = None,
         precision: float | None = None,
         margin: float = 1.0,
-    ) -> Tuned:
+    ) -> "Tuned":
         """Trade precision for recall: reach the requested recall (or precision), with as much of the other as possible.
 
         Sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
         probable ones. X and y should be held out from training; the figure must be reached on them with a margin of
         ``margin`` standard errors. Returns the chosen setting, with the expected precision and recall, and the curve.
         """
+        from postil.models.answers.dial import Dial
+        from postil.models.answers.tuning import checked_wish, tuned
+
         figure, wanted = checked_wish(recall, precision, margin)
         dial = Dial.of(self._posteriors, *checked_for_scores(X, y))
         result = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))

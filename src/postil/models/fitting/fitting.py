@@ -18,6 +18,7 @@ from postil.arrays import Array
 from postil.errors import CheckpointWarning, ConfigurationError, ModelFileError
 from postil.features.vectors import VectorSources, WordVectors, load_vectors, side_by_side
 from postil.models.parts import Parts
+from postil.models.scoring.fused import fused_training
 from postil.threads import one_blas_thread
 from postil.training import OPTIMISERS, Averaged, new_schedule
 from postil.training.loop import Batch, Epoch, Plan, Step, Training
@@ -111,6 +112,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             plan,
             self._score_of_means if judged else None,
             self._means,
+            fused_training(parts.network),
         )
         self._last_means: dict[str, Array] = {}  # of the last complete epoch, where none is judged to be the best
         if resume:
