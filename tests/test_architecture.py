@@ -135,6 +135,7 @@ PUBLIC = {
             "__version__",
             "Tagger",
             "Detector",
+            "Ensemble",
             "TreeClassifier",
             "Constraints",
             "Decoding",
@@ -213,7 +214,16 @@ PUBLIC = {
         *["Neighbour", "neighbours"],
     ],
     "postil.models": [
-        *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
+        *[
+            "Tagger",
+            "Detector",
+            "Ensemble",
+            "TreeClassifier",
+            "NodeLabel",
+            "TreeExplanation",
+            "TaggerConfig",
+            "TreeConfig",
+        ],
         *["PRESETS", "UNSET", "load", "Explanation", "Constraints", "Decoding"],
     ],
     "postil.reports": [
@@ -274,6 +284,7 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
+    "models/scoring/ensemble_network.py": "models/test_ensemble.py",
     "commands/check.py": "commands/test_main.py",
     "commands/kinds.py": "commands/test_train.py",
     "commands/labelled.py": "commands/test_partial.py",
