@@ -209,11 +209,11 @@ def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any) 
     resume = arguments.resume and checkpoint.exists()
     note(f"training the teacher: {teaching.MEMBERS} networks {teaching.PRESET}")
     fitting = teacher.fitting(*data, checkpoint=checkpoint, resume=resume, partial=arguments.partial)
-    with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
+    with stop_on_request() as stop, Display(fitting, arguments.log) as display:
         for event in fitting:
             display.show(event)
             if stop.by is not None:
-                raise SystemExit(_interrupted(fitting, stop.by))
+                raise SystemExit(interrupted(fitting, stop.by))
     teacher.save(teaching.teacher_path(arguments))
     checkpoint.unlink(missing_ok=True)
     return teacher
