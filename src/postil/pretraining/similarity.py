@@ -7,8 +7,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.orthography import fold_digits
-from postil.features.vectors import WordVectors, digit_mark
+from postil.features.vectors import WordVectors, looked_up
 
 _CLOSE_SPELLINGS = 3
 
@@ -26,7 +25,7 @@ def neighbours(vectors: WordVectors, word: str, count: int = 10) -> list[Neighbo
     """
     if count < 1:
         raise ConfigurationError("count", expected="at least 1", got=count)
-    place = _place(vectors, word)
+    place = int(looked_up(vectors.words, [word])[0])
     if not place:
         raise DataError(f"no vector for {word!r}{_spelt_alike(word, vectors)}")
     cosines = _cosines(vectors.matrix, vectors.matrix[place])
@@ -34,13 +33,6 @@ def neighbours(vectors: WordVectors, word: str, count: int = 10) -> list[Neighbo
     count = min(count, len(cosines) - 2)
     nearest = np.argsort(-cosines, kind="stable")[:count]
     return [Neighbour(vectors.words[int(i)], float(cosines[i])) for i in nearest]
-
-
-def _place(vectors: WordVectors, word: str) -> int:
-    """The word's id; 0 where it has no vector."""
-    mark = digit_mark(vectors.words)
-    forms = [word, word.lower()] + ([fold_digits(word, mark), fold_digits(word.lower(), mark)] if mark else [])
-    return next((place for form in forms if (place := vectors.words.id(form, 0))), 0)
 
 
 def _cosines(matrix: Array, vector: Array) -> Array:
