@@ -54,6 +54,8 @@ def test_the_loss_falls(corpus, method):
     assert sum(step.words for step in steps) == 3 * corpus.tokens
     vectors = training.vectors()
     assert vectors.matrix.shape == (len(corpus.words) + 1, 10) and not vectors.matrix[0].any()
+    lengths = np.linalg.norm(vectors.matrix[1:], axis=1)
+    assert np.allclose(lengths, 1, atol=1e-5) is (method == "ranking")
     assert vectors.words.id("oslo") == corpus.words.index("oslo") + 1
 
 

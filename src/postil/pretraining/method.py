@@ -32,6 +32,8 @@ class Method(ABC):
 
     vectors: str
     """The parameter whose rows are the vectors."""
+    unit_length: bool
+    """Whether the vectors are brought to length 1 in the end."""
     curvature: float
     """Of the cost of one touch along a row, roughly; see ``merging_scales``."""
 

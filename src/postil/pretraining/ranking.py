@@ -31,6 +31,8 @@ class Ranking(Method):
     """See ``Method``."""
 
     vectors = "words"
+    unit_length = True
+    """Words grow with every window that moves them. Without this, frequent words drown all others in a tagger."""
     curvature = 0.002
     """Measured: a hinge is flat almost everywhere."""
 

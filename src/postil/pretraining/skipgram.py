@@ -24,6 +24,7 @@ class Skipgram(Method):
     """See ``Method``."""
 
     vectors = "inputs"
+    unit_length = False
     curvature = 0.1
     """Of the cost of one pair along a row: σ'(s) |x|² with vectors of an ordinary length."""
 

@@ -91,8 +91,10 @@ class Pretraining:
                 self.epoch, self.block = self.epoch + 1, 0
 
     def vectors(self) -> WordVectors:
-        """The words and their vectors; id 0 is the unknown word, with a vector of zeros."""
+        """The words and their vectors, those of ranking with length 1; id 0 is the unknown word, with zeros."""
         table = self.parameters[self.method.vectors][: len(self.corpus.words), : self.config.dimensions]
+        if self.method.unit_length:
+            table = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), np.float32(1e-12))
         matrix = np.concatenate([np.zeros((1, table.shape[1]), np.float32), table])
         return WordVectors(Vocabulary.build(["", *self.corpus.words]), matrix)
 
