@@ -275,6 +275,7 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
+    "commands/stopping.py": "commands/test_train.py",
     "models/scoring/ensemble_network.py": "models/test_ensemble.py",
     "commands/check.py": "commands/test_main.py",
     "commands/kinds.py": "commands/test_train.py",
