@@ -284,13 +284,13 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
+    "commands/stopping.py": "commands/test_train.py",
     "models/scoring/ensemble_network.py": "models/test_ensemble.py",
     "commands/check.py": "commands/test_main.py",
     "commands/kinds.py": "commands/test_train.py",
     "commands/labelled.py": "commands/test_partial.py",
     "commands/models.py": "commands/test_tag.py",
     "commands/reading.py": "commands/test_convert.py",
-    "commands/stopping.py": "commands/test_pretrain.py",
     "commands/tagging.py": "commands/test_tag.py",
     "commands/terminal/detection.py": "commands/test_detecting.py",
     "commands/terminal/explanation.py": "commands/test_explain.py",

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in a long training: stop where the state is consistent, and save a checkpoint."""
+"""Stopping a training between two batches, where its state can be saved."""
 
 import signal
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from postil.commands.terminal.notices import warn
 
 
 class Stop:
-    """The signal that has asked to stop, if any."""
+    """The signal that asked for it, if one did."""
 
     by: signal.Signals | None = None
 
@@ -34,9 +34,8 @@ def stop_on_request() -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
-def interrupted(training: Any, by: signal.Signals) -> int:
-    """Save the checkpoint of a training, say so, and return the exit code."""
-    training.save_checkpoint()
+def interrupted(fitting: Any, by: signal.Signals) -> int:
+    fitting.save_checkpoint()
     what = "terminated" if by is signal.SIGTERM else "interrupted"
-    warn(f"{what}; the training so far is saved in {training.checkpoint}: add --resume to continue")
+    warn(f"{what}; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
     return 128 + by

@@ -11,7 +11,7 @@ from postil.commands.labelled import load, resolve_partial_labels, warn_of_broke
 from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
 from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.stopping import interrupted, stop_on_request
-from postil.commands.terminal.notices import note, warn
+from postil.commands.terminal.notices import warn
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
@@ -19,7 +19,6 @@ from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import INPUT
-from postil.models.tagger import Tagger
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
@@ -184,39 +183,11 @@ def _new_fitting(
         resume=arguments.resume and (_checkpoint(arguments).exists() or not arguments.unlabelled),
         warm_start=known,
         partial=arguments.partial,
-        **_lesson(arguments, model, data),
+        **teaching.lesson(arguments, model, data),
     )
     if options["characters"]:
         fitting.parts.about[INPUT] = CHARACTERS
     return model, fitting, held_out
-
-
-def _lesson(arguments: argparse.Namespace, student: SentenceEstimator[Any, Any], data: Any) -> dict[str, Any]:
-    """Raw text and its teachers, where there is any; without --teacher one is trained first."""
-    if not arguments.unlabelled:
-        return {}
-    if not isinstance(student, Tagger):
-        raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
-    unlabelled = teaching.raw_sentences(arguments)
-    teachers = teaching.given_teachers(arguments) or [_trained_teacher(arguments, student, data)]
-    return {"unlabelled": unlabelled, "teachers": teachers}
-
-
-def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any) -> Tagger:
-    from postil.commands.terminal.training import Display
-
-    teacher, checkpoint = teaching.new_teacher(student), teaching.teacher_path(arguments, ".checkpoint")
-    resume = arguments.resume and checkpoint.exists()
-    note(f"training the teacher: {teaching.MEMBERS} networks {teaching.PRESET}")
-    fitting = teacher.fitting(*data, checkpoint=checkpoint, resume=resume, partial=arguments.partial)
-    with stop_on_request() as stop, Display(fitting, arguments.log) as display:
-        for event in fitting:
-            display.show(event)
-            if stop.by is not None:
-                raise SystemExit(interrupted(fitting, stop.by))
-    teacher.save(teaching.teacher_path(arguments))
-    checkpoint.unlink(missing_ok=True)
-    return teacher
 
 
 def _known(arguments: argparse.Namespace) -> SentenceEstimator[Any, Any] | None:
