@@ -109,6 +109,7 @@ typedef struct {
     int64_t N, B, U, D, wide, K, H, L, depth, table_count, vector_dim, block_tokens;
     double epsilon, share; /* share: factor of the loss of each sentence */
     const int64_t *places, *offsets, *gold;
+    const double *targets, *target_steps; /* (N, L), (L, L) what a teacher expects, or NULL: then gold counts */
     const int64_t *vector_ids; /* (U,) or NULL */
     const float *vectors;      /* (V, vector_dim) fixed: the last columns of X */
     int64_t vector_count;
