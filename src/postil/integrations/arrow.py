@@ -1,7 +1,7 @@
 """Columns of text: Arrow, pandas and Polars. Entities come as a column of lists of structs.
 
-An Arrow column of strings is UTF-8 bytes and offsets, which is what the kernels take; what they answer are arrays, which
-is what an Arrow column of lists is made of. So no Python object is made for a text, a token or an entity.
+An Arrow column of strings is UTF-8 bytes and offsets: what the kernels take. Their answers are arrays, of which an Arrow
+column of lists is made. So no Python object is made for a text, a token or an entity.
 """
 
 import os
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-import postil
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.integrations.column_answers import (
@@ -26,6 +25,7 @@ from postil.integrations.column_answers import (
     names_of,
 )
 from postil.integrations.extras import needed
+from postil.models import load
 from postil.models.answers.tagged import BATCH
 from postil.models.detector import Detector
 from postil.models.inputs import described
@@ -52,11 +52,10 @@ def tag(
     kind and length: null for a null, an empty list for a text without entities. It says what ``model.tag`` says about
     each text.
 
-    ``parts`` asks for something else than entities: ``"tokens"`` (every token with its label; the default where the
-    labels of the model have no spans), ``"labels"`` (the labels alone), ``"sentences"`` (start, end, and the probability
-    of the whole labelling); several of them come as one column of structs. ``offsets`` count ``"characters"``,
-    ``"utf16"`` units or ``"bytes"``. Entities less probable than ``threshold`` are dropped. ``model`` may be the path of
-    a model file.
+    ``parts`` asks for other answers: ``"tokens"`` (every token with its label; the default where the labels of the
+    model have no spans), ``"labels"`` (the labels alone), ``"sentences"`` (start, end, and the probability of the whole
+    labelling). Several of them come as one column of structs. ``offsets`` count ``"characters"``, ``"utf16"`` units or
+    ``"bytes"``. Entities less probable than ``threshold`` are dropped. ``model`` may be the path of a model file.
     """
     source = _Source(data, column)
     answered = _tagged(source.chunks, _model(model), parts, offsets, threshold, threads)
@@ -82,6 +81,10 @@ def tag_table(
         raise DataError("a table to tag", expected="an Arrow Table or RecordBatch", got=described(data))
     loaded = _model(model)
     asked = checked_parts(parts, loaded)
+    if column in asked:
+        raise ConfigurationError(
+            f"the answers {column!r} would replace the texts", expected="another name of the column"
+        )
     source = _Source(data, column)
     answered = source.like(_tagged(source.chunks, loaded, asked, offsets, threshold, threads))
     for part in asked:
@@ -96,7 +99,7 @@ def tag_table(
 
 def _model(model: Any) -> Any:
     if isinstance(model, str | os.PathLike):
-        model = postil.load(model)
+        model = load(model)
     if not isinstance(model, Tagger | Detector):
         raise ConfigurationError(
             "model", expected="must be a Tagger, a Detector or the file of one", got=described(model)
@@ -162,7 +165,10 @@ class _Source:
 
 
 def _known(column: str, names: Iterable[Any]) -> str:
-    if column not in (listed := [str(name) for name in names]):
+    listed = [str(name) for name in names]
+    if listed.count(column) > 1:
+        raise DataError(f"several columns {column!r}", expected="one")
+    if column not in listed:
         raise DataError(f"no column {column!r}", got=f"the columns are {', '.join(listed)}" if listed else "no columns")
     return column
 
@@ -247,7 +253,7 @@ def _column(pa: Any, part: str, spans: Sequence[Spans], names: dict[str, list[st
     counts = np.concatenate([np.zeros(0, np.int64), *(np.diff(one.edges) for one in spans)])
     edges = np.concatenate([[0], np.cumsum(counts)])
     M = len(places)
-    if M > np.iinfo(np.int32).max:
+    if np.iinfo(np.int32).max < M:
         raise DataError("a column to tag", expected="at most 2,147,483,647 answers in one chunk", got=f"{M:,}")
     fields = {"start": pa.array(places[:, 0].astype(np.int32)), "end": pa.array(places[:, 1].astype(np.int32))}
     if part in (ENTITIES, TOKENS, LABELS):

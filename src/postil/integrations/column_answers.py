@@ -4,7 +4,7 @@ The fast path goes from the column's bytes to arrays without an object per token
 without compiled kernels, take the general path, with the same result.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -41,6 +41,8 @@ class Spans(NamedTuple):
     probabilities: Array | None = None  # (M,)
 
 
+_Row: TypeAlias = tuple[int, int, str]
+"""Start, end and label."""
 Answers: TypeAlias = dict[str, Spans]
 """By part: entities, tokens, sentences. The labels are those of the tokens."""
 
@@ -73,13 +75,13 @@ class ColumnTagger:
         tagged = tagged_content(
             content, documents, self._posteriors, self._threshold, label_probabilities=TOKENS in self._asked
         )
-        spans = {part: make(tagged) for part, make in self._makers.items() if part in self._asked}
+        spans = {part: make(tagged) for part, make in self._fast.items() if part in self._asked}
         return {part: _counted(content, documents, one, self._units) for part, one in spans.items()}
 
     # -------------------------------------------------------------------------------------------- the fast path
 
     @property
-    def _makers(self) -> dict[str, Any]:
+    def _fast(self) -> dict[str, Callable[[TaggedContent], Spans]]:
         return {ENTITIES: _entities, TOKENS: self._tokens, SENTENCES: _sentences}
 
     def _tokens(self, tagged: TaggedContent) -> Spans:
@@ -92,33 +94,35 @@ class ColumnTagger:
     def _general(self, texts: list[str]) -> Answers:
         by_text = [sentences_of(text, self._by_characters) for text in texts]
         sentences = [sentence for of_text in by_text for sentence in of_text]
+        edges, units = np.array([0, *accumulate(map(len, by_text))]), _Units(texts, self._units)
+        rows, figures = self._rows(sentences)
+        numbers = {part: {name: i for i, name in enumerate(names)} for part, names in self._names.items()}
+        answers: Answers = {}
+        for part in self._asked:
+            of_texts = np.array([0, *accumulate(map(len, rows[part]))])[edges]
+            flat = [row for of_sentence in rows[part] for row in of_sentence]
+            places = units.of(np.array([row[:2] for row in flat], np.int64).reshape(-1, 2), of_texts)
+            labels = np.array([numbers[part][row[2]] for row in flat], np.int64) if part in numbers else None
+            answers[part] = Spans(of_texts, places, labels, figures[part])
+        return answers
+
+    def _rows(self, sentences: list[Sentence]) -> tuple[dict[str, list[list[_Row]]], dict[str, Array | None]]:
+        """Of each part, the rows of each sentence, and the probabilities of all of them."""
         if isinstance(self._model, Tagger):
             entities, of_tokens, of_sentences = self._tagger_answers(self._model, sentences)
         else:
             entities, of_tokens, of_sentences = self._model.annotate(sentences), None, None
-        edges = np.array([0, *accumulate(map(len, by_text))])
-        units = _Units(texts, self._units)
-        made = {ENTITIES: [(e.start, e.end) for of_sentence in entities for e in of_sentence]}
-        made[TOKENS] = [place for s in sentences for place in zip(s.starts or (), s.ends or (), strict=True)]
-        made[SENTENCES] = [((s.starts or [0])[0], (s.ends or [0])[-1]) for s in sentences]
-        counts = {ENTITIES: [len(e) for e in entities], TOKENS: list(map(len, sentences))}
-        names = {part: {name: i for i, name in enumerate(of_part)} for part, of_part in self._names.items()}
-        labels = {
-            ENTITIES: [names[ENTITIES][e.label] for of_sentence in entities for e in of_sentence],
-            TOKENS: [names[TOKENS][label] for s in sentences for label in s.labels or ()],
+        places = [list(zip(s.starts or (), s.ends or (), strict=True)) for s in sentences]
+        rows: dict[str, list[list[_Row]]] = {
+            ENTITIES: [[(e.start, e.end, e.label) for e in of_sentence] for of_sentence in entities],
+            TOKENS: [
+                [(*place, label) for place, label in zip(of_sentence, s.labels or (), strict=True)]
+                for of_sentence, s in zip(places, sentences, strict=True)
+            ],
+            SENTENCES: [[(of_sentence[0][0], of_sentence[-1][1], "")] for of_sentence in places],
         }
-        figures = {
-            ENTITIES: _figures([e.probability for of_sentence in entities for e in of_sentence]),
-            TOKENS: of_tokens,
-            SENTENCES: of_sentences,
-        }
-        answers: Answers = {}
-        for part in self._asked:
-            of_texts = edges if part == SENTENCES else np.array([0, *accumulate(counts[part])])[edges]
-            places = units.of(np.array(made[part], np.int64).reshape(-1, 2), of_texts)
-            numbers = np.array(labels[part], np.int64) if part in labels else None
-            answers[part] = Spans(of_texts, places, numbers, figures[part])
-        return answers
+        of_entities = _figures([e.probability for of_sentence in entities for e in of_sentence])
+        return rows, {ENTITIES: of_entities, TOKENS: of_tokens, SENTENCES: of_sentences}
 
     def _tagger_answers(self, tagger: Tagger, sentences: list[Sentence]) -> tuple[list[Any], Array | None, Array]:
         """The entities of each sentence, the probabilities of all labels and those of all labellings."""
