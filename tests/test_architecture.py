@@ -288,6 +288,7 @@ TESTED_ELSEWHERE = {
     "gradients/rows.py": "gradients/test_checks.py",
     "gradients/trees.py": "gradients/test_models.py",
     "integrations/column_answers.py": "integrations/test_arrow.py",
+    "integrations/column_sources.py": "integrations/test_column_files.py",
     "kernels/build.py": "kernels/test_choice.py",
     # The compiled kernels and their NumPy twins are one table of tests each, which runs both and compares them.
     "kernels/compiled.py": "kernels/test_chain.py",

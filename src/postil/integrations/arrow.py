@@ -1,6 +1,6 @@
 """Columns of text: Arrow, pandas and Polars. Entities come as a column of lists of structs.
 
-An Arrow column of strings is UTF-8 bytes and offsets: what the kernels take. Their answers are arrays, of which an Arrow
+An Arrow column of strings is UTF-8 bytes and offsets: what the kernels take. Their answers are arrays, and of such a
 column of lists is made. So no Python object is made for a text, a token or an entity.
 """
 
@@ -30,7 +30,8 @@ from postil.models.answers.tagged import BATCH
 from postil.models.detector import Detector
 from postil.models.inputs import described
 from postil.models.tagger import Tagger
-from postil.serving.bulk import in_order
+from postil.serving.bulk import check_threads, in_order
+from postil.threads import one_blas_thread
 
 __all__ = ["tag", "tag_table"]
 
@@ -58,7 +59,7 @@ def tag(
     ``"bytes"``. Entities less probable than ``threshold`` are dropped. ``model`` may be the path of a model file.
     """
     source = _Source(data, column)
-    answered = _tagged(source.chunks, _model(model), parts, offsets, threshold, threads)
+    answered = _tagged(source.chunks, model_of(model), parts, offsets, threshold, threads)
     return source.like(answered)
 
 
@@ -79,7 +80,7 @@ def tag_table(
     pa = needed("pyarrow", "arrow")
     if not isinstance(data, pa.Table | pa.RecordBatch):
         raise DataError("a table to tag", expected="an Arrow Table or RecordBatch", got=described(data))
-    loaded = _model(model)
+    loaded = model_of(model)
     asked = checked_parts(parts, loaded)
     if column in asked:
         raise ConfigurationError(
@@ -97,7 +98,8 @@ def tag_table(
     return data
 
 
-def _model(model: Any) -> Any:
+def model_of(model: Any) -> Any:
+    """A fitted model whose answers are spans; it may be given by its file."""
     if isinstance(model, str | os.PathLike):
         model = load(model)
     if not isinstance(model, Tagger | Detector):
@@ -121,19 +123,19 @@ class _Source:
         if self._library == "pandas":
             data = self._of_pandas(data, column)
         elif self._library == "polars":
-            data = data.get_column(_known(column, data.columns)) if hasattr(data, "get_column") else data
+            data = data.get_column(known_column(column, data.columns)) if hasattr(data, "get_column") else data
             data = data.to_arrow()
         elif not isinstance(data, pa.Array | pa.ChunkedArray | pa.Table | pa.RecordBatch):
             data = self._of_capsule(data)
         if isinstance(data, pa.Table | pa.RecordBatch):
-            data = data.column(_known(column, data.schema.names))
+            data = data.column(known_column(column, data.schema.names))
         self._is_chunked = isinstance(data, pa.ChunkedArray)
         self.chunks: list[Any] = data.chunks if self._is_chunked else [data]
         if self._is_chunked and not self.chunks:
             self.chunks = [pa.array([], data.type)]
 
     def _of_pandas(self, data: Any, column: str) -> Any:
-        series = data[_known(column, data.columns)] if data.ndim == 2 else data
+        series = data[known_column(column, data.columns)] if data.ndim == 2 else data
         try:
             return self._pa.array(series, from_pandas=True)
         except (ValueError, TypeError) as error:  # pyarrow's errors are of these kinds
@@ -164,7 +166,7 @@ class _Source:
         return column if self._is_chunked else answered[0]
 
 
-def _known(column: str, names: Iterable[Any]) -> str:
+def known_column(column: str, names: Iterable[Any]) -> str:
     listed = [str(name) for name in names]
     if listed.count(column) > 1:
         raise DataError(f"several columns {column!r}", expected="one")
@@ -173,13 +175,20 @@ def _known(column: str, names: Iterable[Any]) -> str:
     return column
 
 
+def is_text(kind: Any) -> bool:
+    """Whether a column of this Arrow type is text."""
+    types = needed("pyarrow.types", "arrow")
+    if types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return any(test(kind) for test in (types.is_string, types.is_large_string, types.is_string_view, types.is_null))
+
+
 def _strings(pa: Any, array: Any) -> Any:
     """An array of UTF-8 bytes and offsets; DataError if it is not text."""
-    kind = array.type
-    if pa.types.is_null(kind) or kind in (pa.string_view(),):
+    if not is_text(array.type):
+        raise DataError("the column to tag", expected="strings", got=str(array.type))
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         array = array.cast(pa.large_string())
-    elif not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise DataError("the column to tag", expected="strings", got=str(kind))
     try:
         array.validate(full=True)
     except ValueError as error:
@@ -193,11 +202,11 @@ def _strings(pa: Any, array: Any) -> Any:
 def _tagged(
     chunks: Sequence[Any], model: Any, parts: Any, offsets: str, threshold: Threshold, threads: int
 ) -> list[Any]:
-    if threads < 1:
-        raise ConfigurationError("threads", expected="at least 1", got=threads)
+    check_threads(threads)
     asked = checked_parts(parts, model)
     tagger = ColumnTagger(model, asked, checked_units(offsets), threshold)
-    return [_tagged_array(chunk, tagger, asked, names_of(model), threads) for chunk in chunks]
+    with one_blas_thread():  # once: to change the limit in each thread would cost more than the products
+        return [_tagged_array(chunk, tagger, asked, names_of(model), threads) for chunk in chunks]
 
 
 def _tagged_array(array: Any, tagger: ColumnTagger, parts: Sequence[str], names: Any, threads: int) -> Any:
