@@ -124,7 +124,7 @@ class PostilComponent:
     def _set_tags(self, docs: list[Any], parts: list[_Part]) -> None:
         for doc in docs:
             for token in doc:
-                if token.is_space:
+                if is_space(token):
                     token.tag_, token.pos_ = "_SP", "SPACE"
         is_universal = _UNIVERSAL.issuperset(self.tagger.classes_)
         labels, figures = self.tagger.predict_with_probabilities([part.sentence.tokens for part in parts])
@@ -160,9 +160,14 @@ class PostilComponent:
 # ------------------------------------------------------------------------------------------------ sentences and spans
 
 
+def is_space(token: Any) -> bool:
+    """Whether a token is white space; ``token.is_space`` knows it only with the vocabulary of a language."""
+    return not token.text.strip()
+
+
 def _parts(doc: Any) -> Iterator[_Part]:
     """The sentences of a doc without its white-space tokens."""
-    places = [token.i for token in doc if not token.is_space]
+    places = [token.i for token in doc if not is_space(token)]
     words = [doc[i].text for i in places]
     for first, end in _ranges(doc, places, words):
         yield _Part(doc, places[first:end], Sentence(words[first:end]))
