@@ -9,10 +9,10 @@ A page runs from top to bottom in an empty folder of its own. Three kinds of fen
     ```pycon      a session with >>> prompts, in the same program; blank lines of its output are not shown
     ```console    commands after "$ ", each followed by its output; a line "…" stands for any number of lines
 
-An HTML comment ``<!-- run: COMMAND -->`` runs a command that the reader does not see. ``<!-- needs: MODULE … -->`` names
-the packages of extras without which a page cannot run. Blocks of any other language are
-only shown. Times and speeds are not compared, and neither are the last digits of figures in the output of commands:
-a model trained on another processor rounds differently. ``--write`` updates figures and leaves times alone.
+An HTML comment ``<!-- run: COMMAND -->`` runs a command that the reader does not see. ``<!-- needs: MODULE -->`` names
+a package of an extra without which the page cannot run. Blocks of any other language are only shown. Times and speeds
+are not compared, and neither are the last digits of figures in the output of commands: a model trained on another
+processor rounds differently. ``--write`` updates figures and leaves times alone.
 """
 
 import argparse

@@ -46,7 +46,7 @@ def runnable(page: Path):
 
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")  # of other packages that a page imports
-@pytest.mark.parametrize("page", map(runnable, runner.pages()), ids=lambda page: name_of(page))
+@pytest.mark.parametrize("page", [runnable(page) for page in runner.pages()], ids=name_of)
 def test_a_page_shows_what_its_code_and_commands_print(page):
     mismatches, _, names = runner.run_page(page)
     assert not mismatches, "\n\n".join(map(str, mismatches))
