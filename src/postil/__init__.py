@@ -31,6 +31,8 @@ _MODULES = {
     "pretraining": "postil.pretraining",
     "models": "postil.models",
     "reports": "postil.reports",
+    "arrow": "postil.integrations.arrow",
+    "spacy": "postil.integrations.spacy",
 }
 
 __all__ = ["__version__", *_MODULES]
@@ -44,7 +46,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'postil' has no attribute {name!r}")
     module = importlib.import_module(_MODULES[name])
-    return module if _MODULES[name] == f"postil.{name}" else getattr(module, name)
+    return module if _MODULES[name].endswith(f".{name}") else getattr(module, name)
 
 
 def __dir__() -> list[str]:

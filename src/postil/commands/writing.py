@@ -100,6 +100,8 @@ _KINDS: dict[str, Callable[[bytes], bool]] = {
     "model": lambda head: head[8:].startswith(MAGIC),
     "report": lambda head: head.lstrip()[:14].lower() == b"<!doctype html",
     "log": _is_log,
+    "parquet": lambda head: head.startswith(b"PAR1"),
+    "spacy": lambda head: head.startswith(b"\x78\x9c"),  # compressed by zlib, as DocBin does
     "vectors": _is_vectors,
     "clusters": lambda head: re.match(rb"[01]+\t[^\t\n]+\t\d+\n", head) is not None,
 }
@@ -107,6 +109,8 @@ _TITLES = {
     "model": "a model file",
     "report": "an HTML page",
     "log": "a training log",
+    "parquet": "a Parquet file",
+    "spacy": "a DocBin",
     "vectors": "a file of word vectors",
     "clusters": "a file of word clusters",
     "other": "another kind of file",
