@@ -28,6 +28,7 @@ _MODULES = {
     "training": "postil.training",
     "models": "postil.models",
     "reports": "postil.reports",
+    "crfsuite": "postil.crfsuite",
 }
 
 __all__ = ["__version__", *_MODULES]

@@ -13,6 +13,7 @@ from postil.kernels import (
     plain_layers,
     plain_quadratic,
     plain_sentences,
+    plain_sparse,
     plain_tokens,
     plain_trees,
     plain_windows,
@@ -25,6 +26,7 @@ from postil.kernels.plain_answers import Answers, Question
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_sentences import SentencePatterns
+from postil.kernels.plain_sparse import Attributes, AttributeTokens, PairWeights
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_trees import TreeCells
 from postil.kernels.plain_words import StringTable, WordColumn, WordRules
@@ -87,6 +89,13 @@ __all__ = [
     "WordColumn",
     "WordRules",
     "word_features",
+    "Attributes",
+    "AttributeTokens",
+    "PairWeights",
+    "attribute_scores",
+    "attribute_counts",
+    "attribute_tokens",
+    "observed_features",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -127,3 +136,7 @@ split_sentences = _chosen(plain_sentences.split_sentences)
 character_offsets = _chosen(plain_characters.character_offsets)
 lower_case = _chosen(plain_characters.lower_case)
 word_features = _chosen(plain_words.word_features)
+attribute_scores = _chosen(plain_sparse.attribute_scores)
+attribute_counts = _chosen(plain_sparse.attribute_counts)
+attribute_tokens = _chosen(plain_sparse.attribute_tokens)
+observed_features = _chosen(plain_sparse.observed_features)
