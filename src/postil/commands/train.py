@@ -7,11 +7,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from postil.commands import teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
 from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
 from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
-from postil.commands.terminal.notices import warn
+from postil.commands.terminal.notices import note, warn
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
@@ -19,6 +20,7 @@ from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import INPUT
+from postil.models.tagger import Tagger
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
@@ -43,6 +45,8 @@ run.
   postil train train.txt --dev dev.txt --resume -o ner.postil          continue after an interruption
   postil train persons.txt places.txt --annotates persons.txt=PER --annotates places.txt=LOC -o ner.postil
   postil train more.txt --warm-start ner.postil -o ner2.postil         continue with other data and new labels
+  postil train train.txt --dev dev.txt --vectors glove-50d --clusters brown -o ner.postil
+  postil train train.txt --dev dev.txt --unlabelled raw.txt -o ner.postil    self-training on raw text
   postil train train.trees --dev dev.trees -o sentiment.postil         a tree classifier of sentences and phrases
   postil train train.trees --dev dev.trees --composition tensor --set loss=root -o sentiment.postil
   postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger, from the labels of the words in trees
@@ -72,11 +76,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--epochs", type=int, metavar="N", help="the same as --set epochs=N")
     parser.add_argument(
-        "--vectors", metavar="FILE", help="word vectors: a GloVe, word2vec or fastText file, or glove-50d"
+        "--vectors",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="word vectors: a GloVe, word2vec or fastText file, or glove-50d (repeatable)",
     )
     parser.add_argument(
-        "--gazetteer", metavar="FILE", action="append", default=[], help="names of a class, one per line (repeatable)"
+        "--clusters", metavar="FILE", help="word clusters: a file of paths and words, or brown (an installed package)"
     )
+    parser.add_argument(
+        "--gazetteer",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="names of a class, one per line; or names, places (installed packages; repeatable)",
+    )
+    parser.add_argument("--ensemble", type=int, metavar="N", help="train N networks and average them")
+    teaching.add_arguments(parser)
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument(
         "--threads", type=int, default=1, help="number of cores to use; does not change the result (default: 1)"
@@ -105,9 +122,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     _check_outputs(arguments)
-    if arguments.epochs is not None:
-        arguments.settings.append(f"epochs={arguments.epochs}")
+    for name in ("epochs", "ensemble"):
+        if getattr(arguments, name) is not None:
+            arguments.settings.append(f"{name}={getattr(arguments, name)}")
+    teaching.check_arguments(arguments)
     if _learns_from_trees(arguments):
+        for option in ("clusters", "ensemble", "unlabelled"):
+            refuse(arguments, option, "it is for taggers of words")
         from postil.commands.tree_classifying import new_fitting
 
         return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
@@ -116,8 +137,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """The model file, its checkpoint and the log: none of them replaces data."""
-    held_out = [arguments.dev, arguments.test, arguments.vectors, arguments.warm_start]
-    inputs = [*arguments.train, *held_out, *arguments.gazetteer]
+    held_out = [arguments.dev, arguments.test, arguments.clusters, arguments.warm_start]
+    raw = [*arguments.unlabelled, *arguments.teacher]
+    inputs = [*arguments.train, *held_out, *arguments.vectors, *arguments.gazetteer, *raw]
     force = arguments.force
     check_output(arguments.output, "model file", "model", inputs=inputs, force=force)
     check_output(_checkpoint(arguments), "checkpoint", "model", inputs=inputs, force=force)
@@ -155,17 +177,47 @@ def _new_fitting(
     held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out, arguments)
     warn_of_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
+    data = *_examples(*train), _examples(held_out["dev"]) if "dev" in held_out else None
     fitting = model.fitting(
-        *_examples(*train),
-        _examples(held_out["dev"]) if "dev" in held_out else None,
+        *data,
         checkpoint=_checkpoint(arguments),
-        resume=arguments.resume,
+        # A training that was interrupted while its teacher learnt has no checkpoint of its own.
+        resume=arguments.resume and (_checkpoint(arguments).exists() or not arguments.unlabelled),
         warm_start=known,
         partial=arguments.partial,
+        **_lesson(arguments, model, data),
     )
     if options["characters"]:
         fitting.parts.about[INPUT] = CHARACTERS
     return model, fitting, held_out
+
+
+def _lesson(arguments: argparse.Namespace, student: SentenceEstimator[Any, Any], data: Any) -> dict[str, Any]:
+    """Raw text and its teachers, where there is any; without --teacher one is trained first."""
+    if not arguments.unlabelled:
+        return {}
+    if not isinstance(student, Tagger):
+        raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
+    unlabelled = teaching.raw_sentences(arguments)
+    teachers = teaching.given_teachers(arguments) or [_trained_teacher(arguments, student, data)]
+    return {"unlabelled": unlabelled, "teachers": teachers}
+
+
+def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any) -> Tagger:
+    from postil.commands.terminal.training import Display
+
+    teacher, checkpoint = teaching.new_teacher(student), teaching.teacher_path(arguments, ".checkpoint")
+    resume = arguments.resume and checkpoint.exists()
+    note(f"training the teacher: {teaching.MEMBERS} networks {teaching.PRESET}")
+    fitting = teacher.fitting(*data, checkpoint=checkpoint, resume=resume, partial=arguments.partial)
+    with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
+        for event in fitting:
+            display.show(event)
+            if stop.by is not None:
+                raise SystemExit(_interrupted(fitting, stop.by))
+    teacher.save(teaching.teacher_path(arguments))
+    checkpoint.unlink(missing_ok=True)
+    return teacher
 
 
 def _known(arguments: argparse.Namespace) -> SentenceEstimator[Any, Any] | None:
@@ -190,7 +242,8 @@ def _model(
         arguments.label = arguments.label or known.get_params().get("label")
     parameters = {
         "preset": arguments.preset or "fast",
-        "vectors": arguments.vectors,
+        "vectors": arguments.vectors or None,
+        "clusters": arguments.clusters,
         "gazetteers": arguments.gazetteer,
         **{name: getattr(arguments, name) for name in ("seed", "threads", "minutes")},
         **settings,
@@ -212,7 +265,8 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
     scores = {name: kind.evaluation(model, file) for name, file in held_out.items()}
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
     model.save(arguments.output)
-    fitting.checkpoint.unlink(missing_ok=True)
+    for path in (fitting.checkpoint, teaching.teacher_path(arguments)):
+        path.unlink(missing_ok=True)
     display.summary(
         arguments.output,
         {name: kind.headline(evaluation) for name, evaluation in scores.items()},

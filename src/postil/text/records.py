@@ -14,6 +14,8 @@ from postil.text.tokenise import Tokens, tokenise
 
 SPAN_FIELDS = ("spans", "label", "labels", "entities")
 LABEL_FIELDS = ("labels", "tags")
+NOT_ACCEPTED = ("reject", "ignore")
+"""Values of Prodigy's field "answer"."""
 _OFFSET_NAMES = (("start", "end"), ("start_offset", "end_offset"))
 
 

@@ -16,26 +16,25 @@ from itertools import accumulate
 from typing import Any, final
 
 from postil.errors import DataError, PostilError
+from postil.kernels.plain_records import ESCAPED
 from postil.text.alignment import REFUSED, CharacterSpan, TokenisedText, align
 from postil.text.characters import character_sentences, characters
 from postil.text.document import Sentence
 from postil.text.lines import NumberedLines
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.partial_label import SEPARATOR, UNKNOWN, PartialLabel, looks_like_mark
-from postil.text.records import Content, Record, parse, take_apart
+from postil.text.records import NOT_ACCEPTED, Content, Record, parse, take_apart
 from postil.text.report import Report, SpanError
 from postil.text.schemes import Span, labels_from_spans, spans_from_labels
 from postil.text.sentences import split_sentences
 from postil.text.tokenise import tokenise
 
-_NOT_ACCEPTED = ("reject", "ignore")
-_OTHER_LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
-"""Legal in JSON, but some programs cut lines at them: they are written as escapes."""
-
 
 def read_jsonl(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of a JSON Lines file. Spans that must not be taken are all listed before the error is raised."""
     reader = _JsonReader(lines, options, report)
+    if lines.opening is not None:
+        reader.note_first(lines.opening)
     for first, batch in lines:
         for number, line in enumerate(batch, first):
             if line:
@@ -54,12 +53,20 @@ class _JsonReader:
         self.labelled: bool | None = None
         self.labelled_line = 0
 
+    def note_first(self, opening: NumberedLines) -> None:
+        """Note whether the first record of the source, with which these lines do not begin, has labels."""
+        for first, batch in opening:
+            for number, line in enumerate(batch, first):
+                if line and self.labelled is None:
+                    where = opening.where(number)
+                    self._check_labelled(take_apart(parse(line, where), where), number)
+
     def sentences(self, line: str, number: int) -> list[Sentence]:
         """The sentences of one record; none if it was refused or not accepted, which is counted."""
         where = self.lines.where(number)
         fields = parse(line, where)
         answer = fields.get("answer")
-        if answer in _NOT_ACCEPTED and not self.options.every_record:
+        if answer in NOT_ACCEPTED and not self.options.every_record:
             self.report.dropped[f"records whose answer is {answer!r}"] += 1
             return []
         content = take_apart(fields, where, characters if self.options.characters else tokenise)
@@ -152,7 +159,7 @@ def write_jsonl(sentences: Iterable[Sentence], options: WriteOptions, report: Re
         rest = group[0].rest
         record = rest if isinstance(rest, Record) else Record({}, tokens=[])
         line = json.dumps(_fields(group, record, options.scheme, report), ensure_ascii=False)
-        yield line.translate(_OTHER_LINE_ENDS) + "\n"
+        yield line.translate(ESCAPED) + "\n"
 
 
 def _records(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
