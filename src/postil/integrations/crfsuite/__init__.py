@@ -4,7 +4,7 @@ items (feature dicts -> numbers) -> problem (features, loss and gradient) -> alg
 file); ``CRF`` is sklearn-crfsuite's estimator, ``Trainer``, ``Tagger`` and ``ItemSequence`` are python-crfsuite's.
 """
 
-from postil.integrations.crfsuite import metrics
+from postil.integrations.crfsuite import metrics as metrics
 from postil.integrations.crfsuite.estimator import CRF
 from postil.integrations.crfsuite.items import ItemSequence
 from postil.integrations.crfsuite.tagger import Tagger
@@ -14,12 +14,6 @@ CRFSUITE_VERSION = "0.12"
 """The version of CRFsuite whose training algorithms and defaults these are."""
 
 __all__ = [
-    "CRF",
+    *["CRF", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Trainer"],
     "CRFSUITE_VERSION",
-    "BaseTrainer",
-    "ItemSequence",
-    "LinePerIterationTrainer",
-    "Tagger",
-    "Trainer",
-    "metrics",
 ]

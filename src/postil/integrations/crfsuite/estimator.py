@@ -85,8 +85,6 @@ class CRF:
     ['LOC']
     """
 
-    _estimator_type = "classifier"
-
     def __init__(
         self,
         algorithm: str | None = None,
@@ -177,14 +175,10 @@ class CRF:
         return f"CRF({', '.join(told)})"
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+        from sklearn.utils import InputTags, Tags, TargetTags
 
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(),
-            input_tags=InputTags(two_d_array=False),
-        )
+        # No classifier: folds are not stratified by labels, which are sequences here.
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags(two_d_array=False))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_tagger": None}
