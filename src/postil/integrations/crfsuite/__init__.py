@@ -14,6 +14,11 @@ CRFSUITE_VERSION = "0.12"
 """The version of CRFsuite whose training algorithms and defaults these are."""
 
 __all__ = [
-    *["CRF", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Trainer"],
+    "CRF",
+    "Trainer",
+    "BaseTrainer",
+    "LinePerIterationTrainer",
+    "Tagger",
+    "ItemSequence",
     "CRFSUITE_VERSION",
 ]

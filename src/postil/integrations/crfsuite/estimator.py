@@ -218,16 +218,17 @@ class CRF:
 
     def predict_marginals(self, X: Iterable[Any]) -> Array:
         """For every item of every sequence the probability of every label."""
-        model = self._fitted()
-        lattice = model.lattice(list(X))
-        rows = [dict(zip(model.labels, row, strict=True)) for row in model.marginals(lattice).tolist()]
-        ends = lattice.offsets.tolist()
-        return _array_of_lists([rows[a:b] for a, b in pairwise(ends)])
+        return _array_of_lists(self._marginals(list(X)))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
         """For every item of one sequence the probability of every label."""
-        found: list[dict[str, float]] = self.predict_marginals([xseq])[0]
-        return found
+        return self._marginals([xseq])[0]
+
+    def _marginals(self, X: list[Any]) -> list[list[dict[str, float]]]:
+        model = self._fitted()
+        lattice = model.lattice(X)
+        rows = [dict(zip(model.labels, row, strict=True)) for row in model.marginals(lattice).tolist()]
+        return [rows[a:b] for a, b in pairwise(lattice.offsets.tolist())]
 
     def score(self, X: Iterable[Any], y: Iterable[Any]) -> float:
         """The accuracy over all items."""
