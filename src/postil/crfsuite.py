@@ -3,5 +3,13 @@
 import sys
 
 from postil.integrations import crfsuite
+from postil.integrations.crfsuite import (
+    metrics,
+)
 
-sys.modules[__name__] = crfsuite
+__all__ = [
+    *["CRF", "Trainer", "BaseTrainer", "LinePerIterationTrainer", "Tagger", "ItemSequence", "CRFSUITE_VERSION"],
+    "metrics",
+]
+
+sys.modules[__name__] = crfsuite  # one module under two names: its classes are the same ones

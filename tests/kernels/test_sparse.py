@@ -44,10 +44,13 @@ def test_scores_and_expectations_are_matrix_products(seed, N, A, L, weighted):
     X, marginals = dense(attributes, A), np.random.default_rng(seed).random((N, L))
     for module in (plain, compiled):
         np.testing.assert_allclose(module.attribute_scores(attributes, pairs, weights, L), X @ table, atol=1e-12)
+        rows = np.pad(table, ((0, 0), (0, plain.padded_labels(L) - L)), constant_values=np.nan)
+        np.testing.assert_allclose(module.attribute_sums(attributes, rows, L), X @ table, atol=1e-11)
         occurrences, out = module.attribute_tokens(attributes, A), np.full(len(weights), np.nan)
         cut = A // 2
-        module.attribute_counts(occurrences, pairs, marginals, 0, cut, out=out)
-        module.attribute_counts(occurrences, pairs, marginals, cut, A, out=out)
+        wide = np.pad(marginals, ((0, 0), (0, plain.padded_labels(L) - L)))
+        module.attribute_counts(occurrences, pairs, wide, L, 0, cut, out=out)
+        module.attribute_counts(occurrences, pairs, wide, L, cut, A, out=out)
         np.testing.assert_allclose(out, (X.T @ marginals)[kept], atol=1e-12)
 
 
@@ -90,8 +93,10 @@ def test_wrong_indices_are_refused(module):
         module.attribute_scores(good, pairs, np.ones(3), 2)
     with pytest.raises(IndexRangeError):
         module.attribute_tokens(good, 1)
+    with pytest.raises(IndexRangeError):
+        module.attribute_sums(good, np.ones((1, 4)), 2)
     far = AttributeTokens(np.array([0, 1, 2]), np.array([0, 5], np.int32), None)
     with pytest.raises(IndexRangeError):
-        module.attribute_counts(far, pairs, np.ones((2, 2)), 0, 2, out=np.empty(2))
+        module.attribute_counts(far, pairs, np.ones((2, 4)), 2, 0, 2, out=np.empty(2))
     with pytest.raises(IndexRangeError):
         module.observed_features(far, np.array([0, 1]), 2)

@@ -29,7 +29,7 @@ from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
 from postil.kernels.plain_records import Records
 from postil.kernels.plain_sentences import SentencePatterns
-from postil.kernels.plain_sparse import Attributes, AttributeTokens, PairWeights
+from postil.kernels.plain_sparse import Attributes, AttributeTokens, PairWeights, padded_labels
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_training import AdamKernel, AdamUpdate, Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.kernels.plain_trees import TreeCells
@@ -108,6 +108,8 @@ __all__ = [
     "AttributeTokens",
     "PairWeights",
     "attribute_scores",
+    "attribute_sums",
+    "padded_labels",
     "attribute_counts",
     "attribute_tokens",
     "observed_features",
@@ -156,6 +158,7 @@ adam_kernel = _chosen(plain_training.adam_kernel)
 new_crew = _chosen(plain_training.new_crew)
 word_features = _chosen(plain_words.word_features)
 attribute_scores = _chosen(plain_sparse.attribute_scores)
+attribute_sums = _chosen(plain_sparse.attribute_sums)
 attribute_counts = _chosen(plain_sparse.attribute_counts)
 attribute_tokens = _chosen(plain_sparse.attribute_tokens)
 observed_features = _chosen(plain_sparse.observed_features)

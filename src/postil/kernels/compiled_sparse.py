@@ -42,22 +42,35 @@ def attribute_scores(attributes: Attributes, pairs: PairWeights, weights: Array,
     return out
 
 
+def attribute_sums(attributes: Attributes, table: Array, L: int) -> Array:
+    """See ``plain_sparse.attribute_sums``."""
+    ids, offsets = _ids(attributes.ids, "ids"), ready_offsets(attributes.offsets, len(attributes.ids))
+    table, N = contiguous(table, np.float64, table.shape, where="table"), len(offsets) - 1
+    out = np.empty((N, L))
+    code = lib.attribute_sums(
+        *(pointer(ids, _SMALL), _values(attributes.values, len(ids)), pointer(offsets, INTEGERS), N, len(ids)),
+        *(pointer(table, DOUBLES), *table.shape, L, pointer(out, DOUBLES)),
+    )
+    finish(code, "attributes", offsets, len(ids))
+    return out
+
+
 def attribute_counts(
-    occurrences: AttributeTokens, pairs: PairWeights, marginals: Array, first: int, end: int, out: Array
+    occurrences: AttributeTokens, pairs: PairWeights, marginals: Array, L: int, first: int, end: int, out: Array
 ) -> None:
     """See ``plain_sparse.attribute_counts``."""
-    N, L = marginals.shape
+    N, P = marginals.shape
     firsts, targets = _pairs(pairs)
     if not 0 <= first <= end < len(firsts):
         raise IndexRangeError("an index points outside its table", where="attributes")
     if out.shape != targets.shape or len(occurrences.starts) != len(firsts):
         raise ShapeError("wrong shape", expected=targets.shape, got=out.shape, where="expectations")
     tokens, starts = _ids(occurrences.tokens, "tokens"), ready_offsets(occurrences.starts, len(occurrences.tokens))
-    rows = contiguous(marginals, np.float64, (N, L), where="marginals")
+    rows = contiguous(marginals, np.float64, (N, P), where="marginals")
     code = lib.attribute_counts(
         *(pointer(starts, INTEGERS), pointer(tokens, _SMALL), _values(occurrences.values, len(tokens)), len(tokens)),
         *(first, end, pointer(firsts, INTEGERS), pointer(targets, _SMALL), len(targets)),
-        *(pointer(rows, DOUBLES), N, L, pointer(out, DOUBLES)),
+        *(pointer(rows, DOUBLES), N, P, L, pointer(out, DOUBLES)),
     )
     finish(code, "attributes", starts, len(tokens))
 

@@ -196,7 +196,9 @@ int attribute_scores(const int32_t *ids, const double *values, const int64_t *of
                      int64_t L, double *out);
 int attribute_counts(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M, int64_t first,
                      int64_t end, const int64_t *firsts, const int32_t *targets, int64_t K, const double *marginals,
-                     int64_t N, int64_t L, double *out);
+                     int64_t N, int64_t P, int64_t L, double *out);
+int attribute_sums(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
+                   const double *table, int64_t A, int64_t P, int64_t L, double *out);
 int attribute_tokens(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M, int64_t A,
                      int64_t *starts, int32_t *tokens, double *sorted);
 int observed_features(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M,

@@ -60,14 +60,30 @@ def attribute_scores(attributes: Attributes, pairs: PairWeights, weights: Array,
     return np.bincount(cells, values, minlength=(len(offsets) - 1) * L).reshape(-1, L)
 
 
+def padded_labels(L: int) -> int:
+    """Columns of tables that kernels add row by row: a multiple of the doubles in a vector."""
+    return -(-L // 4) * 4
+
+
+def attribute_sums(attributes: Attributes, table: Array, L: int) -> Array:
+    """(N, L) the same scores from a table (A, ``padded_labels(L)``) with a row of weights for every attribute."""
+    ids, offsets = attributes.ids, checked_offsets(attributes.offsets, rows=len(attributes.ids))
+    _check_ids(ids, len(table))
+    rows = np.where(ids[:, None] >= 0, table[:, :L][ids], 0.0) if len(table) else np.zeros((len(ids), L))
+    if attributes.values is not None:
+        rows = rows * attributes.values[:, None]
+    sums = np.concatenate([np.zeros((1, L)), np.cumsum(rows, axis=0)])
+    return np.asarray(sums[offsets[1:]] - sums[offsets[:-1]])
+
+
 def attribute_counts(
-    occurrences: AttributeTokens, pairs: PairWeights, marginals: Array, first: int, end: int, out: Array
+    occurrences: AttributeTokens, pairs: PairWeights, marginals: Array, L: int, first: int, end: int, out: Array
 ) -> None:
-    """Into ``out`` (K,) what the features of attributes ``first:end`` expect under marginals (N, L).
+    """Into ``out`` (K,) what the features of attributes ``first:end`` expect under marginals (N, P) of L labels.
 
     The expectation of a feature is the sum over the tokens of its attribute of value times probability of its label.
     """
-    pairs = checked_pairs(pairs, marginals.shape[1])
+    pairs = checked_pairs(pairs, L)
     K = slice(int(pairs.firsts[first]), int(pairs.firsts[end]))
     owners = np.repeat(np.arange(first, end), np.diff(pairs.firsts[first : end + 1]))
     places, sources = _spread(occurrences.starts, owners)

@@ -42,33 +42,96 @@ CLONED int attribute_scores(const int32_t *ids, const double *values, const int6
     return DONE;
 }
 
+/* Vectors that begin at any double, and one such row added to sums that stay in registers. */
+typedef double loose __attribute__((vector_size(8 * LANES), __may_alias__, aligned(8)));
+
+INLINED void add_row(const double *row, double value, int64_t first, int count, vec *sums) {
+    for (int k = 0; k < count; k++) sums[k] += value * (vec)((const loose *)row)[first + k];
+}
+
+/* The same from a table (A, P) with a row of weights for every attribute; P is a multiple of LANES. out (N, L). */
+INLINED void token_sums(const int32_t *ids, const double *values, int64_t begin, int64_t end, const double *table,
+                        int64_t P, int64_t first, int count, double *row) {
+    vec sums[6];
+    for (int k = 0; k < count; k++) sums[k] = every(0.0);
+    for (int64_t i = begin; i < end; i++)
+        if (ids[i] >= 0) add_row(table + ids[i] * P, values == NULL ? 1.0 : values[i], first, count, sums);
+    for (int k = 0; k < count; k++) vectors(row)[first + k] = sums[k];
+}
+
+CLONED int attribute_sums(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
+                          const double *table, int64_t A, int64_t P, int64_t L, double *out) {
+    void *memory;
+    if (P % LANES != 0 || P < L) return WRONG_INDEX;
+    double *row = aligned_doubles(P, &memory);
+    if (row == NULL) return NO_MEMORY;
+    int code = DONE;
+    for (int64_t n = 0; n < N && code == DONE; n++) {
+        const int64_t begin = offsets[n], end = offsets[n + 1];
+        if (begin < 0 || end < begin || end > M) {
+            code = WRONG_OFFSETS;
+            break;
+        }
+        for (int64_t i = begin; i < end; i++)
+            if (ids[i] >= A) code = WRONG_INDEX;
+        if (code != DONE) break;
+#define SUMS(first, count) token_sums(ids, values, begin, end, table, P, first, count, row)
+        IN_BLOCKS(P / LANES, SUMS)
+#undef SUMS
+        memcpy(out + n * L, row, (size_t)L * sizeof(double));
+    }
+    free(memory);
+    return code;
+}
+
+/* row (P,) = Σ value p over the tokens of one attribute; `marginals` (N, P). */
+INLINED void label_sums(const int32_t *tokens, const double *values, int64_t begin, int64_t end, const double *marginals,
+                        int64_t P, int64_t first, int count, double *row) {
+    vec sums[6];
+    for (int k = 0; k < count; k++) sums[k] = every(0.0);
+    for (int64_t i = begin; i < end; i++)
+        add_row(marginals + tokens[i] * P, values == NULL ? 1.0 : values[i], first, count, sums);
+    for (int k = 0; k < count; k++) vectors(row)[first + k] = sums[k];
+}
+
 /* out (K,): what the features of attributes first:end expect, Σ over the attribute's tokens of value p(label). */
 CLONED int attribute_counts(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M, int64_t first,
                             int64_t end, const int64_t *firsts, const int32_t *targets, int64_t K,
-                            const double *marginals, int64_t N, int64_t L, double *out) {
+                            const double *marginals, int64_t N, int64_t P, int64_t L, double *out) {
+    void *memory;
+    if (P % LANES != 0 || P < L) return WRONG_INDEX;
+    double *row = aligned_doubles(P, &memory);
+    if (row == NULL) return NO_MEMORY;
+    int code = DONE;
     for (int64_t a = first; a < end; a++) {
-        if (starts[a] < 0 || starts[a + 1] < starts[a] || starts[a + 1] > M) return WRONG_OFFSETS;
-        if (!are_places(firsts, a, K)) return WRONG_INDEX;
+        const int64_t begin = starts[a], stop = starts[a + 1];
+        if (begin < 0 || stop < begin || stop > M) {
+            code = WRONG_OFFSETS;
+            break;
+        }
+        if (!are_places(firsts, a, K)) code = WRONG_INDEX;
+        for (int64_t i = begin; i < stop; i++)
+            if (tokens[i] < 0 || tokens[i] >= N) code = WRONG_INDEX;
+        for (int64_t k = code == DONE ? firsts[a] : 0; code == DONE && k < firsts[a + 1]; k++)
+            if (targets[k] < 0 || targets[k] >= L) code = WRONG_INDEX;
+        if (code != DONE) break;
         const int64_t size = firsts[a + 1] - firsts[a];
         const int32_t *labels = targets + firsts[a];
         double *restrict sums = out + firsts[a];
-        for (int64_t k = 0; k < size; k++) {
-            if (labels[k] < 0 || labels[k] >= L) return WRONG_INDEX;
-            sums[k] = 0.0;
+        if (size * LANES >= L) { /* whole rows are as quick as some of their columns */
+#define SUMS(first, count) label_sums(tokens, values, begin, stop, marginals, P, first, count, row)
+            IN_BLOCKS(P / LANES, SUMS)
+#undef SUMS
+            for (int64_t k = 0; k < size; k++) sums[k] = row[labels[k]];
+            continue;
         }
-        if (size == 0) continue;
-        for (int64_t i = starts[a]; i < starts[a + 1]; i++) {
-            if (tokens[i] < 0 || tokens[i] >= N) return WRONG_INDEX;
-            const double *restrict row = marginals + (int64_t)tokens[i] * L;
-            const double value = values == NULL ? 1.0 : values[i];
-            if (size == L) {
-                for (int64_t j = 0; j < L; j++) sums[j] += value * row[j];
-            } else {
-                for (int64_t k = 0; k < size; k++) sums[k] += value * row[labels[k]];
-            }
-        }
+        for (int64_t k = 0; k < size; k++) sums[k] = 0.0;
+        for (int64_t i = begin; i < stop; i++)
+            for (int64_t k = 0; k < size; k++)
+                sums[k] += (values == NULL ? 1.0 : values[i]) * marginals[tokens[i] * P + labels[k]];
     }
-    return DONE;
+    free(memory);
+    return code;
 }
 
 /* The tokens (M,) of every attribute, ascending: those of a stand at starts[a]:starts[a + 1] (A + 1,). Attributes with

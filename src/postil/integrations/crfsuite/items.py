@@ -211,9 +211,11 @@ def _offsets_of(sizes: Array) -> Array:
 
 
 def _joined(parts: list[Attributes]) -> Attributes:
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-    ids = np.concatenate([part.ids for part in parts])
+    ids, ends = np.concatenate([part.ids for part in parts]), np.concatenate([part.offsets[1:] for part in parts])
+    counts = np.fromiter([len(part.offsets) - 1 for part in parts], np.int64, len(parts))
+    lengths = np.fromiter([len(part.ids) for part in parts], np.int64, len(parts))
+    offsets = np.concatenate([[0], ends + np.repeat(np.cumsum(lengths) - lengths, counts)]).astype(np.int64)
     if all(part.values is None for part in parts):
-        return Attributes(ids, None, _offsets_of(sizes))
+        return Attributes(ids, None, offsets)
     values = [np.ones(len(part.ids)) if part.values is None else part.values for part in parts]
-    return Attributes(ids, np.concatenate(values), _offsets_of(sizes))
+    return Attributes(ids, np.concatenate(values), offsets)

@@ -4,7 +4,7 @@ Letters: B sentences, N tokens, L labels, A attributes, K features of (attribute
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -21,6 +21,22 @@ from postil.kernels import Attributes, PairWeights
 from postil.objectives import ChainScores, Lattice, Posterior, path_scores
 
 KIND = "crfsuite"
+_SMALL_TABLE = 1 << 20
+
+
+def scorer(pairs: PairWeights, weights: Array, L: int, occurrences: int) -> Callable[[Attributes], Array]:
+    """The function from attributes to scores (N, L).
+
+    Whole rows of a table are added faster than single weights, but a table of all pairs of attribute and label may be
+    far larger than the weights: it is used where filling it is little beside ``occurrences`` attributes to be scored,
+    or where it is small.
+    """
+    A, P = len(pairs.firsts) - 1, kernels.padded_labels(L)
+    if max(4 * occurrences, _SMALL_TABLE) < A * P:
+        return lambda attributes: kernels.attribute_scores(attributes, pairs, weights, L)
+    table = np.zeros((A, P))
+    table[np.repeat(np.arange(A), np.diff(pairs.firsts)), pairs.targets] = weights
+    return lambda attributes: kernels.attribute_sums(attributes, table, L)
 
 
 @final
@@ -54,9 +70,10 @@ class Model:
         attributes, offsets = self.table.encoded(sequences)
         return Lattice(unary=self.unary(attributes), offsets=offsets, chain=self._chain)
 
-    def unary(self, attributes: Attributes) -> Array:
-        """(N, L) the scores of every label of every token."""
-        return kernels.attribute_scores(attributes, self.pairs, self.weights, len(self.labels))
+    @cached_property
+    def unary(self) -> Callable[[Attributes], Array]:
+        """Attributes -> (N, L) the scores of every label of every token."""
+        return scorer(self.pairs, self.weights, len(self.labels), len(self.weights))
 
     def tagged(self, sequences: Sequence[Any]) -> list[list[str]]:
         """The most probable labels of every sequence."""

@@ -25,13 +25,13 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.integrations.crfsuite.items import AttributeTable
-from postil.integrations.crfsuite.model import Model
+from postil.integrations.crfsuite.model import Model, scorer
 from postil.kernels import Attributes, AttributeTokens, PairWeights
 from postil.objectives import ChainScores, Lattice, Posterior
 from postil.threads import one_blas_thread
 
 _TOKENS_OF_A_SHARD = 2048
-_OCCURRENCES_OF_A_SHARD = 1 << 16
+_OCCURRENCES_OF_A_SHARD = 1 << 14
 _R = TypeVar("_R")
 
 
@@ -166,21 +166,22 @@ class Problem:
         def each(function: Callable[[Any], _R], things: list[Any]) -> list[_R]:
             return list(map(function, things) if pool is None else pool.map(function, things))
 
-        marginals = np.empty((len(self.corpus.gold), self.L))
+        marginals = np.zeros((len(self.corpus.gold), kernels.padded_labels(self.L)))
 
         def evaluate(weights: Array) -> tuple[float, Array]:
             states, chain = np.ascontiguousarray(self.states(weights)), self.chain(weights)
+            scores = scorer(self.pairs, states, self.L, len(self.attributes.ids))
 
             def solved(shard: _Shard) -> tuple[float, Array]:
-                unary = kernels.attribute_scores(shard.attributes, self.pairs, states, self.L)
-                log_partition, marginals[shard.tokens], counts = _moments(unary, shard.offsets, chain)
+                unary = scores(shard.attributes)
+                log_partition, marginals[shard.tokens, : self.L], counts = _moments(unary, shard.offsets, chain)
                 return log_partition, counts
 
             gradient = np.empty(self.features)
             expected = gradient[: len(states)]
 
             def counted(block: tuple[int, int]) -> None:
-                kernels.attribute_counts(self.occurrences, self.pairs, marginals, *block, out=expected)
+                kernels.attribute_counts(self.occurrences, self.pairs, marginals, self.L, *block, out=expected)
 
             with one_blas_thread():
                 parts = each(solved, self.shards)
