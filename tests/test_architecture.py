@@ -206,14 +206,8 @@ PUBLIC = {
         *["TokenPatterns", "ChunkCache", "TokenisedText", "tokenise_text", "SentencePatterns", "split_sentences"],
         *["character_offsets", "lower_case", "StringTable", "WordColumn", "WordRules", "word_features"],
         *["Attributes", "AttributeTokens", "PairWeights"],
-        *[
-            "attribute_scores",
-            "attribute_sums",
-            "padded_labels",
-            "attribute_counts",
-            "attribute_tokens",
-            "observed_features",
-        ],
+        *["attribute_scores", "attribute_sums", "attribute_counts", "attribute_tokens"],
+        *["padded_labels", "observed_features"],
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
     ],
     "postil.models": [

@@ -4,7 +4,7 @@ Letters: B sentences, N tokens, L labels, A attributes, K features of (attribute
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -24,19 +24,33 @@ KIND = "crfsuite"
 _SMALL_TABLE = 1 << 20
 
 
-def scorer(pairs: PairWeights, weights: Array, L: int, occurrences: int) -> Callable[[Attributes], Array]:
-    """The function from attributes to scores (N, L).
+@final
+class Scorer:
+    """Attributes -> the scores (N, L) of every label of every token, under weights (K,) that may be set again.
 
     Whole rows of a table are added faster than single weights, but a table of all pairs of attribute and label may be
-    far larger than the weights: it is used where filling it is little beside ``occurrences`` attributes to be scored,
-    or where it is small.
+    far larger than the weights: it is used where it is little beside ``occurrences`` attributes to be scored.
     """
-    A, P = len(pairs.firsts) - 1, kernels.padded_labels(L)
-    if max(4 * occurrences, _SMALL_TABLE) < A * P:
-        return lambda attributes: kernels.attribute_scores(attributes, pairs, weights, L)
-    table = np.zeros((A, P))
-    table[np.repeat(np.arange(A), np.diff(pairs.firsts)), pairs.targets] = weights
-    return lambda attributes: kernels.attribute_sums(attributes, table, L)
+
+    def __init__(self, pairs: PairWeights, L: int, occurrences: int) -> None:
+        A, P = len(pairs.firsts) - 1, kernels.padded_labels(L)
+        self.pairs, self.L, self._weights = pairs, L, np.zeros(len(pairs.targets))
+        self._table = np.zeros((A, P)) if max(4 * occurrences, _SMALL_TABLE) >= A * P else None
+        if self._table is not None:
+            self._places = np.repeat(np.arange(A) * P, np.diff(pairs.firsts)) + pairs.targets
+
+    def set(self, weights: Array) -> "Scorer":
+        """Score with these weights from now on."""
+        if self._table is None:
+            self._weights = np.ascontiguousarray(weights)
+        else:
+            self._table.reshape(-1)[self._places] = weights
+        return self
+
+    def __call__(self, attributes: Attributes) -> Array:
+        if self._table is None:
+            return kernels.attribute_scores(attributes, self.pairs, self._weights, self.L)
+        return kernels.attribute_sums(attributes, self._table, self.L)
 
 
 @final
@@ -71,9 +85,9 @@ class Model:
         return Lattice(unary=self.unary(attributes), offsets=offsets, chain=self._chain)
 
     @cached_property
-    def unary(self) -> Callable[[Attributes], Array]:
-        """Attributes -> (N, L) the scores of every label of every token."""
-        return scorer(self.pairs, self.weights, len(self.labels), len(self.weights))
+    def unary(self) -> Scorer:
+        """Attributes -> the scores (N, L) of every label of every token."""
+        return Scorer(self.pairs, len(self.labels), len(self.weights)).set(self.weights)
 
     def tagged(self, sequences: Sequence[Any]) -> list[list[str]]:
         """The most probable labels of every sequence."""

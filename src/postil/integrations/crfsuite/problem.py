@@ -25,7 +25,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.integrations.crfsuite.items import AttributeTable
-from postil.integrations.crfsuite.model import Model, scorer
+from postil.integrations.crfsuite.model import Model, Scorer
 from postil.kernels import Attributes, AttributeTokens, PairWeights
 from postil.objectives import ChainScores, Lattice, Posterior
 from postil.threads import one_blas_thread
@@ -164,13 +164,20 @@ class Problem:
         pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
         def each(function: Callable[[Any], _R], things: list[Any]) -> list[_R]:
-            return list(map(function, things) if pool is None else pool.map(function, things))
+            """One task per thread: handing out every shard by itself costs more than it evens out."""
+            if pool is None:
+                return [function(thing) for thing in things]
+            hands = list(
+                pool.map(lambda k: [function(thing) for thing in things[k :: self.threads]], range(self.threads))
+            )
+            return [hands[i % self.threads][i // self.threads] for i in range(len(things))]
 
+        scores = Scorer(self.pairs, self.L, len(self.attributes.ids))
         marginals = np.zeros((len(self.corpus.gold), kernels.padded_labels(self.L)))
 
         def evaluate(weights: Array) -> tuple[float, Array]:
-            states, chain = np.ascontiguousarray(self.states(weights)), self.chain(weights)
-            scores = scorer(self.pairs, states, self.L, len(self.attributes.ids))
+            chain = self.chain(weights)
+            scores.set(self.states(weights))
 
             def solved(shard: _Shard) -> tuple[float, Array]:
                 unary = scores(shard.attributes)
@@ -178,7 +185,7 @@ class Problem:
                 return log_partition, counts
 
             gradient = np.empty(self.features)
-            expected = gradient[: len(states)]
+            expected = self.states(gradient)
 
             def counted(block: tuple[int, int]) -> None:
                 kernels.attribute_counts(self.occurrences, self.pairs, marginals, self.L, *block, out=expected)
@@ -186,7 +193,7 @@ class Problem:
             with one_blas_thread():
                 parts = each(solved, self.shards)
                 each(counted, self._blocks)
-                gradient[len(states) :] = np.sum([counts for _, counts in parts], axis=0).reshape(-1)[self.steps]
+                gradient[len(expected) :] = np.sum([counts for _, counts in parts], axis=0).reshape(-1)[self.steps]
                 gradient -= self.observed
                 gradient += 2.0 * c2 * weights
                 value = sum(part for part, _ in parts) - float(weights @ self.observed)
