@@ -4,12 +4,23 @@ import sys
 
 from postil.integrations import crfsuite
 from postil.integrations.crfsuite import (
-    metrics,
+    CRF,
+    CRFSUITE_VERSION,
+    BaseTrainer,
+    ItemSequence,
+    LinePerIterationTrainer,
+    Tagger,
+    Trainer,
 )
 
 __all__ = [
-    *["CRF", "Trainer", "BaseTrainer", "LinePerIterationTrainer", "Tagger", "ItemSequence", "CRFSUITE_VERSION"],
-    "metrics",
+    "CRF",
+    "Trainer",
+    "BaseTrainer",
+    "LinePerIterationTrainer",
+    "Tagger",
+    "ItemSequence",
+    "CRFSUITE_VERSION",
 ]
 
 sys.modules[__name__] = crfsuite  # one module under two names: its classes are the same ones

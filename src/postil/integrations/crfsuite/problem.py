@@ -167,10 +167,9 @@ class Problem:
             """One task per thread: handing out every shard by itself costs more than it evens out."""
             if pool is None:
                 return [function(thing) for thing in things]
-            hands = list(
-                pool.map(lambda k: [function(thing) for thing in things[k :: self.threads]], range(self.threads))
-            )
-            return [hands[i % self.threads][i // self.threads] for i in range(len(things))]
+            n = self.threads
+            hands = list(pool.map(lambda k: [function(thing) for thing in things[k::n]], range(n)))
+            return [hands[i % n][i // n] for i in range(len(things))]
 
         scores = Scorer(self.pairs, self.L, len(self.attributes.ids))
         marginals = np.zeros((len(self.corpus.gold), kernels.padded_labels(self.L)))
