@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from postil.commands.models import open_model
+from postil.commands.stopping import interrupted, stop_on_request
 from postil.commands.terminal.notices import note
 from postil.errors import ConfigurationError, DataError
+from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.tagger import Tagger
 from postil.text import read
 
@@ -86,6 +88,34 @@ def _reservoir(items: Iterable[list[str]], size: int, rng: random.Random) -> lis
         elif (place := rng.randrange(seen + 1)) < size:
             kept[place] = item
     return kept
+
+
+def lesson(arguments: argparse.Namespace, student: SentenceEstimator[Any, Any], data: Any) -> dict[str, Any]:
+    """Raw text and its teachers, where there is any; without --teacher one is trained first."""
+    if not arguments.unlabelled:
+        return {}
+    if not isinstance(student, Tagger):
+        raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
+    unlabelled = raw_sentences(arguments)
+    teachers = given_teachers(arguments) or [_trained_teacher(arguments, student, data)]
+    return {"unlabelled": unlabelled, "teachers": teachers}
+
+
+def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any) -> Tagger:
+    from postil.commands.terminal.training import Display
+
+    teacher, checkpoint = new_teacher(student), teacher_path(arguments, ".checkpoint")
+    resume = arguments.resume and checkpoint.exists()
+    note(f"training the teacher: {MEMBERS} networks {PRESET}")
+    fitting = teacher.fitting(*data, checkpoint=checkpoint, resume=resume, partial=arguments.partial)
+    with stop_on_request() as stop, Display(fitting, arguments.log) as display:
+        for event in fitting:
+            display.show(event)
+            if stop.by is not None:
+                raise SystemExit(interrupted(fitting, stop.by))
+    teacher.save(teacher_path(arguments))
+    checkpoint.unlink(missing_ok=True)
+    return teacher
 
 
 def teacher_path(arguments: argparse.Namespace, suffix: str = "") -> Path:

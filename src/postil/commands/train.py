@@ -1,9 +1,7 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-import signal
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,8 @@ from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
 from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
 from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
-from postil.commands.terminal.notices import note, warn
+from postil.commands.stopping import interrupted, stop_on_request
+from postil.commands.terminal.notices import warn
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
@@ -20,7 +19,6 @@ from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import INPUT
-from postil.models.tagger import Tagger
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
@@ -185,39 +183,11 @@ def _new_fitting(
         resume=arguments.resume and (_checkpoint(arguments).exists() or not arguments.unlabelled),
         warm_start=known,
         partial=arguments.partial,
-        **_lesson(arguments, model, data),
+        **teaching.lesson(arguments, model, data),
     )
     if options["characters"]:
         fitting.parts.about[INPUT] = CHARACTERS
     return model, fitting, held_out
-
-
-def _lesson(arguments: argparse.Namespace, student: SentenceEstimator[Any, Any], data: Any) -> dict[str, Any]:
-    """Raw text and its teachers, where there is any; without --teacher one is trained first."""
-    if not arguments.unlabelled:
-        return {}
-    if not isinstance(student, Tagger):
-        raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
-    unlabelled = teaching.raw_sentences(arguments)
-    teachers = teaching.given_teachers(arguments) or [_trained_teacher(arguments, student, data)]
-    return {"unlabelled": unlabelled, "teachers": teachers}
-
-
-def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any) -> Tagger:
-    from postil.commands.terminal.training import Display
-
-    teacher, checkpoint = teaching.new_teacher(student), teaching.teacher_path(arguments, ".checkpoint")
-    resume = arguments.resume and checkpoint.exists()
-    note(f"training the teacher: {teaching.MEMBERS} networks {teaching.PRESET}")
-    fitting = teacher.fitting(*data, checkpoint=checkpoint, resume=resume, partial=arguments.partial)
-    with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
-        for event in fitting:
-            display.show(event)
-            if stop.by is not None:
-                raise SystemExit(_interrupted(fitting, stop.by))
-    teacher.save(teaching.teacher_path(arguments))
-    checkpoint.unlink(missing_ok=True)
-    return teacher
 
 
 def _known(arguments: argparse.Namespace) -> SentenceEstimator[Any, Any] | None:
@@ -256,11 +226,11 @@ def _model(
 def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any], arguments: argparse.Namespace) -> int:
     from postil.commands.terminal.training import Display
 
-    with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
+    with stop_on_request() as stop, Display(fitting, arguments.log) as display:
         for event in fitting:
             display.show(event)
             if stop.by is not None:
-                return _interrupted(fitting, stop.by)
+                return interrupted(fitting, stop.by)
     kind = kind_of(model)
     scores = {name: kind.evaluation(model, file) for name, file in held_out.items()}
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
@@ -327,34 +297,3 @@ def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, 
         for name in [path] if equals else annotated:
             annotated[name] = parse_classes(classes)
     return annotated
-
-
-class _Stop:
-    by: signal.Signals | None = None
-
-
-@contextmanager
-def _stop_on_request() -> Iterator[_Stop]:
-    """Ctrl-C and SIGTERM stop between two batches, where the state is consistent; a second one stops at once."""
-    stop = _Stop()
-
-    def ask(number: int, frame: Any) -> None:
-        if stop.by is not None:
-            raise KeyboardInterrupt
-        stop.by = signal.Signals(number)
-        with suppress(RuntimeError):  # it came while another line was being printed
-            warn("stopping after this batch (press Ctrl-C again to stop at once)")
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _interrupted(fitting: Any, by: signal.Signals) -> int:
-    fitting.save_checkpoint()
-    what = "terminated" if by is signal.SIGTERM else "interrupted"
-    warn(f"{what}; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
-    return 128 + by
