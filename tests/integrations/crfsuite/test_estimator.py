@@ -24,6 +24,10 @@ def test_it_is_reachable_under_its_public_name():
     from postil.crfsuite.metrics import flat_f1_score
 
     assert flat_f1_score([["a", "b"]], [["a", "b"]], average="macro") == 1.0
+    from postil.crfsuite.scorers import flat_accuracy, sequence_accuracy
+
+    fitted = CRF(max_iterations=5).fit(X, Y)
+    assert flat_accuracy(fitted, X, Y) == fitted.score(X, Y) and 0 < sequence_accuracy(fitted, X, Y) < 1
 
 
 @pytest.mark.extra("sklearn_crfsuite")

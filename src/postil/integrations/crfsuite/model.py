@@ -16,6 +16,7 @@ import numpy as np
 from postil import archive, kernels
 from postil.arrays import Array
 from postil.errors import DataError, ModelFileError
+from postil.integrations.crfsuite.crfsuite_file import MAGIC, CRFsuiteFile, parsed
 from postil.integrations.crfsuite.items import AttributeTable
 from postil.kernels import Attributes, PairWeights
 from postil.objectives import ChainScores, Lattice, Posterior, path_scores
@@ -167,7 +168,9 @@ class Model:
 
     @classmethod
     def from_bytes(cls, content: bytes, where: object = "model") -> Self:
-        """What ``to_bytes`` returned."""
+        """What ``to_bytes`` returned, or a file of CRFsuite itself."""
+        if content[: len(MAGIC)] == MAGIC:
+            return cls._of_crfsuite(parsed(content, where))
         arrays, metadata = archive.from_bytes(content, where)
         if metadata.get("kind") != KIND:
             raise ModelFileError("wrong kind of model", expected=KIND, got=metadata.get("kind"), where=where)
@@ -179,6 +182,20 @@ class Model:
             pairs=PairWeights(np.array(arrays["features.first"]), np.array(arrays["features.label"])),
             weights=np.array(arrays["features.weight"]),
             transitions=np.array(arrays["transitions"]),
+        )
+
+    @classmethod
+    def _of_crfsuite(cls, file: CRFsuiteFile) -> Self:
+        A, L = len(file.attributes), len(file.labels)
+        sizes = np.bincount(file.states["source"], minlength=A)
+        transitions = np.zeros((L, L))
+        transitions[file.steps["source"], file.steps["label"]] = file.steps["weight"]
+        return cls(
+            labels=file.labels,
+            attributes=file.attributes,
+            pairs=PairWeights(np.cumsum([0, *sizes]).astype(np.int64), file.states["label"].astype(np.int32)),
+            weights=file.states["weight"].astype(np.float64),
+            transitions=transitions,
         )
 
     @classmethod
