@@ -128,6 +128,8 @@ def test_mistakes_are_named():
         CRF().predict(X)
     with pytest.raises(ValueError, match="X_dev and y_dev must be passed together"):
         CRF().fit(X, Y, X)
+    with pytest.raises(ConfigurationError, match=r"threads must be at least 1 \(got 0\)"):
+        CRF(threads=0).fit(X, Y)
     with pytest.raises(ConfigurationError, match="CRF has no parameter 'c3'"):
         CRF().set_params(c3=1)
 

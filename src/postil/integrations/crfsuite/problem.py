@@ -16,14 +16,16 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain as chained
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Self, TypeVar, final
 
 import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.errors import DataError
+from postil.errors import ConfigurationError, DataError
 from postil.integrations.crfsuite.items import AttributeTable
 from postil.integrations.crfsuite.model import Model, Scorer
 from postil.kernels import Attributes, AttributeTokens, PairWeights
@@ -98,13 +100,20 @@ class _Shard:
     offsets: Array  # (b + 1,) of its sentences, from 0 on
 
 
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @final
 class Problem:
     """The features of a corpus and the objective over their weights."""
 
     def __init__(self, corpus: Corpus, settings: FeatureSettings, threads: int | None = None) -> None:
         self.corpus, self.L = corpus, len(corpus.labels)
-        self.threads = threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(2))
+        if threads is not None and threads < 1:
+            raise ConfigurationError("threads", expected="must be at least 1", got=threads)
+        self.threads = threads or _cores()
         occurrences = kernels.attribute_tokens(corpus.attributes, len(corpus.names))
         self.pairs, observed = _state_features(occurrences, corpus, settings)
         # An occurrence with value 0 may make a feature, but adds nothing to any sum.
@@ -164,12 +173,12 @@ class Problem:
         pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
         def each(function: Callable[[Any], _R], things: list[Any]) -> list[_R]:
-            """One task per thread: handing out every shard by itself costs more than it evens out."""
+            """One task per thread, which takes the next thing as long as there is one: a task per thing costs more."""
             if pool is None:
                 return [function(thing) for thing in things]
-            n = self.threads
-            hands = list(pool.map(lambda k: [function(thing) for thing in things[k::n]], range(n)))
-            return [hands[i % n][i // n] for i in range(len(things))]
+            waiting = iter(range(len(things)))
+            done = pool.map(lambda _: [(i, function(things[i])) for i in waiting], range(self.threads))
+            return [result for _, result in sorted(chained.from_iterable(done), key=itemgetter(0))]
 
         scores = Scorer(self.pairs, self.L, len(self.attributes.ids))
         marginals = np.zeros((len(self.corpus.gold), kernels.padded_labels(self.L)))
