@@ -33,6 +33,7 @@ _MODULES = {
     "reports": "postil.reports",
     "arrow": "postil.integrations.arrow",
     "spacy": "postil.integrations.spacy",
+    "crfsuite": "postil.crfsuite",
 }
 
 __all__ = ["__version__", *_MODULES]
