@@ -49,18 +49,24 @@ class Content(NamedTuple):
 
 def parse(line: str, where: str) -> dict[str, Any]:
     """The JSON object of a line."""
+    value = decode(line, where, "one object a line")
+    if not isinstance(value, dict):
+        raise DataError("not a JSON object", expected='{"text": …}', got=shortened(line), where=where)
+    return value
+
+
+def decode(text: str, where: str, expected: str) -> Any:
+    """The JSON value that a text is. Deep nesting, double keys and half characters are mistakes, too."""
     try:
-        value = json.loads(line, object_pairs_hook=_object)
+        value = json.loads(text, object_pairs_hook=_object)
     except RecursionError:
-        raise DataError("JSON nested too deeply", expected="one object a line", where=where) from None
+        raise DataError("JSON nested too deeply", expected=expected, where=where) from None
     except _DoubleKey as error:
         raise DataError("the same key twice in an object", expected="one value", got=str(error), where=where) from None
     except ValueError as error:  # also numbers with thousands of digits
-        what, got = _json_mistake(error, line)
-        raise DataError(f"not valid JSON: {what}", expected="one object a line", got=got, where=where) from None
-    if not isinstance(value, dict):
-        raise DataError("not a JSON object", expected='{"text": …}', got=shortened(line), where=where)
-    if "\\u" in line:
+        what, got = _json_mistake(error, text)
+        raise DataError(f"not valid JSON: {what}", expected=expected, got=got, where=where) from None
+    if "\\u" in text:
         _refuse_half_characters(value, where)
     return value
 
@@ -85,7 +91,7 @@ def _json_mistake(error: ValueError, line: str) -> tuple[str, str]:
     return f"{error.msg.lower()} at character {error.pos + 1}", shortened(near)
 
 
-def _refuse_half_characters(value: dict[str, Any], where: str) -> None:
+def _refuse_half_characters(value: Any, where: str) -> None:
     """\\ud83d without its second half is no character: it could not be written again."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -222,7 +228,8 @@ def _with_offsets(value: Any, tokens: Tokens) -> Any:
     """A span of Prodigy that has only its tokens, of which the last is inside, with its characters."""
     if not isinstance(value, dict) or "token_start" not in value or {"start", "start_offset"} & value.keys():
         return value
-    first, last = value["token_start"], value.get("token_end")
+    first: Any = value["token_start"]
+    last: Any = value.get("token_end")
     if not (_is_number(first) and _is_number(last) and 0 <= first <= last < len(tokens)):
         return value
     return {**value, "start": tokens.starts[first], "end": tokens.ends[last]}
@@ -266,9 +273,10 @@ def _take_labels(
     fields: dict[str, Any], tokens: Tokens, names: Mapping[int, str] | None, where: str
 ) -> list[str] | None:
     """One label for each given token."""
-    for name in LABEL_FIELDS:
-        if fields.get(name) and isinstance(fields[name], list) and all(map(_is_number, fields[name])):
-            fields[name] = _named_labels(fields[name], names, where)
+    for field_name in LABEL_FIELDS:
+        numbers = fields.get(field_name)
+        if numbers and isinstance(numbers, list) and all(map(_is_number, numbers)):
+            fields[field_name] = _named_labels(numbers, names, where)
     name = next((name for name in LABEL_FIELDS if fields.get(name) and _is_list_of(fields[name], str)), None)
     if name is None:
         return None

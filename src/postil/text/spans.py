@@ -1,7 +1,7 @@
 """JSON Lines: one JSON object a line, with a text and labelled stretches of its characters.
 
     our own     {"text": "…", "spans": [{"start": 0, "end": 5, "label": "LOC"}]}
-    doccano     {"text": "…", "label": [[0, 5, "LOC"]]}    also "labels", and "entities" with start_offset, end_offset
+    doccano     {"text": "…", "label": [[0, 5, "LOC"]]}    also "labels"; "entities" and "annotations" with start_offset
     Prodigy     our own with "tokens": [{"text": "…", "start": 0, "end": 5, "id": 0}, …] and "answer"
     per token   {"tokens": ["…"], "labels": ["O", …]}      with or without "text"
 
@@ -58,8 +58,12 @@ def write_jsonl(sentences: Iterable[Sentence], options: WriteOptions, report: Re
     for group in records_of(sentences):
         rest = group[0].rest
         record = rest if isinstance(rest, Record) else Record({}, tokens=[])
-        line = json.dumps(_fields(group, record, options.scheme, report), ensure_ascii=False)
-        yield line.translate(_OTHER_LINE_ENDS) + "\n"
+        yield one_line(json.dumps(_fields(group, record, options.scheme, report), ensure_ascii=False))
+
+
+def one_line(value: str) -> str:
+    """A JSON value as one line, whatever a program takes for the end of a line."""
+    return value.translate(_OTHER_LINE_ENDS) + "\n"
 
 
 def _fields(sentences: list[Sentence], record: Record, scheme: str, report: Report) -> dict[str, Any]:
