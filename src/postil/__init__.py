@@ -15,6 +15,7 @@ _MODULES = {
     "Decoding": "postil.models",
     "Gazetteer": "postil.features",
     "load": "postil.models",
+    "from_datasets": "postil.text",
     "errors": "postil.errors",
     "arrays": "postil.arrays",
     "graph": "postil.graph",

@@ -49,6 +49,8 @@ def read_csv(lines: NumberedLines, options: ReadOptions, report: Report) -> Iter
     first = 0
     for number, row in rows:
         if layout is None:
+            if not any(row):
+                continue
             layout = _layout(row, options, lines.where(number))
             continue
         name = row[layout.sentence] if len(row) == layout.width else ""

@@ -257,9 +257,7 @@ def _self_opening(source: Source, format: str | None) -> str | None:
         return format
     if path is None:
         return None
-    if Path(path).is_dir():
-        if not is_brat_folder(Path(path)):
-            raise DataError("a folder without annotations", expected="a file, or a folder of brat", where=path)
+    if is_brat_folder(Path(path)):
         return "brat"
     if Path(path).is_file():
         with Path(path).open("rb") as file:

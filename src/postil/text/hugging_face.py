@@ -203,4 +203,4 @@ def _pyarrow(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise ConfigurationError("Parquet", expected="needs pyarrow: pip install 'postil[vectors]'") from None
+        raise ConfigurationError("Parquet", expected="needs pyarrow: pip install 'postil[arrow]'") from None

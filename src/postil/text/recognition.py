@@ -58,12 +58,12 @@ def recognise_format(head: list[str], where: str) -> str:
         return "trees"
     if _most(rows, lambda row: "\t" in row):
         return "conll"
+    if array := _json_array(rows):
+        return array
     if _OBJECT.match(rows[0]) or 2 * sum(_OBJECT.match(row) is not None for row in rows) >= len(rows):
         return "jsonl"
     if any(map(_MARKED_UP.search, rows)):
         return "muc"
-    if array := _json_array(rows):
-        return array
     _refuse_relatives(rows, where)
     if _is_column_of_words(rows) or _has_columns(rows):
         return "conll"
