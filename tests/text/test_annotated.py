@@ -172,13 +172,27 @@ GARBAGE = st.one_of(
     st.text(LETTERS, max_size=60),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
-        lambda inner: st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ["text", "data", "annotations", "result", "value", "type", "labels", "start", "end", "label", "tokens"]
-            ),
-            inner,
-            max_size=4,
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    [
+                        "text",
+                        "data",
+                        "annotations",
+                        "result",
+                        "value",
+                        "type",
+                        "labels",
+                        "start",
+                        "end",
+                        "label",
+                        "tokens",
+                    ]
+                ),
+                inner,
+                max_size=4,
+            )
         ),
         max_leaves=12,
     ).map(lambda value: __import__("json").dumps([value] if isinstance(value, dict) else value)),
