@@ -199,6 +199,16 @@ def count_lost_fields(text: AnnotatedText, report: Report, kept: Iterable[str] =
                 report.dropped[f"field {name!r} of spans"] += 1
 
 
+def count_document(text: AnnotatedText, report: Report) -> None:
+    """Count the name of a document for a format that has no place for it."""
+    report.dropped["names of documents"] += bool(text.document)
+
+
+def count_unannotated(text: AnnotatedText, report: Report) -> None:
+    """Count a text that nobody has annotated for a format in which it looks like one without names."""
+    report.changed["texts that nobody has annotated, written as texts without spans"] += text.spans is None
+
+
 def count_fragments(text: AnnotatedText, report: Report) -> None:
     """Count the discontinuous spans of a text for a format that cannot say them."""
     several = sum(bool(span.fragments) for span in text.spans or ())

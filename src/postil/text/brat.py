@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from postil.errors import ConfigurationError, DataError
-from postil.text.annotated import AnnotatedSpan, AnnotatedText, Fragments, count_lost_fields
+from postil.text.annotated import AnnotatedSpan, AnnotatedText, Fragments, count_lost_fields, count_unannotated
 from postil.text.lines import Lines, NumberedLines, shortened
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target
@@ -225,6 +225,7 @@ def _write_pair(path: Path, document: list[AnnotatedText], report: Report) -> No
     shift = number = notes = 0
     for part in document:
         count_lost_fields(part, report, spans=("attributes", "notes"))
+        count_unannotated(part, report)
         for span in part.spans or ():
             if not part.text[span.start : span.end].strip():
                 report.dropped["spans of white space"] += 1

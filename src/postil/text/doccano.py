@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from postil.text.annotated import AnnotatedText, count_fragments, count_lost_fields
+from postil.text.annotated import AnnotatedText, count_document, count_fragments, count_lost_fields
 from postil.text.options import WriteOptions
 from postil.text.report import Report
 from postil.text.spans import one_line
@@ -19,6 +19,7 @@ def write_doccano(texts: Iterable[AnnotatedText], options: WriteOptions, report:
     """The lines of a file for doccano's import of sequence labelling, in the dialect of triples."""
     for text in texts:
         count_fragments(text, report)
+        count_document(text, report)
         count_lost_fields(text, report, kept=text.fields)
         fields: dict[str, Any] = {"text": text.text}
         if text.spans is not None:

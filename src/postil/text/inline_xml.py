@@ -14,7 +14,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, final
 
 from postil.errors import DataError
-from postil.text.annotated import AnnotatedSpan, AnnotatedText, count_fragments, count_lost_fields
+from postil.text.annotated import (
+    AnnotatedSpan,
+    AnnotatedText,
+    count_document,
+    count_fragments,
+    count_lost_fields,
+    count_unannotated,
+)
 from postil.text.lines import NumberedLines
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
@@ -201,7 +208,7 @@ def write_muc(texts: Iterable[AnnotatedText], options: WriteOptions, report: Rep
 def write_stanford(texts: Iterable[AnnotatedText], options: WriteOptions, report: Report) -> Iterator[str]:
     """Every text with elements named by labels, and a blank line after it."""
     for text in texts:
-        report.dropped["names of documents"] += bool(text.document)
+        count_document(text, report)
         yield f"{_without_blank_lines(_marked_up(text, _named, report))}\n\n"
 
 
@@ -223,7 +230,7 @@ def _named(label: str, report: Report) -> tuple[str, str]:
 def _marked_up(text: AnnotatedText, tags: Tags, report: Report) -> str:
     count_lost_fields(text, report)
     count_fragments(text, report)
-    report.dropped["marks of texts that nobody has annotated"] += text.spans is None
+    count_unannotated(text, report)
     pieces: list[str] = []
     position = 0
     opened: list[tuple[int, str]] = []  # where an element ends, and its closing tag

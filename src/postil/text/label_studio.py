@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from postil.errors import DataError
-from postil.text.annotated import AnnotatedSpan, AnnotatedText, count_fragments, count_lost_fields
+from postil.text.annotated import AnnotatedSpan, AnnotatedText, count_document, count_fragments, count_lost_fields
 from postil.text.json_items import json_items
 from postil.text.lines import NumberedLines, shortened
 from postil.text.options import ReadOptions, WriteOptions
@@ -161,6 +161,7 @@ def _array(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 def _task(text: AnnotatedText, number: int, report: Report) -> dict[str, Any]:
     count_fragments(text, report)
+    count_document(text, report)
     data = {key: value for key, value in text.fields.items() if key not in (*_KEPT, "text")}
     task: dict[str, Any] = {"id": text.fields.get("id", number), "data": {"text": text.text, **data}}
     if "meta" in text.fields:
@@ -178,6 +179,7 @@ def _result(number: int, span: AnnotatedSpan, value: dict[str, Any]) -> dict[str
 
 def _minimal(text: AnnotatedText, number: int, report: Report) -> dict[str, Any]:
     count_fragments(text, report)
+    count_document(text, report)
     count_lost_fields(text, report, kept=text.fields)  # spans have no other keys there
     task = {**text.fields, "id": text.fields.get("id", number), "text": text.text}
     if text.spans is not None:

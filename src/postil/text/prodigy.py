@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from postil.text.alignment import TokenisedText
-from postil.text.annotated import AnnotatedSpan, AnnotatedText, count_fragments
+from postil.text.annotated import AnnotatedSpan, AnnotatedText, count_document, count_fragments
 from postil.text.options import WriteOptions
 from postil.text.report import Report
 from postil.text.spans import one_line
@@ -25,6 +25,7 @@ def write_prodigy(texts: Iterable[AnnotatedText], options: WriteOptions, report:
     """The lines of a file for ``prodigy db-in`` or as the source of a recipe."""
     for text in texts:
         count_fragments(text, report)
+        count_document(text, report)
         fields = {"text": text.text, "tokens": [], **{k: v for k, v in text.fields.items() if k not in _OWN}}
         place = _place(text)
         fields["tokens"] = _tokens(place)

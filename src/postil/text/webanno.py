@@ -21,7 +21,14 @@ from typing import Any, NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.text.alignment import TokenisedText
-from postil.text.annotated import AnnotatedSpan, AnnotatedText, count_fragments, count_lost_fields
+from postil.text.annotated import (
+    AnnotatedSpan,
+    AnnotatedText,
+    count_document,
+    count_fragments,
+    count_lost_fields,
+    count_unannotated,
+)
 from postil.text.lines import NumberedLines, shortened
 from postil.text.offsets import utf16_offsets
 from postil.text.options import ReadOptions, WriteOptions
@@ -253,6 +260,8 @@ def write_webanno(texts: Iterable[AnnotatedText], options: WriteOptions, report:
     for text in texts:
         count_lost_fields(text, report, spans=("identifier",))
         count_fragments(text, report)
+        count_document(text, report)
+        count_unannotated(text, report)
         tokens = _tokens_of(text)
         units16 = utf16_offsets(text.text, range(len(text.text) + 1)).tolist()
         for first, last in _ranges(text, tokens, report):
