@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs pages bench faults sanitise portable clean
+.PHONY: help demo test test-all check docs pages rules bench faults sanitise portable clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ docs: .venv/installed-docs  ## the documentation site, in build/site
 
 pages: .venv/installed-dev  ## run the code and commands of the pages, and rewrite what they print
 	$(BIN)/python docs/run_pages.py --write
+
+rules: .venv/installed-dev  ## compile the default rules of tokeniser and sentence splitter again, after a change of them
+	$(BIN)/python -m postil.text.freeze_rules
 
 bench: .venv/installed-dev  ## benchmarks (minutes; peers get environments of their own)
 	$(BIN)/python -m benchmarks

@@ -24,11 +24,13 @@ from postil.features.inputs import Inputs
 from postil.graph import RowGradient
 from postil.machine.limits import Limit, tagger_training_limit, tree_training_limit
 from postil.models import PRESETS, Tagger, TreeClassifier
+from postil.models.scoring.fused import FusedTraining
 from postil.network import activations, dropout, linear, lookup, normalisation, shared_windows, tree_lstm, window
 from postil.objectives import crf_objective
 from postil.text import read_trees
 from postil.training import loop
 from postil.training.loop import Epoch
+from postil.training.optimisers import Adam
 
 # Row of the table -> the functions whose time it is. Those that give a pullback have its time in the second row.
 STEPS: dict[str, list[tuple[Any, str]]] = {
@@ -40,6 +42,8 @@ STEPS: dict[str, list[tuple[Any, str]]] = {
     "levels of trees": [(tree_lstm, "tree_lstm")],
 }
 SIMPLE: dict[str, list[tuple[Any, str]]] = {
+    "fused loss and gradients": [(FusedTraining, "__call__")],
+    "fused clipping, Adam and averages": [(Adam, "fused_step")],
     "sums of windows": [(kernels, "sum_windows"), (kernels, "spread_windows")],
     "CRF": [(crf_objective, "loss_and_gradient")],
     "sparse sums": [(RowGradient, "from_occurrences")],

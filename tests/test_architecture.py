@@ -135,6 +135,7 @@ PUBLIC = {
             "__version__",
             "Tagger",
             "Detector",
+            "Ensemble",
             "TreeClassifier",
             "Constraints",
             "Decoding",
@@ -189,6 +190,8 @@ PUBLIC = {
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
     "postil.kernels": [
+        *["TaggerBatch", "TaggerKernel", "TaggerShape", "tagger_kernel", "Crew", "new_crew"],
+        *["AdamKernel", "AdamUpdate", "adam_kernel"],
         *["Answers", "Question", "chain_answers"],
         *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
@@ -197,12 +200,22 @@ PUBLIC = {
         *["AdamMemory", "AdamSettings", "Noise", "Totals"],
         *["binary_shape", "TreeCells", "cells_up", "cells_down", "leaf_cells_up", "leaf_cells_down"],
         *["TokenCells", "Columns", "Words", "token_cells", "line_cells", "number_words", "write_rows"],
+        *["Records", "write_records"],
         *["TokenPatterns", "ChunkCache", "TokenisedText", "tokenise_text", "SentencePatterns", "split_sentences"],
         *["character_offsets", "lower_case", "StringTable", "WordColumn", "WordRules", "word_features"],
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
     ],
     "postil.models": [
-        *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
+        *[
+            "Tagger",
+            "Detector",
+            "Ensemble",
+            "TreeClassifier",
+            "NodeLabel",
+            "TreeExplanation",
+            "TaggerConfig",
+            "TreeConfig",
+        ],
         *["PRESETS", "UNSET", "load", "Explanation", "Constraints", "Decoding"],
     ],
     "postil.reports": [
@@ -224,10 +237,10 @@ EVERY_ESTIMATOR = [
 ]
 PUBLIC_OF_ESTIMATORS = {
     "Tagger": [
-        *["tag", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
+        *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
         *["spans_above", "entities_above", "labelling", "decoding", "calibrate", "tune"],
     ],
-    "Detector": ["tag", "annotate", "annotate_with_scores", "decision", "threshold"],
+    "Detector": ["tag", "tag_many", "annotate", "annotate_with_scores", "decision", "threshold"],
     "TreeClassifier": ["predict_proba", "predict_nodes", "node_probabilities", "trees"],
 }
 
@@ -249,6 +262,7 @@ def test_public_names_are_listed(name):
 @pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("postil", "postil.gradcheck")])
 def test_nothing_public_is_left_unlisted(name):
     module = importlib.import_module(name)
+    assert all(hasattr(module, public) for public in module.__all__)  # some are imported when they are asked for
     found = {n for n, v in vars(module).items() if not n.startswith("_") and not inspect.ismodule(v)}
     assert found == set(module.__all__)
 
@@ -262,6 +276,8 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
+    "commands/stopping.py": "commands/test_train.py",
+    "models/scoring/ensemble_network.py": "models/test_ensemble.py",
     "commands/check.py": "commands/test_main.py",
     "commands/kinds.py": "commands/test_train.py",
     "commands/labelled.py": "commands/test_partial.py",
@@ -294,7 +310,9 @@ TESTED_ELSEWHERE = {
     "kernels/compiled_layers.py": "kernels/test_layers.py",
     "kernels/compiled_quadratic.py": "kernels/test_quadratic.py",
     "kernels/compiled_sentences.py": "kernels/test_sentences.py",
+    "kernels/compiled_records.py": "kernels/test_records.py",
     "kernels/compiled_tokens.py": "kernels/test_tokens.py",
+    "kernels/compiled_training.py": "kernels/test_training.py",
     "kernels/compiled_trees.py": "kernels/test_trees.py",
     "kernels/compiled_words.py": "kernels/test_words.py",
     "kernels/plain_words.py": "kernels/test_words.py",
@@ -307,7 +325,9 @@ TESTED_ELSEWHERE = {
     "kernels/plain_layers.py": "kernels/test_layers.py",
     "kernels/plain_quadratic.py": "kernels/test_quadratic.py",
     "kernels/plain_sentences.py": "kernels/test_sentences.py",
+    "kernels/plain_records.py": "kernels/test_records.py",
     "kernels/plain_tokens.py": "kernels/test_tokens.py",
+    "kernels/plain_training.py": "kernels/test_training.py",
     "kernels/plain_trees.py": "kernels/test_trees.py",
     "kernels/plain_windows.py": "kernels/test_windows.py",
     "metrics/reliability.py": "models/answers/test_reliability.py",
@@ -341,6 +361,7 @@ TESTED_ELSEWHERE = {
     "text/bracket_reader.py": "text/test_treebank.py",
     "text/conll_writer.py": "text/test_conll.py",
     "text/conllu_writer.py": "text/test_conllu.py",
+    "text/freeze_rules.py": "kernels/test_programs.py",
     "text/sentence_rules.py": "text/test_sentences.py",
 }
 

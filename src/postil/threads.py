@@ -1,16 +1,21 @@
 """BLAS is held to one thread: results then repeat to the last bit, and our own threads do not fight with it."""
 
-from collections.abc import Iterator
+import ctypes
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from threading import Lock
-from typing import Any
+from typing import Any, Self, TypeVar, final
 
 from threadpoolctl import ThreadpoolController
 
+_T = TypeVar("_T")
 _lock = Lock()
 _inside = 0  # how many blocks are open, in all threads
 _limits: Any = None
+# Names of cblas_sgemm in builds of OpenBLAS -> whether its sizes have 64 bits
+_PRODUCTS = {"scipy_cblas_sgemm64_": True, "cblas_sgemm64_": True, "scipy_cblas_sgemm": False, "cblas_sgemm": False}
 
 
 @cache
@@ -37,3 +42,41 @@ def one_blas_thread() -> Iterator[None]:
             _inside -= 1
             if not _inside:
                 _limits.restore_original_limits()
+
+
+@cache
+def blas_product() -> tuple[int, bool] | None:
+    """Where the float32 product of the BLAS that NumPy uses stands in memory, for kernels that multiply in C.
+
+    With it, whether its sizes are integers of 64 bits. None where it is not known: another library, another name.
+    """
+    for library in _controller().lib_controllers:
+        if library.internal_api == "openblas":
+            for name, is_wide in _PRODUCTS.items():
+                function = getattr(library.dynlib, name, None)
+                if function is not None:
+                    return ctypes.cast(function, ctypes.c_void_p).value or 0, is_wide
+    return None
+
+
+@final
+class Team:
+    """A pool of threads for Python functions; with one thread, the caller's own does everything."""
+
+    def __init__(self, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def map(self, function: Callable[[int], Any], items: Iterable[int]) -> Iterator[Any]:
+        """Results in the order of the items."""
+        return map(function, items) if self._pool is None else self._pool.map(function, items)
+
+    def ahead(self, function: Callable[[int], _T], item: int) -> Callable[[], _T]:
+        """Start a function whose result is needed later: call what is returned for it."""
+        return partial(function, item) if self._pool is None else self._pool.submit(function, item).result

@@ -87,6 +87,34 @@ def test_only_a_few_items_are_under_way():
     assert taken == 50 and most <= 5
 
 
+def test_processes_start_only_where_there_is_enough_to_do(tagger, monkeypatch):
+    started = []
+
+    class Recorded(bulk.Workers):  # type: ignore[misc]
+        def __init__(self, *arguments):
+            started.append(arguments)
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(bulk, "Workers", Recorded)
+    monkeypatch.setattr(bulk, "PASSAGE", 150)
+    passages = sum(1 for _ in read(io.BytesIO(CONLL), "conll").passages(150))
+    expected = labelled(tagger, (CONLL, "conll"))
+    monkeypatch.setattr(bulk, "PAYS", 1)
+    monkeypatch.setattr(bulk, "ALONE", passages + 1)
+    assert labelled(tagger, (CONLL, "conll"), threads=2) == expected and started == []
+    monkeypatch.setattr(bulk, "ALONE", passages)
+    assert labelled(tagger, (CONLL, "conll"), threads=2) == expected and len(started) == 1
+
+
+def test_records_without_labels_are_labelled_by_processes(tagger, monkeypatch):
+    monkeypatch.setattr(bulk, "PASSAGE", 150)
+    monkeypatch.setattr(bulk, "ALONE", 1)
+    options = TaggingOptions(output="jsonl", probabilities=True)
+    one = labelled(tagger, (RECORDS, "jsonl"), options=options)
+    assert labelled(tagger, (RECORDS, "jsonl"), options=options, threads=2) == one
+    assert one[0].count(b"\n") == len(X)
+
+
 # ------------------------------------------------------------------------------------------------ CoNLL-U
 
 

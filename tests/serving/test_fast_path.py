@@ -1,6 +1,7 @@
 """The fast path: the bytes of the general path, and a clear rule for when it is taken."""
 
 import io
+import json
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -30,8 +31,12 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def both(model):
-    labeller = Labeller(postil.load(model), TaggingOptions())
-    labeller.fast = FastPath(labeller.model, ReadOptions(features=()))
+    return labeller_of(postil.load(model))
+
+
+def labeller_of(model, **options):
+    labeller = Labeller(model, TaggingOptions(**options))
+    labeller.fast = FastPath(labeller.model, labeller.options)
     return labeller
 
 
@@ -124,11 +129,12 @@ def test_very_long_sentences_are_noted(both, monkeypatch):
         ({}, True),
         ({"output": "conll"}, True),
         ({"reading": ReadOptions(features=(), label=None)}, True),
-        ({"output": "jsonl"}, False),
-        ({"probabilities": True}, False),
-        ({"threshold": 0.5}, False),
-        ({"threshold": 0.0}, False),
-        ({"class_thresholds": {"LOC": 0.5}}, False),
+        ({"output": "jsonl"}, True),
+        ({"output": "conllu"}, False),
+        ({"probabilities": True}, True),
+        ({"threshold": 0.5}, True),
+        ({"threshold": 0.0}, True),
+        ({"class_thresholds": {"LOC": 0.5}}, True),
         ({"constraints": postil.Constraints(force=[(0, 4, None)])}, False),
         ({"output": "jsonl", "nbest": 2}, False),
         ({"output": "jsonl", "all_above": 0.5}, False),
@@ -155,6 +161,106 @@ def test_which_models_it_is_taken_for(tmp_path, labels, settings, taken):
     both = Labeller(postil.load(trained(tmp_path / "m.postil", labels, **settings)), TaggingOptions())
     assert (both.fast is not None) == taken
     check(both, as_conll(X, Y).encode(), 300)
+
+
+# ------------------------------------------------------------------------------------------------ raw texts
+
+PHRASES = [
+    "Anna lives in Oslo.",
+    "Anna",
+    "Oslo!",
+    "It is 5 p.m. The shop",
+    "é中😀",
+    "a.b@c.de",
+    '"',
+    "\\",
+    " ",
+    "\u2028",
+    "-",
+]
+PHRASES += ["\x85", "\x01", "\u00a0", "-DOCSTART-", "do n't", "x" * 1200, "", "A"]
+lines_of_text = st.lists(st.sampled_from(PHRASES), max_size=5).map(" ".join) | st.sampled_from(["", "A", "\t ", "Anna"])
+FIELDS = [{}, {"id": 3}, {"meta": {"é": [1.5, None, "\u2029"]}, "": 1e400}, {"answer": "reject"}, {"label": "x"}]
+LABELLED_FIELDS = [{"spans": []}, {"tokens": ["a"]}, {"labels": []}, {"constraints": {"force": [[0, 1, "PER"]]}}]
+LABELLED_FIELDS += [{"newdoc": "d"}, {"comments": ["# c"]}, {"text": 3}, {"labelling_probabilities": [1]}]
+OPTIONS = [
+    *({"output": output, "probabilities": probable} for output in ("conll", "jsonl") for probable in (True, False)),
+    {"output": "jsonl", "probabilities": True, "threshold": 0.6},
+    {"output": "conll", "threshold": 0.9, "class_thresholds": {"LOC": 0.1}},
+    {"output": "jsonl", "reading": ReadOptions(features=(), split=False, every_record=True)},
+]
+
+
+@st.composite
+def record_lines(draw):
+    """Lines of JSON, most of them with a text and no labels."""
+    fields = {"text": draw(lines_of_text)} | draw(st.sampled_from(FIELDS))
+    if draw(st.integers(0, 15)) == 0:
+        fields |= draw(st.sampled_from(LABELLED_FIELDS))
+    broken = draw(st.integers(0, 40)) == 0
+    return json.dumps(fields, ensure_ascii=draw(st.booleans()))[: -1 if broken else None]
+
+
+@st.composite
+def sources(draw, content):
+    end, last = draw(st.sampled_from(["\n", "\n", "\r\n", "\r"])), draw(st.booleans())
+    text = end.join(draw(st.lists(content, max_size=40))) + end * last
+    bad = draw(st.sampled_from([b"", b"", b"", b"\xff", b"\0"]))
+    return _broken(text, bad, draw(st.integers(0, 300)))
+
+
+@pytest.fixture(scope="module")
+def models(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("others")
+    words = trained(folder / "pos.postil", parts_of_speech(30)[1])
+    old = trained(folder / "iob1.postil", named_entities(30, scheme="iob1")[1])
+    return {"spans": postil.load(model), "words": postil.load(words), "iob1": postil.load(old)}
+
+
+CASES = [(kind, options) for kind in ("spans", "words", "iob1") for options in OPTIONS]
+CASES = [(kind, options) for kind, options in CASES if kind != "words" or "threshold" not in options]
+
+
+@pytest.mark.parametrize(("kind", "options"), CASES)
+@given(data=st.data(), size=st.integers(0, 300), piece=st.sampled_from([7, 1 << 18]), every=st.booleans())
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_texts_become_the_same_bytes(models, kind, options, data, size, piece, every):
+    reading = options.get("reading", ReadOptions(features=(), every_record=every))
+    both = labeller_of(models[kind], **(options | {"reading": reading}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "PIECE", piece)
+        patch.setattr(labelled, "BLOCK_TOKENS", 20)
+        for format, content in (("text", lines_of_text), ("jsonl", record_lines())):
+            source = data.draw(sources(content))
+            if format == "jsonl" and not read(io.BytesIO(source), "jsonl").has_passages:
+                continue
+            assert outcome(both.label, source, size, format) == outcome(both.general.label, source, size, format)
+
+
+@pytest.mark.parametrize(("kind", "options"), CASES)
+def test_plain_texts_take_the_fast_path(models, monkeypatch, kind, options):
+    both = labeller_of(models[kind], **options)
+    text = "\n".join(" ".join(tokens) for tokens in X) + "\nAnna met “Oslo”. É! In Oslo\n\nA\nA\n"
+    records = "".join(json.dumps({"text": line, "id": i}) + "\n" for i, line in enumerate(text.split("\n")))
+    for format, content in (("text", text), ("jsonl", records)):
+        expected = outcome(both.general.label, content.encode(), 150, format)
+        with monkeypatch.context() as patch:
+            patch.setattr(both, "general", None)
+            assert outcome(both.label, content.encode(), 150, format) == expected
+        assert expected[-1] is None and len(expected[0]) > 1000 and expected[3] > 1
+        if options["output"] == "jsonl":
+            every = format == "jsonl" and both.options.reading.every_record
+            written = [json.loads(line)["text"] for line in expected[0].split(b"\n")[:-1]]
+            assert written == [line for line in text.split("\n") if line or every]
+
+
+def test_records_in_passages_are_one_file(models):
+    """What the first record says holds for all, and lines are counted from the beginning of the file."""
+    both = labeller_of(models["spans"], output="jsonl")
+    data = b'{"text": "Anna"}\n' * 50 + b'{"text": "Oslo", "spans": []}\n' + b'{"text": "Anna"}\n'
+    whole, parts = (outcome(both.label, data, size, "jsonl") for size in (10_000, 100))
+    assert whole[:3] == parts[:3] and whole[4] == parts[4] and parts[3] > 5
+    assert "line 51" in whole[4] and "as on line 1 " in whole[4]
 
 
 def test_detectors_and_gazetteers_take_the_general_path(tmp_path):

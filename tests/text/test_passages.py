@@ -121,4 +121,21 @@ def test_an_endless_sentence_is_refused_before_all_of_it_is_held(monkeypatch):
 
 
 def test_sources_that_are_read_to_their_end():
-    assert not read(io.BytesIO(b'{"text": "a"}\n')).has_passages
+    assert not read(io.BytesIO(b"1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n"), "conllu").has_passages
+    for first in (
+        '{"text": "a", "spans": []}',
+        '{"text": "a", "tags": ["O"]}',
+        '{"text": "a", "answer": "reject"}',
+        "{",
+    ):
+        assert not read(io.BytesIO(f"\n{first}\n".encode()), "jsonl").has_passages
+    assert read(io.BytesIO(b'\n{"text": "a", "id": 3}\n'), "jsonl").has_passages
+
+
+def test_what_stops_the_look_at_the_first_record_stops_the_reading(monkeypatch):
+    for data in (b'{"text": "a"}\n\xff', b"a" * 300 + b"\n{}"):
+        reading = read(io.BytesIO(data), "jsonl")
+        monkeypatch.setattr(reading._lines, "_line_limit", 100)
+        assert reading.has_passages == (data[:1] == b"{")
+        with pytest.raises(DataError, match=r"invalid UTF-8|line too long"):
+            list(reading)

@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from postil.text.conll_writer import write_conll
 from postil.text.formats import FORMATS
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.passages import Passage
-from postil.text.plain_rows import are_writable, in_groups, read_plain, write_plain
+from postil.text.plain_rows import are_writable, read_plain, write_plain
 
 NAMES = ["O", "B-X", "é"]
 TABS = ["a\tO", "bb\tB-X", "é\tO", "\tO", "#\tO", "#x\tO", "-\tO", "  a\tO", "a b\tO ", "a\u2028b\tO", "-DOCSTART-x\tO"]
@@ -137,11 +138,12 @@ def test_groups_end_with_the_sentence_that_fills_them(lengths, size):
     with read(io.BytesIO("\n".join("a\tO\n" * length for length in lengths).encode()), "conll") as reading:
         (whole,) = reading.passages(1 << 20)
     rows = read_plain(whole, OPTIONS)
-    groups = [np.diff(group.offsets).tolist() for group in in_groups(rows, size)]
+    parts = [rows.part(first, end) for first, end in pairwise([0, *rows.sentence_ends(size)])]
+    groups = [np.diff(part.offsets).tolist() for part in parts]
     assert [length for group in groups for length in group] == lengths
     assert all(sum(group) >= size for group in groups[:-1])
     assert all(sum(group[:-1]) < size for group in groups)
-    assert sum(len(group.cells) for group in in_groups(rows, size)) == len(rows.cells)
+    assert sum(len(part.cells) for part in parts) == len(rows.cells)
 
 
 def test_labels_that_cannot_stand_in_a_column():

@@ -12,10 +12,9 @@ from postil.commands.reading import (
     CHARACTERS,
     add_reading_arguments,
     format_argument,
-    reading_options,
     warn_of_unspaced,
 )
-from postil.commands.tag_options import add_answer_arguments, tagging_options
+from postil.commands.tag_options import add_answer_arguments, tag_reading_options, tagging_options
 from postil.commands.terminal.tag_progress import progress_line
 from postil.errors import ConfigurationError, DataError
 from postil.models.sentences import takes_characters
@@ -107,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _inputs(arguments: argparse.Namespace, by_characters: bool) -> Iterator[Reading]:
-    options = {**reading_options(arguments, by_characters), "every_record": True}
+    options = tag_reading_options(arguments, by_characters)
     if arguments.text is not None:
         if not arguments.text.strip():
             raise DataError("--text is empty", expected="words", got=repr(arguments.text))

@@ -51,7 +51,7 @@ def tagging_options(arguments: argparse.Namespace) -> TaggingOptions:
     files = arguments.files
     return TaggingOptions(
         output=arguments.output,
-        reading=ReadOptions(**reading_options(arguments)),
+        reading=ReadOptions(**tag_reading_options(arguments)),
         threshold=for_all,
         class_thresholds=by_class,
         constraints=_constraints(arguments),
@@ -59,6 +59,11 @@ def tagging_options(arguments: argparse.Namespace) -> TaggingOptions:
         source=files[0] if len(files) == 1 and files[0] != "-" else "",
         **_same_names(arguments, "probabilities", "scores", "keep_gold", "nbest", "all_above", "tree"),
     )
+
+
+def tag_reading_options(arguments: argparse.Namespace, by_characters: bool = False) -> dict[str, Any]:
+    """How inputs are read: every record of JSON Lines is answered. ``by_characters``: so the model cuts raw text."""
+    return {**reading_options(arguments, by_characters), "every_record": True}
 
 
 def _same_names(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:

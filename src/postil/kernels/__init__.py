@@ -12,8 +12,10 @@ from postil.kernels import (
     plain_columns,
     plain_layers,
     plain_quadratic,
+    plain_records,
     plain_sentences,
     plain_tokens,
+    plain_training,
     plain_trees,
     plain_windows,
     plain_words,
@@ -24,8 +26,10 @@ from postil.kernels.choice import chosen as _chosen
 from postil.kernels.plain_answers import Answers, Question
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
+from postil.kernels.plain_records import Records
 from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
+from postil.kernels.plain_training import AdamKernel, AdamUpdate, Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.kernels.plain_trees import TreeCells
 from postil.kernels.plain_words import StringTable, WordColumn, WordRules
 
@@ -75,6 +79,8 @@ __all__ = [
     "line_cells",
     "number_words",
     "write_rows",
+    "Records",
+    "write_records",
     "TokenPatterns",
     "ChunkCache",
     "TokenisedText",
@@ -83,6 +89,15 @@ __all__ = [
     "split_sentences",
     "character_offsets",
     "lower_case",
+    "TaggerBatch",
+    "TaggerKernel",
+    "TaggerShape",
+    "AdamUpdate",
+    "Crew",
+    "new_crew",
+    "tagger_kernel",
+    "AdamKernel",
+    "adam_kernel",
     "StringTable",
     "WordColumn",
     "WordRules",
@@ -118,6 +133,7 @@ token_cells = _chosen(plain_columns.token_cells)
 line_cells = _chosen(plain_columns.line_cells)
 number_words = _chosen(plain_columns.number_words)
 write_rows = _chosen(plain_columns.write_rows)
+write_records = _chosen(plain_records.write_records)
 quadratic_forms = _chosen(plain_quadratic.quadratic_forms)
 quadratic_forms_back = _chosen(plain_quadratic.quadratic_forms_back)
 quadratic_weights = _chosen(plain_quadratic.quadratic_weights)
@@ -126,4 +142,7 @@ tokenise_text = _chosen(plain_tokens.tokenise_text)
 split_sentences = _chosen(plain_sentences.split_sentences)
 character_offsets = _chosen(plain_characters.character_offsets)
 lower_case = _chosen(plain_characters.lower_case)
+tagger_kernel = _chosen(plain_training.tagger_kernel)
+adam_kernel = _chosen(plain_training.adam_kernel)
+new_crew = _chosen(plain_training.new_crew)
 word_features = _chosen(plain_words.word_features)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "decimals.h"
 #include "kernels.h"
 #include "portable.h"
 
@@ -236,10 +237,11 @@ CLONED int number_words(const uint8_t *text, int64_t size, const int64_t *cells,
 
 /* ------------------------------------------------------------------------------------------------ writing */
 
-/* Label i is names[ends[i]:ends[i + 1]]. places (B + 1,): where the sentences begin in `out`, and the end. */
+/* Label i is names[ends[i]:ends[i + 1]]. figures (N,): a column of probabilities before the label; NULL: none. places (B + 1,): where the sentences begin in `out`, and the end. */
 CLONED int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
-                      int64_t sentences, const int64_t *labels, const uint8_t *names, int64_t names_size,
-                      const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room, int64_t *places) {
+                      int64_t sentences, const int64_t *labels, const double *figures, const uint8_t *names,
+                      int64_t names_size, const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room,
+                      int64_t *places) {
     int64_t at = 0;
     if (longest_sentence(offsets, sentences, N) < 0) return WRONG_OFFSETS;
     if (ends[0] != 0 || ends[label_count] != names_size) return WRONG_INDEX;
@@ -252,10 +254,15 @@ CLONED int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, i
             if (!is_cell(cells + 2 * t, size) || label < 0 || label >= label_count) return WRONG_INDEX;
             const int64_t first = cells[2 * t], length = cells[2 * t + 1] - first;
             const int64_t name = ends[label], name_length = ends[label + 1] - name;
-            if (length + name_length + 3 > room - at) return WRONG_INDEX;
+            if (length + name_length + 3 + LONGEST_DECIMAL * (figures != NULL) > room - at) return WRONG_INDEX;
             memcpy(out + at, text + first, (size_t)length);
             at += length;
             out[at++] = '\t';
+            if (figures != NULL) {
+                if (!is_share(figures[t])) return WRONG_INDEX;
+                at += write_fixed(figures[t], out + at);
+                out[at++] = '\t';
+            }
             memcpy(out + at, names + name, (size_t)name_length);
             at += name_length;
             out[at++] = '\n';

@@ -5,10 +5,11 @@ import numpy as np
 from postil.arrays import Array
 from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous
-from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer, ready_offsets
+from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, finish, pointer, ready_offsets
 from postil.kernels.plain_columns import Columns, TokenCells, Words, checked_cells, checked_columns
 
 _SLOTS = ffi.typeof("uint64_t[]")
+_LONGEST_DECIMAL = 16  # as in decimals.h
 
 
 def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
@@ -58,19 +59,24 @@ def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[A
     return numbers, int(count[0])
 
 
-def write_rows(text: bytes, cells: Array, offsets: Array, labels: Array, names: list[bytes]) -> tuple[bytes, Array]:
+def write_rows(
+    text: bytes, cells: Array, offsets: Array, labels: Array, names: list[bytes], figures: Array | None = None
+) -> tuple[bytes, Array]:
     """See ``plain_columns.write_rows``."""
     cells = checked_cells(text, cells)
     labels = contiguous(labels, np.int64, (len(cells),), where="labels")
+    if figures is not None:
+        figures = contiguous(figures, np.float64, (len(cells),), where="figures")
     offsets = ready_offsets(offsets, len(cells))
     B, ends, joined = len(offsets) - 1, np.cumsum([0, *map(len, names)]), b"".join(names)
-    row = max(map(len, names), default=0) + 3
+    row = max(map(len, names), default=0) + 3 + _LONGEST_DECIMAL * (figures is not None)
     out = np.empty(int((cells[:, 1] - cells[:, 0]).sum()) + len(cells) * row + B, np.uint8)
     places = np.empty(B + 1, np.int64)
     code = lib.write_rows(
         *(ffi.from_buffer(BYTES, text), len(text)),
         *(pointer(cells, INTEGERS), len(cells)),
         *(pointer(offsets, INTEGERS), B, pointer(labels, INTEGERS)),
+        ffi.NULL if figures is None else pointer(figures, DOUBLES),
         *(ffi.from_buffer(BYTES, joined), len(joined), pointer(ends, INTEGERS), len(names)),
         *(pointer(out, BYTES), len(out), pointer(places, INTEGERS)),
     )

@@ -73,6 +73,103 @@ int adagrad_step(void *value, int single, void *square, const int64_t *rows, con
 int settle_rows(double *total, int64_t *settled, const void *value, int single, const int64_t *rows, int64_t count,
                 int64_t table, int64_t columns, int64_t steps);
 
+/* training.c: one step of training, for any number of threads. Each of them calls the same kernel on the same step, whose
+   team begins as zeros. A step is a row of phases, a phase a number of units of work that depends on the data alone; a
+   worker takes the next unit until there is none, and waits for the others before the next phase. Sums over units are
+   added in the order of the units, so the bits do not depend on the number of workers. */
+enum { PHASES = 8 };
+typedef struct {
+    int64_t next[PHASES], done[PHASES];
+    int32_t code;
+} team;
+
+/* Features of words that share one table: table (V, width), ids (U, features). Their columns of X begin at `column`. */
+typedef struct {
+    const float *table;
+    const int64_t *ids;
+    int64_t V, width, features, column;
+    float *values;   /* (U * features, width) gradient of each occurrence */
+    int64_t *rows;   /* (R,) what occurs */
+    float *sums;     /* (R, width) */
+    int64_t found;   /* R */
+} table_step;
+
+/* Y = X + dropout(f(W [norm(x_t-1); norm(x_t); norm(x_t+1)] + b)): a residual convolution. */
+typedef struct {
+    const float *gain, *bias, *padding, *W, *b;
+    float *dgain, *dbias, *dpadding, *dW, *db;
+    float *Z, *deviation, *windows, *Y, *slopes; /* (N, H), (N,), (N, K * H), (N, H), (N, H) */
+    uint64_t key;
+} convolution_step;
+
+typedef struct {
+    team workers;
+    void *product; /* cblas_sgemm; `wide_integers`: its sizes are of 64 bits */
+    int32_t wide_integers, activation;
+    int64_t N, B, U, D, wide, K, H, L, depth, table_count, vector_dim, block_tokens;
+    double epsilon, share; /* share: factor of the loss of each sentence */
+    const int64_t *places, *offsets, *gold;
+    const int64_t *vector_ids; /* (U,) or NULL */
+    const float *vectors;      /* (V, vector_dim) fixed: the last columns of X */
+    int64_t vector_count;
+    table_step *tables;
+    const float *padding, *W, *b; /* the first layer: (D,), (H, K * D), (H,) */
+    float *dpadding, *dW, *db;
+    convolution_step *blocks;  /* (depth,) */
+    const float *gain, *bias;  /* of the norm before the output; NULL: none */
+    float *dgain, *dbias;
+    const float *output_W, *output_b; /* (L, H), (L,) */
+    float *doutput_W, *doutput_b;
+    const double *transitions, *start, *end;
+    float *dtransitions, *dstart, *dend;
+    uint64_t input_key, hidden_key;
+    uint32_t input_dropped, hidden_dropped;
+    /* memory */
+    float *X, *noise, *by_position, *dby_position, *rows, *dX; /* (1+U, wide) twice, (K*H, wide) twice, (1+U, K*H), (1+U, wide) */
+    int64_t *ids, *local;                                      /* (N,), (2 * B + 2,) */
+    float *Y, *slopes, *hidden, *Z, *deviation;                /* (N, H) four times, (N,) */
+    float *normed, *dhidden, *dnormed, *dwindows;              /* (N, H) three times, (N, K * H) */
+    float *scores, *dscores;                                   /* (N, L) */
+    double *marginals, *log_partition, *losses, *counts;       /* (N, L), (B,), (B,), (blocks, L, L) */
+    float *partial;                                            /* (blocks, 3 * depth + 2, H) */
+    uint8_t *exact;                                            /* (B,) */
+    double loss;
+} tagger_step;
+int tagger_gradients(tagger_step *step);
+
+/* One parameter and what Adam and the averages keep of it; without rows (NULL) all `count` rows change. */
+typedef struct {
+    float *value, *mean, *square;
+    int64_t *touches, *settled;
+    double *total; /* NULL: no averages */
+    const int64_t *rows;
+    const float *g;
+    int64_t count, table, columns;
+    double rate;
+} adam_update;
+typedef struct {
+    team workers;
+    adam_update *updates;
+    int64_t count;
+    double *squares; /* (units of all updates,) */
+    double beta1, beta2, epsilon, clip, norm;
+    int64_t steps;
+} adam_steps_of;
+int64_t adam_units(const adam_update *updates, int64_t count);
+int adam_steps(adam_steps_of *step);
+
+/* Threads that help: each calls `help` and stays there until `stopped`; `run_step` has a step done by the caller and all
+   helpers, and gives its code. Whoever waits looks often at first, then less and less often. */
+enum { TAGGER_GRADIENTS, ADAM_STEPS };
+typedef struct {
+    int64_t posted, finished;
+    int32_t helpers, stopped, kind;
+    void *step;
+} crew;
+void help(crew *helpers);
+void stop(crew *helpers);
+int run_step(crew *helpers, int kind, void *step);
+
 /* trees.c: `single` as above */
 int binary_shape(const uint8_t *widths, const int64_t *offsets, int64_t trees, int64_t nodes, int64_t *back,
                  int32_t *heights);
@@ -101,8 +198,19 @@ int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_
                  uint64_t *slots, int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends, int64_t most,
                  int64_t *known, int64_t *numbers);
 int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
-               int64_t sentences, const int64_t *labels, const uint8_t *names, int64_t names_size,
-               const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room, int64_t *places);
+               int64_t sentences, const int64_t *labels, const double *figures, const uint8_t *names,
+               int64_t names_size, const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room,
+               int64_t *places);
+
+/* records.c: D texts with N tokens in B sentences. Either spans (M, 3) of first token, end and class, or labels (N,) of
+   tokens (else NULL). Probabilities that are not asked for are NULL. `names` are JSON strings of classes or labels,
+   `fields` what is written of each record's other fields, with a comma before it. */
+int write_records(const uint8_t *text, int64_t size, const int64_t *documents, const int64_t *tokens, int64_t D,
+                  const int64_t *cells, int64_t N, const int64_t *sentences, int64_t B, const int64_t *labels,
+                  const double *figures, const int64_t *spans, const double *probabilities, int64_t M,
+                  const double *whole, const uint8_t *names, int64_t names_size, const int64_t *name_ends,
+                  int64_t name_count, const uint8_t *fields, int64_t fields_size, const int64_t *field_ends,
+                  uint8_t *out, int64_t room, int64_t *state);
 
 /* characters.c: what characters.py knows, see there; `spaces` (256,) of a byte: 1 it is whitespace, 2 it may begin some */
 typedef struct {

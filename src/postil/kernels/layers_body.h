@@ -108,6 +108,25 @@ INLINED void OF(normalise_back)(const REAL *restrict dY, const REAL *restrict Z,
 
 /* ------------------------------------------------------------------------------------------------ activations, noise */
 
+typedef __typeof__((OF(lanes)){0} < (OF(lanes)){0}) OF(mask); /* all ones where a comparison holds */
+INLINED OF(lanes) OF(where)(OF(mask) holds, OF(lanes) x) { return (OF(lanes))(holds & (OF(mask))x); }
+
+/* f(z) and its slope; with noise both times what `slope` is before. Written with masks: of choices between numbers the
+   compiler makes branches, ten times as slow on random signs. */
+INLINED void OF(activate_lanes)(OF(lanes) z, int activation, OF(lanes) *y, OF(lanes) *slope, int noisy) {
+    const OF(lanes) zero = {0}, one = zero + 1, kept = noisy ? *slope : one;
+    *y = z, *slope = kept;
+    if (activation == RELU) {
+        *y = OF(where)(~(z <= zero), z); /* NaN stays NaN */
+        *slope = OF(where)(z > zero, kept);
+    } else if (activation == HARDTANH) {
+        const OF(mask) low = z < -one, high = z > one;
+        *y = (OF(lanes))((low & (OF(mask))-one) | (high & (OF(mask))one) | (~(low | high) & (OF(mask))z));
+        *slope = OF(where)((z >= -one) & (z <= one), kept);
+    }
+    if (noisy) *y *= kept;
+}
+
 /* f(Z + bias) and its slopes; with noise, both 0 where an element is dropped and `scale` times as large elsewhere.
    Activation, bias and noise are constants of each call below, so that no loop asks for them. */
 INLINED void OF(activate_rows)(const REAL *Z, const REAL *bias, uint64_t key, uint32_t dropped, int64_t N, int64_t H,
@@ -117,21 +136,22 @@ INLINED void OF(activate_rows)(const REAL *Z, const REAL *bias, uint64_t key, ui
         const REAL *z_row = Z + n * H;
         REAL *y_row = out + n * H, *restrict slope_row = slopes + n * H;
         const uint32_t first = (uint32_t)(n * H);
-        IGNORE_ALIASES /* out is Z itself or another array */
-        for (int64_t h = 0; h < H; h++) {
-            const REAL z = biased ? z_row[h] + bias[h] : z_row[h];
-            const REAL kept = !noisy ? (REAL)1 : random_bits(key, first + (uint32_t)h) < dropped ? (REAL)0 : scale;
-            REAL y = z;
-            int rises = 1;
-            if (activation == RELU) {
-                rises = z > 0;
-                y = rises || z != z ? z : (REAL)0;
-            } else if (activation == HARDTANH) {
-                y = z < -1 ? (REAL)-1 : z > 1 ? (REAL)1 : z;
-                rises = y == z;
-            }
-            y_row[h] = noisy ? y * kept : y;
-            slope_row[h] = rises ? kept : (REAL)0;
+        if (noisy)
+            for (int64_t h = 0; h < H; h++)
+                slope_row[h] = random_bits(key, first + (uint32_t)h) < dropped ? (REAL)0 : scale;
+        int64_t h = 0;
+        for (; h + WIDTH <= H; h += WIDTH) {
+            OF(lanes) z = *(const OF(lanes) *)(z_row + h), slope = *(const OF(lanes) *)(slope_row + h), y;
+            if (biased) z += *(const OF(lanes) *)(bias + h);
+            OF(activate_lanes)(z, activation, &y, &slope, noisy);
+            *(OF(lanes) *)(y_row + h) = y, *(OF(lanes) *)(slope_row + h) = slope;
+        }
+        if (h < H) { /* what is left, beside zeros */
+            OF(lanes) z = {0}, slope = {0}, y;
+            for (int64_t k = 0; h + k < H; k++) z[k] = biased ? z_row[h + k] + bias[h + k] : z_row[h + k];
+            for (int64_t k = 0; noisy && h + k < H; k++) slope[k] = slope_row[h + k];
+            OF(activate_lanes)(z, activation, &y, &slope, noisy);
+            for (int64_t k = 0; h + k < H; k++) y_row[h + k] = y[k], slope_row[h + k] = slope[k];
         }
     }
 }

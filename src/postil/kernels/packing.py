@@ -91,7 +91,7 @@ class Scratch(threading.local):
         if size > SCRATCH_ENTRIES:
             return np.empty(shape, dtype)
         if key not in self._buffers or self._buffers[key].size < size:
-            memory = np.empty(size + 16, dtype)
+            memory = np.empty(size + 64 // np.dtype(dtype).itemsize, dtype)
             aligned = -memory.ctypes.data % 64 // memory.itemsize  # on a cache line: vectors are a third faster there
             self._buffers[key] = memory[aligned : aligned + size]
         return self._buffers[key][:size].reshape(shape)

@@ -531,8 +531,11 @@ class Program:
     def first_bytes(self, place: int) -> Array:
         """uint8 (256,): whether an expression's match can begin with a byte, in UTF-8."""
         bits = self.firsts[place]
-        classes = self.classes()
-        codes = np.flatnonzero(np.isin(classes, [number for number in range(bits.bit_length()) if bits >> number & 1]))
+        wanted = np.isin(self.pages, [number for number in range(bits.bit_length()) if bits >> number & 1])
+        blocks = np.flatnonzero(
+            np.asarray(wanted.any(axis=1))[self.index]
+        )  # much less than the classes of all characters
+        codes = (blocks[:, None] * BLOCK + np.arange(BLOCK))[wanted[self.index[blocks]]]
         found = np.zeros(256, np.uint8)
         found[[ord(character.encode("utf-8", "surrogatepass")[:1]) for character in map(chr, codes.tolist())]] = 1
         return found

@@ -178,16 +178,29 @@ def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[A
     return np.array(indices, np.int64), len(numbers)
 
 
-def write_rows(text: bytes, cells: Array, offsets: Array, labels: Array, names: list[bytes]) -> tuple[bytes, Array]:
+def write_rows(
+    text: bytes, cells: Array, offsets: Array, labels: Array, names: list[bytes], figures: Array | None = None
+) -> tuple[bytes, Array]:
     """Sentences as rows of token, tab and label, a blank line after each; and where they begin, (B + 1,) with the end.
 
-    labels (N,) are places in ``names``.
+    labels (N,) are places in ``names``; figures (N,) are probabilities, a column before the label.
     """
     cells, offsets = checked_cells(text, cells), checked_offsets(offsets, rows=len(cells))
     labels = contiguous(labels, np.int64, (len(cells),), where="labels")
     if len(labels) and not 0 <= labels.min() <= labels.max() < len(names):
         raise IndexRangeError("an index points outside its table", where="labels")
-    pairs = zip(cells.tolist(), labels.tolist(), strict=True)
-    rows = [b"%b\t%b\n" % (text[first:end], names[label]) for (first, end), label in pairs]
+    columns = [b"\t"] * len(cells)
+    if figures is not None:
+        figures = checked_shares(contiguous(figures, np.float64, (len(cells),), where="figures"), "figures")
+        columns = [f"\t{figure:.4f}\t".encode() for figure in figures.tolist()]
+    triples = zip(cells.tolist(), columns, labels.tolist(), strict=True)
+    rows = [b"%b%b%b\n" % (text[first:end], column, names[label]) for (first, end), column, label in triples]
     sentences = [b"".join(rows[first:end]) + b"\n" for first, end in pairwise(offsets.tolist())]
     return b"".join(sentences), np.cumsum([0, *map(len, sentences)])
+
+
+def checked_shares(values: Array, where: str) -> Array:
+    """Probabilities, up to rounding errors."""
+    if len(values) and not ((values >= 0) & (values < 2)).all():
+        raise IndexRangeError("a probability must be at least 0 and at most 1", where=where)
+    return values

@@ -20,6 +20,7 @@ from postil.kernels.characters import Characters, Flag, frozen
 from postil.kernels.plain_characters import character_offsets, decoded
 from postil.kernels.plain_columns import checked_cells
 from postil.kernels.plain_tokens import checked_documents
+from postil.kernels.programs import program_of
 
 
 class Kind:
@@ -66,7 +67,7 @@ class SentencePatterns:
 
     @functools.cached_property
     def program(self) -> patterns.Program:
-        return patterns.compiled(self.sources, self.characters)
+        return program_of(self.sources, self.characters)
 
     @functools.cached_property
     def stand_ins(self) -> dict[int, int]:

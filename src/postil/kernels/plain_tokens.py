@@ -5,8 +5,8 @@ chunks have been seen before, so the cut of each distinct chunk is cached and th
 """
 
 import functools
+import os
 import re
-import secrets
 import warnings
 from itertools import accumulate
 from typing import NamedTuple, final
@@ -15,7 +15,7 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import IndexRangeError, SlowRulesWarning
-from postil.kernels import patterns
+from postil.kernels import patterns, programs
 from postil.kernels.characters import Characters, frozen
 from postil.kernels.checking import contiguous
 from postil.kernels.plain_characters import character_places, decoded
@@ -45,7 +45,7 @@ class TokenPatterns:
     def program(self) -> patterns.Program | None:
         """For the compiled kernel; None, with a warning, where that does not know what an expression holds."""
         try:
-            return patterns.compiled([self.token, self.depends], self.characters)
+            return programs.program_of([self.token, self.depends], self.characters)
         except patterns.Unsupported as error:
             warnings.warn(
                 f"the compiled tokeniser does not know a part of these rules ({error}): Python's expressions are used, "
@@ -116,7 +116,7 @@ class ChunkCache:
 
     def __init__(self, patterns: TokenPatterns) -> None:
         self.cuts = Cuts(patterns)
-        self.seed = secrets.randbits(64)
+        self.seed = int.from_bytes(os.urandom(8))  # the module secrets takes longer to import
 
     @functools.cached_property
     def table(self) -> Array:

@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -11,16 +11,18 @@ from postil.features.inputs import Token
 from postil.models.config import CHOICES, TaggerConfig
 from postil.models.estimator import Estimator
 from postil.models.parts import Parts, WordLabels
+from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import ScoringNetwork
-from postil.models.sentences import sentences_of, takes_characters
+from postil.models.sentences import listed_texts, sentences_of, takes_characters
 from postil.text import Document, Entity, Sentence
 from postil.text.partial import Annotates
 
 if TYPE_CHECKING:
     from postil.models.fitting.sentences import SentenceFitting
+    from postil.models.fitting.teaching import Teacher
 
 Labels = TypeVar("Labels", bound=WordLabels)
-Network = TypeVar("Network", bound=ScoringNetwork)
+Network = TypeVar("Network", bound=ScoringNetwork | EnsembleNetwork)
 
 
 class SentenceEstimator(Estimator[Labels, Network]):
@@ -29,6 +31,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
     _CONFIG: ClassVar[type] = TaggerConfig
     _CHOICES: ClassVar[Mapping[str, Any]] = CHOICES
     _ROW: ClassVar[str] = "preset"
+    clusters: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]
     preset: str
 
@@ -39,7 +42,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
         """The quality on labelled data, 0 to 1."""
 
     @abstractmethod
-    def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
+    def annotate(self, sentences: Sequence[Sentence]) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each.
 
         Offsets of entities count characters where the sentence has a text, else tokens.
@@ -78,6 +81,8 @@ class SentenceEstimator(Estimator[Labels, Network]):
         warm_start: Self | None = None,
         partial: bool | None = None,
         annotates: Annotates = None,
+        unlabelled: Sequence[Sequence[Token]] | None = None,
+        teachers: Sequence["Teacher"] = (),
         verbose: bool = False,
     ) -> Self:
         """Train on sentences X with labels y.
@@ -92,12 +97,25 @@ class SentenceEstimator(Estimator[Labels, Network]):
         sentences annotate, for all sentences or for each (None: all). Where a class is not annotated, an O may be one
         of its labels.
 
+        ``unlabelled`` is raw text as sentences of tokens. The ``teachers``, fitted taggers with the same labels, say
+        what they make of it, and their averaged posterior is learnt beside the labels of y.
+
         With ``verbose``, the progress is shown in the terminal or the notebook. Programs can read it from the logger
         "postil". Ctrl-C after the first epoch ends the training early, with a warning: the best epoch so far is kept.
         """
         from postil.models.fitting.running import run  # training code is loaded only to train
 
-        run(self.fitting(X, y, dev, warm_start=warm_start, partial=partial, annotates=annotates), verbose=verbose)
+        fitting = self.fitting(
+            X,
+            y,
+            dev,
+            warm_start=warm_start,
+            partial=partial,
+            annotates=annotates,
+            unlabelled=unlabelled,
+            teachers=teachers,
+        )
+        run(fitting, verbose=verbose)
         return self
 
     def fitting(
@@ -111,6 +129,8 @@ class SentenceEstimator(Estimator[Labels, Network]):
         warm_start: Self | None = None,
         partial: bool | None = None,
         annotates: Annotates = None,
+        unlabelled: Sequence[Sequence[Token]] | None = None,
+        teachers: Sequence["Teacher"] = (),
     ) -> "SentenceFitting":
         """``fit`` step by step: iterating trains and yields the events of the training loop.
 
@@ -129,6 +149,8 @@ class SentenceEstimator(Estimator[Labels, Network]):
             warm_start=warm_start,
             partial=partial,
             annotates=annotates,
+            unlabelled=unlabelled,
+            teachers=teachers,
         )
 
     # -------------------------------------------------------------------------------------------- answers
@@ -137,3 +159,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
         """Tokens, sentences, labels and entities of a raw text; offsets count its characters."""
         sentences = sentences_of(text, takes_characters(self.fitted_parts()))
         return Document(text, sentences, [entity for entities in self.annotate(sentences) for entity in entities])
+
+    def tag_many(self, texts: Iterable[str]) -> list[Document]:
+        """``tag`` for each of many texts."""
+        return [self.tag(text) for text in listed_texts(texts)]

@@ -1,6 +1,7 @@
 """Between texts and estimators: sentences and tokens on the way in, entities on the way out."""
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 from postil.errors import DataError, UnspacedTextWarning
@@ -19,16 +20,35 @@ def takes_characters(parts: Parts[Any, Any]) -> bool:
     return parts.about.get(INPUT) == CHARACTERS
 
 
-def sentences_of(text: str, by_characters: bool = False) -> list[Sentence]:
-    """A raw text cut into sentences of tokens: words, or characters."""
+def checked_text(text: str, where: str | None = None) -> str:
+    """A text to tag."""
     given: object = text
     if not isinstance(given, str):
         expected = "must be a string; predict takes lists of tokens"
-        raise DataError("a text to tag", expected=expected, got=described(given))
-    if not by_characters and is_unspaced(text):
+        raise DataError("a text to tag", expected=expected, got=described(given), where=where)
+    return text
+
+
+def listed_texts(texts: Iterable[str]) -> list[str]:
+    """Texts to tag, as a list."""
+    given: object = texts
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise DataError("texts to tag", expected="must be a list of strings", got=described(given))
+    return [checked_text(text, f"text {i}") for i, text in enumerate(texts)]
+
+
+def warn_of_unspaced(text: str, stacklevel: int = 4) -> None:
+    """Warn where the tokeniser of words does not find the words of a text."""
+    if is_unspaced(text):
         what = "text without spaces: a whole run of it is one token; train on single characters to label what is inside"
-        warnings.warn(what, UnspacedTextWarning, stacklevel=3)
-    tokens = characters(text) if by_characters else tokenise(text)
+        warnings.warn(what, UnspacedTextWarning, stacklevel=stacklevel)
+
+
+def sentences_of(text: str, by_characters: bool = False) -> list[Sentence]:
+    """A raw text cut into sentences of tokens: words, or characters."""
+    if not by_characters:
+        warn_of_unspaced(checked_text(text))
+    tokens = characters(checked_text(text)) if by_characters else tokenise(text)
     return [
         Sentence(
             tokens=tokens.tokens[first:end], text=text, starts=tokens.starts[first:end], ends=tokens.ends[first:end]

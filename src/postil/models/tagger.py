@@ -1,26 +1,24 @@
 """The tagger: labels on words, as whole label sequences with exact probabilities."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
-from postil.metrics import Evaluation, evaluate
-from postil.models.answers.calibration import Labelled, calibrated
+from postil.features.vectors import VectorSources
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
-from postil.models.answers.dial import Dial
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.predictions import Predictions
-from postil.models.answers.tuning import Tuned, checked_wish, tuned
+from postil.models.answers.tagged import Answer, AnsweredSentences, tagged
 from postil.models.config import PRESETS, TaggerConfig, configured
-from postil.models.explaining.explanation import Explanation, explain_entity
 from postil.models.inputs import (
     checked_documents,
     checked_for_scores,
@@ -28,25 +26,35 @@ from postil.models.inputs import (
     checked_sentence,
     listed_sentences,
 )
+from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
-from postil.models.sentences import entity, sentences_of, takes_characters, tokens_of
+from postil.models.sentences import (
+    checked_text,
+    entity,
+    listed_texts,
+    sentences_of,
+    takes_characters,
+    tokens_of,
+    warn_of_unspaced,
+)
 from postil.models.settings import UNSET, Unset
 from postil.text import Document, Entity, Sentence, with_marks
+from postil.text.later import LaterItems
+from postil.text.output import is_utf8
 
+if TYPE_CHECKING:
+    from postil.metrics import Evaluation
+    from postil.models.answers.tuning import Tuned
+    from postil.models.explaining.explanation import Explanation
 
-class Answer(NamedTuple):
-    """What is answered about one sentence."""
-
-    labels: list[str]
-    entities: list[Entity]
-    probability: float
-    """Of the whole label sequence."""
+PAYS = not kernels.IN_USE.startswith("plain")
+"""Arrays instead of objects. The Python versions of the kernels are slower than the general path."""
 
 
 @final
-class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
+class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     """Labels words: names, parts of speech, chunks. Follows scikit-learn's estimator rules.
 
     X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
@@ -83,7 +91,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         self,
         *,
         preset: str = "fast",
-        vectors: str | os.PathLike[str] | None = None,
+        vectors: VectorSources | None = None,
+        clusters: str | os.PathLike[str] | None = None,
         gazetteers: Sequence[str | os.PathLike[str]] = (),
         seed: int = 0,
         threads: int = 1,
@@ -97,6 +106,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         prefix_lengths: tuple[int, ...] | Unset = UNSET,
         suffix_lengths: tuple[int, ...] | Unset = UNSET,
         min_affix_count: int | Unset = UNSET,
+        cluster_dim: int | Unset = UNSET,
+        name_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,
         column_dim: int | Unset = UNSET,
         gazetteer_dim: int | Unset = UNSET,
@@ -107,6 +118,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         layers: int | Unset = UNSET,
         activation: str | Unset = UNSET,
         initialiser: str | Unset = UNSET,
+        ensemble: int | Unset = UNSET,
         input_dropout: float | Unset | None = UNSET,
         hidden_dropout: float | Unset | None = UNSET,
         word_dropout: float | Unset = UNSET,
@@ -135,7 +147,15 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tagger"
-    _PARAMETERS: ClassVar[tuple[str, ...]] = ("preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+    _PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "preset",
+        "vectors",
+        "clusters",
+        "gazetteers",
+        "seed",
+        "threads",
+        "minutes",
+    )
     _LABELS: ClassVar[Any] = Labelling
 
     @classmethod
@@ -159,8 +179,12 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         labels: Labelling,
         vectors: Array | None,
         rng: np.random.Generator | None,
-    ) -> TaggerNetwork:
-        return TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
+    ) -> TaggerNetwork | EnsembleNetwork:
+        members = [
+            TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
+            for _ in range(config.ensemble)
+        ]
+        return EnsembleNetwork(members) if len(members) > 1 else members[0]
 
     def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
         """Fit temperature and shift; on the training data any model would seem too unsure."""
@@ -211,11 +235,25 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         """
         posteriors, X = self._posteriors, listed_sentences(X)
         answers = Predictions([] for _ in X)
-        for posterior in posteriors.of(X, constraints):
-            texts = posterior.texts(posteriors.labels(posterior, threshold))
-            for i, labels in zip(posterior.which, texts, strict=True):
+        for which, texts in self._label_texts(posteriors, X, constraints, threshold):
+            for i, labels in zip(which, texts, strict=True):
                 answers[i] = labels
         return answers
+
+    def _label_texts(
+        self,
+        posteriors: Posteriors,
+        X: Sequence[Sequence[Token]],
+        constraints: Sequence[Constraints | None] | None,
+        threshold: float | Mapping[str, float] | None,
+    ) -> Iterator[tuple[list[int], list[list[str]]]]:
+        """Places of sentences and their labels, in blocks. Probabilities are computed only where a threshold asks."""
+        if posteriors.has_thresholds(threshold):
+            for block in posteriors.answers(X, constraints, threshold):
+                yield block.which, self.labelling.texts_of_sentences(block.numbers, block.offsets)
+        else:
+            for posterior in posteriors.of(X, constraints):
+                yield posterior.which, posterior.texts(posteriors.labels(posterior))
 
     def predict_with_probabilities(
         self,
@@ -240,8 +278,10 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         """conlleval's F1 for span schemes, otherwise token accuracy; 0 to 1."""
         return self.evaluate(X, y).main_score
 
-    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Evaluation:
+    def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Evaluation":
         """All scores of ``predict``. What unknown labels (``?``, ``PER|ORG``) leave undetermined is not counted."""
+        from postil.metrics import evaluate  # what only held-out data need is loaded with them
+
         labelling = self.labelling
         X, y = checked_for_scores(X, y)
         gold = with_marks(y, X, known=labelling.data_labels())
@@ -270,12 +310,14 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         (numbers,) = posteriors.labelling.numbers([checked_label_sequence(labels, tokens)])
         return float(posteriors.of_one(tokens, constraints).probabilities_of(numbers)[0])
 
-    def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
+    def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> "Explanation":
         """The contribution of each word and each feature to the log-odds of "exactly ``start:end`` is a ``label``".
 
         ``label`` defaults to the label of the span on the best path, or, if it has none, to its most probable one. "O"
         asks why the tokens belong to no entity. For labels without spans, ``end`` is ``start + 1``.
         """
+        from postil.models.explaining.explanation import explain_entity
+
         posteriors, tokens = self._posteriors, checked_sentence(tokens)
         _, lattice = next(posteriors.lattices([tokens]))
         return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
@@ -323,6 +365,29 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
 
         Offsets, including those of constraints, count characters.
         """
+        if not constraints:
+            (document,) = self.tag_many([checked_text(text)], threshold=threshold)
+            return document
+        return self._tag_sentences(text, constraints, threshold)
+
+    def tag_many(self, texts: Iterable[str], *, threshold: float | Mapping[str, float] | None = None) -> list[Document]:
+        """``tag`` for each of many texts: fastest where there are many, or long ones.
+
+        Sentences and entities of a document are made when they are first looked at.
+        """
+        texts, posteriors = listed_texts(texts), self._posteriors
+        if not (PAYS and posteriors.takes_cells) or takes_characters(self.fitted_parts()):
+            return [self._tag_sentences(text, None, threshold) for text in texts]
+        for text in texts:
+            warn_of_unspaced(text)
+        batches = tagged(filter(is_utf8, texts), posteriors, threshold)
+        documents = (document for batch in batches for document in batch.documents())
+        return [next(documents) if is_utf8(text) else self._tag_sentences(text, None, threshold) for text in texts]
+
+    def _tag_sentences(
+        self, text: str, constraints: Constraints | None, threshold: float | Mapping[str, float] | None
+    ) -> Document:
+        """The general path: extra columns, constraints, half characters, no compiler."""
         sentences = sentences_of(text, takes_characters(self.fitted_parts()))
         by_sentence = [constraints.in_tokens(sentence) for sentence in sentences] if constraints else None
         entities = self.annotate(sentences, constraints=by_sentence, threshold=threshold)
@@ -334,16 +399,16 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         *,
         constraints: Sequence[Constraints | None] | None = None,
         threshold: float | Mapping[str, float] | None = None,
-    ) -> list[list[Entity]]:
+    ) -> Sequence[Sequence[Entity]]:
         """Put labels on the sentences, in place, and return the entities of each with their probabilities.
 
         Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
         """
         sentences = checked_documents(sentences)
-        answers = self.answers(sentences, constraints=constraints, threshold=threshold)
-        for sentence, answer in zip(sentences, answers, strict=True):
-            sentence.labels = answer.labels
-        return [answer.entities for answer in answers]
+        answered = AnsweredSentences(sentences, self._posteriors, constraints, threshold)
+        for i, labels in answered.all_labels():
+            sentences[i].labels = labels
+        return LaterItems(len(sentences), answered.entities)
 
     def answers(
         self,
@@ -351,20 +416,13 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         *,
         constraints: Sequence[Constraints | None] | None = None,
         threshold: float | Mapping[str, float] | None = None,
-    ) -> list[Answer]:
-        """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence."""
+    ) -> Sequence[Answer]:
+        """Labels, entities with their probabilities, and the probability of the label sequence, of each sentence.
+
+        The answer about a sentence is made when it is first looked at.
+        """
         sentences = checked_documents(sentences)
-        answers = [Answer([], [], 1.0) for _ in sentences]
-        classes = self.labelling.classes
-        X = [tokens_of(sentence) for sentence in sentences]
-        for block in self._posteriors.answers(X, constraints, threshold):
-            texts = self.labelling.texts_of_sentences(block.numbers, block.offsets)
-            for i, labels, probability in zip(block.which, texts, block.probabilities.tolist(), strict=True):
-                answers[i] = Answer(labels, [], probability)
-            for (row, start, end, kind), p in zip(block.spans.tolist(), block.span_probabilities.tolist(), strict=True):
-                i = block.which[row]
-                answers[i].entities.append(entity(sentences[i], classes[kind], start, end, p))
-        return answers
+        return LaterItems(len(sentences), AnsweredSentences(sentences, self._posteriors, constraints, threshold).answer)
 
     # -------------------------------------------------------------------------------------------- held-out data
 
@@ -374,6 +432,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         ``fit`` does this by itself where it has ``dev``. Sentences with labels that the model does not know are left
         out.
         """
+        from postil.models.answers.calibration import Labelled, calibrated
+
         parts = self.fitted_parts()
         parts.decoding = calibrated(parts.decoding, Labelled.of(self._posteriors, *checked_for_scores(X, y)))
         return parts.decoding
@@ -386,13 +446,16 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         recall: float | None = None,
         precision: float | None = None,
         margin: float = 1.0,
-    ) -> Tuned:
+    ) -> "Tuned":
         """Trade precision for recall: reach the requested recall (or precision), with as much of the other as possible.
 
         Sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
         probable ones. X and y should be held out from training; the figure must be reached on them with a margin of
         ``margin`` standard errors. Returns the chosen setting, with the expected precision and recall, and the curve.
         """
+        from postil.models.answers.dial import Dial
+        from postil.models.answers.tuning import checked_wish, tuned
+
         figure, wanted = checked_wish(recall, precision, margin)
         dial = Dial.of(self._posteriors, *checked_for_scores(X, y))
         result = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))

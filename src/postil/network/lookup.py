@@ -89,11 +89,10 @@ class LookupTables(Layer):
         ]
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        rows = self._rows(X)
-        N = len(rows)
+        N = len(X)
         parts, backs = [], []
-        for group, table in zip(self.groups, self.tables, strict=True):
-            Y, back = lookup(table.value, rows[:, group].reshape(-1))  # 1
+        for rows, group, table in zip(self.rows_by_table(X), self.groups, self.tables, strict=True):
+            Y, back = lookup(table.value, rows.reshape(-1))  # 1
             parts.append(Y.reshape(N, len(group) * table.shape[1]))
             backs.append(back)
         ends = np.cumsum([Y.shape[1] for Y in parts])[:-1]
@@ -106,6 +105,11 @@ class LookupTables(Layer):
             }
 
         return np.concatenate(parts, axis=1), pullback  # 2
+
+    def rows_by_table(self, X: Array) -> list[Array]:
+        """(N, features of the table) for each parameter: the rows that hold the features X (N, F)."""
+        rows = self._rows(X)
+        return [np.ascontiguousarray(rows[:, group[0] : group[-1] + 1]) for group in self.groups]
 
     def _rows(self, X: Array) -> Array:
         """Indices of features as rows of the parameters that hold them."""

@@ -19,7 +19,8 @@ from postil.text.formats import Reading
 from postil.text.passages import Passage
 
 PASSAGE = 1 << 19  # characters
-ALONE = 2  # passages that are labelled before worker processes are started
+ALONE = 4  # passages that are labelled here while worker processes start
+PAYS = 4  # times that many have to be there, or the processes would start for nothing
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -144,14 +145,15 @@ def _counted(sentences: Iterable[Sentence], count: Progress) -> Iterator[Sentenc
 def labelled(passages: Iterator[Passage], labeller: Labeller, threads: int) -> Generator[Labelled, None, None]:
     """The passages with labels, in order.
 
-    Processes take a moment to start. The first passages, and so all of a small input, are labelled in this one.
+    Processes take a moment to start, in which this one labels the first passages; all of them where there are few.
     """
-    for passage in islice(passages, ALONE if threads > 1 else None):
-        yield labeller.label(passage)
-    following = next(passages, None)
-    if following is not None:
-        with Workers(labeller, threads) as workers:
-            yield from by_workers(chain([following], passages), labeller, workers, threads)
+    first = list(islice(passages, ALONE * PAYS)) if threads > 1 else []
+    if threads == 1 or len(first) < ALONE * PAYS:
+        yield from map(labeller.label, chain(first, passages))
+        return
+    with Workers(labeller, threads) as workers:
+        yield from map(labeller.label, first[:ALONE])
+        yield from by_workers(chain(first[ALONE:], passages), labeller, workers, threads)
 
 
 def by_workers(

@@ -1,60 +1,153 @@
-"""The fast path: plain columns or lines of tokens to labelled bytes, without an object per token.
+"""The fast path: bytes to labelled bytes, without an object per token.
 
-It is taken where the labels of words are all that is asked for, and only for passages that are plain. Everything else
-takes the general path, with the same result; ``Labeller`` decides.
+Plain text, JSON Lines, columns and lines of tokens become places of tokens among bytes, those become numbers of words,
+scores and answers in arrays, and those become bytes again. It is taken for what nearly everybody asks for, labels and
+their probabilities, and for passages that are plain. Everything else takes the general path, with the same result;
+``Labeller`` decides.
 """
 
-from typing import Any, final
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil import kernels
+from postil.arrays import Array
 from postil.models.answers.posteriors import Posteriors
 from postil.models.tagger import Tagger
 from postil.network.sentence import LONGEST_VIEW
 from postil.serving import labelled
 from postil.serving.labelled import Labelled
-from postil.serving.options import TAGGER_OPTIONS, TaggingOptions
-from postil.text.options import ReadOptions
+from postil.serving.options import TaggingOptions
+from postil.serving.tagger_answers import threshold_of
+from postil.text.output import is_utf8
+from postil.text.partial_label import looks_like_mark
 from postil.text.passages import Passage
-from postil.text.plain_rows import are_writable, in_groups, read_plain, write_plain
+from postil.text.plain_rows import PlainRows, are_writable, read_plain, write_plain
+from postil.text.plain_texts import PlainTexts, read_texts
 
 PAYS = not kernels.IN_USE.startswith("plain")
 """The Python versions of the kernels are slower than the general path."""
+_OTHER_OPTIONS = ("scores", "keep_gold", "nbest", "all_above", "constraints", "gazetteer_constraints")
+
+
+class _Answers(NamedTuple):
+    """What is answered about N tokens in B sentences with M entities. What was not asked for is None."""
+
+    numbers: Array  # (N,) label numbers
+    figures: Array | None = None  # (N,) probabilities of labels
+    whole: Array | None = None  # (B,) probabilities of whole labellings
+    spans: Array | None = None  # (M, 3) first token, end, class
+    probabilities: Array | None = None  # (M,)
 
 
 @final
 class FastPath:
-    """Labels plain rows; made by ``of``."""
+    """Labels plain passages; made by ``of``."""
 
-    def __init__(self, tagger: Tagger, options: ReadOptions) -> None:
+    def __init__(self, tagger: Tagger, options: TaggingOptions) -> None:
         self._posteriors, self._options = Posteriors(tagger.fitted_parts()), options
+        self._labelling = tagger.labelling
+        self._threshold = threshold_of(tagger, options)
         self._names = [label.encode() for label in tagger.labelling.spellings]
 
     @classmethod
     def of(cls, model: Any, options: TaggingOptions) -> "FastPath | None":
-        """None where the options ask for more than labels, or the model needs more than words."""
-        asks_for_more = (
-            options.sets("probabilities", "scores", "keep_gold", *TAGGER_OPTIONS) or options.reading.features
-        )
-        if not PAYS or asks_for_more or options.output not in (None, "conll"):
+        """None where the options ask for more than labels and probabilities, or the model needs more than words."""
+        if not PAYS or options.sets(*_OTHER_OPTIONS) or options.reading.features or options.output not in _WRITTEN:
             return None
-        if not isinstance(model, Tagger) or not are_writable(model.labelling.spellings):
+        if not isinstance(model, Tagger) or not _WRITTEN[options.output](model.labelling.spellings):
             return None
         if not Posteriors(model.fitted_parts()).takes_cells:
             return None
-        return cls(model, options.reading)
+        return cls(model, options)
 
     def label(self, passage: Passage) -> Labelled | None:
         """The passage with labels; None if it is not plain."""
-        rows = read_plain(passage, self._options)
-        if rows is None:
-            return None
-        groups = in_groups(rows, labelled.BLOCK_TOKENS)
-        labels = np.concatenate([self._posteriors.labels_of_cells(g.text, g.cells, g.offsets) for g in groups])
-        lengths = np.diff(rows.offsets)
-        return Labelled(
-            content=write_plain(rows, labels, self._names),
-            tokens=int(lengths.sum()),
-            long_sentences=lengths[lengths > LONGEST_VIEW].tolist(),
+        texts = read_texts(passage, self._options.reading)
+        if self._options.output == "jsonl":
+            return None if texts is None else self._label_texts(texts)
+        if texts is not None:
+            return self._label_rows(texts.rows, texts.sentence_ends) if texts.is_writable else None
+        rows = read_plain(passage, self._options.reading)
+        return None if rows is None else self._label_rows(rows, rows.sentence_ends)
+
+    def _label_rows(self, rows: PlainRows, ends: Callable[[int], list[int]]) -> Labelled:
+        """Columns."""
+        answers = self._answers(rows, ends(labelled.BLOCK_TOKENS), figures=self._options.probabilities)
+        places = self._labelling.places_of(answers.numbers, rows.offsets)
+        return _labelled(write_plain(rows, places, self._names, answers.figures), rows)
+
+    def _label_texts(self, texts: PlainTexts) -> Labelled:
+        """JSON Lines."""
+        rows, ends = texts.rows, texts.record_ends(labelled.BLOCK_TOKENS)
+        has_spans, probable = self._labelling.has_spans, self._options.probabilities
+        if probable:
+            answers = self._answers(rows, ends, figures=not has_spans, whole=True)
+        else:
+            answers = self._answers(rows, ends)
+        named: dict[str, Any] = {"names": self._labelling.classes, "spans": answers.spans}
+        if not has_spans:
+            labels = self._labelling.places_of(answers.numbers, rows.offsets)
+            named = {"names": self._labelling.spellings, "labels": labels, "figures": answers.figures}
+        content = kernels.write_records(
+            kernels.Records(
+                text=texts.text,
+                documents=texts.documents,
+                tokens=texts.segments.documents,
+                cells=rows.cells,
+                sentences=rows.offsets,
+                probabilities=answers.probabilities if has_spans else None,
+                whole=answers.whole,
+                fields=texts.fields,
+                **named,
+            )
         )
+        return _labelled(content, rows)
+
+    def _answers(self, rows: PlainRows, ends: Sequence[int], figures: bool = False, whole: bool = False) -> _Answers:
+        """Labels, and the probabilities that are asked for, computed for groups of sentences up to these ends."""
+        groups = [rows.part(first, end) for first, end in pairwise([0, *ends])]
+        if not (figures or whole):
+            of_cells = self._posteriors.labels_of_cells
+            numbers = [of_cells(g.text, g.cells, g.offsets, self._threshold) for g in groups]
+            return self._without_probabilities(np.concatenate([np.zeros(0, np.int64), *numbers]), rows.offsets)
+        answers_of = self._posteriors.answers_of_cells
+        answers = [answers_of(g.text, g.cells, g.offsets, self._threshold, label_probabilities=figures) for g in groups]
+        firsts = [0, *ends][:-1]
+        spans = [_placed(answer.spans, rows.offsets[first:]) for first, answer in zip(firsts, answers, strict=True)]
+        of_labels = [answer.label_probabilities for answer in answers if answer.label_probabilities is not None]
+        return _Answers(
+            numbers=np.concatenate([np.zeros(0, np.int64), *(answer.numbers for answer in answers)]),
+            figures=np.concatenate([np.zeros(0), *of_labels]) if figures else None,
+            whole=np.concatenate([np.zeros(0), *(answer.probabilities for answer in answers)]) if whole else None,
+            spans=np.concatenate([np.zeros((0, 3), np.int64), *spans]),
+            probabilities=np.concatenate([np.zeros(0), *(answer.span_probabilities for answer in answers)]),
+        )
+
+    def _without_probabilities(self, numbers: Array, offsets: Array) -> _Answers:
+        if self._options.output != "jsonl" or not self._labelling.has_spans:
+            return _Answers(numbers)
+        places, classes = self._labelling.spans_of_sentences(numbers, offsets)
+        return _Answers(numbers, spans=_placed(np.column_stack([places, classes]), offsets))
+
+
+def _placed(spans: Array, offsets: Array) -> Array:
+    """Spans (M, 4) of sentence, start, end and class as (M, 3) of first token and end in the whole text, and class."""
+    before = offsets[spans[:, 0]]
+    return np.stack([spans[:, 1] + before, spans[:, 2] + before, spans[:, 3]], axis=1)
+
+
+def _labelled(content: bytes, rows: PlainRows) -> Labelled:
+    lengths = np.diff(rows.offsets)
+    return Labelled(content=content, tokens=int(lengths.sum()), long_sentences=lengths[lengths > LONGEST_VIEW].tolist())
+
+
+def _are_json_labels(names: Sequence[str]) -> bool:
+    """Whether spans are written as spans: no label looks like an unknown one."""
+    return all(map(is_utf8, names)) and not any(map(looks_like_mark, names))
+
+
+# Format that is written -> whether labels can be written in it.
+_WRITTEN = {None: are_writable, "conll": are_writable, "jsonl": _are_json_labels}

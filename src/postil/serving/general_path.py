@@ -112,11 +112,12 @@ def _gold(sentence: Sentence) -> list[str]:
 
 def _with_records(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """The sentences of one raw text share a record."""
-    record, text = Record({}), None
+    record, text, line = Record({}), None, 0
     for sentence in sentences:
         if sentence.text is not None and not isinstance(sentence.rest, Record):
-            if sentence.text is not text:
-                record, text = Record({}), sentence.text
+            # Lines of one character may be the same object.
+            if sentence.text is not text or sentence.line != line:
+                record, text, line = Record({}), sentence.text, sentence.line
             sentence.rest = record
         yield sentence
 

@@ -8,7 +8,7 @@ from postil.errors import ConfigurationError
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import lowest_probabilities
 from postil.models.sentences import tokens_of
-from postil.models.tagger import Answer, Tagger
+from postil.models.tagger import Tagger
 from postil.serving.annotations import (
     add_column,
     add_to_spans,
@@ -31,7 +31,7 @@ def annotator(tagger: Tagger, options: TaggingOptions) -> Annotate:
     options.refuse("tree", why="only tree classifiers build trees")
     if options.all_above is not None and not tagger.labelling.has_spans:
         raise ConfigurationError("all_above", expected="needs a model of spans", got="labels without spans")
-    threshold, constraints = _threshold(tagger, options), ConstraintSource.of(tagger.labelling, options)
+    threshold, constraints = threshold_of(tagger, options), ConstraintSource.of(tagger.labelling, options)
     return partial(_annotate, tagger=tagger, options=options, threshold=threshold, constraints=constraints)
 
 
@@ -43,7 +43,8 @@ def write(sentences: Iterable[Sentence], tagger: Tagger, options: TaggingOptions
     write_spans(sentences, target, tagger.labelling.scheme, options)
 
 
-def _threshold(tagger: Tagger, options: TaggingOptions) -> Mapping[str, float] | None:
+def threshold_of(tagger: Tagger, options: TaggingOptions) -> Mapping[str, float] | None:
+    """The lowest probability of entities by class; None: those of the model."""
     if options.threshold is None and not options.class_thresholds:
         return None
     for_all = {} if options.threshold is None else dict.fromkeys(tagger.labelling.classes, options.threshold)
@@ -83,8 +84,7 @@ def _add_labels(tagger: Tagger, block: list[Sentence], decoding: dict[str, Any])
 
 
 def _add_probabilities(tagger: Tagger, block: list[Sentence], decoding: dict[str, Any]) -> None:
-    answers: list[Answer] = tagger.answers(block, **decoding)
-    for sentence, answer in zip(block, answers, strict=True):
+    for sentence, answer in zip(block, tagger.answers(block, **decoding), strict=True):
         sentence.labels = answer.labels
         figures = ({"probability": round(entity.probability or 0.0, 6)} for entity in answer.entities)
         add_to_spans(sentence, answer.entities, figures)

@@ -29,7 +29,7 @@ class Assembler:
     def sentences(self, content: Content, number: int, where: str | None = None) -> list[Sentence]:
         """The sentences of one record on line ``number``; none if one of its spans was refused."""
         where = where or self.lines.where(number)
-        self._check_labelled(content, where)
+        self.check_labelled(content, where)
         sentences = self._build(content, number, where)
         self.report.notes["records"] += 1
         self.report.dropped["records without tokens"] += not content.tokens.tokens and not sentences
@@ -44,7 +44,8 @@ class Assembler:
         if refused:
             raise SpanError(refused, self.lines.name)
 
-    def _check_labelled(self, content: Content, where: str) -> None:
+    def check_labelled(self, content: Content, where: str) -> None:
+        """Raise DataError unless the record has labels if the first one has, and none otherwise."""
         labelled = content.spans is not None or content.labels is not None
         if self.labelled is None:
             self.labelled, self.labelled_at = labelled, where.removeprefix(f"{self.lines.name}, ")

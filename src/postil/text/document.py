@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from postil.errors import printable
+from postil.text.later import Later
 
 if TYPE_CHECKING:
     from postil.markup import Markup
@@ -68,7 +69,7 @@ class Entity:
 
 
 @dataclass(slots=True)
-class Document:
+class Document(Later):
     """A raw text with its sentences (their offsets refer to ``text``) and entities."""
 
     text: str

@@ -35,9 +35,10 @@ from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
 from postil.text.passages import Border, Passage, cut
 from postil.text.plain import line_border, read_text, read_tokens
+from postil.text.plain_texts import is_plain_record
 from postil.text.prodigy import write_prodigy
 from postil.text.recognition import recognise_format
-from postil.text.records import Record
+from postil.text.records import NOT_ACCEPTED, Record, parse
 from postil.text.relabelling import peek_scheme
 from postil.text.report import Report
 from postil.text.spans import read_jsonl, write_jsonl
@@ -117,6 +118,7 @@ FORMATS: dict[str, Format] = {
         Record,
         True,
         (".jsonl", ".ndjson", ".json"),
+        line_border,
         texts=json_texts,
         write_texts=write_json_texts,
     ),
@@ -184,8 +186,22 @@ class Reading:
 
     @property
     def has_passages(self) -> bool:
-        """Whether parts of the source can be read separately."""
+        """Whether parts of the source can be read separately.
+
+        Spans of JSON Lines that must not be taken are listed after all of the source has been read, so only records
+        without labels can.
+        """
+        if self.format == "jsonl":
+            return self._begins_without_labels()
         return FORMATS[self.format].border is not None
+
+    def _begins_without_labels(self) -> bool:
+        try:
+            first = next(filter(None, self._lines.head(1)), "")
+            record = parse(first, self.name)
+            return is_plain_record(record) and record.get("answer") not in NOT_ACCEPTED
+        except DataError:  # which reading meets again
+            return False
 
     def is_unspaced(self) -> bool:
         """Whether its first lines are raw text with long runs of Chinese, Japanese, Thai or the like without a space.

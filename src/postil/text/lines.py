@@ -161,7 +161,11 @@ class Lines(NumberedLines):
     def head(self, size: int = HEAD) -> list[str]:
         """At least ``size`` characters of lines from the beginning, or all of them, without consuming them."""
         while not self._ended and sum(map(len, self._ahead)) < size:
-            self._ahead.append(self._read_text())
+            try:
+                self._ahead.append(self._read_text())
+            except DataError as error:
+                self._failure = error  # of the next reading, too
+                raise
         return [line for text in self._ahead for line in lines_of(text)]
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
@@ -310,7 +314,7 @@ class Unread(NumberedLines):
     def close(self) -> None:
         """Nothing is open."""
 
-    def head(self) -> list[str]:
+    def head(self, size: int = HEAD) -> list[str]:
         return []
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,8 +12,14 @@ from postil.files import replaced
 
 Target = str | os.PathLike[str] | BinaryIO
 
+_HALF = re.compile("[\ud800-\udfff]")
 PIECE = 1 << 18
 """Characters that are encoded at once."""
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written in UTF-8: it has no half of a surrogate pair."""
+    return text.isascii() or _HALF.search(text) is None
 
 
 def write_text(target: Target, pieces: Iterable[str]) -> None:

@@ -12,17 +12,18 @@ from typing import final
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array
+from postil.arrays import Array, offsets_from_lengths
 from postil.errors import PostilError
 from postil.kernels import TokenCells
 from postil.text import plain
 from postil.text.conll import columns_of, read_conll
 from postil.text.conll_writer import write_conll
 from postil.text.options import ReadOptions, WriteOptions
+from postil.text.output import is_utf8
 from postil.text.passages import Passage
 from postil.text.report import Report
 
-_UNWRITABLE = re.compile("[\t\n\r\0\ud800-\udfff]")
+_UNWRITABLE = re.compile("[\t\n\r\0]")
 LONGEST = 1 << 24
 """Characters. What is longer has very long sentences, or no sentence ends at all."""
 
@@ -42,6 +43,10 @@ class PlainRows:
         """Some of the sentences, without their heads."""
         edges = self.offsets[first : end + 1]
         return PlainRows(self.text, self.cells[edges[0] : edges[-1]], edges - edges[0])
+
+    def sentence_ends(self, tokens: int) -> list[int]:
+        """The ends of groups of sentences with at least ``tokens`` tokens each; the last group may have fewer."""
+        return group_ends(np.diff(self.offsets), tokens)
 
 
 def read_plain(passage: Passage, options: ReadOptions) -> PlainRows | None:
@@ -97,9 +102,9 @@ def _heads(passage: Passage, text: bytes, heads: Array, options: ReadOptions) ->
         yield place, content.removesuffix(f"{sentence.tokens[0]}\tO\n\n").encode()
 
 
-def write_plain(rows: PlainRows, labels: Array, names: list[bytes]) -> bytes:
-    """The sentences with labels (N,), which are places in ``names``."""
-    content, places = kernels.write_rows(rows.text, rows.cells, rows.offsets, labels, names)
+def write_plain(rows: PlainRows, labels: Array, names: list[bytes], figures: Array | None = None) -> bytes:
+    """The sentences with labels (N,), which are places in ``names``, and probabilities (N,) in a column before them."""
+    content, places = kernels.write_rows(rows.text, rows.cells, rows.offsets, labels, names, figures)
     if not rows.heads:
         return content
     edges = [0, *(int(places[sentence]) for sentence, _ in rows.heads), len(content)]
@@ -108,15 +113,18 @@ def write_plain(rows: PlainRows, labels: Array, names: list[bytes]) -> bytes:
     return b"".join(piece for head, first, end in pieces for piece in (head, content[first:end]))
 
 
-def are_writable(names: list[str]) -> bool:
+def are_writable(names: Sequence[str]) -> bool:
     """Whether labels can be written in a column, in UTF-8."""
-    return all(name == name.strip(" ") != "" and _UNWRITABLE.search(name) is None for name in names)
+    return all(map(is_utf8, names)) and all(
+        name == name.strip(" ") != "" and _UNWRITABLE.search(name) is None for name in names
+    )
 
 
-def in_groups(rows: PlainRows, tokens: int) -> Iterator[PlainRows]:
-    """The sentences in groups of at least ``tokens`` tokens; the last group may have fewer."""
-    first, sentences = 0, len(rows.offsets) - 1
-    while first < sentences:
-        end = min(sentences, int(np.searchsorted(rows.offsets, rows.offsets[first] + tokens)))
-        yield rows.part(first, end)
-        first = end
+def group_ends(lengths: Array, size: int) -> list[int]:
+    """Where a row of items (n,) is cut, and its end, so that each group but the last reaches ``size`` and no more
+    items than that takes."""
+    edges, ends, first = offsets_from_lengths(lengths), list[int](), 0
+    while first < len(lengths):
+        first = min(len(lengths), int(np.searchsorted(edges, edges[first] + size)))
+        ends.append(first)
+    return ends

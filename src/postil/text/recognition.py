@@ -32,7 +32,7 @@ _UNSPACED_LINE = re.compile(
 # The elements of MUC, and those that Stanford's recogniser of names writes.
 _MARKED_UP = re.compile(
     r"<(?:B_)?(?:ENAMEX|TIMEX|NUMEX) TYPE="
-    r"|<(PERSON|LOCATION|ORGANIZATION|MISC|DATE|TIME|MONEY|PERCENT)>[^<>]+</\1>"
+    r"|<(PERSON|LOCATION|ORGANIZATION|MISC|DATE|TIME|MONEY|PERCENT|PER|LOC|ORG|GPE|FAC)>[^<>]+</\1>"
 )
 _JSON_HEAD = 1 << 16
 _TASK = re.compile(r'"data"\s*:\s*\{')

@@ -16,6 +16,8 @@ from postil.text.tokenise import Tokens, tokenise
 SPAN_FIELDS = ("spans", "label", "labels", "entities", "annotations")
 LABEL_FIELDS = ("labels", "tags", "ner_tags")
 NUMBERED = "spans labelled by a number, as no names of labels were given"
+NOT_ACCEPTED = ("reject", "ignore")
+"""Values of Prodigy's field "answer"."""
 _OFFSET_NAMES = (("start", "end"), ("start_offset", "end_offset"))
 
 
@@ -110,13 +112,14 @@ def take_apart(
     """Text, tokens, spans or labels of a record; all that is not understood stays in its ``record``.
 
     ``cut`` makes tokens of a text that comes without them, ``names`` are those of labels that are numbers. Spans whose
-    number has no name are counted in ``numbers``.
+    number has no name are counted in ``numbers``; tokens must have names. Without ``numbers`` nobody needs names.
     """
     fields = dict(fields)
     given = fields.pop("tokens", None)
     tokens = _tokens(fields.pop("text", None), given, where, cut)
-    labels = _take_labels(fields, tokens, names, where)
-    spans, span_fields = _take_spans(fields, tokens, _Naming(names, numbers), where)
+    naming = _Naming(names, numbers)
+    labels = _take_labels(fields, tokens, naming, where)
+    spans, span_fields = _take_spans(fields, tokens, naming, where)
     if labels is not None:
         spans = None  # our writer adds labels where spans alone would not give them back
     columns = _take_columns(fields, tokens, where)
@@ -195,7 +198,7 @@ def _take_spans(
     fields: dict[str, Any], tokens: Tokens, naming: _Naming, where: str
 ) -> tuple[list[CharacterSpan] | None, dict[CharacterSpan, dict[str, Any]]]:
     """The labelled stretches and the other keys of each."""
-    names = [name for name in SPAN_FIELDS if _is_list_of(fields.get(name), (dict, list))]
+    names = [name for name in SPAN_FIELDS if _holds_spans(name, fields.get(name))]
     filled = [name for name in names if fields[name]]
     if len(filled) > 1:
         raise DataError("two fields with spans", expected="one of them", got=" and ".join(filled), where=where)
@@ -210,6 +213,13 @@ def _take_spans(
         if other:
             others[span] = other
     return spans, others
+
+
+def _holds_spans(name: str, value: Any) -> bool:
+    """Whether a field has spans; annotations could be anything, so they must look like doccano's."""
+    if name == "annotations":
+        return _is_list_of(value, dict) and all("start_offset" in one for one in value)
+    return _is_list_of(value, (dict, list))
 
 
 def _refuse_odd_spans(fields: dict[str, Any], where: str) -> None:
@@ -269,14 +279,12 @@ def _span_label(value: Any) -> str:
     return PartialLabel(value) if value == UNKNOWN else str(value)
 
 
-def _take_labels(
-    fields: dict[str, Any], tokens: Tokens, names: Mapping[int, str] | None, where: str
-) -> list[str] | None:
+def _take_labels(fields: dict[str, Any], tokens: Tokens, naming: _Naming, where: str) -> list[str] | None:
     """One label for each given token."""
-    for field_name in LABEL_FIELDS:
+    for field_name in LABEL_FIELDS if naming != (None, None) else ():
         numbers = fields.get(field_name)
         if numbers and isinstance(numbers, list) and all(map(_is_number, numbers)):
-            fields[field_name] = _named_labels(numbers, names, where)
+            fields[field_name] = _named_labels(numbers, naming.names, where)
     name = next((name for name in LABEL_FIELDS if fields.get(name) and _is_list_of(fields[name], str)), None)
     if name is None:
         return None

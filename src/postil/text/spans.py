@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from postil.kernels.plain_records import ESCAPED
 from postil.text.alignment import CharacterSpan, TokenisedText
 from postil.text.assembly import Assembler, first_tokens, place_of, records_of
 from postil.text.characters import characters
@@ -21,19 +22,17 @@ from postil.text.document import Sentence
 from postil.text.lines import NumberedLines
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.partial_label import UNKNOWN, looks_like_mark
-from postil.text.records import Content, Record, parse, take_apart
+from postil.text.records import NOT_ACCEPTED, Content, Record, parse, take_apart
 from postil.text.report import Report
 from postil.text.schemes import spans_from_labels
 from postil.text.tokenise import tokenise
-
-_NOT_ACCEPTED = ("reject", "ignore")
-_OTHER_LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
-"""Legal in JSON, but some programs cut lines at them: they are written as escapes."""
 
 
 def read_jsonl(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
     """The sentences of a JSON Lines file. Spans that must not be taken are all listed before the error is raised."""
     assembler = Assembler(lines, options, report)
+    if lines.opening is not None:
+        _note_first(assembler, lines.opening)
     for first, batch in lines:
         for number, line in enumerate(batch, first):
             content = parse_record(line, lines.where(number), options, report) if line else None
@@ -42,14 +41,24 @@ def read_jsonl(lines: NumberedLines, options: ReadOptions, report: Report) -> It
     assembler.finish()
 
 
+def _note_first(assembler: Assembler, opening: NumberedLines) -> None:
+    """Note whether the first record of the source, with which these lines do not begin, has labels."""
+    for first, batch in opening:
+        for number, line in enumerate(batch, first):
+            if line and assembler.labelled is None:
+                where = opening.where(number)
+                names = assembler.options.label_names
+                assembler.check_labelled(take_apart(parse(line, where), where, names=names), where)
+
+
 def parse_record(line: str, where: str, options: ReadOptions, report: Report) -> Content | None:
     """The parts of one record; None if it was not accepted, which is counted."""
     fields = parse(line, where)
     answer = fields.get("answer")
-    if answer in _NOT_ACCEPTED and not options.every_record:
+    if answer in NOT_ACCEPTED and not options.every_record:
         report.dropped[f"records whose answer is {answer!r}"] += 1
         return None
-    numbers = report.changed if options.label_names is None else None
+    numbers = None if options.every_record else report.changed  # who tags a text needs none of its labels
     return take_apart(fields, where, characters if options.characters else tokenise, options.label_names, numbers)
 
 
@@ -63,7 +72,7 @@ def write_jsonl(sentences: Iterable[Sentence], options: WriteOptions, report: Re
 
 def one_line(value: str) -> str:
     """A JSON value as one line, whatever a program takes for the end of a line."""
-    return value.translate(_OTHER_LINE_ENDS) + "\n"
+    return value.translate(ESCAPED) + "\n"
 
 
 def _fields(sentences: list[Sentence], record: Record, scheme: str, report: Report) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from postil.errors import ConfigurationError
-from postil.kernels.characters import CATEGORIES, LAST, Flag, frozen
+from postil.kernels.characters import BLOCK, CATEGORIES, LAST, Flag, frozen
 from postil.kernels.plain_tokens import TokenPatterns
 from postil.text import english
 
@@ -251,7 +251,9 @@ def token_patterns(rules: Rules) -> TokenPatterns:
 def _marks() -> str:
     """The insides of a class: characters that belong to the one before them (combining marks, parts of an emoji)."""
     marks = [CATEGORIES.index(category) for category in ("Mn", "Mc", "Me")]
-    points = np.flatnonzero(np.isin(frozen().flags[:0x20000] & Flag.CATEGORY, marks))
+    known = frozen()
+    is_mark = np.isin(known.records[:, 0] & Flag.CATEGORY, marks)
+    points = np.flatnonzero(is_mark[known.pages][known.index[: 0x20000 // BLOCK]])  # much less than all of the flags
     firsts, lasts = points[np.diff(points, prepend=-2) > 1], points[np.diff(points, append=LAST) > 1]
     ranges = "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, lasts, strict=True))
     return ranges + "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\U000e0100-\U000e01ef"

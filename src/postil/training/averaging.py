@@ -8,7 +8,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.graph import Gradients
-from postil.kernels import Totals
+from postil.kernels import Crew, Totals
 from postil.training.optimisers import Optimiser, State, checked_state
 
 
@@ -36,6 +36,12 @@ class Averaged:
     def step(self, gradients: Gradients, rate: float, *, scale: float = 1.0) -> None:
         self.optimiser.step(gradients, rate, scale=scale, averages=self._totals_of)
         self.steps += 1
+
+    def fused_step(self, gradients: Gradients, rate: float, *, clip: float, crew: Crew) -> bool:
+        """See ``Optimiser.fused_step``."""
+        is_done = self.optimiser.fused_step(gradients, rate, clip=clip, crew=crew, averages=self._totals_of)
+        self.steps += is_done
+        return is_done
 
     def mean(self, name: str) -> Array:
         """The mean of parameter ``name`` over all steps so far, in the parameter's own float type."""

@@ -7,22 +7,25 @@ is cut into shards in the same way whatever the number of threads: shard gradien
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, NumericalError
 from postil.features.vocabulary import arrays_under
 from postil.graph import Gradient, Node, Parameter, gradients, sum_of_two
+from postil.kernels import Crew
+from postil.threads import Team
 from postil.training.clipping import clipping_factor
 from postil.training.optimisers import State
 
 Shard_contra = TypeVar("Shard_contra", contravariant=True)
 Shard = TypeVar("Shard")
 _Map: TypeAlias = Callable[..., Any]  # map, or that of a pool: results come in the order of the arguments
+LossAndGradients: TypeAlias = tuple[float, dict[Node, Gradient]]
 
 
 class Trainable(Protocol[Shard_contra]):
@@ -33,10 +36,21 @@ class Trainable(Protocol[Shard_contra]):
         """A node with the mean loss of the shard. ``rng`` is for dropout and the like."""
 
 
+class FusedStep(Protocol[Shard_contra]):
+    """A faster path to the loss and gradients of a shard times its share, on all threads at once."""
+
+    def prepare(self, shard: Shard_contra, share: float, *, rng: np.random.Generator) -> Any:
+        """What does not depend on the parameters: it may run in another thread, while a batch before is computed."""
+
+    def __call__(self, prepared: Any, *, crew: Crew) -> LossAndGradients | None:
+        """None where only the general path can tell. The gradients stay valid until the next call."""
+
+
 class Steps(Protocol):
     """What the loop asks of an optimiser: Optimiser and Averaged both fit."""
 
     def step(self, gradients: Mapping[Node, Gradient], rate: float, *, scale: float = 1.0) -> None: ...
+    def fused_step(self, gradients: Mapping[Node, Gradient], rate: float, *, clip: float, crew: Crew) -> bool: ...
     def state(self) -> State: ...
     def restore(self, state: Mapping[str, Array]) -> None: ...
 
@@ -49,6 +63,9 @@ class Batch(Generic[Shard]):
     shards: Sequence[Shard]
     shares: Sequence[float]
     tokens: int
+
+
+_Prepared: TypeAlias = tuple[Batch[Shard], Any]  # a batch, and what the fused path has prepared for it
 
 
 @final
@@ -121,6 +138,7 @@ class Training(Generic[Shard]):
     ``batches(epoch, rng)`` gives the batches of an epoch; ``schedule(share)`` the rate for the share of the training
     that is done, 0 to 1; ``score()`` the present quality on held-out data, higher is better, or None to use the full
     schedule and keep the last parameters; ``kept()`` the parameters worth keeping, by default the present ones.
+    ``fused`` computes batches of one shard.
     """
 
     def __init__(
@@ -132,32 +150,33 @@ class Training(Generic[Shard]):
         plan: Plan,
         score: Callable[[], float] | None = None,
         kept: Callable[[], State] | None = None,
+        fused: FusedStep[Shard] | None = None,
     ) -> None:
         self.model, self.optimiser, self.schedule = model, optimiser, schedule
-        self.batches, self.plan, self.score = batches, plan, score
+        self.batches, self.plan, self.score, self.fused = batches, plan, score, fused
         self.kept = kept or (lambda: {name: p.value.copy() for name, p in model.parameters().items()})
         self.progress = Progress()
         self.best: State = {}
 
     def run(self) -> Iterator[Step | Epoch]:
         """Train to the end of the plan, or from where ``restore`` put us."""
-        if self.plan.threads == 1:
-            yield from self._epochs(map)
-            return
-        with ThreadPoolExecutor(self.plan.threads) as pool:
-            yield from self._epochs(pool.map)
+        with Team(self.plan.threads) as team, kernels.new_crew(self.plan.threads) as crew:
+            while not self._finished():
+                yield from self._epoch(team, crew)
 
-    def _epochs(self, mapped: _Map) -> Iterator[Step | Epoch]:
-        while not self._finished():
-            yield from self._epoch(mapped)
-
-    def _epoch(self, mapped: _Map) -> Iterator[Step | Epoch]:
+    def _epoch(self, team: Team, crew: Crew) -> Iterator[Step | Epoch]:
         now, began = self.progress, time.perf_counter() - self.progress.seconds
         batches = self.batches(now.epoch, np.random.default_rng([self.plan.seed, now.epoch]))
+
+        def prepared(i: int) -> _Prepared[Shard] | None:
+            return self._prepared(batches[i], i) if i < len(batches) else None
+
+        coming = team.ahead(prepared, now.batch)
         while now.batch < len(batches) and not self._late():
-            batch = batches[now.batch]
+            batch, ready = coming() or (batches[now.batch], None)
+            coming = team.ahead(prepared, now.batch + 1)  # while this one is computed, if there is a thread for it
             share = self._share(len(batches))
-            loss = self._learn(batch, share, mapped)
+            loss = self._learn(batch, ready, share, team, crew)
             now.loss_sum += loss
             now.batch += 1
             now.steps += 1
@@ -172,31 +191,50 @@ class Training(Generic[Shard]):
             )
         yield self._end_of_epoch(now.batch, began)
 
-    def _learn(self, batch: Batch[Shard], share: float, mapped: _Map) -> float:
-        """One step of the optimiser. Shards are computed in any order and added up in theirs."""
+    def _prepared(self, batch: Batch[Shard], number: int) -> "_Prepared[Shard]":
+        if self.fused is None or len(batch.shards) != 1:
+            return batch, None
+        return batch, self.fused.prepare(batch.shards[0], batch.shares[0], rng=self._rng(number, 0))
+
+    def _learn(self, batch: Batch[Shard], ready: Any, share: float, team: Team, crew: Crew) -> float:
+        """One step of the optimiser. ``ready`` is what the fused path has prepared, None without one."""
         now = self.progress
-
-        @np.errstate(over="ignore", invalid="ignore")  # what is not finite is complained of below
-        def of_shard(i: int) -> tuple[float, dict[Node, Gradient]]:
-            rng = np.random.default_rng([self.plan.seed, now.epoch, now.batch, i])
-            loss = self.model.loss(batch.shards[i], rng=rng)
-            return float(loss.value) * batch.shares[i], gradients(loss, seed=np.full_like(loss.value, batch.shares[i]))
-
-        total: dict[Node, Gradient] = {}
-        mean = 0.0
         try:
-            for loss, shard_gradients in mapped(of_shard, range(len(batch.shards))):
-                mean += loss
-                for node, gradient in shard_gradients.items():
-                    total[node] = sum_of_two(total[node], gradient) if node in total else gradient
+            mean, total = self._fused_gradients(ready, crew) or self._gradients(batch, team.map)
             if not np.isfinite(mean):
                 raise NumericalError("the loss is not finite", got=mean)
-            factor, _ = clipping_factor(total, self.plan.clip)
-            self.optimiser.step(total, self.schedule(share), scale=factor)
+            rate, clip = self.schedule(share), self.plan.clip
+            if not self.optimiser.fused_step(total, rate, clip=clip, crew=crew):
+                factor, _ = clipping_factor(total, clip)
+                self.optimiser.step(total, rate, scale=factor)
         except NumericalError as error:
             where = f"epoch {now.epoch + 1}, batch {now.batch + 1}"
             raise NumericalError(f"the training has diverged ({error}): try a smaller rate", where=where) from None
         return mean
+
+    def _fused_gradients(self, ready: Any, crew: Crew) -> LossAndGradients | None:
+        if self.fused is None or ready is None:
+            return None
+        return self.fused(ready, crew=crew)
+
+    def _gradients(self, batch: Batch[Shard], mapped: _Map) -> LossAndGradients:
+        """The loss and its gradients by the flow graph. Shards are computed in any order and added up in theirs."""
+
+        @np.errstate(over="ignore", invalid="ignore")  # what is not finite is complained of by the caller
+        def of_shard(i: int) -> LossAndGradients:
+            loss = self.model.loss(batch.shards[i], rng=self._rng(self.progress.batch, i))
+            return float(loss.value) * batch.shares[i], gradients(loss, seed=np.full_like(loss.value, batch.shares[i]))
+
+        total: dict[Node, Gradient] = {}
+        mean = 0.0
+        for loss, shard_gradients in mapped(of_shard, range(len(batch.shards))):
+            mean += loss
+            for node, gradient in shard_gradients.items():
+                total[node] = sum_of_two(total[node], gradient) if node in total else gradient
+        return mean, total
+
+    def _rng(self, batch: int, shard: int) -> np.random.Generator:
+        return np.random.default_rng([self.plan.seed, self.progress.epoch, batch, shard])
 
     def _end_of_epoch(self, batches: int, began: float) -> Epoch:
         now = self.progress

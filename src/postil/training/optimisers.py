@@ -16,7 +16,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Gradient, Gradients, Node, Parameter, RowGradient
-from postil.kernels import Totals
+from postil.kernels import AdamUpdate, Crew, Totals
 
 State: TypeAlias = dict[str, Array]
 # What a gradient touches of an array: all of it (the index ...), or some rows.
@@ -97,6 +97,21 @@ class Optimiser(ABC):
             totals = averages(name) if averages is not None else None
             self._update(name, parameter, Change(*part_and_values(gradient), rate * parameter.pace, scale, totals))
 
+    def fused_step(
+        self,
+        gradients: Gradients,
+        rate: float,
+        *,
+        clip: float,
+        crew: Crew,
+        averages: Averages | None = None,
+    ) -> bool:
+        """Clip all gradients to the norm ``clip`` and step, on several threads. False: nothing is done, none is there.
+
+        It changes the parameters as ``clipping_factor`` and ``step`` do, up to the rounding of the norm.
+        """
+        return False
+
     def state(self) -> State:
         """Copies of all state arrays, by ``kind/parameter`` name."""
         return {key: array.copy() for key, array in self._memory.items()}
@@ -165,6 +180,7 @@ class Adam(Optimiser):
                 raise ConfigurationError(name, expected="at least 0 and below 1", got=beta)
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
         self._of_parameter: dict[str, kernels.AdamMemory] = {}
+        self._kernel = kernels.adam_kernel(beta1, beta2, epsilon)
         self._remember("mean", lambda p: p.shape)
         self._remember("square", lambda p: p.shape)
         self._remember("touches", lambda p: p.shape[:1] + (1,) * (len(p.shape) - 1), np.int64)
@@ -173,11 +189,36 @@ class Adam(Optimiser):
         super().restore(state)
         self._of_parameter.clear()
 
-    def _update(self, name: str, parameter: Parameter, change: Change) -> None:
+    def fused_step(
+        self,
+        gradients: Gradients,
+        rate: float,
+        *,
+        clip: float,
+        crew: Crew,
+        averages: Averages | None = None,
+    ) -> bool:
+        if self._kernel is None or not 0 <= rate < np.inf or not clip > 0 or not gradients.keys() <= self._names.keys():
+            return False
+        updates = []
+        for node, gradient in gradients.items():
+            name = self._names[node]
+            parameter, (part, g) = self.parameters[name], part_and_values(gradient)
+            _check_fits("gradient of {}", name, gradient, parameter)
+            rows = part if isinstance(part, np.ndarray) else None
+            totals = averages(name) if averages is not None else None
+            updates.append(AdamUpdate(self._memory_of(name, parameter), rows, g, rate * parameter.pace, totals))
+        return self._kernel(updates, clip, crew)
+
+    def _memory_of(self, name: str, parameter: Parameter) -> kernels.AdamMemory:
         memory = self._of_parameter.get(name)
         if memory is None or memory.value is not parameter.value:  # the value may be another array than it was
             kept = (self._memory[f"{kind}/{name}"] for kind in ("mean", "square", "touches"))
             memory = self._of_parameter[name] = kernels.AdamMemory(parameter.value, *kept)
+        return memory
+
+    def _update(self, name: str, parameter: Parameter, change: Change) -> None:
+        memory = self._memory_of(name, parameter)
         settings = kernels.AdamSettings(change.rate, self.beta1, self.beta2, self.epsilon, change.scale)
         kernels.adam_step(memory, change.part, change.g, settings, change.totals)
 

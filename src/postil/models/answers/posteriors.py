@@ -4,23 +4,22 @@ sentences -> scores of the network -> lattice -> calibrated lattice -> Distribut
                                                  temperature, shift                    bias, thresholds
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array, offsets_from_lengths
+from postil.arrays import Array
 from postil.features.inputs import Token
 from postil.models.answers.constraints import Constraints, check_constraints, constrained
 from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.distribution import Distribution, FoundSpan, calibrated_lattice
 from postil.models.answers.labelling import Labelling
 from postil.models.parts import Parts
-from postil.models.scoring.blocks import blocks, scored
+from postil.models.scoring.blocks import scored, scored_cells
 from postil.objectives.lattice import ChainScores, Lattice
 from postil.objectives.long_chains import LONG
-from postil.threads import one_blas_thread
 
 
 class BlockAnswers(NamedTuple):
@@ -77,12 +76,16 @@ class Posteriors:
 
     # -------------------------------------------------------------------------------------------- labels
 
+    def has_thresholds(self, threshold: float | Mapping[str, float] | None = None) -> bool:
+        """Whether entities may be too improbable to be answered."""
+        return threshold is not None or bool(self.decoding.thresholds)
+
     def labels(self, posterior: Distribution, threshold: float | Mapping[str, float] | None = None) -> Array:
         """The label numbers (N,) that are answered.
 
         The probabilities of entities cost more than the labels, so they are computed only where a threshold asks.
         """
-        if threshold is None and not self.decoding.thresholds:
+        if not self.has_thresholds(threshold):
             return posterior.best(self.decoding.bias)
         return self.labels_and_spans(posterior, threshold)[0]
 
@@ -119,16 +122,27 @@ class Posteriors:
         The fast path is one kernel from scores to answers. Constraints, sentences of many thousand tokens, models that
         may break their scheme, and scores so far apart that scaled probabilities underflow take the general path.
         """
-        lowest = lowest_probabilities(self.decoding.thresholds if threshold is None else threshold, self.labelling)
-        is_plain = constraints is None or not any(constraints)
-        if is_plain and self._can_fuse and not (label_probabilities and self.labelling.scheme == "iob1"):
-            chain, question = self._calibrated_chain(), self._question(lowest, label_probabilities)
-            for which, scores, offsets in scored(self._parts.scorer(), X):
-                answer = self._fused(which, scores, offsets, chain, question)
-                yield answer or self._general(self._posterior(which, scores, offsets), threshold, label_probabilities)
-        else:
+        if constraints is not None and any(constraints):
             for posterior in self.of(X, constraints):
                 yield self._general(posterior, threshold, label_probabilities)
+            return
+        answer = self._answering(threshold, label_probabilities)
+        for which, scores, offsets in scored(self._parts.scorer(), X):
+            yield answer(which, scores, offsets)
+
+    def _answering(
+        self, threshold: float | Mapping[str, float] | None, label_probabilities: bool
+    ) -> Callable[[list[int], Array, Array], BlockAnswers]:
+        """What answers for blocks of sentences, from their places, scores and offsets."""
+        lowest = lowest_probabilities(self.decoding.thresholds if threshold is None else threshold, self.labelling)
+        fuses = self._can_fuse and not (label_probabilities and self.labelling.scheme == "iob1")
+        chain, question = self._calibrated_chain(), self._question(lowest, label_probabilities)
+
+        def answer(which: list[int], scores: Array, offsets: Array) -> BlockAnswers:
+            answers = self._fused(which, scores, offsets, chain, question) if fuses else None
+            return answers or self._general(self._posterior(which, scores, offsets), threshold, label_probabilities)
+
+        return answer
 
     def _fused(
         self, which: list[int], scores: Array, offsets: Array, chain: ChainScores, question: kernels.Question
@@ -195,19 +209,53 @@ class Posteriors:
         """Whether words need not be strings: labels depend on nothing else and are always valid sequences."""
         return self._parts.scorer().takes_cells and bool(self._parts.config.constrained)
 
-    def labels_of_cells(self, text: bytes, cells: Array, offsets: Array) -> Array:
-        """Labels of sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8: (N,) places in the
-        labelling's ``spellings``. Only if ``takes_cells``."""
-        scorer = self._parts.scorer()
-        assert scorer.chain is not None, "the network of a tagger"
-        rows, ids = scorer.look_up_cells(text, cells)
-        lengths, answers = np.diff(offsets), np.empty(len(cells), np.int64)
-        with one_blas_thread():
-            for which in blocks(lengths.tolist()):
-                block = offsets_from_lengths(lengths[which])
-                tokens = np.repeat(offsets[which] - block[:-1], lengths[which]) + np.arange(block[-1])
-                lattice = Lattice.over(scorer.scores_of_words(rows, ids[tokens], block), block, scorer.chain)
-                calibrated = calibrated_lattice(lattice, self.labelling, self.decoding)
-                numbers = self.labels(Distribution(which=which, lattice=calibrated, labelling=self.labelling))
-                answers[tokens] = self.labelling.places_of(numbers, block)
-        return answers
+    def labels_of_cells(
+        self, text: bytes, cells: Array, offsets: Array, threshold: float | Mapping[str, float] | None = None
+    ) -> Array:
+        """Labels of sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8: (N,) label numbers.
+
+        Only if ``takes_cells``.
+        """
+        if self.has_thresholds(threshold):
+            return self.answers_of_cells(text, cells, offsets, threshold).numbers
+        numbers = np.empty(len(cells), np.int64)
+        for _, tokens, scores, block in scored_cells(self._parts.scorer(), text, cells, offsets):
+            numbers[tokens] = self.labels_of_scores(scores, block)
+        return numbers
+
+    def labels_of_scores(self, scores: Array, offsets: Array) -> Array:
+        """The best label numbers (N,) of a block of sentences (B + 1,), from the network's scores (N, L)."""
+        return self._posterior(list(range(len(offsets) - 1)), scores, offsets).best(self.decoding.bias)
+
+    def answers_of_scores(self, scores: Array, offsets: Array) -> BlockAnswers:
+        """The same with the probabilities of entities and of whole labellings."""
+        return self._answering(None, False)(list(range(len(offsets) - 1)), scores, offsets)
+
+    def answers_of_cells(
+        self,
+        text: bytes,
+        cells: Array,
+        offsets: Array,
+        threshold: float | Mapping[str, float] | None = None,
+        *,
+        label_probabilities: bool = False,
+    ) -> BlockAnswers:
+        """``answers`` for such sentences, in their order. Only if ``takes_cells``."""
+        answer = self._answering(threshold, label_probabilities)
+        N, B = len(cells), len(offsets) - 1
+        numbers, probabilities = np.empty(N, np.int64), np.empty(B)
+        of_labels = np.empty(N) if label_probabilities else None
+        spans, of_spans = [np.zeros((0, 4), np.int64)], [np.zeros(0)]
+        for which, tokens, scores, block in scored_cells(self._parts.scorer(), text, cells, offsets):
+            answers = answer(which, scores, block)
+            numbers[tokens], probabilities[which] = answers.numbers, answers.probabilities
+            if of_labels is not None:
+                of_labels[tokens] = answers.label_probabilities
+            answers.spans[:, 0] = np.array(which)[answers.spans[:, 0]]
+            spans.append(answers.spans)
+            of_spans.append(answers.span_probabilities)
+        rows = np.concatenate(spans)
+        order = np.argsort(rows[:, 0], kind="stable")  # inside of a sentence they are in order
+        return BlockAnswers(
+            list(range(B)), offsets, numbers, probabilities, of_labels, rows[order], np.concatenate(of_spans)[order]
+        )

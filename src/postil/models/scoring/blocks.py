@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from postil.arrays import Array
+import numpy as np
+
+from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.models.inputs import checked_sentences
@@ -34,6 +36,21 @@ def scored(scorer: FastScorer, X: Sequence[Sequence[Token]]) -> Iterator[tuple[l
                 checked_sentences(X)  # says which token is none; what else went wrong is a defect
                 raise
             yield which, scores, offsets
+
+
+def scored_cells(
+    scorer: FastScorer, text: bytes, cells: Array, offsets: Array
+) -> Iterator[tuple[list[int], Array, Array, Array]]:
+    """The same for words that stand in cells (N, 2) of a text in UTF-8, in sentences (B + 1,): their places, those of
+    their tokens (n,), scores (n, L) and offsets. The blocks, and so the scores, are those of ``scored``."""
+    rows, ids = scorer.look_up_cells(text, cells)
+    lengths = np.diff(offsets)
+    warn_of_long_sentences(scorer.network.config, lengths.tolist())
+    with one_blas_thread():
+        for which in blocks(lengths.tolist()):
+            block = offsets_from_lengths(lengths[which])
+            tokens = np.repeat(offsets[which] - block[:-1], lengths[which]) + np.arange(block[-1])
+            yield which, tokens, scorer.scores_of_words(rows, ids[tokens], block), block
 
 
 def blocks(lengths: Sequence[int], size: int = TOKENS_PER_BLOCK) -> Iterator[list[int]]:

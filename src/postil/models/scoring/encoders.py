@@ -154,7 +154,5 @@ ENCODERS: dict[str, Encoder] = {
     "average": Encoder(build=_average, reach=_half_window, keeps_width=True),
     "window": Encoder(build=_window, reach=_half_window),
     "sentence": Encoder(build=_sentence, reach=None, longest_view=LONGEST_VIEW, second_shard_pays=True),
-    "convolutions": Encoder(
-        build=_convolutions, reach=lambda config: config.layers * _half_window(config), second_shard_pays=True
-    ),
+    "convolutions": Encoder(build=_convolutions, reach=lambda config: config.layers * _half_window(config)),
 }

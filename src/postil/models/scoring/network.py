@@ -27,10 +27,10 @@ from postil.objectives.crf_objective import offset_scores
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Example:
-    """Inputs with their gold: labels (N,), or (N, L) boolean where several are possible."""
+    """Inputs with their gold: labels (N,), or (N, L) boolean where several are possible, or a teacher's lattice."""
 
     inputs: Inputs
-    gold: Array
+    gold: Any
     share: float = 1.0
     """Of the batch that it is a part of."""
 
@@ -154,12 +154,12 @@ class ScoringNetwork(Parameterised, ABC):
 
     def loss(self, example: Example, *, rng: np.random.Generator) -> Node:
         """The objective, and the regulariser outside its mean."""
-        loss = self.objective(self.scores(self._with_unknown_words(example.inputs, rng), rng), example, rng)
+        loss = self.objective(self.scores(self.with_unknown_words(example.inputs, rng), rng), example, rng)
         if self.config.l2:
             loss = loss + l2(self.parameters().values(), self.config.l2)
         return loss
 
-    def _with_unknown_words(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+    def with_unknown_words(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         """Some words are replaced by the unknown word, rare ones more often, so that it has something to learn from."""
         strength = self.config.word_dropout
         if not (strength and self.config.word_dim):

@@ -1,0 +1,480 @@
+/* One step of training a tagger: windows over distinct words, residual convolutions, a CRF, and Adam; see kernels.h.
+
+   phase 0  vectors of the distinct words, the first layer's weights by position
+   phase 1  what each word adds to the windows around it: X W_kᵀ for every position k
+   phase 2  sentences, some at a time: forwards through all other layers, forward-backward, backwards to the first layer
+   phase 3  gradients of weights over all tokens; what the windows give back to their words
+   phase 4  gradients of the first layer's weights and of the words
+   phase 5  gradients of the feature tables, added up per row
+
+   The general path computes the same with the flow graph: tests hold the two together. */
+
+#define _POSIX_C_SOURCE 200112L /* sched_yield, nanosleep */
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels.h"
+#include "portable.h"
+
+enum { NO_TRANS = 111, TRANS = 112 };
+/* BLAS rearranges its operands in each call: larger units do so less often, smaller ones share the work better. */
+enum { ROWS_AT_ONCE = 160, COLUMNS_AT_ONCE = 320, WORDS_AT_ONCE = 64, NUMBERS_AT_ONCE = 16384 };
+static const double LARGEST_SCORE = 1e30; /* as in objectives/lattice.py */
+
+/* ------------------------------------------------------------------------------------------------ a team of workers */
+
+INLINED void pause_briefly(int *turns) {
+    if (++*turns > 2000) {
+        const struct timespec briefly = {0, 100000};
+        if (*turns < 6000)
+            sched_yield();
+        else
+            nanosleep(&briefly, NULL);
+        return;
+    }
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void fail(team *workers, int code) {
+    if (code != DONE) __atomic_store_n(&workers->code, code, __ATOMIC_RELEASE);
+}
+
+/* After a failure the units that are left do nothing. */
+INLINED int has_failed(const team *workers) { return __atomic_load_n(&workers->code, __ATOMIC_ACQUIRE) != DONE; }
+
+#define IN_PHASE(workers, phase, units, WORK)                                                                          \
+    do {                                                                                                               \
+        for (int64_t unit; (unit = __atomic_fetch_add(&(workers)->next[phase], 1, __ATOMIC_ACQ_REL)) < (units);) {     \
+            if (!has_failed(workers)) WORK;                                                                            \
+            __atomic_fetch_add(&(workers)->done[phase], 1, __ATOMIC_ACQ_REL);                                          \
+        }                                                                                                              \
+        for (int turns = 0; __atomic_load_n(&(workers)->done[phase], __ATOMIC_ACQUIRE) < (units);)                     \
+            pause_briefly(&turns);                                                                                     \
+    } while (0)
+
+/* Part i of n things cut into `parts` parts of about the same size. */
+INLINED int64_t cut(int64_t n, int64_t i, int64_t parts) { return n * i / parts; }
+INLINED int64_t parts_of(int64_t n, int64_t size) { return n > size ? (n + size - 1) / size : 1; }
+
+/* ------------------------------------------------------------------------------------------------ products, sums */
+
+typedef void (*narrow_product)(int, int, int, int32_t, int32_t, int32_t, float, const float *, int32_t, const float *,
+                               int32_t, float, float *, int32_t);
+typedef void (*wide_product)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *,
+                             int64_t, float, float *, int64_t);
+
+/* C (m, n) = A (m, k) B (k, n), by rows; A or B may be stored as its transpose. `a`, `b`, `c`: numbers from row to row. */
+static void multiply(const tagger_step *s, int trans_A, int trans_B, int64_t m, int64_t n, int64_t k, const float *A,
+                     int64_t a, const float *B, int64_t b, float *C, int64_t c) {
+    if (m == 0 || n == 0) return;
+    if (s->wide_integers)
+        ((wide_product)s->product)(101, trans_A, trans_B, m, n, k, 1.0f, A, a, B, b, 0.0f, C, c);
+    else
+        ((narrow_product)s->product)(101, trans_A, trans_B, (int32_t)m, (int32_t)n, (int32_t)k, 1.0f, A, (int32_t)a, B,
+                                     (int32_t)b, 0.0f, C, (int32_t)c);
+}
+
+CLONED static void add_columns(const float *X, int64_t N, int64_t H, float *restrict out) {
+    memset(out, 0, (size_t)H * sizeof *out);
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t h = 0; h < H; h++) out[h] += X[n * H + h];
+}
+
+/* The key of random_bits (layers.c) for which element 0 is element `first` of another key. */
+INLINED uint64_t moved_key(uint64_t key, int64_t first) {
+    return (key & ~UINT64_C(0xFFFFFFFF)) | (uint32_t)((uint32_t)key + (uint32_t)first * UINT32_C(0x9E3779B9));
+}
+
+/* ------------------------------------------------------------------------------------------------ words */
+
+static void order_weights(tagger_step *s, int64_t k) {
+    for (int64_t h = 0; h < s->H; h++) {
+        float *row = s->by_position + (k * s->H + h) * s->wide;
+        memcpy(row, s->W + (h * s->K + k) * s->D, (size_t)s->D * sizeof *row);
+        memset(row + s->D, 0, (size_t)(s->wide - s->D) * sizeof *row);
+    }
+}
+
+static int look_up(const tagger_step *s, int64_t u, float *row) {
+    for (int64_t g = 0; g < s->table_count; g++) {
+        const table_step *t = s->tables + g;
+        for (int64_t f = 0; f < t->features; f++) {
+            const int64_t id = t->ids[u * t->features + f];
+            if (id < 0 || id >= t->V) return WRONG_INDEX;
+            memcpy(row + t->column + f * t->width, t->table + id * t->width, (size_t)t->width * sizeof *row);
+        }
+    }
+    if (s->vector_dim) {
+        const int64_t id = s->vector_ids[u];
+        if (id < 0 || id >= s->vector_count) return WRONG_INDEX;
+        memcpy(row + s->D - s->vector_dim, s->vectors + id * s->vector_dim, (size_t)s->vector_dim * sizeof *row);
+    }
+    memset(row + s->D, 0, (size_t)(s->wide - s->D) * sizeof *row);
+    return DONE;
+}
+
+/* Rows 1 + u of X for some words u, with their noise; row 0 stands for places beyond the sentence. */
+static void look_up_words(tagger_step *s, int64_t first, int64_t end) {
+    if (first == 0) {
+        memcpy(s->X, s->padding, (size_t)s->D * sizeof *s->X);
+        memset(s->X + s->D, 0, (size_t)(s->wide - s->D) * sizeof *s->X);
+    }
+    for (int64_t u = first; u < end; u++) fail(&s->workers, look_up(s, u, s->X + (1 + u) * s->wide));
+    if (!s->input_dropped) return;
+    const int64_t rows = s->wide == s->D ? end - first : 1; /* without a gap all rows are one */
+    for (int64_t u = first; u < end; u += rows) {
+        float *row = s->X + (1 + u) * s->wide;
+        const uint64_t key = moved_key(s->input_key, u * s->D);
+        fail(&s->workers, activate(row, 1, NULL, IDENTITY, key, s->input_dropped, 1, rows * s->D, row,
+                                   s->noise + (1 + u) * s->wide));
+    }
+}
+
+/* The gradients of some words, as gradients of each feature's row. */
+static void share_out(tagger_step *s, int64_t first, int64_t end) {
+    for (int64_t u = first; u < end; u++) {
+        float *restrict row = s->dX + (1 + u) * s->wide;
+        const float *restrict noise = s->noise + (1 + u) * s->wide;
+        if (s->input_dropped)
+            for (int64_t d = 0; d < s->D; d++) row[d] *= noise[d];
+        for (int64_t g = 0; g < s->table_count; g++) {
+            const table_step *t = s->tables + g;
+            const int64_t width = t->features * t->width;
+            memcpy(t->values + u * width, row + t->column, (size_t)width * sizeof *row);
+        }
+    }
+}
+
+static void begin_words(tagger_step *s, int64_t unit) {
+    if (unit < s->K) {
+        order_weights(s, unit);
+        return;
+    }
+    const int64_t parts = parts_of(s->U, WORDS_AT_ONCE), i = unit - s->K;
+    if (i < parts)
+        look_up_words(s, cut(s->U, i, parts), cut(s->U, i + 1, parts));
+    else
+        for (int64_t t = 0; t < s->N; t++) {
+            if (s->places[t] < 0 || s->places[t] >= s->U) fail(&s->workers, WRONG_INDEX);
+            s->ids[t] = s->places[t] + 1;
+        }
+}
+
+static void multiply_words(tagger_step *s, int64_t unit) {
+    const int64_t n = 1 + s->U, width = s->K * s->H, parts = parts_of(n, ROWS_AT_ONCE);
+    const int64_t strips = parts_of(width, COLUMNS_AT_ONCE), i = unit / strips, j = unit % strips;
+    const int64_t first = cut(n, i, parts), count = cut(n, i + 1, parts) - first;
+    const int64_t from = cut(width, j, strips), columns = cut(width, j + 1, strips) - from;
+    multiply(s, NO_TRANS, TRANS, count, columns, s->wide, s->X + first * s->wide, s->wide,
+             s->by_position + from * s->wide, s->wide, s->rows + first * width + from, width);
+}
+
+/* ------------------------------------------------------------------------------------------------ sentences */
+
+/* Some sentences: those that begin in tokens [unit * block_tokens, (unit + 1) * block_tokens). */
+typedef struct {
+    int64_t unit, sentence, sentences, first, tokens;
+    int64_t *offsets; /* of these sentences alone */
+} block;
+
+static block block_of(const tagger_step *s, int64_t unit) {
+    block b = {.unit = unit};
+    while (b.sentence < s->B && s->offsets[b.sentence] < unit * s->block_tokens) b.sentence++;
+    while (b.sentence + b.sentences < s->B && s->offsets[b.sentence + b.sentences] < (unit + 1) * s->block_tokens)
+        b.sentences++;
+    b.first = s->offsets[b.sentence];
+    b.tokens = s->offsets[b.sentence + b.sentences] - b.first;
+    b.offsets = s->local + b.sentence + unit; /* one number more per block than sentences */
+    for (int64_t i = 0; i <= b.sentences; i++) b.offsets[i] = s->offsets[b.sentence + i] - b.first;
+    return b;
+}
+
+INLINED float *partial_of(const tagger_step *s, int64_t unit, int64_t which) {
+    return s->partial + (unit * (3 * s->depth + 2) + which) * s->H;
+}
+
+CLONED static void add_rows(const float *restrict X, int64_t n, float *restrict out) {
+    for (int64_t i = 0; i < n; i++) out[i] += X[i];
+}
+
+CLONED static void times_rows(const float *restrict dY, int64_t n, float *restrict slopes) {
+    for (int64_t i = 0; i < n; i++) slopes[i] *= dY[i];
+}
+
+static void convolve(tagger_step *s, const block *b, const convolution_step *c, const float *X) {
+    const int64_t H = s->H, at = b->first * H, n = b->tokens, width = s->K * H;
+    fail(&s->workers, normalise_rows(X + at, 1, c->gain, c->bias, s->epsilon, n, H, s->normed + at, c->Z + at,
+                                     c->deviation + b->first));
+    fail(&s->workers, windows(s->normed + at, 1, c->padding, b->offsets, n, b->sentences, H, s->K,
+                              c->windows + b->first * width));
+    multiply(s, NO_TRANS, TRANS, n, H, width, c->windows + b->first * width, width, c->W, width, c->Y + at, H);
+    fail(&s->workers, activate(c->Y + at, 1, c->b, s->activation, moved_key(c->key, at), s->hidden_dropped, n, H,
+                               c->Y + at, c->slopes + at));
+    add_rows(X + at, n * H, c->Y + at);
+}
+
+/* dhidden becomes the gradient of the convolution's input, its slopes that of what the activation takes. */
+static void convolve_back(tagger_step *s, const block *b, const convolution_step *c, int64_t which) {
+    const int64_t H = s->H, at = b->first * H, n = b->tokens, width = s->K * H;
+    times_rows(s->dhidden + at, n * H, c->slopes + at);
+    multiply(s, NO_TRANS, NO_TRANS, n, width, H, c->slopes + at, H, c->W, width, s->dwindows + b->first * width, width);
+    fail(&s->workers, windows_back(s->dwindows + b->first * width, 1, b->offsets, n, b->sentences, H, s->K,
+                                   s->dnormed + at, partial_of(s, b->unit, 3 * which + 2)));
+    fail(&s->workers, normalise_rows_back(s->dnormed + at, 1, c->Z + at, c->deviation + b->first, c->gain, n, H,
+                                          s->normed + at, partial_of(s, b->unit, 3 * which),
+                                          partial_of(s, b->unit, 3 * which + 1)));
+    add_rows(s->normed + at, n * H, s->dhidden + at);
+}
+
+static void score_block(tagger_step *s, const block *b, const float *hidden) {
+    const int64_t L = s->L;
+    float *scores = s->scores + b->first * L;
+    double squares = 0.0;
+    multiply(s, NO_TRANS, TRANS, b->tokens, L, s->H, hidden + b->first * s->H, s->H, s->output_W, s->H, scores, L);
+    for (int64_t t = 0; t < b->tokens; t++)
+        for (int64_t j = 0; j < L; j++) scores[t * L + j] += s->output_b[j];
+    squares = sum_of_squares(scores, 1, b->tokens * L);
+    if (!(squares <= LARGEST_SCORE * LARGEST_SCORE)) fail(&s->workers, NOT_PLAIN);
+}
+
+/* What the model expects minus what the gold labels are, and the loss of each sentence. */
+static void compare(tagger_step *s, const block *b, double *counts) {
+    const int64_t L = s->L;
+    for (int64_t i = b->sentence; i < b->sentence + b->sentences; i++) {
+        double score = 0.0;
+        int64_t before = -1;
+        for (int64_t t = s->offsets[i]; t < s->offsets[i + 1]; t++) {
+            const int64_t y = s->gold[t];
+            if (y < 0 || y >= L) {
+                fail(&s->workers, WRONG_INDEX);
+                return;
+            }
+            score += (before < 0 ? s->start[y] : s->transitions[before * L + y]) + (double)s->scores[t * L + y];
+            s->marginals[t * L + y] -= 1.0;
+            if (before >= 0) counts[before * L + y] -= 1.0;
+            before = y;
+        }
+        if (before >= 0) score += s->end[before];
+        s->losses[i] = s->log_partition[i] - score;
+        if (!s->exact[i] || !isfinite(score)) fail(&s->workers, NOT_PLAIN); /* log space, or an error about the data */
+    }
+    for (int64_t i = b->first * L; i < (b->first + b->tokens) * L; i++)
+        s->dscores[i] = (float)(s->marginals[i] * s->share);
+}
+
+static void learn_block(tagger_step *s, int64_t unit) {
+    const block b = block_of(s, unit);
+    const int64_t H = s->H, L = s->L, at = b.first * H, n = b.tokens, norm = 3 * s->depth;
+    double *counts = s->counts + unit * L * L;
+    fail(&s->workers, sum_windows(s->rows, 1 + s->U, s->K, H, s->ids + b.first, b.offsets, n, b.sentences, IDENTITY, 0,
+                                  s->Y + at));
+    fail(&s->workers, activate(s->Y + at, 1, s->b, s->activation, moved_key(s->hidden_key, at), s->hidden_dropped, n, H,
+                               s->Y + at, s->slopes + at));
+    const float *top = s->Y;
+    for (int64_t i = 0; i < s->depth; i++) convolve(s, &b, s->blocks + i, top), top = s->blocks[i].Y;
+    if (s->gain != NULL) {
+        fail(&s->workers, normalise_rows(top + at, 1, s->gain, s->bias, s->epsilon, n, H, s->hidden + at, s->Z + at,
+                                         s->deviation + b.first));
+        top = s->hidden;
+    }
+    score_block(s, &b, top);
+    if (has_failed(&s->workers)) return;
+    fail(&s->workers, chain_moments(s->scores + b.first * L, 1, b.offsets, n, b.sentences, L, s->transitions, s->start,
+                                    s->end, s->log_partition + b.sentence, s->marginals + b.first * L, counts,
+                                    s->exact + b.sentence));
+    compare(s, &b, counts);
+    float *dtop = s->gain != NULL ? s->dnormed : s->dhidden;
+    multiply(s, NO_TRANS, NO_TRANS, n, H, L, s->dscores + b.first * L, L, s->output_W, H, dtop + at, H);
+    if (s->gain != NULL)
+        fail(&s->workers, normalise_rows_back(dtop + at, 1, s->Z + at, s->deviation + b.first, s->gain, n, H,
+                                              s->dhidden + at, partial_of(s, unit, norm), partial_of(s, unit, norm + 1)));
+    for (int64_t i = s->depth - 1; i >= 0; i--) convolve_back(s, &b, s->blocks + i, i);
+    times_rows(s->dhidden + at, n * H, s->slopes + at);
+}
+
+/* ------------------------------------------------------------------------------------------------ gradients of weights */
+
+/* Part of spread_windows: one position, some columns. */
+CLONED static void spread_position(tagger_step *s, int64_t k, int64_t from, int64_t to) {
+    const int64_t half = s->K / 2, width = s->K * s->H, count = to - from;
+    float *out = s->rows + k * s->H + from;
+    for (int64_t u = 0; u <= s->U; u++) memset(out + u * width, 0, (size_t)count * sizeof *out);
+    for (int64_t b = 0; b < s->B; b++)
+        for (int64_t t = s->offsets[b]; t < s->offsets[b + 1]; t++) {
+            const int64_t place = t + k - half, is_inside = place >= s->offsets[b] && place < s->offsets[b + 1];
+            const float *restrict given = s->slopes + t * s->H + from;
+            float *restrict row = out + (is_inside ? s->ids[place] : 0) * width;
+            for (int64_t h = 0; h < count; h++) row[h] += given[h];
+        }
+}
+
+static void add_partials(const tagger_step *s, int64_t which, int64_t blocks, float *out) {
+    memcpy(out, partial_of(s, 0, which), (size_t)s->H * sizeof *out);
+    for (int64_t i = 1; i < blocks; i++) add_rows(partial_of(s, i, which), s->H, out);
+}
+
+/* What is added up over blocks and sentences: norms, paddings, the chain, the loss. */
+static void add_up(tagger_step *s, int64_t blocks) {
+    const int64_t L = s->L;
+    for (int64_t i = 0; i < s->depth; i++) {
+        add_partials(s, 3 * i, blocks, s->blocks[i].dgain);
+        add_partials(s, 3 * i + 1, blocks, s->blocks[i].dbias);
+        add_partials(s, 3 * i + 2, blocks, s->blocks[i].dpadding);
+    }
+    if (s->gain != NULL) {
+        add_partials(s, 3 * s->depth, blocks, s->dgain);
+        add_partials(s, 3 * s->depth + 1, blocks, s->dbias);
+    }
+    for (int64_t i = 1; i < blocks; i++)
+        for (int64_t j = 0; j < L * L; j++) s->counts[j] += s->counts[i * L * L + j];
+    for (int64_t j = 0; j < L * L; j++) s->dtransitions[j] = (float)(s->counts[j] * s->share);
+    for (int64_t j = 0; j < L; j++) {
+        double first = 0.0, last = 0.0;
+        for (int64_t b = 0; b < s->B; b++)
+            if (s->offsets[b] < s->offsets[b + 1]) {
+                first += s->marginals[s->offsets[b] * L + j];
+                last += s->marginals[(s->offsets[b + 1] - 1) * L + j];
+            }
+        s->dstart[j] = (float)(first * s->share), s->dend[j] = (float)(last * s->share);
+    }
+    s->loss = 0.0;
+    for (int64_t b = 0; b < s->B; b++) s->loss += s->losses[b];
+}
+
+static void learn_weights(tagger_step *s, int64_t unit, int64_t blocks, const float *top) {
+    const int64_t H = s->H, K = s->K, width = K * H, half = H / 2;
+    if (unit < s->depth * K) {
+        const convolution_step *c = s->blocks + unit / K;
+        const int64_t at = unit % K * H;
+        multiply(s, TRANS, NO_TRANS, H, H, s->N, c->slopes, H, c->windows + at, width, c->dW + at, width);
+        if (at == 0) add_columns(c->slopes, s->N, H, c->db);
+        return;
+    }
+    unit -= s->depth * K;
+    if (unit < 2 * K)
+        spread_position(s, unit / 2, unit % 2 ? half : 0, unit % 2 ? H : half);
+    else if (unit == 2 * K) {
+        multiply(s, TRANS, NO_TRANS, s->L, H, s->N, s->dscores, s->L, top, H, s->doutput_W, H);
+        add_columns(s->dscores, s->N, s->L, s->doutput_b);
+    } else if (unit == 2 * K + 1)
+        add_columns(s->slopes, s->N, H, s->db);
+    else
+        add_up(s, blocks);
+}
+
+/* ------------------------------------------------------------------------------------------------ gradients of words */
+
+static void learn_first_layer(tagger_step *s, int64_t unit) {
+    const int64_t H = s->H, K = s->K, D = s->D, width = K * H, n = 1 + s->U, strips = parts_of(width, ROWS_AT_ONCE);
+    if (unit < strips) {
+        const int64_t from = cut(width, unit, strips), to = cut(width, unit + 1, strips);
+        float *dW = s->dby_position + from * s->wide;
+        multiply(s, TRANS, NO_TRANS, to - from, s->wide, n, s->rows + from, width, s->X, s->wide, dW, s->wide);
+        for (int64_t i = from; i < to; i++, dW += s->wide) /* row i: position i / H, output i % H */
+            memcpy(s->dW + (i % H * K + i / H) * D, dW, (size_t)D * sizeof *dW);
+        return;
+    }
+    const int64_t parts = parts_of(n, ROWS_AT_ONCE), i = unit - strips;
+    const int64_t first = cut(n, i, parts), end = cut(n, i + 1, parts);
+    multiply(s, NO_TRANS, NO_TRANS, end - first, s->wide, width, s->rows + first * width, width, s->by_position, s->wide,
+             s->dX + first * s->wide, s->wide);
+    if (first == 0) memcpy(s->dpadding, s->dX, (size_t)D * sizeof *s->dX);
+    share_out(s, first > 0 ? first - 1 : 0, end - 1);
+}
+
+static void learn_table(tagger_step *s, table_step *t) {
+    fail(&s->workers, sums_of_occurrences(t->ids, s->U * t->features, t->values, 1, t->width, t->rows, t->sums,
+                                          &t->found));
+}
+
+int tagger_gradients(tagger_step *s) {
+    team *workers = &s->workers;
+    if (longest_sentence(s->offsets, s->B, s->N) < 0 || s->N < 1 || s->U < 1) return WRONG_OFFSETS;
+    const int64_t blocks = parts_of(s->N, s->block_tokens), parts = parts_of(1 + s->U, ROWS_AT_ONCE), K = s->K;
+    const float *top = s->gain != NULL ? s->hidden : s->Y;
+    IN_PHASE(workers, 0, K + parts_of(s->U, WORDS_AT_ONCE) + 1, begin_words(s, unit));
+    IN_PHASE(workers, 1, parts * parts_of(K * s->H, COLUMNS_AT_ONCE), multiply_words(s, unit));
+    IN_PHASE(workers, 2, blocks, learn_block(s, unit));
+    IN_PHASE(workers, 3, (s->depth + 2) * K + 3, learn_weights(s, unit, blocks, top));
+    IN_PHASE(workers, 4, parts_of(K * s->H, ROWS_AT_ONCE) + parts, learn_first_layer(s, unit));
+    IN_PHASE(workers, 5, s->table_count, learn_table(s, s->tables + s->table_count - 1 - unit));
+    return __atomic_load_n(&workers->code, __ATOMIC_ACQUIRE);
+}
+
+/* ------------------------------------------------------------------------------------------------ Adam */
+
+static int64_t units_of(const adam_update *u) {
+    return u->count == 0 || u->columns == 0 ? 0 : parts_of(u->count * u->columns, NUMBERS_AT_ONCE);
+}
+
+int64_t adam_units(const adam_update *updates, int64_t count) {
+    int64_t units = 0;
+    for (int64_t i = 0; i < count; i++) units += units_of(updates + i);
+    return units;
+}
+
+/* The update that a unit is part of, and the rows of its gradient. */
+static const adam_update *part_of(const adam_steps_of *s, int64_t unit, int64_t *first, int64_t *rows) {
+    const adam_update *u = s->updates;
+    int64_t units;
+    for (; unit >= (units = units_of(u)); u++) unit -= units;
+    *first = cut(u->count, unit, units), *rows = cut(u->count, unit + 1, units) - *first;
+    return u;
+}
+
+static void square(adam_steps_of *s, int64_t unit) {
+    int64_t first, rows;
+    const adam_update *u = part_of(s, unit, &first, &rows);
+    s->squares[unit] = sum_of_squares(u->g + first * u->columns, 1, rows * u->columns);
+}
+
+static void step_rows(adam_steps_of *s, int64_t unit, double scale) {
+    int64_t first, rows;
+    const adam_update *u = part_of(s, unit, &first, &rows);
+    const int64_t row = u->rows == NULL ? first : 0, at = row * u->columns; /* with rows, these say where */
+    const int code =
+        adam_step(u->value + at, 1, u->mean + at, u->square + at, u->touches + row, u->rows == NULL ? NULL : u->rows + first,
+                   u->g + first * u->columns, rows, u->table - row, u->columns, u->rate, s->beta1, s->beta2, s->epsilon,
+                   scale, u->total == NULL ? NULL : u->total + at, u->total == NULL ? NULL : u->settled + row, s->steps);
+    if (code != NOT_FINITE) fail(&s->workers, code); /* all rows change, or none */
+}
+
+/* Clip the gradients together and change all parameters. Where their norm is not finite nothing changes. */
+int adam_steps(adam_steps_of *s) {
+    const int64_t units = adam_units(s->updates, s->count);
+    double total = 0.0;
+    IN_PHASE(&s->workers, 0, units, square(s, unit));
+    for (int64_t i = 0; i < units; i++) total += s->squares[i];
+    const double norm = sqrt(total), scale = norm > s->clip ? s->clip / norm : 1.0;
+    if (!isfinite(norm)) return NOT_FINITE;
+    IN_PHASE(&s->workers, 1, units, step_rows(s, unit, scale));
+    s->norm = norm;
+    return __atomic_load_n(&s->workers.code, __ATOMIC_ACQUIRE);
+}
+
+/* ------------------------------------------------------------------------------------------------ helpers */
+
+static int work_on(int kind, void *step) { return kind == ADAM_STEPS ? adam_steps(step) : tagger_gradients(step); }
+
+void help(crew *c) {
+    for (int64_t seen = 0;; seen++) {
+        for (int turns = 0; __atomic_load_n(&c->posted, __ATOMIC_ACQUIRE) == seen; pause_briefly(&turns))
+            if (__atomic_load_n(&c->stopped, __ATOMIC_ACQUIRE)) return;
+        work_on(c->kind, c->step);
+        __atomic_fetch_add(&c->finished, 1, __ATOMIC_ACQ_REL);
+    }
+}
+
+void stop(crew *c) { __atomic_store_n(&c->stopped, 1, __ATOMIC_RELEASE); }
+
+int run_step(crew *c, int kind, void *step) {
+    c->kind = kind, c->step = step;
+    const int64_t steps = __atomic_add_fetch(&c->posted, 1, __ATOMIC_ACQ_REL);
+    const int code = work_on(kind, step);
+    for (int turns = 0; __atomic_load_n(&c->finished, __ATOMIC_ACQUIRE) < steps * c->helpers;) pause_briefly(&turns);
+    return code;
+}

@@ -1,0 +1,118 @@
+"""The fused step of training: the loss and gradients of the general path, the same bits for any number of threads."""
+
+import numpy as np
+import pytest
+
+import postil
+from postil import kernels
+from postil.graph import dense
+from postil.models.scoring.fused import fused_training
+
+pytestmark = pytest.mark.skipif(
+    not kernels.IN_USE.startswith("compiled"), reason="the fused step needs the compiled kernels"
+)
+WORDS = ["Anna", "of", "Oslo", "went", "to", "Rome", "in", "1999", ",", "again", "Bergen", "and"]
+TAGS = {"Anna": "B-PER", "Oslo": "B-LOC", "Rome": "B-LOC", "Bergen": "B-LOC"}
+PRESETS = ["fast", "accurate", "window-sll"]
+
+
+def corpus(sentences=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = [[WORDS[i] for i in rng.integers(0, len(WORDS), rng.integers(1, 40))] for _ in range(sentences)]
+    return X, [[TAGS.get(word, "O") for word in tokens] for tokens in X]
+
+
+def fitting(preset, **settings):
+    return postil.Tagger(preset=preset, **{"epochs": 2, "seed": 3, "batch_sentences": 24} | settings).fitting(*corpus())
+
+
+def both_paths(training, number=0):
+    """(loss, gradients) of one batch by the fused step and by the flow graph."""
+    batch = training.batches(0, np.random.default_rng(0))[number]
+    _, ready = training._prepared(batch, training.progress.batch)
+    with kernels.new_crew(1) as crew:
+        return training._fused_gradients(ready, crew), training._gradients(batch, map)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"window": 7},
+        {"window": 1},
+        {"activation": "hardtanh"},
+        {"hidden": 33, "word_dim": 17},
+        {"input_dropout": 0.0, "hidden_dropout": 0.0, "word_dropout": 0.0},
+        {"batch_sentences": 1},
+        {"ensemble": 3},
+    ],
+    ids=lambda settings: ", ".join(settings) or "as it is",
+)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_loss_and_gradients_are_those_of_the_general_path(preset, settings):
+    training = fitting(preset, **settings).training
+    (loss, fused), (expected_loss, general) = both_paths(training)
+    assert loss == pytest.approx(expected_loss, rel=1e-5)
+    assert fused.keys() == general.keys()
+    for node, expected in general.items():
+        largest = np.abs(dense(expected)).max()
+        np.testing.assert_allclose(dense(fused[node]), dense(expected), atol=2e-5 * largest + 1e-9, rtol=0)
+
+
+def test_fixed_vectors_are_looked_up_too(tmp_path):
+    lines = [f"{word.lower()} {i} {-i} 0.5 {i % 3}" for i, word in enumerate(WORDS)]
+    (tmp_path / "vectors.txt").write_text("\n".join(lines) + "\n")
+    training = fitting("fast", vectors=tmp_path / "vectors.txt").training
+    (loss, fused), (expected_loss, general) = both_paths(training)
+    assert loss == pytest.approx(expected_loss, rel=1e-5)
+    for node, expected in general.items():
+        np.testing.assert_allclose(
+            dense(fused[node]), dense(expected), atol=2e-5 * np.abs(dense(expected)).max() + 1e-9
+        )
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_bits_do_not_depend_on_the_number_of_threads(preset):
+    models = [postil.Tagger(preset=preset, epochs=2, seed=1, threads=n).fit(*corpus(60)) for n in (1, 2, 3, 5)]
+    first, *others = [model.fitted_parts().network.parameters() for model in models]
+    for other in others:
+        for name, parameter in first.items():
+            assert parameter.value.tobytes() == other[name].value.tobytes(), name
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings"),
+    [
+        ("window-wll", {}),
+        ("sentence-sll", {}),
+        ("neural-crf", {}),
+        ("fast", {"l2": 0.1}),
+        ("fast", {"layers": 2}),
+        ("fast", {"activation": "tanh"}),
+    ],
+)
+def test_other_networks_have_none(preset, settings):
+    assert fitting(preset, **settings).training.fused is None
+
+
+def test_without_a_known_blas_there_is_none(monkeypatch):
+    monkeypatch.setattr("postil.models.scoring.fused.blas_product", lambda: None)
+    assert fused_training(fitting("fast").parts.network) is None
+
+
+def test_several_possible_labels_and_wide_scores_take_the_general_path():
+    training = fitting("fast").training
+    output = training.model.outputs[0].b
+    output.value[0] = 1000.0  # further apart than scaled probabilities can tell
+    fused, (loss, _) = both_paths(training)
+    assert fused is None and np.isfinite(loss)
+    X, y = corpus()
+    y[0] = ["?"] * len(y[0][:1]) + y[0][1:]
+    partial = postil.Tagger(epochs=1, batch_sentences=len(X)).fitting(X, y, partial=True)
+    batch = partial.training.batches(0, np.random.default_rng(0))[0]
+    assert partial.training._prepared(batch, 0)[1] is None
+
+
+def test_a_diverging_training_says_so():
+    with pytest.raises(postil.errors.NumericalError, match="the training has diverged"):
+        postil.Tagger(epochs=3, rate=1e30, warm_up=0.0).fit(*corpus())
