@@ -86,7 +86,14 @@ def test_sentences_of_a_corpus_are_lines_of_its_documents(tmp_path: Path) -> Non
     assert (tmp_path / "out" / "one.txt").read_text() == "Anna left\nTo Oslo"
     assert (tmp_path / "out" / "one.ann").read_text() == "T1\tPER 0 4\tAnna\nT2\tLOC 13 17\tOslo\n"
     again = list(read(tmp_path / "out"))
-    assert [label for sentence in again for label in sentence.labels or ()] == ["B-PER", "O", "O", "B-LOC", "O"]
+    assert [(s.tokens, s.labels) for s in again] == [(s.tokens, s.labels) for s in sentences]
+
+
+def test_a_line_ends_a_sentence_but_not_a_span(tmp_path: Path) -> None:
+    pair(tmp_path, "in New\nYork\nnow", "T1\tLOC 3 6;7 11\tNew York\n")
+    reading = read(tmp_path)
+    assert [s.tokens for s in reading] == [["in", "New", "York"], ["now"]]
+    assert reading.report.notes["sentence ends inside a span, not cut"] == 1
 
 
 def test_one_file_is_read_by_its_name(tmp_path: Path) -> None:

@@ -56,6 +56,8 @@ class AnnotatedText:
     """Set if a document starts with this text: its name, or "" if it has none."""
     continues: bool = False
     """Whether the text continues the document of the one before, as the sentences of a corpus do."""
+    lines_are_sentences: bool = False
+    """Whether a sentence ends where a line does."""
     line: int = 0
     where: str | None = None
     """The place for an error message, where the line of the source is not enough."""
@@ -82,7 +84,15 @@ def _content(text: AnnotatedText, options: ReadOptions, report: Report) -> Conte
         spans = [CharacterSpan(span.start, span.end, span.label) for span in text.spans]
         several = sum(bool(span.fragments) for span in text.spans)
         report.changed["discontinuous spans, taken from their first to their last character"] += several
-    return Content(_tokens(text, options), spans, None, None, text.document, [], record)
+    tokens = _tokens(text, options)
+    borders = _line_starts(tokens) if text.lines_are_sentences else frozenset[int]()
+    return Content(tokens, spans, None, None, text.document, [], record, borders)
+
+
+def _line_starts(tokens: Tokens) -> frozenset[int]:
+    """Tokens that are the first of their line."""
+    gaps = zip(tokens.ends, tokens.starts[1:], strict=False)
+    return frozenset(number for number, (end, start) in enumerate(gaps, 1) if "\n" in tokens.text[end:start])
 
 
 def _span_fields(text: AnnotatedText) -> dict[CharacterSpan, dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Texts with spans to sentences, and sentences back to the texts that they were cut from; for every such format."""
 
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import final
 
 from postil.errors import DataError, PostilError
@@ -80,7 +80,7 @@ class Assembler:
         inside = {token for span in spans for token in range(span.start + 1, span.end)}
         ranges: list[tuple[int, int]] = []
         sentences = character_sentences if self.options.characters else split_sentences
-        for first, last in sentences(content.tokens):
+        for first, last in _cut_at(content.borders, sentences(content.tokens)):
             if first in inside:
                 ranges[-1] = (ranges[-1][0], last)
                 self.report.notes["sentence ends inside a span, not cut"] += 1
@@ -105,6 +105,13 @@ class Assembler:
             content.comments if first == 0 else [],
             content.record,
         )
+
+
+def _cut_at(borders: frozenset[int], ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The ranges, cut at the borders inside of them."""
+    for first, last in ranges:
+        edges = [first, *sorted(border for border in borders if first < border < last), last]
+        yield from pairwise(edges)
 
 
 def _labels_of(spans: list[Span], length: int, scheme: str) -> list[str]:

@@ -69,6 +69,7 @@ def _read_pair(file: Path, name: str, options: ReadOptions, report: Report) -> A
         text,
         _placed(text, list(spans.values()), additions, report),
         document=name,
+        lines_are_sentences=True,  # as brat shows them
         line=1,
         where=os.fspath(file),
     )

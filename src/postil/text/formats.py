@@ -140,7 +140,7 @@ FORMATS: dict[str, Format] = {
         opens=True,
     ),
     "webanno": _of_texts("WebAnno TSV 3", read_webanno, write_webanno),
-    "muc": _of_texts("inline XML of MUC", read_inline_xml, write_muc, endings=(".sgml", ".sgm")),
+    "muc": _of_texts("inline XML", read_inline_xml, write_muc, endings=(".sgml", ".sgm")),
     "stanford": _of_texts("inline XML of Stanford", read_inline_xml, write_stanford, like="muc"),
     "datasets": Format("JSON Lines for Hugging Face datasets", read_jsonl, write_datasets, like="jsonl"),
     "parquet": Format("Parquet", read_parquet, save=save_parquet, opens=True, endings=(".parquet",)),

@@ -47,6 +47,8 @@ class Content(NamedTuple):
     document: str | None
     comments: list[str]
     record: Record
+    borders: frozenset[int] = frozenset()
+    """Tokens at which a sentence begins, whatever the rules for sentences say."""
 
 
 def parse(line: str, where: str) -> dict[str, Any]:
