@@ -1,5 +1,6 @@
 """Texts with spans to sentences, and sentences back to the texts that they were cut from; for every such format."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import final
@@ -91,7 +92,8 @@ class Assembler:
     def _sentence(self, content: Content, spans: list[Span] | None, first: int, last: int, number: int) -> Sentence:
         tokens, labels = content.tokens, content.labels
         if spans is not None:
-            inside = [Span(s.label, s.start - first, s.end - first) for s in spans if first <= s.start < last]
+            low, high = (bisect_left(spans, edge, key=lambda span: span.start) for edge in (first, last))  # sorted
+            inside = [Span(span.label, span.start - first, span.end - first) for span in spans[low:high]]
             labels = _labels_of(inside, last - first, self.options.scheme)
         return Sentence(
             tokens.tokens[first:last],
@@ -109,9 +111,10 @@ class Assembler:
 
 def _cut_at(borders: frozenset[int], ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The ranges, cut at the borders inside of them."""
+    ordered = sorted(borders)
     for first, last in ranges:
-        edges = [first, *sorted(border for border in borders if first < border < last), last]
-        yield from pairwise(edges)
+        inside = ordered[bisect_right(ordered, first) : bisect_left(ordered, last)]
+        yield from pairwise([first, *inside, last])
 
 
 def _labels_of(spans: list[Span], length: int, scheme: str) -> list[str]:

@@ -264,9 +264,12 @@ def write_webanno(texts: Iterable[AnnotatedText], options: WriteOptions, report:
         count_unannotated(text, report)
         tokens = _tokens_of(text)
         units16 = utf16_offsets(text.text, range(len(text.text) + 1)).tolist()
+        spans = _parts(text, tokens, report)
+        firsts = [parts[0][0] for _, parts in spans]
         for first, last in _ranges(text, tokens, report):
             number += 1
-            sentence = _Written(text, tokens, first, last, report)
+            mine = spans[bisect_left(firsts, first) : bisect_left(firsts, last)]
+            sentence = _Written(tokens, first, last, mine)
             yield f"\n#Text={text.text[tokens.starts[first] : tokens.ends[last - 1]].translate(_TO_TEXT)}\n"
             rows, identity = sentence.rows(number, identity)
             for name, start, end, cells in rows:
@@ -306,25 +309,34 @@ def _ranges(text: AnnotatedText, tokens: Tokens, report: Report) -> list[tuple[i
     return joined
 
 
+_Parts = tuple[AnnotatedSpan, list[tuple[int, int, int]]]
+"""A span, and of each token that it touches the number, and the characters that it covers."""
+
+
+def _parts(text: AnnotatedText, tokens: Tokens, report: Report) -> list[_Parts]:
+    """The spans of a text by their tokens, in the order of their first ones."""
+    place = TokenisedText(text.text, tokens.starts, tokens.ends, "")
+    spans: list[_Parts] = []
+    for span in text.spans or ():
+        touched = range(*place.touched(span.start, span.end))
+        parts = [(t, max(span.start, tokens.starts[t]), min(span.end, tokens.ends[t])) for t in touched]
+        if not parts:
+            report.dropped["spans without tokens"] += 1
+            continue
+        report.changed["spans trimmed to the characters of tokens"] += (parts[0][1], parts[-1][2]) != (
+            span.start,
+            span.end,
+        )
+        spans.append((span, parts))
+    return sorted(spans, key=lambda pair: pair[1][0][0])
+
+
 @final
 class _Written:
     """The rows of a sentence: tokens, and the parts of tokens that a span begins or ends in."""
 
-    def __init__(self, text: AnnotatedText, tokens: Tokens, first: int, last: int, report: Report) -> None:
-        self.tokens, self.first, self.last = tokens, first, last
-        self.spans: list[tuple[AnnotatedSpan, list[tuple[int, int, int]]]] = []
-        place = TokenisedText(text.text, tokens.starts, tokens.ends, "")
-        for span in text.spans or ():
-            begin, end = place.touched(span.start, span.end)
-            if begin == end and first == 0:
-                report.dropped["spans without tokens"] += 1
-            if begin < end and first <= begin < last:
-                parts = [
-                    (t, max(span.start, tokens.starts[t]), min(span.end, tokens.ends[t])) for t in range(begin, end)
-                ]
-                trimmed = (parts[0][1], parts[-1][2]) != (span.start, span.end)
-                report.changed["spans trimmed to the characters of tokens"] += trimmed
-                self.spans.append((span, parts))
+    def __init__(self, tokens: Tokens, first: int, last: int, spans: list[_Parts]) -> None:
+        self.tokens, self.first, self.last, self.spans = tokens, first, last, spans
 
     def rows(self, sentence: int, identity: int) -> tuple[list[tuple[str, int, int, str]], int]:
         """Name, start, end and cells of each row, and the last number of an annotation."""
@@ -342,11 +354,13 @@ class _Written:
             name = _escaped(known) if isinstance(known, str) and known else "*"
             for part in parts:
                 cells[part].append((f"{name}{mark}", f"{_escaped(span.label)}{mark}"))
+        parts_of: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for part in cells:
+            parts_of[part[0]].append(part)
         rows = []
         for token in range(self.first, self.last):
             whole = (token, self.tokens.starts[token], self.tokens.ends[token])
-            parts_of_token = sorted(part for part in cells if part[0] == token and part != whole)
-            for n, part in enumerate([whole, *parts_of_token]):
+            for n, part in enumerate([whole, *sorted(part for part in parts_of[token] if part != whole)]):
                 name = f"{sentence}-{token - self.first + 1}" + (f".{n}" if n else "")
                 rows.append((name, part[1], part[2], _cells(cells.get(part, []))))
         return rows, identity
