@@ -17,6 +17,7 @@ _MODULES = {
     "Gazetteer": "postil.features",
     "load": "postil.models",
     "from_datasets": "postil.text",
+    "pretrain": "postil.pretraining",
     "errors": "postil.errors",
     "arrays": "postil.arrays",
     "graph": "postil.graph",
@@ -28,6 +29,7 @@ _MODULES = {
     "objectives": "postil.objectives",
     "metrics": "postil.metrics",
     "training": "postil.training",
+    "pretraining": "postil.pretraining",
     "models": "postil.models",
     "reports": "postil.reports",
 }
