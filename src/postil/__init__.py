@@ -16,6 +16,7 @@ _MODULES = {
     "Ensemble": "postil.models",
     "Gazetteer": "postil.features",
     "load": "postil.models",
+    "from_datasets": "postil.text",
     "pretrain": "postil.pretraining",
     "errors": "postil.errors",
     "arrays": "postil.arrays",

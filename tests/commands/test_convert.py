@@ -203,3 +203,69 @@ def test_excerpts_of_a_file_do_not_move_the_cursor(capsys: pytest.CaptureFixture
     assert main(["train", "a.jsonl", "-o", "m.postil"]) == 1
     error = capsys.readouterr().err
     assert "u202e" in error and "\x9b" not in error and "\u202e" not in error
+
+
+# ------------------------------------------------------------------------------------------------ annotation tools
+
+OVERLAPPING = {"text": "North Sea", "label": [[0, 9, "LOC"], [6, 9, "KIND"], [1, 3, "ODD"]], "id": 7}
+
+
+def test_texts_pass_between_tools_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """Overlapping spans and spans inside of words are kept; what brat cannot say is counted."""
+    Path("a.jsonl").write_text(json.dumps(OVERLAPPING) + "\n")
+    assert convert("a.jsonl", "notes", "--to", "brat") == 0
+    assert capsys.readouterr().err == (
+        "a.jsonl: read as JSON Lines: 1 text\n"
+        "  spans: 3\n"
+        "  dropped: field 'id' of texts: 1\n"
+        "notes: written as brat standoff\n"
+    )
+    assert convert("notes", "b.jsonl", "--to", "doccano") == 0
+    assert json.loads(Path("b.jsonl").read_text()) == {"text": OVERLAPPING["text"], "label": OVERLAPPING["label"]}
+
+
+@pytest.mark.parametrize("tool", ["doccano", "prodigy", "label-studio", "label-studio-min", "brat", "webanno", "muc"])
+def test_from_columns_to_every_tool_and_back(tool: str) -> None:
+    Path("a.txt").write_text(BIO)
+    assert convert("a.txt", "out", "--to", tool) == 0
+    assert convert("out", "b.conll") == 0
+    assert [line for line in Path("b.conll").read_text().split("\n") if "DOCSTART" not in line and line] == [
+        line for line in BIO.split("\n") if line
+    ]
+
+
+def test_spans_that_do_not_fit_tokens_are_refused_where_tokens_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.jsonl").write_text(json.dumps(OVERLAPPING) + "\n")
+    assert convert("a.jsonl", "b.conll") == 1
+    assert "2 spans do not fit" in capsys.readouterr().err
+    assert convert("a.jsonl", "b.json", "--to", "label-studio", "--overlaps", "longest", "--misaligned", "drop") == 0
+    [task] = json.loads(Path("b.json").read_text())
+    assert [result["value"]["text"] for result in task["annotations"][0]["result"]] == ["North Sea"]
+
+
+@pytest.mark.parametrize("names", ["O,PER", "names.json", "ids.json", "map.json"])
+def test_names_of_labels_that_are_numbers(names: str) -> None:
+    Path("names.json").write_text('["O", "PER"]')
+    Path("ids.json").write_text('[{"id": 1, "text": "PER"}]')
+    Path("map.json").write_text('{"1": "PER"}')
+    span = {"label": 1, "start_offset": 0, "end_offset": 4}
+    Path("a.jsonl").write_text(json.dumps({"text": "Anna left", "annotations": [span]}) + "\n")
+    assert convert("a.jsonl", "b.conll", "--label-names", names) == 0
+    assert Path("b.conll").read_text() == "Anna\tB-PER\nleft\tO\n\n"
+
+
+def test_names_of_labels_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("odd.json").write_text("[3]")
+    for names, message in [("missing.json", "cannot read missing.json"), ("odd.json", "must be a JSON list of names")]:
+        with pytest.raises(SystemExit) as caught:
+            convert("a.jsonl", "b.conll", "--label-names", names)
+        assert caught.value.code == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_tool_replaces_its_own_file_only() -> None:
+    Path("a.txt").write_text(BIO)
+    for _ in range(2):
+        assert convert("a.txt", "b.jsonl", "--to", "doccano") == 0
+        assert convert("a.txt", "b.xml", "--to", "stanford", "--force") == 0
+    assert convert("a.txt", "b.jsonl", "--to", "webanno") == 1

@@ -3,14 +3,15 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.terminal.notices import show_problems
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, printable
 from postil.text.document import Sentence
-from postil.text.formats import FORMATS, Reading, format_of_path, read, write
+from postil.text.formats import FORMATS, Reading, format_of_path, read, write, write_annotated
+from postil.text.options import ReadOptions
 from postil.text.relabelling import peek_scheme, relabel
 from postil.text.schemes import SCHEMES
 
@@ -28,6 +29,8 @@ error. If the input has a mistake, nothing is written.
   postil convert corpus.conllu pos.txt --label-column xpos  one column of CoNLL-U
   postil convert corpus.mrg pos.conll                       the words of trees with their labels
   postil convert docs.spacy train.conll                     docs of spaCy (DocBin), both ways; needs the extra spacy
+  postil convert export.json train.conll                    Label Studio, recognised; so are brat, WebAnno, XML, CSV
+  postil convert train.conll notes --to brat                for an annotation tool (see --to)
   gzip -cd big.conll.gz | postil convert - - --to jsonl     from a pipe into a pipe
 """
 
@@ -57,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_writing_arguments(parser: argparse.ArgumentParser) -> None:
     writing = parser.add_argument_group("labels and writing")
-    writable = [name for name, row in FORMATS.items() if row.write is not None]
+    writable = [name for name, row in FORMATS.items() if row.is_written]
     writing.add_argument(
         "--to", dest="target", choices=[*writable, DOCS], help="format of OUT (default: from its name)"
     )
@@ -84,11 +87,22 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == "-" and arguments.target is None:
         raise ConfigurationError("standard output", expected="needs --to FORMAT")
     target = arguments.target or (DOCS if arguments.output.endswith(f".{DOCS}") else format_of_path(arguments.output))
-    if arguments.output != "-":
+    row = FORMATS.get(target)  # None: docs of spaCy
+    if arguments.output != "-" and (row is None or row.save_texts is None):  # a folder must be empty
         inputs = [arguments.input] if arguments.input != "-" else []
-        check_output(arguments.output, "output", target, inputs=inputs, force=arguments.force)
+        check_output(
+            arguments.output,
+            "output",
+            target if row is None else row.like or target,
+            inputs=inputs,
+            force=arguments.force,
+        )
     with _open(arguments) as reading:
         try:
+            if isinstance(reading, Reading) and _keeps_texts(reading, arguments, target):
+                write_annotated(reading.texts(_options(arguments)), arguments.output, target, reading.report)
+                _print_report(reading, arguments.output, target)
+                return 0
             sentences, scheme = _relabelled(reading, arguments, target)
             _write(sentences, reading, arguments, target, scheme)
         finally:
@@ -122,26 +136,49 @@ def _open(arguments: argparse.Namespace) -> AnyReading:
         from postil.integrations.spacy_files import DocReading
 
         return DocReading(arguments.input)
-    return read(
-        arguments.input,
-        arguments.source,
-        strict=arguments.strict,
-        comment=arguments.comment,
-        split=not arguments.no_split,
+    return read(arguments.input, arguments.source, **_settings(arguments))
+
+
+def _options(arguments: argparse.Namespace) -> ReadOptions:
+    return ReadOptions(**_settings(arguments))
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "strict": arguments.strict,
+        "comment": arguments.comment,
+        "split": not arguments.no_split,
         **reading_options(arguments),
-    )
+    }
+
+
+def _has_spans(target: str) -> bool:
+    return target == DOCS or FORMATS[target].has_spans
+
+
+def _keeps_texts(reading: Reading, arguments: argparse.Namespace, target: str) -> bool:
+    """Whether texts pass from one annotation tool to another as they are, without tokens and labels.
+
+    Spans may then overlap and need not fit tokens. Who asks for what becomes of those wants tokens.
+    """
+    source = FORMATS[reading.format]
+    wants_tokens = arguments.scheme or arguments.strict or arguments.from_scheme
+    wants_tokens = wants_tokens or (arguments.misaligned, arguments.overlaps) != ("error", "error")
+    if wants_tokens or source.texts is None or not _has_spans(target) or target == DOCS:
+        return False
+    return not (reading.format == target == "jsonl") and not reading.has_labels_per_token()
 
 
 def _relabelled(reading: AnyReading, arguments: argparse.Namespace, target: str) -> tuple[Iterator[Sentence], str]:
     """The sentences in the wanted scheme, and that scheme ("none" if it does not matter)."""
     sentences: Iterator[Sentence] = iter(reading)
-    if not (arguments.scheme or arguments.strict or target in ("jsonl", "conllu", DOCS)):
+    if not (arguments.scheme or arguments.strict or _has_spans(target) or target == "conllu"):
         return sentences, "none"
     source = arguments.from_scheme
     if source is None:
         source, sentences = peek_scheme(sentences)
     wanted = arguments.scheme or source
-    if arguments.scheme or arguments.strict or target in ("jsonl", DOCS):
+    if arguments.scheme or arguments.strict or _has_spans(target):
         sentences = relabel(sentences, source, wanted, reading.report, name=reading.name, strict=arguments.strict)
     return sentences, wanted
 

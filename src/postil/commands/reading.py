@@ -1,6 +1,8 @@
 """The options for reading files of tokens and labels."""
 
 import argparse
+import json
+from pathlib import Path
 from typing import Any
 
 from postil.commands.terminal.notices import warn
@@ -59,7 +61,31 @@ def add_reading_arguments(
         reading.add_argument(
             f"--{name}", choices=CHOICES[name], default="error", help=f"JSON Lines: {meaning} (default: error)"
         )
+    reading.add_argument(
+        "--label-names",
+        type=_label_names,
+        metavar="A,B|FILE",
+        help="names of labels that are numbers: a list from 0, or a JSON file of names (old doccano, datasets)",
+    )
     return reading
+
+
+def _label_names(text: str) -> dict[int, str]:
+    """``O,B-PER,I-PER``, or a file: ["O", …], {"0": "O", …}, or doccano's [{"id": 3, "text": "PER"}, …]."""
+    path = Path(text)
+    if not text.endswith(".json"):
+        return dict(enumerate(part.strip() for part in text.split(",")))
+    try:
+        value = json.loads(path.read_text("utf-8"))
+        if isinstance(value, dict):
+            return {int(number): str(name) for number, name in value.items()}
+        if all(isinstance(name, str) for name in value):
+            return dict(enumerate(value))
+        return {int(one["id"]): str(one.get("text", one.get("name"))) for one in value}
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot read {text}: {error.strerror}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise argparse.ArgumentTypeError(f"{text} must be a JSON list of names, or of ids with names") from None
 
 
 def add_partial_argument(reading: argparse._ArgumentGroup) -> None:
@@ -88,6 +114,7 @@ def reading_options(arguments: argparse.Namespace, by_characters: bool = False) 
         "features": arguments.feature_columns,
         "misaligned": arguments.misaligned,
         "overlaps": arguments.overlaps,
+        "label_names": getattr(arguments, "label_names", None),
     }
 
 

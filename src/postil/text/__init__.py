@@ -3,6 +3,7 @@
 from postil.text.bracketing import bracketed
 from postil.text.document import Document, Entity, Sentence
 from postil.text.formats import FORMATS, Reading, read, write
+from postil.text.hugging_face import from_datasets
 from postil.text.offsets import utf8_offsets, utf16_offsets
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.partial import annotated_classes, with_marks
@@ -36,6 +37,7 @@ __all__ = [
     "Reading",
     "read",
     "write",
+    "from_datasets",
     "ReadOptions",
     "WriteOptions",
     "Tree",

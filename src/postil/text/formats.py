@@ -1,33 +1,54 @@
 """Every format by its name, and the two functions that most users need: ``read`` and ``write``."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple, final
+from pathlib import Path
+from typing import Any, NamedTuple, cast, final
 
 from postil.errors import ConfigurationError, DataError
+from postil.text.annotated import (
+    AnnotatedText,
+    TextReader,
+    TextWriter,
+    json_texts,
+    sentences_of,
+    texts_of,
+    write_json_texts,
+)
 from postil.text.blocks import conll_border
+from postil.text.brat import is_brat_folder, read_brat, save_brat
 from postil.text.characters import is_unspaced
 from postil.text.conll import Mark, read_conll
 from postil.text.conll_writer import write_conll
 from postil.text.conllu import Dependencies, read_conllu
 from postil.text.conllu_writer import write_conllu
+from postil.text.csv_table import read_csv, write_csv
+from postil.text.doccano import write_doccano
 from postil.text.document import Rest, Sentence
-from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source
+from postil.text.hugging_face import read_parquet, save_parquet, write_datasets
+from postil.text.inline_xml import read_inline_xml, write_muc, write_stanford
+from postil.text.label_studio import read_label_studio, write_label_studio, write_label_studio_min
+from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source, Unread
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
 from postil.text.passages import Border, Passage, cut
 from postil.text.plain import line_border, read_text, read_tokens
 from postil.text.plain_texts import is_plain_record
+from postil.text.prodigy import write_prodigy
 from postil.text.recognition import recognise_format
 from postil.text.records import NOT_ACCEPTED, Record, parse
 from postil.text.relabelling import peek_scheme
 from postil.text.report import Report
 from postil.text.spans import read_jsonl, write_jsonl
 from postil.text.treebank import Bracketing, read_treebank, write_treebank
+from postil.text.webanno import read_webanno, write_webanno
 
 Reader = Callable[[NumberedLines, ReadOptions, Report], Iterator[Sentence]]
 Writer = Callable[[Iterable[Sentence], WriteOptions, Report], Iterator[str]]
+Saver = Callable[[Iterable[Sentence], Target, WriteOptions, Report], None]
+TextSaver = Callable[[Iterable[AnnotatedText], Target, WriteOptions, Report], None]
 
 
 class Format(NamedTuple):
@@ -44,6 +65,45 @@ class Format(NamedTuple):
     """Endings of file names for which it is written."""
     border: Border | None = None
     """Where a source can be cut into passages; None: it is read from its beginning to its end."""
+    texts: TextReader | None = None
+    """Reads whole texts with their spans, as annotation tools have them."""
+    write_texts: TextWriter | None = None
+    save: Saver | None = None
+    """Writes sentences to a target that is not one file of text, instead of ``write``."""
+    save_texts: TextSaver | None = None
+    opens: bool = False
+    """Whether its reader opens the source itself: a folder, or a file that is not text."""
+    like: str | None = None
+    """The format that its files are recognised as, where it is another one."""
+
+    @property
+    def is_written(self) -> bool:
+        return self.write is not None or self.save is not None
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether its writer needs the spans of the labels."""
+        return self.write_texts is not None or self.save_texts is not None
+
+
+def _of_texts(title: str, texts: TextReader, write_texts: TextWriter, **others: Any) -> Format:
+    """The row of an annotation tool: sentences are made of its texts, and its texts of sentences."""
+
+    def read(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+        return sentences_of(texts(lines, options, report), lines, options, report)
+
+    def write(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
+        return write_texts(texts_of(sentences, options, report), options, report)
+
+    return Format(title, read, write, Record, True, texts=texts, write_texts=write_texts, **others)
+
+
+def _read_brat(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+    return sentences_of(read_brat(lines, options, report), lines, options, report)
+
+
+def _save_brat(sentences: Iterable[Sentence], target: Target, options: WriteOptions, report: Report) -> None:
+    save_brat(texts_of(sentences, options, report), target, options, report)
 
 
 FORMATS: dict[str, Format] = {
@@ -51,10 +111,40 @@ FORMATS: dict[str, Format] = {
         "CoNLL columns", read_conll, write_conll, Mark, False, (".conll", ".tsv", ".txt", ".bio", ".iob"), conll_border
     ),
     "conllu": Format("CoNLL-U", read_conllu, write_conllu, Dependencies, True, (".conllu",)),
-    "jsonl": Format("JSON Lines", read_jsonl, write_jsonl, Record, True, (".jsonl", ".ndjson", ".json"), line_border),
+    "jsonl": Format(
+        "JSON Lines",
+        read_jsonl,
+        write_jsonl,
+        Record,
+        True,
+        (".jsonl", ".ndjson", ".json"),
+        line_border,
+        texts=json_texts,
+        write_texts=write_json_texts,
+    ),
     "trees": Format("bracketed trees", read_treebank, write_treebank, Bracketing, False, (".ptb", ".mrg", ".trees")),
     "text": Format("plain text", read_text, border=line_border),
     "tokens": Format("pre-tokenised lines", read_tokens, border=line_border),
+    "doccano": _of_texts("doccano's JSON Lines", json_texts, write_doccano, like="jsonl"),
+    "prodigy": _of_texts("Prodigy's JSON Lines", json_texts, write_prodigy, like="jsonl"),
+    "label-studio": _of_texts("Label Studio's JSON", read_label_studio, write_label_studio),
+    "label-studio-min": _of_texts("Label Studio's JSON-MIN", read_label_studio, write_label_studio_min),
+    "brat": Format(
+        "brat standoff",
+        _read_brat,
+        keeps=Record,
+        keeps_text=True,
+        texts=read_brat,
+        save=_save_brat,
+        save_texts=save_brat,
+        opens=True,
+    ),
+    "webanno": _of_texts("WebAnno TSV 3", read_webanno, write_webanno),
+    "muc": _of_texts("inline XML", read_inline_xml, write_muc, endings=(".sgml", ".sgm")),
+    "stanford": _of_texts("inline XML of Stanford", read_inline_xml, write_stanford, like="muc"),
+    "datasets": Format("JSON Lines for Hugging Face datasets", read_jsonl, write_datasets, like="jsonl"),
+    "parquet": Format("Parquet", read_parquet, save=save_parquet, opens=True, endings=(".parquet",)),
+    "csv": Format("a table of words", read_csv, write_csv, endings=(".csv",)),
 }
 
 
@@ -67,7 +157,12 @@ class Reading:
     """
 
     def __init__(self, source: Source, format: str | None, options: ReadOptions) -> None:
-        self._lines = Lines(source, encoding=options.encoding)
+        opening = _self_opening(source, format)
+        self._lines: Lines | Unread
+        if opening is not None:
+            format, self._lines = opening, Unread(os.fspath(cast(str, source)))
+        else:
+            self._lines = Lines(source, encoding=options.encoding)
         try:
             self.name = self._lines.name
             self.format = _known(format) if format is not None else self._recognise(options)
@@ -121,13 +216,31 @@ class Reading:
     def passages(self, size: int) -> Iterator[Passage]:
         """The source in parts of about ``size`` characters instead of its sentences, each for `read_passage`."""
         border = FORMATS[self.format].border
-        assert border is not None
+        assert border is not None and isinstance(self._lines, Lines)
         with self._lines as lines:
             yield from cut(lines, self.format, border, size)
 
     def originals(self) -> Originals:
         """The lines as they stand in the source, with their ends, for who writes them again. Before any is read."""
+        assert isinstance(self._lines, Lines)
         return self._lines.originals()
+
+    def texts(self, options: ReadOptions) -> Iterator[AnnotatedText]:
+        """Whole texts with their spans instead of sentences, for a format of texts."""
+        texts = FORMATS[self.format].texts
+        assert texts is not None
+        with self._lines as lines:
+            for text in texts(lines, options, self.report):
+                self.report.texts += 1
+                self.report.notes["spans"] += len(text.spans or ())
+                yield text
+            if not self.report.texts:
+                raise _empty(self.name) if lines.empty else _no_sentence(self.name, self.report)
+
+    def has_labels_per_token(self) -> bool:
+        """Whether JSON Lines begin with a record that has a label for each token instead of spans."""
+        head = next((line for line in self._lines.head() if line), "")
+        return self.format == "jsonl" and _LABELS_PER_TOKEN.search(head) is not None
 
     def _recognise(self, options: ReadOptions) -> str:
         head = self._lines.head()
@@ -144,6 +257,32 @@ class Reading:
             yield from FORMATS[self.format].read(lines, options, self.report)
             if not self.report.sentences:
                 raise _empty(self.name) if lines.empty else _no_sentence(self.name, self.report)
+
+
+_LABELS_PER_TOKEN = re.compile(r'"(?:labels|tags|ner_tags)"\s*:\s*\[\s*["\d-]')
+
+
+def _self_opening(source: Source, format: str | None) -> str | None:
+    """The format of a source that its reader opens itself; None for text."""
+    path = os.fspath(source) if isinstance(source, str | os.PathLike) and source != "-" else None
+    if format is not None:
+        if not FORMATS[_known(format)].opens:
+            return None
+        if path is None:
+            raise ConfigurationError(f"input of the format {format}", expected="must be a path", got="a stream")
+        return format
+    if path is None:
+        return None
+    if is_brat_folder(Path(path)):
+        return "brat"
+    if Path(path).is_file():
+        with Path(path).open("rb") as file:
+            head = file.read(64)
+        if head.startswith(b"PAR1"):
+            return "parquet"
+        if path.endswith(".ann") and head[:1] == b"T" and b"\t" in head:
+            return "brat"
+    return None
 
 
 def read(source: Source, format: str | None = None, **options: Any) -> Reading:
@@ -195,13 +334,27 @@ def write(
     chosen = WriteOptions(**options)
     name = _known(format, writing=True) if format is not None else format_of_path(target)
     report = Report(name) if report is None else report
-    if chosen.scheme == "auto" and name == "jsonl":
+    row = FORMATS[name]
+    if chosen.scheme == "auto" and row.has_spans:
         scheme, sentences = peek_scheme(sentences)
         chosen = replace(chosen, scheme=scheme)
-    row = FORMATS[name]
-    assert row.write is not None
-    write_text(target, row.write(_count_losses(sentences, row, report), chosen, report))
+    counted = _count_losses(sentences, row, report)
+    if row.save is not None:
+        row.save(counted, target, chosen, report)
+    else:
+        assert row.write is not None
+        write_text(target, row.write(counted, chosen, report))
     return report
+
+
+def write_annotated(texts: Iterable[AnnotatedText], target: Target, format: str, report: Report) -> None:
+    """Write whole texts with their spans in a format of texts; ``report`` says what was left out."""
+    row = FORMATS[_known(format, writing=True)]
+    if row.save_texts is not None:
+        row.save_texts(texts, target, WriteOptions(), report)
+        return
+    assert row.write_texts is not None
+    write_text(target, row.write_texts(texts, WriteOptions(), report))
 
 
 def format_of_path(target: Target) -> str:
@@ -217,11 +370,11 @@ def format_of_path(target: Target) -> str:
 
 
 def _writable() -> str:
-    return ", ".join(name for name, row in FORMATS.items() if row.write is not None)
+    return ", ".join(name for name, row in FORMATS.items() if row.is_written)
 
 
 def _known(name: str, writing: bool = False) -> str:
-    if name not in FORMATS or (writing and FORMATS[name].write is None):
+    if name not in FORMATS or (writing and not FORMATS[name].is_written):
         expected = _writable() if writing else ", ".join(FORMATS)
         raise ConfigurationError(
             f"no {'writer' if writing else 'reader'} for this format", expected=expected, got=repr(name)

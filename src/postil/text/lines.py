@@ -297,6 +297,30 @@ class Lines(NumberedLines):
         return "utf-8"
 
 
+@final
+class Unread(NumberedLines):
+    """A source that its reader opens itself: a folder, or a file that is not text."""
+
+    def __init__(self, path: str) -> None:
+        self.name = path
+        self.empty = False
+
+    def __enter__(self) -> "Unread":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def head(self, size: int = HEAD) -> list[str]:
+        return []
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        return iter(())
+
+
 def shortened(text: str, limit: int = 60) -> str:
     """``repr`` of the text, cut so that it fits into a message."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")

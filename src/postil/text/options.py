@@ -1,5 +1,6 @@
 """How files are read and written: one frozen set of options for each direction."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -43,6 +44,8 @@ class ReadOptions:
     """JSON Lines and plain text: every character of raw text is a token, as Chinese, Japanese and Thai need it."""
     split: bool = True
     """JSON Lines and plain text: split raw text into sentences."""
+    label_names: Mapping[int, str] | None = None
+    """JSON Lines: the names of labels that are numbers, as old doccano and Hugging Face datasets write them."""
     every_record: bool = False
     """JSON Lines: read records without tokens as well, as sentences of length 0, and those that were not accepted."""
 

@@ -24,7 +24,20 @@ from postil.text.segmenter import lines_of as line_places
 
 _UNWRITABLE = (b"-DOCSTART-", b"\0")  # in a column
 _SPECIAL = frozenset(
-    {"tokens", "spans", "label", "labels", "entities", "tags", "columns", "newdoc", "comments", "constraints"}
+    {
+        "tokens",
+        "spans",
+        "label",
+        "labels",
+        "entities",
+        "annotations",
+        "tags",
+        "ner_tags",
+        "columns",
+        "newdoc",
+        "comments",
+        "constraints",
+    }
     | {"labelling_probabilities", "probabilities", "nbest", "spans_above"}
 )
 """Fields of a record that a reader or an answer knows."""

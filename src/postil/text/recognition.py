@@ -10,8 +10,10 @@ from itertools import islice
 
 from postil.errors import DataError
 from postil.text.conllu import recognises
+from postil.text.csv_table import is_header
 from postil.text.line_kinds import DOCUMENT_MARK, looks_like_label, looks_like_tree
 from postil.text.lines import shortened
+from postil.text.webanno import MARK as WEBANNO_MARK
 
 _ENOUGH = 2000
 """Lines that are looked at."""
@@ -27,6 +29,14 @@ _LAST_BRACKET = re.compile(r"(?:\)|\([^()]*)\s*$")
 _UNSPACED_LINE = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{8}|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{20}"
 )
+# The elements of MUC, and those that Stanford's recogniser of names writes.
+_MARKED_UP = re.compile(
+    r"<(?:B_)?(?:ENAMEX|TIMEX|NUMEX) TYPE="
+    r"|<(PERSON|LOCATION|ORGANIZATION|MISC|DATE|TIME|MONEY|PERCENT|PER|LOC|ORG|GPE|FAC)>[^<>]+</\1>"
+)
+_JSON_HEAD = 1 << 16
+_TASK = re.compile(r'"data"\s*:\s*\{')
+_FLAT_SPANS = re.compile(r'"labels"\s*:\s*\[\s*"')
 _ATTACHED = re.compile(r"\w[.,!?;:](?=\s|$)")
 _DETACHED = re.compile(r"(?<=\s)[.,!?;:](?=\s|$)")
 
@@ -36,6 +46,10 @@ def recognise_format(head: list[str], where: str) -> str:
     lines = list(islice(filter(None, head), _ENOUGH))
     if not lines:
         raise DataError("no sentence", expected="sentences", got="nothing but blank lines", where=where)
+    if lines[0].startswith(WEBANNO_MARK):
+        return "webanno"
+    if is_header(lines[0]):
+        return "csv"
     rows = [line for line in lines if not line.startswith(("#", DOCUMENT_MARK))]
     if _is_conllu(lines, rows):
         return "conllu"
@@ -44,8 +58,12 @@ def recognise_format(head: list[str], where: str) -> str:
         return "trees"
     if _most(rows, lambda row: "\t" in row):
         return "conll"
+    if array := _json_array(rows):
+        return array
     if _OBJECT.match(rows[0]) or 2 * sum(_OBJECT.match(row) is not None for row in rows) >= len(rows):
         return "jsonl"
+    if any(map(_MARKED_UP.search, rows)):
+        return "muc"
     _refuse_relatives(rows, where)
     if _is_column_of_words(rows) or _has_columns(rows):
         return "conll"
@@ -71,6 +89,16 @@ def _refuse_relatives(rows: list[str], where: str) -> None:
     """Formats that are near to ours, but are not."""
     if rows[0].strip() in ("{", "[", "[{", "{}", "[]") or rows[0].startswith('[{"'):
         raise DataError("JSON, but not JSON Lines", expected="one object a line", got=shortened(rows[0]), where=where)
+
+
+def _json_array(rows: list[str]) -> str | None:
+    """Label Studio's tasks: objects with data, or flat ones with a list of spans that have labels."""
+    head = "\n".join(rows)[:_JSON_HEAD]
+    if not head.lstrip().startswith("["):
+        return None
+    if _TASK.search(head):
+        return "label-studio"
+    return "label-studio-min" if _FLAT_SPANS.search(head) else None
 
 
 def _most(rows: list[str], test: Callable[[str], bool]) -> bool:

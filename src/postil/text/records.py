@@ -1,6 +1,7 @@
 """One line of JSON to text, tokens, spans and labels, whichever tool wrote it; every field is checked."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,8 +13,9 @@ from postil.text.lines import shortened
 from postil.text.partial_label import SEPARATOR, UNKNOWN, PartialLabel
 from postil.text.tokenise import Tokens, tokenise
 
-SPAN_FIELDS = ("spans", "label", "labels", "entities")
-LABEL_FIELDS = ("labels", "tags")
+SPAN_FIELDS = ("spans", "label", "labels", "entities", "annotations")
+LABEL_FIELDS = ("labels", "tags", "ner_tags")
+NUMBERED = "spans labelled by a number, as no names of labels were given"
 NOT_ACCEPTED = ("reject", "ignore")
 """Values of Prodigy's field "answer"."""
 _OFFSET_NAMES = (("start", "end"), ("start_offset", "end_offset"))
@@ -45,22 +47,30 @@ class Content(NamedTuple):
     document: str | None
     comments: list[str]
     record: Record
+    borders: frozenset[int] = frozenset()
+    """Tokens at which a sentence begins, whatever the rules for sentences say."""
 
 
 def parse(line: str, where: str) -> dict[str, Any]:
     """The JSON object of a line."""
+    value = decode(line, where, "one object a line")
+    if not isinstance(value, dict):
+        raise DataError("not a JSON object", expected='{"text": …}', got=shortened(line), where=where)
+    return value
+
+
+def decode(text: str, where: str, expected: str) -> Any:
+    """The JSON value that a text is. Deep nesting, double keys and half characters are mistakes, too."""
     try:
-        value = json.loads(line, object_pairs_hook=_object)
+        value = json.loads(text, object_pairs_hook=_object)
     except RecursionError:
-        raise DataError("JSON nested too deeply", expected="one object a line", where=where) from None
+        raise DataError("JSON nested too deeply", expected=expected, where=where) from None
     except _DoubleKey as error:
         raise DataError("the same key twice in an object", expected="one value", got=str(error), where=where) from None
     except ValueError as error:  # also numbers with thousands of digits
-        what, got = _json_mistake(error, line)
-        raise DataError(f"not valid JSON: {what}", expected="one object a line", got=got, where=where) from None
-    if not isinstance(value, dict):
-        raise DataError("not a JSON object", expected='{"text": …}', got=shortened(line), where=where)
-    if "\\u" in line:
+        what, got = _json_mistake(error, text)
+        raise DataError(f"not valid JSON: {what}", expected=expected, got=got, where=where) from None
+    if "\\u" in text:
         _refuse_half_characters(value, where)
     return value
 
@@ -85,7 +95,7 @@ def _json_mistake(error: ValueError, line: str) -> tuple[str, str]:
     return f"{error.msg.lower()} at character {error.pos + 1}", shortened(near)
 
 
-def _refuse_half_characters(value: dict[str, Any], where: str) -> None:
+def _refuse_half_characters(value: Any, where: str) -> None:
     """\\ud83d without its second half is no character: it could not be written again."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -94,16 +104,24 @@ def _refuse_half_characters(value: dict[str, Any], where: str) -> None:
         raise DataError("half of a surrogate pair", expected="whole characters", got=half, where=where) from None
 
 
-def take_apart(fields: dict[str, Any], where: str, cut: Callable[[str], Tokens] = tokenise) -> Content:
+def take_apart(
+    fields: dict[str, Any],
+    where: str,
+    cut: Callable[[str], Tokens] = tokenise,
+    names: Mapping[int, str] | None = None,
+    numbers: Counter[str] | None = None,
+) -> Content:
     """Text, tokens, spans or labels of a record; all that is not understood stays in its ``record``.
 
-    ``cut`` makes tokens of a text that comes without them.
+    ``cut`` makes tokens of a text that comes without them, ``names`` are those of labels that are numbers. Spans whose
+    number has no name are counted in ``numbers``; tokens must have names. Without ``numbers`` nobody needs names.
     """
     fields = dict(fields)
     given = fields.pop("tokens", None)
     tokens = _tokens(fields.pop("text", None), given, where, cut)
-    labels = _take_labels(fields, tokens, where)
-    spans, span_fields = _take_spans(fields, tokens, where)
+    naming = _Naming(names, numbers)
+    labels = _take_labels(fields, tokens, naming, where)
+    spans, span_fields = _take_spans(fields, tokens, naming, where)
     if labels is not None:
         spans = None  # our writer adds labels where spans alone would not give them back
     columns = _take_columns(fields, tokens, where)
@@ -153,11 +171,36 @@ def _token_place(token: Any, text: str, position: int) -> tuple[int, int]:
     return start, end
 
 
+class _Naming(NamedTuple):
+    """Names of the labels that are numbers, and where those without one are counted."""
+
+    names: Mapping[int, str] | None
+    counts: Counter[str] | None
+
+    def name(self, label: Any, where: str) -> Any:
+        """The name of a number; anything else as it is."""
+        if not _is_number(label):
+            return label
+        if self.names is not None:
+            return name_of(label, self.names, where)
+        if self.counts is not None:
+            self.counts[NUMBERED] += 1
+        return str(label)
+
+
+def name_of(number: int, names: Mapping[int, str], where: str) -> str:
+    """The name of a label that is a number."""
+    if number not in names:
+        known = f"one of the {len(names)} numbers that have a name"
+        raise DataError("the number of a label has no name", expected=known, got=number, where=where)
+    return names[number]
+
+
 def _take_spans(
-    fields: dict[str, Any], tokens: Tokens, where: str
+    fields: dict[str, Any], tokens: Tokens, naming: _Naming, where: str
 ) -> tuple[list[CharacterSpan] | None, dict[CharacterSpan, dict[str, Any]]]:
     """The labelled stretches and the other keys of each."""
-    names = [name for name in SPAN_FIELDS if _is_list_of(fields.get(name), (dict, list))]
+    names = [name for name in SPAN_FIELDS if _holds_spans(name, fields.get(name))]
     filled = [name for name in names if fields[name]]
     if len(filled) > 1:
         raise DataError("two fields with spans", expected="one of them", got=" and ".join(filled), where=where)
@@ -167,11 +210,18 @@ def _take_spans(
     spans = []
     others = {}
     for value in fields.pop((filled or names)[0]):
-        span, other = _span(value, tokens.text, where)
+        span, other = _span(_with_offsets(value, tokens), tokens.text, naming, where)
         spans.append(span)
         if other:
             others[span] = other
     return spans, others
+
+
+def _holds_spans(name: str, value: Any) -> bool:
+    """Whether a field has spans; annotations could be anything, so they must look like doccano's."""
+    if name == "annotations":
+        return _is_list_of(value, dict) and all("start_offset" in one for one in value)
+    return _is_list_of(value, (dict, list))
 
 
 def _refuse_odd_spans(fields: dict[str, Any], where: str) -> None:
@@ -186,7 +236,18 @@ def _refuse_odd_spans(fields: dict[str, Any], where: str) -> None:
         )
 
 
-def _span(value: Any, text: str, where: str) -> tuple[CharacterSpan, dict[str, Any]]:
+def _with_offsets(value: Any, tokens: Tokens) -> Any:
+    """A span of Prodigy that has only its tokens, of which the last is inside, with its characters."""
+    if not isinstance(value, dict) or "token_start" not in value or {"start", "start_offset"} & value.keys():
+        return value
+    first: Any = value["token_start"]
+    last: Any = value.get("token_end")
+    if not (_is_number(first) and _is_number(last) and 0 <= first <= last < len(tokens)):
+        return value
+    return {**value, "start": tokens.starts[first], "end": tokens.ends[last]}
+
+
+def _span(value: Any, text: str, naming: _Naming, where: str) -> tuple[CharacterSpan, dict[str, Any]]:
     """A span from an object or a triple, and the keys that are not its own."""
     other: dict[str, Any] = {}
     if isinstance(value, dict):
@@ -194,7 +255,9 @@ def _span(value: Any, text: str, where: str) -> tuple[CharacterSpan, dict[str, A
         parts: list[Any] = [value.get(name) for name in (*names, "label")]
         other = {key: item for key, item in value.items() if key not in (*names, "label")}
     else:
-        parts = value
+        parts = list(value)
+    if len(parts) == 3:
+        parts[2] = naming.name(parts[2], where)
     if len(parts) != 3 or not _is_number(parts[0]) or not _is_number(parts[1]) or not _is_span_label(parts[2]):
         expected = '{"start": number, "end": number, "label": "…"} or [start, end, "label"]'
         raise DataError("not a span", expected=expected, got=_shown(value), where=where)
@@ -218,8 +281,12 @@ def _span_label(value: Any) -> str:
     return PartialLabel(value) if value == UNKNOWN else str(value)
 
 
-def _take_labels(fields: dict[str, Any], tokens: Tokens, where: str) -> list[str] | None:
+def _take_labels(fields: dict[str, Any], tokens: Tokens, naming: _Naming, where: str) -> list[str] | None:
     """One label for each given token."""
+    for field_name in LABEL_FIELDS if naming != (None, None) else ():
+        numbers = fields.get(field_name)
+        if numbers and isinstance(numbers, list) and all(map(_is_number, numbers)):
+            fields[field_name] = _named_labels(numbers, naming.names, where)
     name = next((name for name in LABEL_FIELDS if fields.get(name) and _is_list_of(fields[name], str)), None)
     if name is None:
         return None
@@ -230,6 +297,14 @@ def _take_labels(fields: dict[str, Any], tokens: Tokens, where: str) -> list[str
     if not all(labels):
         raise DataError("a label is empty", expected="a label for each token", got=_shown(labels), where=where)
     return labels
+
+
+def _named_labels(numbers: list[int], names: Mapping[int, str] | None, where: str) -> list[str]:
+    if names is None:
+        raise DataError(
+            "the labels are numbers", expected="their names (--label-names)", got=_shown(numbers), where=where
+        )
+    return [name_of(number, names, where) for number in numbers]
 
 
 def _take_columns(fields: dict[str, Any], tokens: Tokens, where: str) -> list[tuple[str, ...]] | None:

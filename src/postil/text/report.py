@@ -49,6 +49,8 @@ class Report:
     sentences: int = 0
     tokens: int = 0
     documents: int = 0
+    texts: int = 0
+    """Whole texts, where they were not cut into sentences."""
     notes: Counter[str] = field(default_factory=Counter)
     """Noteworthy things that were kept, such as comments and empty tokens."""
     changed: Counter[str] = field(default_factory=Counter)
@@ -60,6 +62,8 @@ class Report:
     def lines(self) -> list[str]:
         """The report as text, one fact per line."""
         size = [_counted(self.sentences, "sentence"), _counted(self.tokens, "token")]
+        if self.texts:
+            size = [_counted(self.texts, "text")]
         if self.documents:
             size.append(_counted(self.documents, "document mark"))
         lines = [", ".join(size)]
