@@ -28,6 +28,7 @@ _MODULES = {
     "training": "postil.training",
     "models": "postil.models",
     "reports": "postil.reports",
+    "ray": "postil.integrations.ray",
 }
 
 __all__ = ["__version__", *_MODULES]
@@ -41,7 +42,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'postil' has no attribute {name!r}")
     module = importlib.import_module(_MODULES[name])
-    return module if _MODULES[name] == f"postil.{name}" else getattr(module, name)
+    return module if _MODULES[name].endswith(f".{name}") else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,1 @@
+"""Postil inside other programs: columns of dataframes and files, pipelines. Each needs an extra."""
