@@ -15,6 +15,7 @@ from postil.commands.reading import (
     warn_of_unspaced,
 )
 from postil.commands.tag_options import add_answer_arguments, tag_reading_options, tagging_options
+from postil.commands.tag_ray import add_ray_arguments, run_on_ray
 from postil.commands.terminal.tag_progress import progress_line
 from postil.errors import ConfigurationError, DataError
 from postil.models.sentences import takes_characters
@@ -37,6 +38,7 @@ Label text. Reads files or standard input and writes to standard output. Inputs 
   postil tag ner.postil --text "Museums in Paris are amazing." --force 11:16=LOC
   postil tag sentiment.postil new.trees                 a tree classifier: trees in, labelled trees out
   postil tag sentiment.postil --text "Not a bad film." --tree right --output jsonl
+  postil tag ner.postil 'data/*.parquet' --column text --engine ray -o tagged    on all cores, or on a Ray cluster
 
 Plain text is split into sentences and tokens. With --input tokens, each line is a sentence with spaces between tokens.
 With --input characters, every character of plain text is a token: for Chinese, Japanese, Thai and other text without
@@ -82,9 +84,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="number of cores to use (default: 1)")
     add_answer_arguments(parser)
     add_reading_arguments(parser)
+    add_ray_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.engine == "ray":
+        return run_on_ray(arguments)
     if arguments.text is not None and arguments.files:
         raise ConfigurationError("--text and files cannot be combined")
     options = tagging_options(arguments)
