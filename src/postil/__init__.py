@@ -28,6 +28,8 @@ _MODULES = {
     "training": "postil.training",
     "models": "postil.models",
     "reports": "postil.reports",
+    "arrow": "postil.integrations.arrow",
+    "spacy": "postil.integrations.spacy",
     "ray": "postil.integrations.ray",
 }
 

@@ -16,7 +16,14 @@ from contextlib import contextmanager
 from typing import NamedTuple, NoReturn, Protocol, cast
 
 from postil.commands.terminal.notices import warn
-from postil.errors import CheckpointWarning, LongSentenceWarning, PostilError, WorkerWarning, similar
+from postil.errors import (
+    CheckpointWarning,
+    LongSentenceWarning,
+    PostilError,
+    UnspacedTextWarning,
+    WorkerWarning,
+    similar,
+)
 
 
 class Command(Protocol):
@@ -127,6 +134,7 @@ def _dispatch(words: list[str]) -> int:
         warnings.simplefilter("ignore", LongSentenceWarning)  # commands warn with the number of sentences
         for category in _SHOWN:
             warnings.simplefilter("always", category)
+        warnings.simplefilter("once", UnspacedTextWarning)
         warnings.showwarning = _shown(warnings.showwarning)
         # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
         return command.run(parser.parse_intermixed_args(words[1:]))
@@ -139,7 +147,7 @@ def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:
     """Print those warnings of the library that are meant for a user of commands as one line each."""
 
     def show(message: Warning | str, category: type[Warning], *place: object) -> None:
-        if issubclass(category, _SHOWN):
+        if issubclass(category, (*_SHOWN, UnspacedTextWarning)):
             warn(str(message))
         else:
             otherwise(message, category, *place)

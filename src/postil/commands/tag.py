@@ -4,8 +4,9 @@ import argparse
 import io
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, BinaryIO
 
 from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.reading import (
@@ -14,17 +15,22 @@ from postil.commands.reading import (
     format_argument,
     warn_of_unspaced,
 )
+from postil.commands.tag_columns import COLUMN_INPUTS, PARQUET, add_column_arguments, asks_for_columns, tag_columns
 from postil.commands.tag_options import add_answer_arguments, tag_reading_options, tagging_options
 from postil.commands.tag_ray import add_ray_arguments, run_on_ray
 from postil.commands.terminal.tag_progress import progress_line
+from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, DataError
+from postil.files import replaced
+from postil.models.estimator import Estimator
 from postil.models.sentences import takes_characters
+from postil.models.tree_classifier import TreeClassifier
 from postil.serving import label
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.tree import SHAPES
 
 DESCRIPTION = """\
-Label text. Reads files or standard input and writes to standard output. Inputs may be larger than memory.
+Label text. Reads files or standard input and writes to standard output or -o FILE. Inputs may be larger than memory.
 
   postil tag ner.postil --text "Museums in Paris are amazing."
   postil tag ner.postil article.txt --output jsonl --probabilities
@@ -36,6 +42,7 @@ Label text. Reads files or standard input and writes to standard output. Inputs 
   postil tag ner.postil article.txt --threshold 0.5 --threshold LOC=0.8
   postil tag ner.postil article.txt --output jsonl --all-above 0.3
   postil tag ner.postil --text "Museums in Paris are amazing." --force 11:16=LOC
+  postil tag ner.postil news.parquet --column text -o tagged/         a folder of Parquet files with the entities added
   postil tag sentiment.postil new.trees                 a tree classifier: trees in, labelled trees out
   postil tag sentiment.postil --text "Not a bad film." --tree right --output jsonl
   postil tag ner.postil 'data/*.parquet' --column text --engine ray -o tagged    on all cores, or on a Ray cluster
@@ -59,6 +66,10 @@ constraints.
 A model that detects one label has scores instead of probabilities: --scores. In JSON Lines, the score of a span is the
 lowest score of its tokens.
 
+Parquet and CSV (--input csv) are tables of which --column is tagged. Their other columns are kept, and the answers are
+added as columns of lists: --parts. The output is Parquet. -o FOLDER gets a file per row group, and the same command
+continues an interrupted job with those that are missing; -o FILE.parquet is one file. Both need the extra arrow.
+
 A tree classifier labels every phrase. A sentence without a tree is given one of the shape --tree. JSON Lines output
 has one object per sentence with its label and probabilities; --probabilities adds those of all its phrases.
 """
@@ -68,12 +79,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument("files", metavar="FILE", nargs="*", help="files to label (default: standard input)")
     parser.add_argument("--text", metavar="TEXT", help="label this text instead of files")
-    parser.add_argument("--input", choices=[*FORMATS, CHARACTERS], help="format of the input (default: detected)")
+    parser.add_argument(
+        "--input", choices=[*FORMATS, CHARACTERS, *COLUMN_INPUTS], help="format of the input (default: detected)"
+    )
     parser.add_argument(
         "--output",
-        choices=["conll", "conllu", "jsonl", "trees"],
-        help="format of the output (default: conll; for trees: trees)",
+        choices=["conll", "conllu", "jsonl", "trees", PARQUET],
+        help="format of the output (default: conll; for trees: trees; for parquet and csv: parquet)",
     )
+    parser.add_argument("-o", dest="target", metavar="FILE", help="write to this file (default: standard output)")
     parser.add_argument(
         "--keep-gold", action="store_true", help="conll: write the labels of the input before the predicted ones"
     )
@@ -83,6 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nbest", type=int, metavar="K", help="jsonl: add the K best labellings of each sentence")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="number of cores to use (default: 1)")
     add_answer_arguments(parser)
+    add_column_arguments(parser)
     add_reading_arguments(parser)
     add_ray_arguments(parser)
 
@@ -92,22 +107,43 @@ def run(arguments: argparse.Namespace) -> int:
         return run_on_ray(arguments)
     if arguments.text is not None and arguments.files:
         raise ConfigurationError("--text and files cannot be combined")
+    if asks_for_columns(arguments):
+        return tag_columns(arguments)
     options = tagging_options(arguments)
     model = open_model(arguments.model)
     by_characters = options.reading.characters or takes_characters(model.fitted_parts())
     options = replace(options, reading=replace(options.reading, characters=by_characters))
-    with progress_line() as progress:
+    to_file = arguments.target is not None
+    with (
+        _output(arguments, options.output or _usual_output(model)) as output,
+        progress_line(to_file=to_file) as progress,
+    ):
         summary = label(
             model,
             _inputs(arguments, by_characters),
             options,
-            sys.stdout.buffer,
+            output,
             threads=arguments.threads,
             path=arguments.model,
             progress=progress,
         )
     warn_of_long_sentences(model, summary.long_sentences)
     return 0
+
+
+def _usual_output(model: Estimator[Any, Any]) -> str:
+    return "trees" if isinstance(model, TreeClassifier) else "conll"
+
+
+@contextmanager
+def _output(arguments: argparse.Namespace, format: str) -> Iterator[BinaryIO]:
+    """Standard output, or the file of -o, which appears when all is written."""
+    if arguments.target is None:
+        yield sys.stdout.buffer
+        return
+    check_output(arguments.target, "output", format, inputs=[arguments.model, *arguments.files])
+    with replaced(arguments.target) as stream:
+        yield stream
 
 
 def _inputs(arguments: argparse.Namespace, by_characters: bool) -> Iterator[Reading]:

@@ -91,8 +91,15 @@ _KINDS: dict[str, Callable[[bytes], bool]] = {
     "model": lambda head: head[8:].startswith(MAGIC),
     "report": lambda head: head.lstrip()[:14].lower() == b"<!doctype html",
     "log": _is_log,
+    "parquet": lambda head: head.startswith(b"PAR1"),
 }
-_TITLES = {"model": "a model file", "report": "an HTML page", "log": "a training log", "other": "another kind of file"}
+_TITLES = {
+    "model": "a model file",
+    "report": "an HTML page",
+    "log": "a training log",
+    "parquet": "a Parquet file",
+    "other": "another kind of file",
+}
 
 
 def _title(kind: str) -> str:

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, final
 
 from postil.errors import ConfigurationError, DataError
+from postil.integrations.arrow import is_text, known_column
+from postil.integrations.column_answers import Threshold
 from postil.integrations.extras import needed
 
 JOB_FILE = "_postil.json"  # readers of folders skip names that begin with "_" or "."
@@ -34,8 +36,10 @@ class Job:
     model: str
     """SHA-256 of the model file."""
     column: str
-    into: str
-    threshold: Any
+    parts: tuple[str, ...]
+    """The answers that are added, each as a column."""
+    offsets: str
+    threshold: Threshold
     part_rows: int
     """A part takes further row groups until it has this many rows."""
 
@@ -123,21 +127,13 @@ def _row_groups(system: Any, path: str, job: Job) -> list[int]:
             rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     except (pa.ArrowException, OSError) as error:
         raise DataError("not a Parquet file that can be read", got=str(error), where=path) from None
-    check_columns(schema, job.column, job.into, path)
+    try:
+        kind = schema.field(known_column(job.column, schema.names)).type
+    except DataError as error:
+        raise DataError(error.what, expected=error.expected, got=error.got, where=path) from None
+    if not is_text(kind):
+        raise DataError(f"the column {job.column!r}", expected="strings", got=str(kind), where=path)
     return rows
-
-
-def check_columns(schema: Any, column: str, into: str, where: str) -> None:
-    """Whether there is a column of texts, and none yet for the answers."""
-    pa = needed("pyarrow", "ray")
-    if column not in schema.names:
-        raise DataError(f"no column {column!r}", expected=f"one of {', '.join(schema.names)}", where=where)
-    kind = schema.field(column).type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if not any(map(kind.equals, (pa.string(), pa.large_string(), pa.string_view(), pa.null()))):
-        raise DataError(f"column {column!r}", expected="must hold texts", got=str(kind), where=where)
-    if into in schema.names:
-        raise DataError(f"column {into!r}", expected="must not be there yet: it is for the entities", where=where)
 
 
 def _cuts(rows: Sequence[int], least: int) -> Iterator[tuple[int, int]]:
@@ -159,7 +155,7 @@ def _claimed(job: Job, groups: dict[str, list[int]], out: Any, folder: str) -> l
     if out.get_file_info(path).is_file:
         with out.open_input_stream(path) as stream:
             told = json.loads(stream.read())
-        for name, value in asdict(job).items():
+        for name, value in json.loads(json.dumps(asdict(job))).items():
             if told.get(name) != value:
                 raise ConfigurationError(
                     "the folder holds parts of another job",

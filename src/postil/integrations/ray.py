@@ -6,7 +6,7 @@ The model travels as the path and SHA-256 of its file, or once through Ray's obj
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
@@ -16,9 +16,13 @@ import numpy as np
 from postil.errors import ConfigurationError, DataError, ModelFileError, PostilError
 from postil.files import replaced
 from postil.integrations import parquet_parts
+from postil.integrations.arrow import model_of, tag_table
+from postil.integrations.column_answers import Threshold, checked_parts, checked_units
+from postil.integrations.column_files import hash_of
 from postil.integrations.extras import needed
-from postil.integrations.parquet_parts import Job, Part, check_columns
+from postil.integrations.parquet_parts import Job, Part
 from postil.models.storage import load, to_bytes
+from postil.threads import one_blas_thread
 
 __all__ = ["TaggedFiles", "tag_dataset", "tag_files"]
 
@@ -45,21 +49,23 @@ def tag_dataset(
     model: Any,
     column: str = "text",
     *,
-    into: str = "entities",
-    threshold: float | Mapping[str, float] | None = None,
+    parts: str | Iterable[str] | None = None,
+    offsets: str = "characters",
+    threshold: Threshold = None,
     workers: int | tuple[int, int] | None = None,
     batch_size: int = _BATCH_ROWS,
     ship: bool = False,
 ) -> Any:
     """The Ray dataset with a column of entities: ``list<struct<start, end, label, probability>>``.
 
-    A null text has null for its entities, an empty one an empty list; offsets count characters.
+    They are those of `postil.arrow.tag`. A null text has null for its entities, an empty one an empty list.
 
     Args:
         ds: a ``ray.data.Dataset``.
         model: path of a model file that every machine can read, or a fitted estimator.
         column: the column of texts.
-        into: the name of the new column.
+        parts: the answers to add, each as a column: entities, tokens, labels, sentences; see `postil.arrow.tag`.
+        offsets: what offsets count: characters, utf16 or bytes.
         threshold: drop entities whose probability is lower, for all classes or by class.
         workers: the number of worker processes, or the least and the most; by default 1 to all cores but one, which
             reads and writes.
@@ -67,10 +73,11 @@ def tag_dataset(
         ship: send the content of the model file through Ray's object store, for machines that cannot read the path.
     """
     ray = _started_ray()
+    travelling, job = _job(ray, model, ship, column, parts, offsets, threshold)
     least, most = _workers(workers, max(1, _cores(ray) - 1))
     return ds.map_batches(
         _TagBatches,
-        fn_constructor_args=(_travelling(ray, model, ship), column, into, threshold),
+        fn_constructor_args=(travelling, job),
         batch_format="pyarrow",
         batch_size=batch_size,
         compute=ray.data.ActorPoolStrategy(min_size=least, max_size=most),
@@ -84,8 +91,9 @@ def tag_files(
     folder: str | os.PathLike[str],
     column: str = "text",
     *,
-    into: str = "entities",
-    threshold: float | Mapping[str, float] | None = None,
+    parts: str | Iterable[str] | None = None,
+    offsets: str = "characters",
+    threshold: Threshold = None,
     workers: int | tuple[int, int] | None = None,
     part_rows: int = _PART_ROWS,
     ship: bool = False,
@@ -101,7 +109,8 @@ def tag_files(
         model: path of a model file that every machine can read, or a fitted estimator.
         folder: where the parts go: a path that every machine can write, or an address.
         column: the column of texts.
-        into: the name of the new column.
+        parts: the answers to add, each as a column: entities, tokens, labels, sentences; see `postil.arrow.tag`.
+        offsets: what offsets count: characters, utf16 or bytes.
         threshold: drop entities whose probability is lower, for all classes or by class.
         workers: the number of worker processes, or the least and the most; by default 1 to all cores.
         part_rows: a part takes further row groups of its file until it has this many rows.
@@ -115,13 +124,11 @@ def tag_files(
     system, files = parquet_parts.input_files([os.fspath(path) for path in listed])
     out, inside = parquet_parts.located(os.fspath(folder))
     inside = inside.rstrip("/")
-    travelling = _travelling(ray, model, ship)
-    by_class = dict(threshold) if isinstance(threshold, Mapping) else threshold
-    job = Job(model=travelling.sha256, column=column, into=into, threshold=by_class, part_rows=part_rows)
-    parts, number = parquet_parts.missing_parts(job, system, files, out, inside)
-    rows = _tag_parts(ray, parts, (travelling, job, system, out), workers, number, progress)
+    travelling, job = _job(ray, model, ship, column, parts, offsets, threshold, part_rows)
+    missing, number = parquet_parts.missing_parts(job, system, files, out, inside)
+    rows = _tag_parts(ray, missing, (travelling, job, system, out), workers, number, progress)
     parquet_parts.remove_unfinished(out, inside)
-    return TaggedFiles(rows, len(parts), number - len(parts))
+    return TaggedFiles(rows, len(missing), number - len(missing))
 
 
 def _tag_parts(
@@ -163,14 +170,15 @@ def _tag_parts(
 class _TagBatches:
     """A worker of a dataset: opens the model once, then tags tables."""
 
-    def __init__(
-        self, model: "_TravellingModel", column: str, into: str, threshold: float | Mapping[str, float] | None
-    ) -> None:
-        self._model, self._column, self._into, self._threshold = model.opened(), column, into, threshold
+    def __init__(self, model: "_TravellingModel", job: Job) -> None:
+        self._model, self._job = model.opened(), job
 
     def __call__(self, table: Any) -> Any:
-        check_columns(table.schema, self._column, self._into, "dataset")
-        return table.append_column(self._into, _entity_lists(table[self._column], self._model, self._threshold))
+        job = self._job
+        with one_blas_thread():
+            return tag_table(
+                table, self._model, job.column, parts=job.parts, offsets=job.offsets, threshold=job.threshold
+            )
 
 
 @final
@@ -178,7 +186,7 @@ class _TagParts:
     """A worker of a folder: opens the model once, then reads, tags and writes parts."""
 
     def __init__(self, model: "_TravellingModel", job: Job, system: Any, out: Any) -> None:
-        self._tagged, self._system, self._out = _TagBatches(model, job.column, job.into, job.threshold), system, out
+        self._tagged, self._system, self._out = _TagBatches(model, job), system, out
 
     def __call__(self, batch: Any) -> Any:
         """Rows and errors of parts. An error travels as a text: Ray would wrap it in the story of its processes."""
@@ -195,36 +203,6 @@ class _TagParts:
             return {"rows": 0, "error": f"{part.source}: {error}"}
         except (pa.ArrowException, OSError) as error:
             return {"rows": 0, "error": f"{part.source} could not be tagged into {part.target}: {error}"}
-
-
-def _entity_lists(texts: Any, model: Any, threshold: float | Mapping[str, float] | None) -> Any:
-    """The entities of each text of a column, as lists of Arrow structs."""
-    pa = needed("pyarrow", "ray")
-    listed = texts.cast(pa.string()).to_pylist()
-    documents = iter(_documents(model, [text for text in listed if text is not None], threshold))
-    entities = [None if text is None else next(documents).entities for text in listed]
-    flat = [entity for of_text in entities for entity in of_text or ()]
-    fields = {
-        "start": pa.array([entity.start for entity in flat], pa.int32()),
-        "end": pa.array([entity.end for entity in flat], pa.int32()),
-        "label": pa.array([entity.label for entity in flat], pa.string()),
-        "probability": pa.array([entity.probability for entity in flat], pa.float32()),
-    }
-    edges = [0]
-    for of_text in entities:
-        edges.append(edges[-1] + len(of_text or ()))
-    structs = pa.StructArray.from_arrays(list(fields.values()), list(fields))
-    mask = pa.array([of_text is None for of_text in entities], pa.bool_())
-    return pa.ListArray.from_arrays(pa.array(edges, pa.int32()), structs, mask=mask)
-
-
-def _documents(model: Any, texts: list[str], threshold: float | Mapping[str, float] | None) -> list[Any]:
-    if not hasattr(model, "tag_many"):
-        raise ConfigurationError("model", expected="a tagger of entities", got=type(model).__name__)
-    if not model.labelling.has_spans:
-        raise ConfigurationError("model", expected="one that finds entities", got="one that labels single words")
-    documents: list[Any] = model.tag_many(texts, threshold=threshold)
-    return documents
 
 
 # ------------------------------------------------------------------------------------------------ how a model travels
@@ -245,7 +223,7 @@ class _TravellingModel:
         path = Path(self.path) if self.path is not None else self._local_copy()
         if not path.is_file():
             raise ModelFileError("this worker cannot read the model file; pass ship=True to send it", where=path)
-        if (digest := _digest(path)) != self.sha256:
+        if (digest := hash_of(path)) != self.sha256:
             raise ModelFileError("another model file than the driver's", expected=self.sha256, got=digest, where=path)
         return load(path)
 
@@ -255,36 +233,46 @@ class _TravellingModel:
         folder = Path(tempfile.gettempdir()) / f"postil-models-{getattr(os, 'getuid', int)()}"
         folder.mkdir(mode=0o700, exist_ok=True)
         path = folder / f"{self.sha256}.postil"
-        if not path.is_file() or _digest(path) != self.sha256:
+        if not path.is_file() or hash_of(path) != self.sha256:
             with replaced(path) as stream:
                 stream.write(memoryview(ray.get(self.content)))
         return path
 
 
-def _travelling(ray: Any, model: Any, ship: bool) -> _TravellingModel:
-    if not isinstance(model, str | os.PathLike):
-        return _shipped(ray, to_bytes(model))
-    path = Path(model).absolute()
-    if not path.is_file():
+def _job(
+    ray: Any,
+    model: Any,
+    ship: bool,
+    column: str,
+    parts: str | Iterable[str] | None,
+    offsets: str,
+    threshold: Threshold,
+    part_rows: int = _PART_ROWS,
+) -> tuple[_TravellingModel, Job]:
+    """The model and the questions. The model is opened here, too, so that mistakes are told before any work."""
+    is_path = isinstance(model, str | os.PathLike)
+    if is_path and not Path(model).is_file():
         raise ConfigurationError("no such model file", got=repr(os.fspath(model)))
-    _check_finds_entities(load(path))
-    return _shipped(ray, path.read_bytes()) if ship else _TravellingModel(_digest(path), str(path))
-
-
-def _check_finds_entities(model: Any) -> None:
-    """On the driver, so that the mistake is one line and not a failed job."""
-    _documents(model, [], None)
+    opened = model_of(model)
+    if is_path and not ship:
+        travelling = _TravellingModel(hash_of(model), str(Path(model).absolute()))
+    else:
+        travelling = _shipped(ray, Path(model).read_bytes() if is_path else to_bytes(opened))
+    job = Job(
+        model=travelling.sha256,
+        column=column,
+        parts=tuple(checked_parts(parts, opened)),
+        offsets=checked_units(offsets),
+        threshold=dict(threshold) if isinstance(threshold, Mapping) else threshold,
+        part_rows=part_rows,
+    )
+    return travelling, job
 
 
 def _shipped(ray: Any, content: bytes) -> _TravellingModel:
     # An array is one buffer of the object store that all workers of a machine map; bytes would be copied for each.
     stored = ray.put(np.frombuffer(content, np.uint8))
     return _TravellingModel(hashlib.sha256(content).hexdigest(), None, stored)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # ------------------------------------------------------------------------------------------------ Ray itself

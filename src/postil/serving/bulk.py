@@ -56,8 +56,7 @@ def label(
         with read("article.txt") as reading:
             label(tagger, [reading], TaggingOptions(output="jsonl", probabilities=True), sys.stdout.buffer)
     """
-    if threads < 1:
-        raise ConfigurationError("threads", expected="at least 1", got=threads)
+    check_threads(threads)
     labeller, summary = Labeller(model, options, path), Summary()
 
     def count(tokens: int) -> None:
@@ -73,6 +72,11 @@ def label(
     for by, readings in groupby(inputs, way):
         by(readings, labeller, output, threads, summary.long_sentences, count)
     return summary
+
+
+def check_threads(threads: int) -> None:
+    if threads < 1:
+        raise ConfigurationError("threads", expected="at least 1", got=threads)
 
 
 def _label_passages(

@@ -10,9 +10,12 @@ EVERY = 0.2
 
 
 @contextmanager
-def progress_line() -> Iterator[Callable[[int], None] | None]:
-    """A function to call with the number of tokens just labelled; None if standard error is not free for a line."""
-    if not sys.stderr.isatty() or sys.stdout.isatty():
+def progress_line(unit: str = "tokens", *, to_file: bool = False) -> Iterator[Callable[[int], None] | None]:
+    """A function to call with the number of tokens just labelled; None if standard error is not free for a line.
+
+    ``to_file``: nothing is written to standard output.
+    """
+    if not sys.stderr.isatty() or (sys.stdout.isatty() and not to_file):
         yield None
         return
     from rich.console import Console  # slow to import, and seldom needed
@@ -29,12 +32,12 @@ def progress_line() -> Iterator[Callable[[int], None] | None]:
             tokens += number
             now = time.perf_counter()
             if now >= updated + EVERY:
-                progress.update(task, description=line(tokens, now - began))
+                progress.update(task, description=line(tokens, now - began, unit))
                 updated = now
 
         yield count
 
 
-def line(tokens: int, seconds: float) -> str:
+def line(number: int, seconds: float, unit: str = "tokens") -> str:
     """The text of the line."""
-    return f"{tokens:,} tokens, {tokens / max(seconds, 1e-9):,.0f} tokens/s"
+    return f"{number:,} {unit}, {number / max(seconds, 1e-9):,.0f} {unit}/s"

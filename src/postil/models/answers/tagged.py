@@ -145,8 +145,33 @@ def _tagged(
     texts: list[str], content: list[bytes], posteriors: Posteriors, threshold: float | Mapping[str, float] | None
 ) -> TaggedTexts:
     joined, edges = b"".join(content), np.cumsum([0, *map(len, content)])
-    segments = default_segmenter().cells(joined, documents=np.stack([edges[:-1], edges[1:]], axis=1))
-    answers = posteriors.answers_of_cells(joined, segments.cells, segments.offsets, threshold)
+    answered = tagged_content(joined, np.stack([edges[:-1], edges[1:]], axis=1), posteriors, threshold)
+    return TaggedTexts(texts, joined, edges, *answered)
+
+
+class TaggedContent(NamedTuple):
+    """D texts of one content and what is answered about them."""
+
+    segments: Segments
+    answers: BlockAnswers
+    labelling: Labelling
+    sentence_edges: Array  # (D + 1,) of the texts among the sentences
+    entity_edges: Array  # (D + 1,) of the texts among the entities
+
+
+def tagged_content(
+    content: bytes,
+    documents: Array,
+    posteriors: Posteriors,
+    threshold: float | Mapping[str, float] | None = None,
+    *,
+    label_probabilities: bool = False,
+) -> TaggedContent:
+    """The texts at ``documents`` (D, 2), first byte and end of each, in order. ``posteriors`` take cells."""
+    segments = default_segmenter().cells(content, documents=documents)
+    answers = posteriors.answers_of_cells(
+        content, segments.cells, segments.offsets, threshold, label_probabilities=label_probabilities
+    )
     sentences = np.searchsorted(segments.offsets, segments.documents)
     entities = np.searchsorted(answers.spans[:, 0], sentences)
-    return TaggedTexts(texts, joined, edges, segments, answers, posteriors.labelling, sentences, entities)
+    return TaggedContent(segments, answers, posteriors.labelling, sentences, entities)

@@ -1,0 +1,91 @@
+"""``postil tag`` on tables, and -o."""
+
+import json
+
+import pytest
+
+from postil.commands.main import main
+
+pytestmark = pytest.mark.extra("pyarrow")
+
+
+@pytest.fixture
+def news(tmp_path):
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    table = pa.table({"id": ["a", "b"], "text": ["Anna lives in Oslo.", ""]})
+    parquet.write_table(table, tmp_path / "news.parquet", row_group_size=1)
+    csv.write_csv(table, tmp_path / "news.csv")
+    return tmp_path
+
+
+def tag(model, *words):
+    return main(["tag", str(model), *map(str, words)])
+
+
+def read(path):
+    from pyarrow import parquet
+
+    return parquet.read_table(path)
+
+
+def test_tables_become_folders_and_files(news, names_model, capsys):
+    assert tag(names_model, news / "news.parquet", "-o", news / "out") == 0
+    assert capsys.readouterr().err == f"{news / 'out'}: 2 rows in 2 files\n"
+    assert tag(names_model, news / "news.parquet", "-o", news / "out") == 0
+    assert capsys.readouterr().err == f"{news / 'out'}: 0 rows in 0 files, 2 were there\n"
+    words = ["--input", "csv", "--output", "parquet", "--parts", "labels,sentences", "--threads", 2]
+    assert tag(names_model, news / "news.csv", *words, "-o", news / "one.parquet") == 0
+    table = read(news / "one.parquet")
+    assert table.column_names == ["id", "text", "labels", "sentences"] and table["labels"][1].as_py() == []
+    entities = read(news / "out").sort_by("id")["entities"][0].as_py()
+    assert [(e["start"], e["end"], e["label"]) for e in entities] == [(0, 4, "PER"), (14, 18, "LOC")]
+    assert tag(names_model, news / "news.csv", "--output", "parquet", "--threshold", "PER=1", "-o", news / "c") == 0
+    labels = {e["label"] for row in read(news / "c")["entities"].to_pylist() for e in row}
+    assert "PER" not in labels
+    job = json.loads((news / "c" / "_job.json").read_text())["job"]
+    assert job["threshold"] == {"PER": 1.0} and len(job["model"]) == 64
+
+
+def test_mistakes_are_one_line(news, names_model, capsys):
+    parquet = news / "news.parquet"
+    mistakes = [
+        ([parquet], "--output parquet needs -o FOLDER or -o FILE.parquet"),
+        ([parquet, "--output", "jsonl", "-o", news / "x"], "--input parquet needs --output parquet (got jsonl)"),
+        (
+            ["--output", "parquet", "--input", "jsonl", "-o", news / "x"],
+            "--output parquet needs --input parquet or csv",
+        ),
+        (["--input", "csv", "-o", news / "x"], "--input csv needs files"),
+        ([parquet, "--nbest", 2, "-o", news / "x"], "--nbest cannot be used here: it does not apply to tables"),
+        ([parquet, "--parts", "words", "-o", news / "x"], "parts must be some of entities, tokens"),
+        ([parquet, "--encoding", "latin-1", "-o", news / "x"], "--encoding needs --input csv (got parquet)"),
+        ([parquet, "--column", "id", "--parts", "id", "-o", news / "x"], "parts must be some of"),
+        ([parquet, "-o", news / "news.parquet"], "output must not be one of the inputs"),
+        ([parquet, "--threads", 0, "-o", news / "x"], "threads must be at least 1"),
+    ]
+    for words, message in mistakes:
+        assert tag(names_model, *words) == 1
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1, error
+        assert not (news / "x").exists()
+
+
+def test_other_outputs_are_written_to_files_too(news, names_model, capsysbinary):
+    target = news / "tagged.conll"
+    assert tag(names_model, "--text", "Anna lives in Oslo.", "-o", target) == 0
+    assert capsysbinary.readouterr().out == b""
+    assert tag(names_model, "--text", "Anna lives in Oslo.") == 0
+    assert target.read_bytes() == capsysbinary.readouterr().out
+    assert tag(names_model, "--text", "Anna", "--output", "jsonl", "-o", target) == 1
+    assert b"must not replace a file that is not JSON Lines" in capsysbinary.readouterr().err
+
+
+def test_text_without_spaces_is_told_once(news, names_model, capsys):
+    from pyarrow import csv, parquet
+
+    (news / "tokyo.csv").write_text("text\n" + "東京都に住んでいる山田さんは大阪に行きました。\n" * 3, encoding="utf8")
+    parquet.write_table(csv.read_csv(news / "tokyo.csv"), news / "tokyo.parquet")
+    assert tag(names_model, news / "tokyo.parquet", "-o", news / "out") == 0
+    assert capsys.readouterr().err.count("text without spaces") == 1
