@@ -148,7 +148,7 @@ PUBLIC = {
             "text",
             "features",
         ],
-        *["network", "objectives", "metrics", "training", "models", "reports", "arrow", "spacy"],
+        *["network", "objectives", "metrics", "training", "models", "reports", "arrow", "spacy", "ray"],
     ],
     "postil.features": [
         *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape"],
@@ -270,6 +270,7 @@ TESTED_ELSEWHERE = {
     "commands/labelled.py": "commands/test_partial.py",
     "commands/models.py": "commands/test_tag.py",
     "commands/reading.py": "commands/test_convert.py",
+    "commands/tag_ray.py": "integrations/test_ray.py",
     "commands/tagging.py": "commands/test_tag.py",
     "commands/terminal/detection.py": "commands/test_detecting.py",
     "commands/terminal/explanation.py": "commands/test_explain.py",

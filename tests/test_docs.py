@@ -200,7 +200,7 @@ def public_names() -> list[str]:
         listed = getattr(module, "__all__", None) or [
             name for name, thing in vars(module).items() if is_own(thing, module)
         ]
-        names += [f"postil.{package}.{name}" for name in listed]
+        names += [f"{module.__name__}.{name}" for name in listed]  # postil.arrow is postil.integrations.arrow
     return names
 
 
