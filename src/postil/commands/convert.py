@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 from postil.commands.reading import add_reading_arguments, reading_options
 from postil.commands.terminal.notices import show_problems
@@ -12,6 +13,9 @@ from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write
 from postil.text.relabelling import peek_scheme, relabel
 from postil.text.schemes import SCHEMES
+
+if TYPE_CHECKING:
+    from postil.integrations.spacy_files import DocReading
 
 DESCRIPTION = """\
 Convert a labelled file to another format or labelling scheme. The format of the input is detected from its content,
@@ -23,9 +27,13 @@ error. If the input has a mistake, nothing is written.
   postil convert train.txt train.conll --scheme iobes       labels in another scheme
   postil convert corpus.conllu pos.txt --label-column xpos  one column of CoNLL-U
   postil convert corpus.mrg pos.conll                       the words of trees with their labels
+  postil convert docs.spacy train.conll                     docs of spaCy (DocBin), both ways; needs the extra spacy
   gzip -cd big.conll.gz | postil convert - - --to jsonl     from a pipe into a pipe
 """
 
+DOCS = "spacy"
+"""The format of spaCy's docs, which is not one of lines, and the ending of its files."""
+AnyReading: TypeAlias = "Reading | DocReading"
 _DELIMITERS = {"tab": "\t", "space": " "}
 
 
@@ -35,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", metavar="OUT", help="file to write, gzip if it ends in .gz; - for standard output")
     add_force_argument(parser)
     reading = add_reading_arguments(parser, features=None, kept="all others in CoNLL, none in CoNLL-U")
-    reading.add_argument("--from", dest="source", choices=list(FORMATS), help="format of IN (default: detected)")
+    reading.add_argument("--from", dest="source", choices=[*FORMATS, DOCS], help="format of IN (default: detected)")
     reading.add_argument(
         "--comment",
         type=_or_none,
@@ -50,7 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_writing_arguments(parser: argparse.ArgumentParser) -> None:
     writing = parser.add_argument_group("labels and writing")
     writable = [name for name, row in FORMATS.items() if row.write is not None]
-    writing.add_argument("--to", dest="target", choices=writable, help="format of OUT (default: from its name)")
+    writing.add_argument(
+        "--to", dest="target", choices=[*writable, DOCS], help="format of OUT (default: from its name)"
+    )
     writing.add_argument("--scheme", choices=SCHEMES[:-1], help="labelling scheme to write (default: unchanged)")
     writing.add_argument("--from-scheme", choices=SCHEMES, help="labelling scheme of IN (default: detected)")
     writing.add_argument(
@@ -73,30 +83,45 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, relabel, write, report."""
     if arguments.output == "-" and arguments.target is None:
         raise ConfigurationError("standard output", expected="needs --to FORMAT")
-    target = arguments.target or format_of_path(arguments.output)
+    target = arguments.target or (DOCS if arguments.output.endswith(f".{DOCS}") else format_of_path(arguments.output))
     if arguments.output != "-":
         inputs = [arguments.input] if arguments.input != "-" else []
         check_output(arguments.output, "output", target, inputs=inputs, force=arguments.force)
     with _open(arguments) as reading:
         try:
             sentences, scheme = _relabelled(reading, arguments, target)
-            write(
-                sentences,
-                arguments.output,
-                target,
-                reading.report,
-                delimiter=_DELIMITERS[arguments.delimiter],
-                scheme=scheme,
-                label=_label_to_write(arguments, reading.format, target, scheme),
-                features=arguments.to_feature_columns,
-            )
+            _write(sentences, reading, arguments, target, scheme)
         finally:
             show_problems(reading.report.problems)
     _print_report(reading, arguments.output, target)
     return 0
 
 
-def _open(arguments: argparse.Namespace) -> Reading:
+def _write(
+    sentences: Iterator[Sentence], reading: AnyReading, arguments: argparse.Namespace, target: str, scheme: str
+) -> None:
+    if target == DOCS:
+        from postil.integrations.spacy_files import write_docs  # needs an extra
+
+        write_docs(sentences, arguments.output, scheme, reading.report)
+        return
+    write(
+        sentences,
+        arguments.output,
+        target,
+        reading.report,
+        delimiter=_DELIMITERS[arguments.delimiter],
+        scheme=scheme,
+        label=_label_to_write(arguments, reading.format, target, scheme),
+        features=arguments.to_feature_columns,
+    )
+
+
+def _open(arguments: argparse.Namespace) -> AnyReading:
+    if arguments.source == DOCS or (arguments.source is None and arguments.input.endswith(f".{DOCS}")):
+        from postil.integrations.spacy_files import DocReading
+
+        return DocReading(arguments.input)
     return read(
         arguments.input,
         arguments.source,
@@ -107,16 +132,16 @@ def _open(arguments: argparse.Namespace) -> Reading:
     )
 
 
-def _relabelled(reading: Reading, arguments: argparse.Namespace, target: str) -> tuple[Iterator[Sentence], str]:
+def _relabelled(reading: AnyReading, arguments: argparse.Namespace, target: str) -> tuple[Iterator[Sentence], str]:
     """The sentences in the wanted scheme, and that scheme ("none" if it does not matter)."""
     sentences: Iterator[Sentence] = iter(reading)
-    if not (arguments.scheme or arguments.strict or target in ("jsonl", "conllu")):
+    if not (arguments.scheme or arguments.strict or target in ("jsonl", "conllu", DOCS)):
         return sentences, "none"
     source = arguments.from_scheme
     if source is None:
         source, sentences = peek_scheme(sentences)
     wanted = arguments.scheme or source
-    if arguments.scheme or arguments.strict or target == "jsonl":
+    if arguments.scheme or arguments.strict or target in ("jsonl", DOCS):
         sentences = relabel(sentences, source, wanted, reading.report, name=reading.name, strict=arguments.strict)
     return sentences, wanted
 
@@ -127,12 +152,16 @@ def _label_to_write(arguments: argparse.Namespace, source: str, target: str, sch
     return "misc:NER" if target == "conllu" != source and scheme != "none" else "auto"
 
 
-def _print_report(reading: Reading, output: str, target: str) -> None:
+def _print_report(reading: AnyReading, output: str, target: str) -> None:
     first, *others = reading.report.lines()
     name = "standard output" if output == "-" else output
-    read_as = f"{reading.name}: read as {FORMATS[reading.format].title}: {first}"
-    for line in (read_as, *(f"  {line}" for line in others), f"{name}: written as {FORMATS[target].title}"):
+    read_as = f"{reading.name}: read as {_title(reading.format)}: {first}"
+    for line in (read_as, *(f"  {line}" for line in others), f"{name}: written as {_title(target)}"):
         print(printable(line), file=sys.stderr)  # names of fields and files are a stranger's
+
+
+def _title(format: str) -> str:
+    return "spaCy's DocBin" if format == DOCS else FORMATS[format].title
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -92,6 +92,7 @@ _KINDS: dict[str, Callable[[bytes], bool]] = {
     "report": lambda head: head.lstrip()[:14].lower() == b"<!doctype html",
     "log": _is_log,
     "parquet": lambda head: head.startswith(b"PAR1"),
+    "spacy": lambda head: head.startswith(b"\x78\x9c"),  # compressed by zlib, as DocBin does
 }
 _TITLES = {
     "model": "a model file",

@@ -1,0 +1,268 @@
+"""A component of spaCy's pipelines: entities, probable spans and tags of a Postil model on spaCy's own tokens.
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("postil", config={"model": "ner.postil"})
+
+spaCy finds the factory ``postil`` by itself, through the entry point of the installed package; ``import
+postil.integrations.spacy`` registers it too. White-space tokens, which other tokenisers do not have, are left out
+before the model sees a sentence, and answers are mapped back.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple, final
+
+from postil.errors import ConfigurationError
+from postil.integrations.extras import needed
+from postil.models import load
+from postil.models.answers.decoding import check_probability
+from postil.models.detector import Detector
+from postil.models.storage import from_bytes, to_bytes
+from postil.models.tagger import Tagger
+from postil.text import Entity, Sentence, Tokens, split_sentences
+
+__all__ = ["PostilComponent"]
+
+FILE = "model.postil"
+_KEY = "postil"
+_UNIVERSAL = frozenset(
+    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X SPACE CONJ".split()
+)
+"""Values of ``token.pos_``."""
+
+
+class _Part(NamedTuple):
+    """A sentence of a doc."""
+
+    doc: Any
+    places: list[int]
+    """The token of the doc for each token of the sentence."""
+    sentence: Sentence
+
+
+@final
+class PostilComponent:
+    """Sets ``doc.ents``, ``doc.spans[spans_key]`` and, for models of single words, ``token.tag_`` (and ``token.pos_``).
+
+    ``span._.probability`` and ``token._.probability`` are the probabilities of these answers. Entities less probable
+    than ``threshold`` are dropped; None: the thresholds of the model. ``doc.spans[spans_key]`` has the entities, or,
+    with ``above``, every span that is at least so probable, whether or not it overlaps others. Sentences are those of
+    ``doc.sents`` where an earlier component has set them, otherwise Postil's own. Earlier entities that overlap ours
+    are replaced with ``overwrite``, else they win.
+    """
+
+    def __init__(
+        self,
+        name: str = "postil",
+        *,
+        model: str | os.PathLike[str] | Tagger | Detector | None = None,
+        threshold: float | dict[str, float] | None = None,
+        above: float | None = None,
+        spans_key: str = "postil",
+        overwrite: bool = True,
+    ) -> None:
+        if above is not None:
+            check_probability(above, "above")
+        self.name, self._source = name, model
+        self._model: Any = None
+        self.threshold, self.above, self.spans_key, self.overwrite = threshold, above, spans_key, overwrite
+        _set_extensions()
+
+    @property
+    def tagger(self) -> Any:
+        """The fitted model; opened when it is first needed, so that ``from_disk`` may bring another one.
+
+        Not called ``model``: by that name spaCy looks for one of its own.
+        """
+        if self._model is None:
+            source = self._source
+            if source is None:
+                raise ConfigurationError("model", expected='needs a file: add_pipe("postil", config={"model": …})')
+            self._model = load(source) if isinstance(source, str | os.PathLike) else source
+            if not isinstance(self._model, Tagger | Detector):
+                kind = type(self._model).__name__
+                raise ConfigurationError("model", expected="must be a Tagger or a Detector", got=kind)
+        return self._model
+
+    # -------------------------------------------------------------------------------------------- docs
+
+    def __call__(self, doc: Any) -> Any:
+        return next(self.pipe([doc]))
+
+    def pipe(self, stream: Iterable[Any], batch_size: int = 128) -> Iterator[Any]:
+        """The docs with answers, computed for ``batch_size`` docs at once."""
+        batch: list[Any] = []
+        for doc in stream:
+            batch.append(doc)
+            if len(batch) >= batch_size:
+                yield from self._annotated(batch)
+                batch = []
+        yield from self._annotated(batch)
+
+    def _annotated(self, docs: list[Any]) -> list[Any]:
+        parts = [part for doc in docs for part in _parts(doc)]
+        sentences = [part.sentence for part in parts]
+        if isinstance(self.tagger, Tagger) and not self.tagger.labelling.has_spans:
+            self._set_tags(docs, parts)
+            return docs
+        if isinstance(self.tagger, Tagger):
+            entities = [answer.entities for answer in self.tagger.answers(sentences, threshold=self.threshold)]
+        else:
+            entities = list(self.tagger.annotate(sentences))
+        probable = entities
+        if self.above is not None and isinstance(self.tagger, Tagger):
+            probable = self.tagger.entities_above(sentences, self.above)
+        for doc in docs:
+            doc.spans[self.spans_key] = []
+        for part, of_sentence, above in zip(parts, entities, probable, strict=True):
+            _set_entities(part.doc, _spans(part, of_sentence), self.overwrite)
+            part.doc.spans[self.spans_key].extend(_spans(part, above))
+        return docs
+
+    def _set_tags(self, docs: list[Any], parts: list[_Part]) -> None:
+        for doc in docs:
+            for token in doc:
+                if is_space(token):
+                    token.tag_, token.pos_ = "_SP", "SPACE"
+        is_universal = _UNIVERSAL.issuperset(self.tagger.classes_)
+        labels, figures = self.tagger.predict_with_probabilities([part.sentence.tokens for part in parts])
+        for part, of_sentence, probabilities in zip(parts, labels, figures, strict=True):
+            for place, label, probability in zip(part.places, of_sentence, probabilities.tolist(), strict=True):
+                token = part.doc[place]
+                token.tag_ = label
+                if is_universal:
+                    token.pos_ = label
+                _store(part.doc, token.idx, token.idx + len(token), label, probability)
+
+    # -------------------------------------------------------------------------------------------- storage
+
+    def to_bytes(self, *, exclude: Sequence[str] = ()) -> bytes:
+        """The model in the bytes of its file."""
+        return to_bytes(self.tagger)
+
+    def from_bytes(self, data: bytes, *, exclude: Sequence[str] = ()) -> "PostilComponent":
+        self._model = from_bytes(data)
+        return self
+
+    def to_disk(self, path: str | os.PathLike[str], *, exclude: Sequence[str] = ()) -> None:
+        """Write the model into a folder of the pipeline's."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.tagger.save(folder / FILE)
+
+    def from_disk(self, path: str | os.PathLike[str], *, exclude: Sequence[str] = ()) -> "PostilComponent":
+        self._model = load(Path(path) / FILE)
+        return self
+
+
+# ------------------------------------------------------------------------------------------------ sentences and spans
+
+
+def is_space(token: Any) -> bool:
+    """Whether a token is white space; ``token.is_space`` knows it only with the vocabulary of a language."""
+    return not token.text.strip()
+
+
+def _parts(doc: Any) -> Iterator[_Part]:
+    """The sentences of a doc without its white-space tokens."""
+    places = [token.i for token in doc if not is_space(token)]
+    words = [doc[i].text for i in places]
+    for first, end in _ranges(doc, places, words):
+        yield _Part(doc, places[first:end], Sentence(words[first:end]))
+
+
+def _ranges(doc: Any, places: list[int], words: list[str]) -> list[tuple[int, int]]:
+    """Sentences as ranges of the words."""
+    if not places:
+        return []
+    if doc.has_annotation("SENT_START"):
+        firsts = [n for n, i in enumerate(places) if n == 0 or _starts(doc, places[n - 1], i)]
+        return list(zip(firsts, [*firsts[1:], len(places)], strict=True))
+    starts = [doc[i].idx for i in places]
+    ends = [start + len(word) for start, word in zip(starts, words, strict=True)]
+    return split_sentences(Tokens(doc.text, words, starts, ends))
+
+
+def _starts(doc: Any, before: int, i: int) -> bool:
+    """Whether a sentence starts with a token, or with one of the white-space tokens after the word before it."""
+    return any(doc[j].is_sent_start for j in range(before + 1, i + 1))
+
+
+def _spans(part: _Part, entities: Iterable[Entity]) -> list[Any]:
+    Span = needed("spacy.tokens", "spacy").Span
+    spans = []
+    for entity in entities:
+        start, end = part.places[entity.start], part.places[entity.end - 1] + 1
+        span = Span(part.doc, start, end, label=entity.label)
+        if entity.probability is not None:
+            _store(part.doc, span.start_char, span.end_char, entity.label, entity.probability)
+        spans.append(span)
+    return spans
+
+
+def _set_entities(doc: Any, spans: list[Any], overwrite: bool) -> None:
+    earlier = list(doc.ents)
+    first, second = (spans, earlier) if overwrite else (earlier, spans)
+    taken = {i for span in first for i in range(span.start, span.end)}
+    kept = [span for span in second if taken.isdisjoint(range(span.start, span.end))]
+    doc.ents = [*first, *kept]
+
+
+# ------------------------------------------------------------------------------------------------ probabilities
+# In doc.user_data, which spaCy stores with a doc. Its own values of extensions do not tell spans apart that have the
+# same place and different labels.
+
+
+def _store(doc: Any, start: int, end: int, label: str, probability: float) -> None:
+    doc.user_data[(_KEY, start, end, label)] = float(probability)
+
+
+def _of_span(span: Any) -> float | None:
+    probability: float | None = span.doc.user_data.get((_KEY, span.start_char, span.end_char, span.label_))
+    return probability
+
+
+def _of_token(token: Any) -> float | None:
+    place = token.idx, token.idx + len(token)
+    probability: float | None = token.doc.user_data.get((_KEY, *place, token.tag_))
+    return probability
+
+
+def _set_extensions() -> None:
+    tokens = needed("spacy.tokens", "spacy")
+    for kind, getter in ((tokens.Span, _of_span), (tokens.Token, _of_token)):
+        if not kind.has_extension("probability"):
+            kind.set_extension("probability", getter=getter)
+
+
+# ------------------------------------------------------------------------------------------------ registration
+
+
+def make_component(
+    nlp: Any,
+    name: str,
+    model: str | None,
+    threshold: float | dict[str, float] | None,
+    above: float | None,
+    spans_key: str,
+    overwrite: bool,
+) -> PostilComponent:
+    """The factory ``postil``."""
+    return PostilComponent(
+        name, model=model, threshold=threshold, above=above, spans_key=spans_key, overwrite=overwrite
+    )
+
+
+def _register() -> None:
+    needed("spacy.language", "spacy").Language.factory(
+        "postil",
+        default_config={"model": None, "threshold": None, "above": None, "spans_key": "postil", "overwrite": True},
+        assigns=["doc.ents", "doc.spans", "token.tag", "token.pos"],
+        func=make_component,
+    )
+
+
+if find_spec("spacy") is not None:  # without it the module can be imported, and what needs spaCy says so
+    _register()

@@ -1,0 +1,211 @@
+"""spaCy's files of docs (DocBin, ``.spacy``): labelled sentences in and out.
+
+A doc is a text, sentences, tokens and entities, or tags where it has no entities. White-space tokens are left out when
+it is read, and put back where the text needs them when it is written.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, final
+
+from postil.errors import DataError
+from postil.files import replaced
+from postil.integrations.extras import needed
+from postil.integrations.spacy import is_space
+from postil.text import Sentence, spans_from_labels
+from postil.text.document import OUTSIDE
+from postil.text.records import Record
+from postil.text.report import Report
+
+FORMAT, TITLE, ENDING = "spacy", "spaCy's DocBin", ".spacy"
+_LOST = {"DEP": "dependencies", "LEMMA": "lemmas", "MORPH": "morphology"}
+
+
+@final
+class DocReading:
+    """An iterator over the sentences of a file of docs, with a report of what has been read."""
+
+    def __init__(self, path: str) -> None:
+        tokens, vocab = needed("spacy.tokens", "spacy"), needed("spacy.vocab", "spacy").Vocab()
+        self.name, self.format, self.report = path, FORMAT, Report(FORMAT)
+        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        try:
+            self._docs = list(tokens.DocBin().from_bytes(content).get_docs(vocab))
+        except Exception as error:  # zlib's, msgpack's and spaCy's own: whatever a foreign file causes
+            raise DataError(f"not a file of {TITLE}", got=type(error).__name__, where=path) from None
+        self._sentences = self._read()
+
+    def __enter__(self) -> "DocReading":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._docs = []
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return self._sentences
+
+    def _read(self) -> Iterator[Sentence]:
+        for doc in self._docs:
+            self._count(doc)
+            text, record, parts = doc.text, Record({}), list(_sentences(doc))
+            for number, (tokens, labels) in enumerate(parts):
+                self.report.sentences += 1
+                self.report.tokens += len(tokens)
+                yield Sentence(
+                    [token.text for token in tokens],
+                    labels=labels,
+                    text=text,
+                    starts=[token.idx for token in tokens],
+                    ends=[token.idx + len(token) for token in tokens],
+                    document="" if number == 0 and len(parts) > 1 else None,
+                    rest=record,
+                )
+
+    def _count(self, doc: Any) -> None:
+        """What of a doc is not passed on."""
+        report = self.report
+        report.documents += 1
+        report.dropped.update({f"docs with {what}": 1 for name, what in _LOST.items() if doc.has_annotation(name)})
+        if _has_entities(doc):
+            if doc.has_annotation("TAG"):
+                report.dropped["docs with tags beside their entities"] += 1
+            unknown = sum(token.ent_iob == 0 for token in doc)
+            if unknown:
+                report.changed["tokens not annotated for entities, read as O"] += unknown
+        for what, number in (("spans of groups", sum(map(len, doc.spans.values()))), ("categories", len(doc.cats))):
+            if number:
+                report.dropped[what] += number
+        if all(map(is_space, doc)):
+            report.dropped["docs without words"] += 1
+
+
+def _has_entities(doc: Any) -> bool:
+    return bool(doc.has_annotation("ENT_IOB"))
+
+
+def _sentences(doc: Any) -> Iterator[tuple[list[Any], list[str] | None]]:
+    """The tokens of each sentence that are not white space, and their labels."""
+    for sentence in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
+        tokens = [token for token in sentence if not is_space(token)]
+        if tokens:
+            yield tokens, _labels(doc, tokens)
+
+
+def _labels(doc: Any, tokens: list[Any]) -> list[str] | None:
+    if _has_entities(doc):
+        return _bio(tokens)
+    for name, attribute in (("TAG", "tag_"), ("POS", "pos_")):
+        if doc.has_annotation(name):
+            return [getattr(token, attribute) for token in tokens]
+    return None
+
+
+def _bio(tokens: list[Any]) -> list[str]:
+    """An entity that begins with white space, or goes on from the sentence before, begins with its first word here."""
+    labels, is_inside = [], False
+    for token in tokens:
+        if token.ent_iob_ not in ("B", "I"):
+            labels.append(OUTSIDE)
+        else:
+            goes_on = token.ent_iob_ == "I" and is_inside
+            labels.append(f"{'I' if goes_on else 'B'}-{token.ent_type_}")
+        is_inside = token.ent_iob_ in ("B", "I")
+    return labels
+
+
+# ------------------------------------------------------------------------------------------------ writing
+
+
+def write_docs(sentences: Iterable[Sentence], target: str, scheme: str, report: Report) -> None:
+    """Write a doc for each text; for sentences without one, for each document, or each sentence where none are known.
+
+    ``scheme`` is that of the labels; labels without a scheme become tags.
+    """
+    tokens, vocab = needed("spacy.tokens", "spacy"), needed("spacy.vocab", "spacy").Vocab()
+    docs = tokens.DocBin(attrs=["ORTH", "SPACY", "ENT_IOB", "ENT_TYPE", "SENT_START", "TAG"])
+    for group in _groups(sentences):
+        docs.add(_doc(group, scheme, tokens, vocab))
+        report.dropped.update({"extra columns of tokens": sum(len(s) for s in group if s.columns and any(s.columns))})
+    if target == "-":
+        sys.stdout.buffer.write(docs.to_bytes())
+        return
+    with replaced(target) as stream:
+        stream.write(docs.to_bytes())
+
+
+def _groups(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    group: list[Sentence] = []
+    in_document = False
+    for sentence in sentences:
+        if sentence.text is not None:
+            goes_on = bool(group) and sentence.text is group[0].text and sentence.rest is group[0].rest
+        else:
+            in_document = in_document or sentence.document is not None
+            goes_on = bool(group) and in_document and sentence.document is None and group[0].text is None
+        if group and not goes_on:
+            yield group
+            group = []
+        group.append(sentence)
+    if group:
+        yield group
+
+
+def _doc(group: list[Sentence], scheme: str, tokens: Any, vocab: Any) -> Any:
+    words, spaces, places = _words(group)
+    doc = tokens.Doc(vocab, words=words, spaces=spaces)
+    firsts = {places[number] for number in _firsts(group)}
+    for i, token in enumerate(doc):
+        token.is_sent_start = i in firsts or i == 0
+    ents, first, has_labels = [], 0, False
+    for sentence in group:
+        has_labels = has_labels or sentence.labels is not None
+        if scheme == "none":
+            for place, label in zip(places[first:], sentence.labels or (), strict=False):
+                doc[place].tag_ = label
+        else:
+            for span in spans_from_labels(sentence.labels or [OUTSIDE] * len(sentence), scheme):
+                end = places[first + span.end - 1] + 1
+                ents.append(tokens.Span(doc, places[first + span.start], end, label=span.label))
+        first += len(sentence)
+    if scheme != "none" and has_labels:
+        doc.set_ents(ents, default="outside")
+    return doc
+
+
+def _firsts(group: list[Sentence]) -> Iterator[int]:
+    """The numbers of first tokens of sentences."""
+    first = 0
+    for sentence in group:
+        yield first
+        first += len(sentence)
+
+
+def _words(group: list[Sentence]) -> tuple[list[str], list[bool], list[int]]:
+    """Words of a doc, white space among them, whether a space follows each, and the place of each token."""
+    text = group[0].text
+    tokens = [token for sentence in group for token in sentence.tokens]
+    if text is None:
+        return tokens, [True] * len(tokens), list(range(len(tokens)))
+    starts = [start for sentence in group for start in sentence.starts or ()]
+    ends = [end for sentence in group for end in sentence.ends or ()]
+    words: list[str] = []
+    spaces: list[bool] = []
+    places: list[int] = []
+
+    def add(word: str) -> None:
+        words.append(word)
+        spaces.append(False)
+
+    end = 0
+    for start, after in [*zip(starts, ends, strict=True), (len(text), len(text))]:
+        gap = text[end:start]
+        if gap.startswith(" ") and words:
+            spaces[-1], gap = True, gap[1:]
+        if gap:
+            add(gap)
+        if after > start:
+            places.append(len(words))
+            add(text[start:after])
+        end = after
+    return words, spaces, places
