@@ -3,11 +3,14 @@
     python -m benchmarks.contest TRAIN DEV TEST
     python -m benchmarks.contest TRAIN DEV TEST --only "postil fast" "crfsuite rich" --threads 2
     python -m benchmarks.contest TRAIN DEV TEST --minutes 5          at most so much CPU time for any one training
+    python -m benchmarks.contest TRAIN DEV TEST --text RAW --threads 2     also a file of raw text to a labelled file
     python -m benchmarks.contest --made-up                           sentences that Postil makes up, no corpus needed
 
 Every tool has an environment of its own and is driven through one protocol (``contestants/protocol.py``): lists of
 words in, lists of labels out. They train one after the other; then they tag the test part in turns, one at a time, so
-that a noisy moment of the machine hits all of them. Threads of BLAS and PyTorch are held to ``--threads``. Writes a
+that a noisy moment of the machine hits all of them. Threads of BLAS and PyTorch are held to ``--threads``. With
+``--text``, each labels a file of raw text into a file of columns, with its own tokeniser (CRFsuite behind NLTK's), on
+one core and on ``--threads`` of them, with and without probabilities. Writes a
 table, benchmarks/results/contest.json, and two plots: F1 against tokens a second and against training time, to
 ``--pictures`` (docs/images; those of made-up sentences go beside the results).
 """
@@ -65,6 +68,8 @@ def main() -> int:
         data = _written(Path(folder), train, dev, test, scheme)
         figures = {name: _trained(name, data, Path(folder), arguments) for name in arguments.only}
         _tag_in_turns(figures, data, Path(folder), arguments)
+        if arguments.text is not None:
+            _label_files(figures, Path(folder), arguments)
         for name, row in figures.items():
             row |= _scores(row.pop("labels"), test[1], scheme) | _cold_start(
                 name, data, Path(folder), arguments.threads
@@ -87,6 +92,8 @@ def _arguments() -> argparse.Namespace:
     options.add_argument("--minutes", type=float, default=20.0, help="CPU minutes for one training at most (20)")
     options.add_argument("--threads", type=int, default=1, help="threads of every tool (1)")
     options.add_argument("--turns", type=int, default=5, help="times that the test part is tagged (5)")
+    options.add_argument("--text", type=Path, help="a file of raw text, a paragraph a line")
+    options.add_argument("--megabytes", type=float, default=4.0, help="of the raw text, at most (4)")
     options.add_argument("--tokens", type=int, default=200_000, help="the test part is repeated up to so many tokens")
     arguments = options.parse_args()
     if len(arguments.files) != (0 if arguments.made_up else 3):
@@ -183,6 +190,26 @@ def _tag_in_turns(
             figures[name][title] = median(answer["tokens"] / max(answer[clock], 1e-9) for answer in answers)
 
 
+def _label_files(figures: Mapping[str, dict[str, Any]], folder: Path, arguments: argparse.Namespace) -> None:
+    """Raw text to labelled text, each tool in a process that has its model open; the best of two turns."""
+    text, output = folder / "raw.txt", folder / "labelled.txt"
+    with arguments.text.open("rb") as file:
+        text.write_bytes(file.read(int(arguments.megabytes * 1e6)) + file.readline())
+    for name in figures:
+        print(f"raw text to labelled text, {name} …", file=sys.stderr, flush=True)
+        for threads in sorted({1, arguments.threads}):
+            for probabilities in (False, True):
+                with Process(_with_threads(name, threads), threads) as process:
+                    process.ask(do="load", model=str(folder / _model(name)))
+                    request = {"text": str(text), "output": str(output), "threads": threads}
+                    answers = [process.ask(do="file", probabilities=probabilities, **request) for _ in range(2)]
+                title = f"file, {threads} {'process' if threads == 1 else 'processes'}"
+                title += ", probabilities" if probabilities else ""
+                for clock, unit in (("wall", "tokens/s"), ("cpu", "tokens/s CPU")):
+                    rates = [answer["tokens"] / max(answer[clock], 1e-9) for answer in answers if answer]
+                    figures[name][f"{title}: {unit}"] = max(rates, default=float("nan"))
+
+
 def _repeat_test(path: Path, tokens: int) -> None:
     """A longer test part: short runs measure the start of things."""
     sentences = json.loads(path.read_text(encoding="utf8"))["test"]
@@ -222,6 +249,7 @@ GOALS: list[tuple[str, str, str, str, float]] = [
     ("tagging", "postil fast", "crfsuite tutorial", "tokens/s CPU", 5),
     ("tagging", "postil fast", "crfsuite rich", "tokens/s CPU", 20),
     ("tagging", "postil fast", "spacy", "tokens/s CPU", 35),
+    ("raw text to labels", "postil fast", "crfsuite tutorial", "file, 1 process: tokens/s CPU", 8),
     ("training epoch", "pytorch window", "postil window-sll", "CPU s an epoch", 4),
 ]
 
@@ -230,12 +258,12 @@ def _outcome(
     figures: Mapping[str, Mapping[str, Any]], curves: Mapping[str, Any], arguments: argparse.Namespace
 ) -> Outcome:
     rows = [
-        {"figure": title} | {name: float(f"{row[title]:.4g}") for name, row in figures.items()}
+        {"figure": title} | {name: _shown(row[title]) for name, row in figures.items()}
         for title in next(iter(figures.values()))
     ]
     said, reached = [], True
     for what, one, other, title, at_least in GOALS:
-        if one in figures and other in figures:
+        if one in figures and other in figures and title in figures[one]:
             ratio = figures[one][title] / figures[other][title]
             said.append(f"{what}, {one} over {other}: {ratio:.1f} (at least {at_least:g})")
             reached &= ratio >= at_least
@@ -251,6 +279,10 @@ def _outcome(
         goal="\n      ".join(said) or "none of the pairs was asked for",
         passed=reached,
     )
+
+
+def _shown(value: float) -> float | str:
+    return "" if value != value else float(f"{value:.4g}")  # NaN: what a tool cannot do
 
 
 def draw(figures: Mapping[str, Mapping[str, Any]], curves: Mapping[str, Any], folder: Path) -> None:

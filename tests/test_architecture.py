@@ -135,6 +135,7 @@ PUBLIC = {
             "__version__",
             "Tagger",
             "Detector",
+            "Ensemble",
             "TreeClassifier",
             "Constraints",
             "Decoding",
@@ -204,7 +205,16 @@ PUBLIC = {
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
     ],
     "postil.models": [
-        *["Tagger", "Detector", "TreeClassifier", "NodeLabel", "TreeExplanation", "TaggerConfig", "TreeConfig"],
+        *[
+            "Tagger",
+            "Detector",
+            "Ensemble",
+            "TreeClassifier",
+            "NodeLabel",
+            "TreeExplanation",
+            "TaggerConfig",
+            "TreeConfig",
+        ],
         *["PRESETS", "UNSET", "load", "Explanation", "Constraints", "Decoding"],
     ],
     "postil.reports": [
@@ -265,6 +275,8 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
+    "commands/stopping.py": "commands/test_train.py",
+    "models/scoring/ensemble_network.py": "models/test_ensemble.py",
     "commands/check.py": "commands/test_main.py",
     "commands/kinds.py": "commands/test_train.py",
     "commands/labelled.py": "commands/test_partial.py",

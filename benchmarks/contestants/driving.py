@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from benchmarks.environments import environment
 
-CRFSUITE = ["python-crfsuite==0.9.12"]
+CRFSUITE = ["python-crfsuite==0.9.12", "nltk==3.9.1"]
 
 
 @dataclass(frozen=True, kw_only=True)

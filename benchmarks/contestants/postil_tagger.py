@@ -1,11 +1,14 @@
 """Postil itself.    usage: postil_tagger.py PRESET [THREADS [VECTORS]]"""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from protocol import Contestant, Stopwatch, serve
 
 import postil
+from postil.serving import TaggingOptions, label
+from postil.text import read
 
 
 class PostilTagger(Contestant):
@@ -22,7 +25,12 @@ class PostilTagger(Contestant):
         self.tagger.save(model)
 
     def load(self, model: str) -> None:
-        self.tagger = postil.load(model)
+        self.tagger, self.model = postil.load(model), model
+
+    def tag_file(self, text: Path, output: Path, threads: int, probabilities: bool) -> int | None:
+        options = TaggingOptions(output="conll", probabilities=probabilities)
+        with read(text, "text") as reading, output.open("wb") as target:
+            return label(self.tagger, [reading], options, target, threads=threads, path=self.model).tokens
 
     def tag(self, sentences: list[list[str]]) -> list[list[str]]:
         return self.tagger.predict(sentences)

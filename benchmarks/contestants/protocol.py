@@ -3,11 +3,13 @@
     {"do": "train", "data": PATH, "model": PATH, "minutes": M}    -> {"checkpoints": [{"cpu", "wall", "f1"}, …]}
     {"do": "load", "model": PATH}                                 -> {}
     {"do": "tag", "data": PATH}                                   -> {"cpu", "wall", "tokens"}
+    {"do": "file", "text": PATH, "output": PATH, "threads": N, "probabilities": B}    -> {"cpu", "wall", "tokens"} or {}
     {"do": "labels", "data": PATH}                                -> {"labels": [[…], …]}
     {"do": "memory"}                                              -> {"megabytes"}: the most that was ever resident
 
 Data are JSON: {"train": [[tokens, labels], …], "dev": [[tokens, labels], …], "test": [tokens, …]}, labels as IOBES.
-What the clock measures is lists of words in, lists of labels out. It stands while a checkpoint is scored on dev.
+What the clock measures is lists of words in, lists of labels out; of "file", a file of raw text in, a file of columns
+out, with the tool's own tokeniser, and {} from a tool that cannot do it. It stands while a checkpoint is scored on dev.
 """
 
 import json
@@ -34,6 +36,10 @@ class Contestant(ABC):
     @abstractmethod
     def tag(self, sentences: list[list[str]]) -> list[list[str]]:
         """The labels of every sentence."""
+
+    def tag_file(self, text: Path, output: Path, threads: int, probabilities: bool) -> int | None:
+        """Label a file of raw text, a paragraph a line, into a file of columns: the number of tokens; None: cannot."""
+        return None
 
 
 class Stopwatch:
@@ -112,6 +118,21 @@ def _answer(contestant: Contestant, request: dict[str, Any]) -> dict[str, Any]:
         labels = contestant.tag(data["test"])
         times = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
         return {**times, "tokens": sum(map(len, labels))}
+    if do == "file":
+        return _file(contestant, request)
     if do == "labels":
         return {"labels": contestant.tag(data["test"])}
     return {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+def _file(contestant: Contestant, request: dict[str, Any]) -> dict[str, Any]:
+    """CPU time is that of the tool's processes together."""
+    cpu, wall = _cpu(), time.perf_counter()
+    paths = Path(request["text"]), Path(request["output"])
+    tokens = contestant.tag_file(*paths, request["threads"], request["probabilities"])
+    return {} if tokens is None else {"cpu": _cpu() - cpu, "wall": time.perf_counter() - wall, "tokens": tokens}
+
+
+def _cpu() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)

@@ -13,6 +13,7 @@ _MODULES = {
     "TreeClassifier": "postil.models",
     "Constraints": "postil.models",
     "Decoding": "postil.models",
+    "Ensemble": "postil.models",
     "Gazetteer": "postil.features",
     "load": "postil.models",
     "errors": "postil.errors",

@@ -21,6 +21,7 @@ from postil.objectives import (
     loss_and_gradient,
     path_scores,
 )
+from postil.objectives.crf import cross_entropy_and_gradient
 
 KINDS = [(scores, masked) for scores in SCORES for masked in (False, True)]
 cases = pytest.mark.parametrize(("scores", "masked"), KINDS)
@@ -336,3 +337,35 @@ def test_labels_that_do_not_fit():
         path_scores(lattice, np.array([0, 1]))
     with pytest.raises(DtypeError, match="labels: wrong element type: expected integers"):
         path_scores(lattice, np.array([0.0, 1.0, 1.0]))
+
+
+@cases
+def test_cross_entropy_with_a_teacher_is_the_sum_over_all_paths(scores, masked):
+    for seed in SEEDS:
+        student = random_lattice(seed, scores, masked)
+        rng = np.random.default_rng(seed)
+        noise = rng.normal(size=student.unary.shape)
+        teacher = Lattice(unary=student.unary / 50 + noise, offsets=student.offsets, chain=student.chain)
+        expected = 0.0
+        for ours, theirs in zip(enumerate_all(student), enumerate_all(teacher), strict=True):
+            log_p = {tuple(path): np.log(p) for path, p in zip(ours.paths, ours.probabilities, strict=True) if p > 0}
+            for path, q in zip(theirs.paths, theirs.probabilities, strict=True):
+                if q > 1e-300 and tuple(path) in log_p:
+                    expected -= q * log_p[tuple(path)]
+        if scores in ("spread", "ties"):
+            assert np.isclose(cross_entropy_and_gradient(student, teacher)[0], expected, rtol=1e-8)
+        loss, gradient = cross_entropy_and_gradient(student, student)
+        assert np.abs(gradient.unary).max(initial=0) < 1e-12
+        assert loss >= -1e-6
+
+
+def test_a_teacher_that_is_sure_of_one_path_is_a_gold_labelling():
+    for seed in SEEDS:
+        lattice = random_lattice(seed, "spread", False)
+        labels = np.random.default_rng(seed).integers(0, lattice.chain.labels, len(lattice.unary))
+        sure = lattice.restricted(np.eye(lattice.chain.labels, dtype=bool)[labels])
+        losses, gradient = loss_and_gradient(lattice, labels)
+        loss, taught = cross_entropy_and_gradient(lattice, sure)
+        assert np.isclose(loss, losses.sum())
+        for one, other in zip(gradient, taught, strict=True):
+            assert close(one, other)

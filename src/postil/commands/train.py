@@ -1,16 +1,16 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-import signal
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from postil.commands import teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
 from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
 from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.stopping import interrupted, stop_on_request
 from postil.commands.terminal.notices import warn
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, DataError
@@ -43,6 +43,8 @@ run.
   postil train train.txt --dev dev.txt --resume -o ner.postil          continue after an interruption
   postil train persons.txt places.txt --annotates persons.txt=PER --annotates places.txt=LOC -o ner.postil
   postil train more.txt --warm-start ner.postil -o ner2.postil         continue with other data and new labels
+  postil train train.txt --dev dev.txt --vectors glove-50d --clusters brown -o ner.postil
+  postil train train.txt --dev dev.txt --unlabelled raw.txt -o ner.postil    self-training on raw text
   postil train train.trees --dev dev.trees -o sentiment.postil         a tree classifier of sentences and phrases
   postil train train.trees --dev dev.trees --composition tensor --set loss=root -o sentiment.postil
   postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger, from the labels of the words in trees
@@ -72,11 +74,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--epochs", type=int, metavar="N", help="the same as --set epochs=N")
     parser.add_argument(
-        "--vectors", metavar="FILE", help="word vectors: a GloVe, word2vec or fastText file, or glove-50d"
+        "--vectors",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="word vectors: a GloVe, word2vec or fastText file, or glove-50d (repeatable)",
     )
     parser.add_argument(
-        "--gazetteer", metavar="FILE", action="append", default=[], help="names of a class, one per line (repeatable)"
+        "--clusters", metavar="FILE", help="word clusters: a file of paths and words, or brown (an installed package)"
     )
+    parser.add_argument(
+        "--gazetteer",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="names of a class, one per line; or names, places (installed packages; repeatable)",
+    )
+    parser.add_argument("--ensemble", type=int, metavar="N", help="train N networks and average them")
+    teaching.add_arguments(parser)
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument(
         "--threads", type=int, default=1, help="number of cores to use; does not change the result (default: 1)"
@@ -105,9 +120,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     _check_outputs(arguments)
-    if arguments.epochs is not None:
-        arguments.settings.append(f"epochs={arguments.epochs}")
+    for name in ("epochs", "ensemble"):
+        if getattr(arguments, name) is not None:
+            arguments.settings.append(f"{name}={getattr(arguments, name)}")
+    teaching.check_arguments(arguments)
     if _learns_from_trees(arguments):
+        for option in ("clusters", "ensemble", "unlabelled"):
+            refuse(arguments, option, "it is for taggers of words")
         from postil.commands.tree_classifying import new_fitting
 
         return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
@@ -116,8 +135,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """The model file, its checkpoint and the log: none of them replaces data."""
-    held_out = [arguments.dev, arguments.test, arguments.vectors, arguments.warm_start]
-    inputs = [*arguments.train, *held_out, *arguments.gazetteer]
+    held_out = [arguments.dev, arguments.test, arguments.clusters, arguments.warm_start]
+    raw = [*arguments.unlabelled, *arguments.teacher]
+    inputs = [*arguments.train, *held_out, *arguments.vectors, *arguments.gazetteer, *raw]
     force = arguments.force
     check_output(arguments.output, "model file", "model", inputs=inputs, force=force)
     check_output(_checkpoint(arguments), "checkpoint", "model", inputs=inputs, force=force)
@@ -155,13 +175,15 @@ def _new_fitting(
     held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
     _check_data(train, held_out, arguments)
     warn_of_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
+    data = *_examples(*train), _examples(held_out["dev"]) if "dev" in held_out else None
     fitting = model.fitting(
-        *_examples(*train),
-        _examples(held_out["dev"]) if "dev" in held_out else None,
+        *data,
         checkpoint=_checkpoint(arguments),
-        resume=arguments.resume,
+        # A training that was interrupted while its teacher learnt has no checkpoint of its own.
+        resume=arguments.resume and (_checkpoint(arguments).exists() or not arguments.unlabelled),
         warm_start=known,
         partial=arguments.partial,
+        **teaching.lesson(arguments, model, data),
     )
     if options["characters"]:
         fitting.parts.about[INPUT] = CHARACTERS
@@ -190,7 +212,8 @@ def _model(
         arguments.label = arguments.label or known.get_params().get("label")
     parameters = {
         "preset": arguments.preset or "fast",
-        "vectors": arguments.vectors,
+        "vectors": arguments.vectors or None,
+        "clusters": arguments.clusters,
         "gazetteers": arguments.gazetteer,
         **{name: getattr(arguments, name) for name in ("seed", "threads", "minutes")},
         **settings,
@@ -203,16 +226,17 @@ def _model(
 def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any], arguments: argparse.Namespace) -> int:
     from postil.commands.terminal.training import Display
 
-    with _stop_on_request() as stop, Display(fitting, arguments.log) as display:
+    with stop_on_request() as stop, Display(fitting, arguments.log) as display:
         for event in fitting:
             display.show(event)
             if stop.by is not None:
-                return _interrupted(fitting, stop.by)
+                return interrupted(fitting, stop.by)
     kind = kind_of(model)
     scores = {name: kind.evaluation(model, file) for name, file in held_out.items()}
     fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
     model.save(arguments.output)
-    fitting.checkpoint.unlink(missing_ok=True)
+    for path in (fitting.checkpoint, teaching.teacher_path(arguments)):
+        path.unlink(missing_ok=True)
     display.summary(
         arguments.output,
         {name: kind.headline(evaluation) for name, evaluation in scores.items()},
@@ -273,34 +297,3 @@ def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, 
         for name in [path] if equals else annotated:
             annotated[name] = parse_classes(classes)
     return annotated
-
-
-class _Stop:
-    by: signal.Signals | None = None
-
-
-@contextmanager
-def _stop_on_request() -> Iterator[_Stop]:
-    """Ctrl-C and SIGTERM stop between two batches, where the state is consistent; a second one stops at once."""
-    stop = _Stop()
-
-    def ask(number: int, frame: Any) -> None:
-        if stop.by is not None:
-            raise KeyboardInterrupt
-        stop.by = signal.Signals(number)
-        with suppress(RuntimeError):  # it came while another line was being printed
-            warn("stopping after this batch (press Ctrl-C again to stop at once)")
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _interrupted(fitting: Any, by: signal.Signals) -> int:
-    fitting.save_checkpoint()
-    what = "terminated" if by is signal.SIGTERM else "interrupted"
-    warn(f"{what}; the training so far is saved in {fitting.checkpoint}: add --resume to continue")
-    return 128 + by

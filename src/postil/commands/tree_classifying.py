@@ -77,8 +77,8 @@ def _joined(files: Sequence[TreeFile]) -> TreeFile:
 
 def make(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> TreeClassifier:
     given = {name: value for name in ("composition", "binarise") if (value := getattr(arguments, name)) is not None}
-    common = {name: getattr(arguments, name) for name in ("vectors", "seed", "threads", "minutes")}
-    return TreeClassifier(**{**parameters, **given, **common})
+    common = {name: getattr(arguments, name) for name in ("seed", "threads", "minutes")}
+    return TreeClassifier(**{**parameters, **given, **common, "vectors": arguments.vectors or None})
 
 
 def _check_data(train: TreeFile, held_out: Mapping[str, TreeFile], loss: str) -> None:

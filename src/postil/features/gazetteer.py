@@ -52,10 +52,9 @@ class Gazetteer:
         ``tokenise`` splits a name into words; it should match the tokenisation of the text.
         """
         classes_of: dict[str, set[str]] = defaultdict(set)
-        for path in _files([paths] if isinstance(paths, str | os.PathLike) else paths):
-            for name_class, name in _names_in(path):
-                words = tokenise(name.casefold() if ignore_case else name)
-                classes_of[_BORDER.join(words)].add(label or name_class)
+        for name_class, name in names_in_files([paths] if isinstance(paths, str | os.PathLike) else paths):
+            words = tokenise(name.casefold() if ignore_case else name)
+            classes_of[_BORDER.join(words)].add(label or name_class)
         columns = sorted(set().union(*classes_of.values()))
         if not 0 < len(columns) <= _MOST_CLASSES:
             raise DataError("classes of a gazetteer", expected=f"must number 1 to {_MOST_CLASSES}", got=len(columns))
@@ -148,6 +147,12 @@ def _codes_of_a_name(length: int) -> bytes:
 
 def _set_bits(bits: int) -> Iterator[int]:
     return (place for place in range(bits.bit_length()) if bits >> place & 1)
+
+
+def names_in_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, str]]:
+    """(class, name) for every line of files, or of all files of folders, that is not empty."""
+    for path in _files(paths):
+        yield from _names_in(path)
 
 
 def _files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:

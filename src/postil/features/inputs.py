@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NoReturn, TypeAlias, final
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError, ModelFileError
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
+from postil.features.lexicon import Lexicon
 from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.features.words import WordFeatureConfig, WordFeatures, distinct, feature_vocabulary, frequent_values
@@ -77,10 +79,11 @@ class InputFeatures:
         *,
         vectors: WordVectors | None = None,
         gazetteer: Gazetteer | None = None,
+        lexicons: Mapping[str, Lexicon] = MappingProxyType({}),
         use_columns: bool = True,
     ) -> "InputFeatures":
         """Number the values of every feature in the training sentences."""
-        words = WordFeatures.build(config, (forms_of(tokens) for tokens in sentences), vectors)
+        words = WordFeatures.build(config, (forms_of(tokens) for tokens in sentences), vectors, lexicons)
         columns = _column_vocabularies(sentences) if use_columns else []
         return cls(words, columns, gazetteer)
 

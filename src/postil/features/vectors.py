@@ -2,15 +2,21 @@
 
 import importlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.vocabulary import Vocabulary
+from postil.kernels import WordColumn, WordRules
+from postil.kernels.plain_words import word_cells
+
+VectorSources: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A file or the name of installed vectors, or several of them."""
 
 
 class WordVectors(NamedTuple):
@@ -84,6 +90,32 @@ def _with_unknown(words: Sequence[str], matrix: Array) -> WordVectors:
     table = np.zeros((len(first), matrix.shape[1]), np.float32)
     table[1:] = matrix if len(rows) == len(matrix) else matrix[rows]
     return WordVectors(Vocabulary.build(first), table, len(words) - len(rows))
+
+
+def side_by_side(several: Sequence[WordVectors]) -> WordVectors:
+    """The vectors of several files as one: all their words, each with its vectors (V, D1 + D2 + …) from every file.
+
+    A word is looked up in each file as the forms of a text are; where a file does not have it, its part is zeros.
+    """
+    if len(several) == 1:
+        return several[0]
+    words = Vocabulary.build(dict.fromkeys(word for vectors in several for word in vectors.words))
+    tables = [vectors.matrix[looked_up(vectors.words, words)] for vectors in several]
+    return WordVectors(words, np.concatenate(tables, axis=1), sum(vectors.repeated for vectors in several))
+
+
+def looked_up(words: Vocabulary, forms: Iterable[str]) -> Array:
+    """(U,) the id of each form among the words of a vector file or a lexicon, 0 where it is not there.
+
+    A form is looked up as it stands, then in lower case, then with its digits folded if the file folds digits.
+    """
+    return looked_up_cells(words, *word_cells(list(forms)))
+
+
+def looked_up_cells(words: Vocabulary, text: bytes, cells: Array) -> Array:
+    """The same for forms that stand in cells (U, 2) of a text in UTF-8."""
+    rules = WordRules((WordColumn("vector", table=words.table),), digit_mark(words))
+    return kernels.word_features(text, cells, rules)[:, 0]
 
 
 def digit_mark(words: Vocabulary) -> str | None:

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast, final
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, describe, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
+from postil.features.lexicon import Lexicon
 from postil.features.orthography import CAPS_CLASSES, normalise
 from postil.features.vectors import WordVectors, digit_mark
 from postil.features.vocabulary import Vocabulary, arrays_under
@@ -38,8 +40,9 @@ class WordFeatureConfig:
 
     Words are counted in lower case with digits folded; those seen fewer than ``min_count`` times in training share the
     unknown word. Prefixes and suffixes are those of the same lower-case form, one column per length;
-    ``min_affix_count`` applies to them and to shapes. ``vector_dim`` is set from the vectors given to
-    ``WordFeatures.build``.
+    ``min_affix_count`` applies to them, to shapes and to the classes of lexicons. ``cluster_dim`` and ``name_dim`` are
+    for each column of the lexicons of clusters and of names, where ``WordFeatures.build`` is given them;
+    ``vector_dim`` is set from the vectors given to it.
     """
 
     word_dim: int = 0
@@ -51,6 +54,8 @@ class WordFeatureConfig:
     suffix_dim: int = 0
     suffix_lengths: tuple[int, ...] = ()
     min_affix_count: int = 1
+    cluster_dim: int = 0
+    name_dim: int = 0
     vector_dim: int = 0
 
     def __post_init__(self) -> None:
@@ -69,8 +74,12 @@ class WordFeatureConfig:
         return cls(**{name: getattr(settings, name) for name in names})
 
 
+LEXICONS = {"clusters": "cluster_dim", "names": "name_dim"}
+"""The lexicons that words may have, and the setting with the dimension of their columns."""
 LEARNT_DIMS = tuple(
-    field.name for field in fields(WordFeatureConfig) if field.name.endswith("_dim") and field.name != "vector_dim"
+    field.name
+    for field in fields(WordFeatureConfig)
+    if field.name.endswith("_dim") and field.name not in (*LEXICONS.values(), "vector_dim")
 )
 """The settings that switch a learnt feature of words on."""
 
@@ -113,14 +122,23 @@ class WordFeatures:
     word feature is disabled. ``rules`` are what the kernel ``word_features`` goes by.
     """
 
-    def __init__(self, config: WordFeatureConfig, vocabularies: Mapping[str, Vocabulary], counts: Array) -> None:
-        self.config, self.vocabularies, self.counts = config, dict(vocabularies), counts
+    def __init__(
+        self,
+        config: WordFeatureConfig,
+        vocabularies: Mapping[str, Vocabulary],
+        counts: Array,
+        lexicons: Mapping[str, Lexicon] = MappingProxyType({}),
+    ) -> None:
+        self.config, self.vocabularies, self.counts, self.lexicons = config, dict(vocabularies), counts, dict(lexicons)
         features = _features(config)
         self.columns = [Column(name, len(vocabularies[name]), feature.D) for name, feature in features.items()]
         kinds = [feature.column._replace(table=vocabularies[name].table) for name, feature in features.items()]
         if config.caps_dim:
             self.columns.append(Column("caps", len(CAPS_CLASSES), config.caps_dim))
             kinds.append(WordColumn("caps"))
+        for name, lexicon in self.lexicons.items():
+            D = getattr(config, LEXICONS[name])
+            self.columns += [Column(column, V, D) for column, V in zip(lexicon.columns, lexicon.sizes, strict=True)]
         if config.vector_dim:
             self.columns.append(Column("vector", len(vocabularies["vector"]), config.vector_dim))
             kinds.append(WordColumn("vector", table=vocabularies["vector"].table))
@@ -129,9 +147,16 @@ class WordFeatures:
 
     @classmethod
     def build(
-        cls, config: WordFeatureConfig, sentences: Iterable[Iterable[str]], vectors: WordVectors | None = None
+        cls,
+        config: WordFeatureConfig,
+        sentences: Iterable[Iterable[str]],
+        vectors: WordVectors | None = None,
+        lexicons: Mapping[str, Lexicon] = MappingProxyType({}),
     ) -> "WordFeatures":
-        """Count the forms of the training sentences and number the values of every feature, most frequent first."""
+        """Count the forms of the training sentences and number the values of every feature, most frequent first.
+
+        ``lexicons`` by their names in LEXICONS; one whose dimension is 0 is left out.
+        """
         if vectors is None and config.vector_dim:
             raise ConfigurationError("vector_dim without vectors", expected="0, or vectors", got=config.vector_dim)
         if vectors is not None:
@@ -149,7 +174,9 @@ class WordFeatures:
                 counts = _counts_by_id(vocabularies[name], totals)
         if vectors is not None:
             vocabularies["vector"] = vectors.words
-        return cls(config, vocabularies, counts)
+        used = {name: lexicons[name] for name in LEXICONS if name in lexicons and getattr(config, LEXICONS[name])}
+        limited = {name: lexicon.limited_to(occurrences, config.min_affix_count) for name, lexicon in used.items()}
+        return cls(config, vocabularies, counts, limited)
 
     def rows(self, forms: Sequence[str]) -> Array:
         """(U, F) int32: the ids of the F columns for each of the U forms."""
@@ -168,7 +195,12 @@ class WordFeatures:
 
     def rows_of_cells(self, text: bytes, cells: Array) -> Array:
         """The same for forms that stand in cells (U, 2) of a text in UTF-8. Nothing is cached."""
-        return kernels.word_features(text, cells, self.rules)
+        ids = kernels.word_features(text, cells, self.rules)
+        if not self.lexicons:
+            return ids
+        first = ids.shape[1] - bool(self.config.vector_dim)  # vectors are the last column
+        codes = [lexicon.of_cells(text, cells).astype(np.int32) for lexicon in self.lexicons.values()]
+        return np.concatenate([ids[:, :first], *codes, ids[:, first:]], axis=1)
 
     def _computed(self, forms: Sequence[str]) -> list[bytes]:
         """The ids of each form, packed."""
@@ -183,6 +215,8 @@ class WordFeatures:
             for name, vocabulary in self.vocabularies.items()
             for part, array in vocabulary.arrays().items()
         }
+        for name, lexicon in self.lexicons.items():
+            named |= {f"lexicon {name}/{part}": array for part, array in lexicon.arrays().items()}
         return {**named, "counts": self.counts}
 
     @classmethod
@@ -195,10 +229,14 @@ class WordFeatures:
             raise ModelFileError("arrays of word features", expected=", ".join(missing), got="none of these")
         vocabularies = {name: feature_vocabulary(parts[name], name) for name in names}
         _check_counts(arrays["counts"], len(vocabularies["word"]) if "word" in vocabularies else 0)
-        return cls(config, vocabularies, arrays["counts"])
+        stored = {name: arrays_under(f"lexicon {name}/", arrays) for name in LEXICONS}
+        lexicons = {name: Lexicon.from_arrays(parts) for name, parts in stored.items() if parts}
+        if any(not getattr(config, LEXICONS[name]) for name in lexicons):
+            raise ModelFileError("lexicons", expected="a dimension above 0 for each", got=", ".join(lexicons))
+        return cls(config, vocabularies, arrays["counts"], lexicons)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return WordFeatures, (self.config, self.vocabularies, self.counts)
+        return WordFeatures, (self.config, self.vocabularies, self.counts, self.lexicons)
 
 
 def feature_vocabulary(arrays: Mapping[str, Array], name: str) -> Vocabulary:

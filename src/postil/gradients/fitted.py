@@ -15,6 +15,7 @@ from postil.gradcheck import Report, examine
 from postil.gradients.fitted_trees import examine_tree_parts
 from postil.graph import Node
 from postil.models.parts import Parts
+from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example, ScoringNetwork
 from postil.models.scoring.tree_network import TreeNetwork
 from postil.network import LookupTables
@@ -52,9 +53,9 @@ def _drawn(values: Vocabulary, rng: np.random.Generator) -> str:
     return values[int(rng.integers(len(values)))] or "unknown"
 
 
-def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[ScoringNetwork, Inputs]:
+def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[ScoringNetwork | EnsembleNetwork, Inputs]:
     """The model's network with only those rows of its tables that the inputs use, and the inputs with their new ids."""
-    network: ScoringNetwork = parts.network
+    network: ScoringNetwork | EnsembleNetwork = parts.network
     form_rows, forms = _used(inputs.forms)
     extra_rows, extra = _used(inputs.extra)
     (vector_rows,), vectors = _used(inputs.vectors[:, None])
@@ -66,6 +67,8 @@ def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[ScoringNetwork, I
         word_counts=network.word_counts[form_rows[0]] if has_words else network.word_counts,
     )
     rows = _rows("forms", network.form_tables, form_rows) | _rows("extra", network.extra_tables, extra_rows)
+    if isinstance(network, EnsembleNetwork):
+        rows = {f"member{i}.{name}": kept for i in range(len(network.members)) for name, kept in rows.items()}
     for name, parameter in network.parameters().items():
         value = parameter.value[rows[name]] if name in rows else parameter.value
         small.parameters()[name].value = np.array(value)

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures
@@ -43,7 +43,8 @@ def sentence_estimators(base: Any = SentenceEstimator) -> list[type[SentenceEsti
 def networks_of_estimators() -> list[type]:
     """The classes of the networks that estimators train."""
     estimators: list[Any] = [*sentence_estimators(), TreeClassifier]
-    return [get_type_hints(estimator._network)["return"] for estimator in estimators]
+    returned = [get_type_hints(estimator._network)["return"] for estimator in estimators]
+    return [network for hint in returned for network in get_args(hint) or [hint]]
 
 
 def model(estimator: type, preset: str, inputs: str) -> str:
@@ -107,7 +108,8 @@ def _switches(config: Any) -> list[tuple[str, Any]]:
 def unused_settings(config: type) -> Iterator[tuple[str, Any]]:
     """(name, value) of settings that change the loss and that no preset has: each needs a check of its own.
 
-    These are choices, switches, and amounts that may be 0: not 0 where all presets have 0, and 0 where none has.
+    These are choices, switches, ensembles, and amounts that may be 0: not 0 where all presets have 0, and 0 where none
+    has.
     """
     rows = _configs(config)
     choices, limits = _tables(config)
@@ -116,6 +118,8 @@ def unused_settings(config: type) -> Iterator[tuple[str, Any]]:
         yield from ((name, value) for value in values if value not in used and name not in _NOT_ABOUT_THE_LOSS)
     if config is TaggerConfig:  # the switches of trees are checked with every composition
         yield from ((name, not default) for name, default in _switches(config))
+    if config is TaggerConfig:
+        yield "ensemble", 2
     for name, (smallest, _) in limits.items():
         used = {getattr(row, name) for row in rows}
         if smallest == 0 and name not in _NOT_ABOUT_THE_LOSS and (used == {0} or 0 not in used):

@@ -143,6 +143,12 @@ def _with_gazetteer(folder: Path) -> Data:
     return Data(_WORDS, _LABELS, {"gazetteers": [path]})
 
 
+def _with_lexicons(folder: Path) -> Data:
+    path = folder / "clusters.txt"
+    path.write_text("0000\tAnna\n0001\tOslo\n11\tlives\n", encoding="utf8")
+    return Data(_WORDS, _LABELS, {"clusters": path}, {})
+
+
 def _with_vectors(folder: Path) -> Data:
     return Data(_WORDS, _LABELS, {"vectors": vector_file(folder)})
 
@@ -164,6 +170,7 @@ SENTENCE_INPUTS: dict[str, SentenceInputs] = {
     BY_DEFAULT: _forms,
     "use_columns": _with_columns,
     "gazetteer": _with_gazetteer,
+    "lexicons": _with_lexicons,
     "vectors": _with_vectors,
     PARTIAL_LABELS: _with_partial_labels,
 }

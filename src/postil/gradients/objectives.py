@@ -98,8 +98,15 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
         covers = of(CRF, f"normalise={normalise}")
         yield row(f"CRF, normalised by {normalise}", "A8", covers, _loss(normalise=normalise))
     yield row("CRF, partial labels", "C3 C5", of(CRF, "allowed labels"), _loss(_ALLOWED))
+    yield row("CRF, a teacher's lattice", "C3 C5", of(CRF, "a teacher's lattice"), _teacher)
     yield row("CRF on three score tables", "C2 C5 C6", of(CRF, "three score tables"), _three_tables)
     yield row("scores of neighbouring tokens", "C2 C5", of(objectives.offset_scores), _offset_scores)
+
+
+def _teacher(rng: Rng) -> Report:
+    scores, steps = sentences(rng, 3), np.array([[True, True, False], [True, False, True], [True, True, True]])
+    student, teacher = (_crf(rng, allowed_transitions=steps) for _ in range(2))
+    return examine(student, scores, teacher.lattice(rng.normal(size=scores.data.shape), scores.offsets))
 
 
 def _three_tables(rng: Rng) -> Report:

@@ -12,6 +12,7 @@ if typing.TYPE_CHECKING:
     from postil.models.answers.node_labels import NodeLabel
     from postil.models.config import PRESETS, TaggerConfig
     from postil.models.detector import Detector
+    from postil.models.ensemble import Ensemble
     from postil.models.explaining.explanation import Explanation
     from postil.models.explaining.tree_explanation import TreeExplanation
     from postil.models.settings import UNSET
@@ -23,6 +24,7 @@ if typing.TYPE_CHECKING:
 __all__ = [
     "Tagger",
     "Detector",
+    "Ensemble",
     "TreeClassifier",
     "NodeLabel",
     "TreeExplanation",
@@ -42,6 +44,7 @@ _MODULES = {
     "PRESETS": "postil.models.config",
     "TaggerConfig": "postil.models.config",
     "Detector": "postil.models.detector",
+    "Ensemble": "postil.models.ensemble",
     "Explanation": "postil.models.explaining.explanation",
     "TreeExplanation": "postil.models.explaining.tree_explanation",
     "UNSET": "postil.models.settings",

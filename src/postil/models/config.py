@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from postil.errors import ConfigurationError
-from postil.features.words import LEARNT_DIMS
+from postil.features.words import LEARNT_DIMS, LEXICONS
 from postil.models.scoring.encoders import ENCODERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of, parsed
 from postil.network import ACTIVATIONS, INITIALISERS
@@ -46,6 +46,10 @@ class TaggerConfig:
     """Lengths of suffixes, in characters."""
     min_affix_count: int = 3
     """Prefixes, suffixes and shapes seen less often in training are unknown."""
+    cluster_dim: int = 12
+    """Each column of the word clusters."""
+    name_dim: int = 12
+    """Each class of the lists of names that are features of words."""
     vector_scale: float = 1.0
     """Pre-trained vectors are brought to this root mean square."""
     # Features of the place in the sentence
@@ -68,6 +72,8 @@ class TaggerConfig:
     """Non-linearity of the hidden layers."""
     initialiser: str = "xavier"
     """Distribution of the initial weights."""
+    ensemble: int = 1
+    """Networks that are trained side by side and whose scores are averaged (taggers only)."""
     # Noise
     input_dropout: float | None = 0.0
     """Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 where ``epochs`` adapts."""
@@ -136,11 +142,12 @@ CHOICES: dict[str, Any] = {
     "pairs": NORMALISATIONS,
 }
 LIMITS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(LEARNT_DIMS, (0, 100_000)),
+    **dict.fromkeys((*LEARNT_DIMS, *LEXICONS.values()), (0, 100_000)),
     **dict.fromkeys(("column_dim", "gazetteer_dim", "position_dim"), (1, 100_000)),
     "hidden": (1, 100_000),
     "window": (1, 99),
     "layers": (1, 100),
+    "ensemble": (1, 100),
     **dict.fromkeys(("shards", "epochs", "patience", "batch_sentences"), (1, 1e9)),
     "corrupt": (1, 100_000),
     **dict.fromkeys(("min_count", "min_affix_count"), (1, 1e9)),

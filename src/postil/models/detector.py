@@ -10,6 +10,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
+from postil.features.vectors import VectorSources
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.target import UNDECIDED, Target
@@ -72,7 +73,8 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         *,
         label: str,
         preset: str = "margin",
-        vectors: str | os.PathLike[str] | None = None,
+        vectors: VectorSources | None = None,
+        clusters: str | os.PathLike[str] | None = None,
         gazetteers: Sequence[str | os.PathLike[str]] = (),
         seed: int = 0,
         threads: int = 1,
@@ -86,6 +88,8 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         prefix_lengths: tuple[int, ...] | Unset = UNSET,
         suffix_lengths: tuple[int, ...] | Unset = UNSET,
         min_affix_count: int | Unset = UNSET,
+        cluster_dim: int | Unset = UNSET,
+        name_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,
         column_dim: int | Unset = UNSET,
         gazetteer_dim: int | Unset = UNSET,
@@ -96,6 +100,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         layers: int | Unset = UNSET,
         activation: str | Unset = UNSET,
         initialiser: str | Unset = UNSET,
+        ensemble: int | Unset = UNSET,
         input_dropout: float | Unset | None = UNSET,
         hidden_dropout: float | Unset | None = UNSET,
         word_dropout: float | Unset = UNSET,
@@ -124,7 +129,16 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "detector"
-    _PARAMETERS: ClassVar[tuple[str, ...]] = ("label", "preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+    _PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "label",
+        "preset",
+        "vectors",
+        "clusters",
+        "gazetteers",
+        "seed",
+        "threads",
+        "minutes",
+    )
     _LABELS: ClassVar[Any] = Target
 
     @classmethod
@@ -134,6 +148,8 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         if settings.get("objective", "margin") != "margin":
             raise ConfigurationError("objective of a detector", expected="margin", got=settings["objective"])
+        if settings.get("ensemble", 1) != 1:
+            raise ConfigurationError("ensemble of a detector", expected="1: only taggers have ensembles")
         return configured(self.preset, {**settings, "objective": "margin"})
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> Target:

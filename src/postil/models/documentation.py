@@ -18,10 +18,18 @@ OWN_PARAMETERS: dict[str, tuple[str, str]] = {
     "label": ("str", "The label to detect. Labels of a scheme (B-LOC, I-LOC) count as their class (LOC)."),
     "preset": ("str", "The kind of model: a row of ``postil.models.PRESETS``, listed by ``postil presets``."),
     "vectors": (
-        "str, path or None",
-        "Pre-trained word vectors: a GloVe, word2vec or fastText file, or glove-50d. None: all vectors are learnt.",
+        "str, path, sequence of these, or None",
+        "Pre-trained word vectors: a GloVe, word2vec or fastText file, or glove-50d. Those of several files stand side"
+        " by side. None: all vectors are learnt.",
     ),
-    "gazetteers": ("sequence of str or path", "Files with names of a class, one per line."),
+    "clusters": (
+        "str, path or None",
+        "Clusters of words: a file with ``path<TAB>word`` or ``word<TAB>cluster`` on each line, or brown.",
+    ),
+    "gazetteers": (
+        "sequence of str or path",
+        "Files with names of a class, one per line, matched as phrases; or names, places, which are features of words.",
+    ),
     "seed": ("int", "Seed of all randomness. The same seed and data produce the same bits."),
     "threads": ("int", "Number of cores to train with. Does not change the result."),
     "minutes": ("float or None", "Time budget: the schedule is shortened so that it ends in time. None: no limit."),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from postil.errors import ConfigurationError, not_fitted
+from postil.features.vectors import VectorSources
 from postil.models import storage
 from postil.models.documentation import Documented
 from postil.models.parts import LearntLabels, Parts, TrainedNetwork
@@ -35,7 +36,7 @@ class Estimator(Generic[Labels, Network], metaclass=Documented):
     """The class of its labels; its ``from_json`` reads what their ``as_json`` has written into a model file."""
     _parts: Parts[Labels, Network] | None = None
     # Every kind of estimator has these parameters.
-    vectors: str | os.PathLike[str] | None
+    vectors: VectorSources | None
     seed: int
     threads: int
     minutes: float | None

@@ -11,6 +11,7 @@ from postil.features.inputs import Token
 from postil.models.config import CHOICES, TaggerConfig
 from postil.models.estimator import Estimator
 from postil.models.parts import Parts, WordLabels
+from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.sentences import listed_texts, sentences_of, takes_characters
 from postil.text import Document, Entity, Sentence
@@ -18,9 +19,10 @@ from postil.text.partial import Annotates
 
 if TYPE_CHECKING:
     from postil.models.fitting.sentences import SentenceFitting
+    from postil.models.fitting.teaching import Teacher
 
 Labels = TypeVar("Labels", bound=WordLabels)
-Network = TypeVar("Network", bound=ScoringNetwork)
+Network = TypeVar("Network", bound=ScoringNetwork | EnsembleNetwork)
 
 
 class SentenceEstimator(Estimator[Labels, Network]):
@@ -29,6 +31,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
     _CONFIG: ClassVar[type] = TaggerConfig
     _CHOICES: ClassVar[Mapping[str, Any]] = CHOICES
     _ROW: ClassVar[str] = "preset"
+    clusters: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]
     preset: str
 
@@ -78,6 +81,8 @@ class SentenceEstimator(Estimator[Labels, Network]):
         warm_start: Self | None = None,
         partial: bool | None = None,
         annotates: Annotates = None,
+        unlabelled: Sequence[Sequence[Token]] | None = None,
+        teachers: Sequence["Teacher"] = (),
         verbose: bool = False,
     ) -> Self:
         """Train on sentences X with labels y.
@@ -92,12 +97,25 @@ class SentenceEstimator(Estimator[Labels, Network]):
         sentences annotate, for all sentences or for each (None: all). Where a class is not annotated, an O may be one
         of its labels.
 
+        ``unlabelled`` is raw text as sentences of tokens. The ``teachers``, fitted taggers with the same labels, say
+        what they make of it, and their averaged posterior is learnt beside the labels of y.
+
         With ``verbose``, the progress is shown in the terminal or the notebook. Programs can read it from the logger
         "postil". Ctrl-C after the first epoch ends the training early, with a warning: the best epoch so far is kept.
         """
         from postil.models.fitting.running import run  # training code is loaded only to train
 
-        run(self.fitting(X, y, dev, warm_start=warm_start, partial=partial, annotates=annotates), verbose=verbose)
+        fitting = self.fitting(
+            X,
+            y,
+            dev,
+            warm_start=warm_start,
+            partial=partial,
+            annotates=annotates,
+            unlabelled=unlabelled,
+            teachers=teachers,
+        )
+        run(fitting, verbose=verbose)
         return self
 
     def fitting(
@@ -111,6 +129,8 @@ class SentenceEstimator(Estimator[Labels, Network]):
         warm_start: Self | None = None,
         partial: bool | None = None,
         annotates: Annotates = None,
+        unlabelled: Sequence[Sequence[Token]] | None = None,
+        teachers: Sequence["Teacher"] = (),
     ) -> "SentenceFitting":
         """``fit`` step by step: iterating trains and yields the events of the training loop.
 
@@ -129,6 +149,8 @@ class SentenceEstimator(Estimator[Labels, Network]):
             warm_start=warm_start,
             partial=partial,
             annotates=annotates,
+            unlabelled=unlabelled,
+            teachers=teachers,
         )
 
     # -------------------------------------------------------------------------------------------- answers

@@ -48,6 +48,7 @@ NEEDS: tuple[str, ...] = ()
 RETIRED: frozenset[str] = frozenset()
 """Settings that files of older versions have and that mean nothing any more: ignored."""
 _OF_HEAD = ("output", "crf.")  # how the names of a head's parameters begin; the others are shared by all heads
+_MEMBER = re.compile(r"member\d+\.")  # of an ensemble
 _TABLE = "features/words/vector/table"
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
 _OPTIONAL_KEYS = {"unicode"}
@@ -121,7 +122,8 @@ def _arrays(parts: Parts[Any, Any]) -> dict[str, Any]:
 
 
 def _parameter_name(name: str) -> str:
-    return f"heads/{HEAD}/{name}" if name.startswith(_OF_HEAD) else f"network/{name}"
+    of_member = _MEMBER.sub("", name)
+    return f"heads/{HEAD}/{name}" if of_member.startswith(_OF_HEAD) else f"network/{name}"
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,7 +331,8 @@ _PARAMETERS: dict[str, Any] = {
     "preset": str,
     "composition": str,
     "label": str,
-    "vectors": (str, type(None)),
+    "vectors": (str, tuple, type(None)),
+    "clusters": (str, type(None)),
     "gazetteers": tuple,
     "seed": int,
 }
@@ -341,8 +344,10 @@ def _check_parameters(estimator: Stored, labels: LearntLabels) -> None:
     for name, kind in _PARAMETERS.items():
         if name in estimator._PARAMETERS:
             _check_shape(parameters[name], kind, f"parameter {name}", whole=True)
-    if not all(isinstance(path, str) for path in parameters.get("gazetteers", ())):
-        raise ConfigurationError("gazetteers", expected="names of files", got=repr(parameters["gazetteers"])[:80])
+    for name in ("vectors", "gazetteers"):
+        value = parameters.get(name)
+        if isinstance(value, tuple) and not all(isinstance(path, str) for path in value):
+            raise ConfigurationError(name, expected="names of files", got=repr(value)[:80])
     estimator.check()
     if "label" in estimator._PARAMETERS and [parameters["label"]] != labels.labels:
         raise ConfigurationError("label", expected=repr(labels.labels[0]), got=repr(parameters["label"])[:80])

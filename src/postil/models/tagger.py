@@ -11,6 +11,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
+from postil.features.vectors import VectorSources
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
 from postil.models.answers.labelling import Labelling
@@ -25,6 +26,7 @@ from postil.models.inputs import (
     checked_sentence,
     listed_sentences,
 )
+from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentence_estimator import SentenceEstimator
@@ -52,7 +54,7 @@ PAYS = not kernels.IN_USE.startswith("plain")
 
 
 @final
-class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
+class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     """Labels words: names, parts of speech, chunks. Follows scikit-learn's estimator rules.
 
     X is a list of sentences, each a list of tokens (a token is its form, or a tuple of the form and extra columns). y
@@ -89,7 +91,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         self,
         *,
         preset: str = "fast",
-        vectors: str | os.PathLike[str] | None = None,
+        vectors: VectorSources | None = None,
+        clusters: str | os.PathLike[str] | None = None,
         gazetteers: Sequence[str | os.PathLike[str]] = (),
         seed: int = 0,
         threads: int = 1,
@@ -103,6 +106,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         prefix_lengths: tuple[int, ...] | Unset = UNSET,
         suffix_lengths: tuple[int, ...] | Unset = UNSET,
         min_affix_count: int | Unset = UNSET,
+        cluster_dim: int | Unset = UNSET,
+        name_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,
         column_dim: int | Unset = UNSET,
         gazetteer_dim: int | Unset = UNSET,
@@ -113,6 +118,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         layers: int | Unset = UNSET,
         activation: str | Unset = UNSET,
         initialiser: str | Unset = UNSET,
+        ensemble: int | Unset = UNSET,
         input_dropout: float | Unset | None = UNSET,
         hidden_dropout: float | Unset | None = UNSET,
         word_dropout: float | Unset = UNSET,
@@ -141,7 +147,15 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tagger"
-    _PARAMETERS: ClassVar[tuple[str, ...]] = ("preset", "vectors", "gazetteers", "seed", "threads", "minutes")
+    _PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "preset",
+        "vectors",
+        "clusters",
+        "gazetteers",
+        "seed",
+        "threads",
+        "minutes",
+    )
     _LABELS: ClassVar[Any] = Labelling
 
     @classmethod
@@ -165,8 +179,12 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork]):
         labels: Labelling,
         vectors: Array | None,
         rng: np.random.Generator | None,
-    ) -> TaggerNetwork:
-        return TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
+    ) -> TaggerNetwork | EnsembleNetwork:
+        members = [
+            TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
+            for _ in range(config.ensemble)
+        ]
+        return EnsembleNetwork(members) if len(members) > 1 else members[0]
 
     def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
         """Fit temperature and shift; on the training data any model would seem too unsure."""

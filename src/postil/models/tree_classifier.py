@@ -1,6 +1,5 @@
 """The tree classifier: labels on sentences and on all their phrases, by a recursive network (D)."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, final
@@ -11,6 +10,7 @@ from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import InputFeatures
 from postil.features.trees import Forest, Schedule
+from postil.features.vectors import VectorSources
 from postil.metrics import TreeScores, score_trees
 from postil.models.answers.node_labels import NodeLabel, NodeLabels, TreeAnswers
 from postil.models.answers.tree_labels import TreeLabels
@@ -68,7 +68,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
         self,
         *,
         composition: str = "tree-lstm",
-        vectors: str | os.PathLike[str] | None = None,
+        vectors: VectorSources | None = None,
         seed: int = 0,
         threads: int = 1,
         minutes: float | None = None,

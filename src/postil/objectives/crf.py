@@ -216,6 +216,24 @@ def loss_and_gradient(lattice: Lattice, gold: Any) -> tuple[Array, LossGradient]
     return losses, LossGradient(unary=dU, transitions=dA, start=start, end=end)
 
 
+def cross_entropy_and_gradient(lattice: Lattice, teacher: Lattice) -> tuple[float, LossGradient]:
+    """-Σ_y q(y) log p(y), summed over the sentences, and its derivatives: q is the posterior of a teacher's lattice.
+
+    Σ_y q(y) s(y) is a sum over the scores, each times how often q expects it. So the loss is log Z minus that sum, and
+    its derivative by any score what the model expects minus what the teacher expects: p(y_t = j) - q(y_t = j).
+    A teacher sure of one path is a gold labelling.
+    """
+    ours, theirs = _moments(lattice), _moments(teacher)
+    first, last, chain = lattice.first_tokens, lattice.last_tokens, lattice.chain
+    starts, ends = theirs.unary[first].sum(axis=0), theirs.unary[last].sum(axis=0)
+    counted = [(theirs.unary, lattice.unary), (theirs.transitions, chain.transitions)]
+    counted += [(starts, chain.start), (ends, chain.end)]
+    score = sum(float((counts * np.where(counts > 0, scores, 0.0)).sum()) for counts, scores in counted)
+    dU, dA = ours.unary - theirs.unary, ours.transitions - theirs.transitions
+    gradient = LossGradient(unary=dU, transitions=dA, start=dU[first].sum(axis=0), end=dU[last].sum(axis=0))
+    return float(ours.log_weight.sum()) - score, gradient
+
+
 def _moments(lattice: Lattice) -> Moments:
     log_weight, marginals, counts, exact = kernels.chain_moments(*_arguments(lattice))
     if not exact.all():

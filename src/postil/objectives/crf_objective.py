@@ -9,7 +9,7 @@ from postil.arrays import Array, Ragged, describe
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Node, Parameter, Parameterised, Result
 from postil.graph.node import check_node
-from postil.objectives.crf import loss_and_gradient
+from postil.objectives.crf import LossGradient, cross_entropy_and_gradient, loss_and_gradient
 from postil.objectives.lattice import ChainScores, Lattice
 
 NORMALISATIONS = ("sentences", "tokens", "sum")
@@ -17,6 +17,7 @@ NORMALISATIONS = ("sentences", "tokens", "sum")
 MODES = {
     "CRF": (
         "allowed labels",
+        "a teacher's lattice",
         "three score tables",
         "scores far apart",
         "long sentences",
@@ -82,25 +83,32 @@ class CRF(Parameterised):
         """A node with the normalised loss.
 
         scores: one node (N, L) that carries offsets, or three of them for the offsets of C2, see ``offset_scores``.
-        gold: labels (N,), or (N, L) boolean the labels that each token may have (partial annotation); or ragged ones.
+        gold: labels (N,), or (N, L) boolean the labels that each token may have (partial annotation); or ragged ones;
+        or the lattice of a teacher, whose posterior is learnt.
         """
         unary = scores if isinstance(scores, Node) else offset_scores(*_three(scores))
-        targets = np.asarray(gold.data if isinstance(gold, Ragged) else gold)
         self._check_dtype(unary)
         lattice = self.lattice(unary.value, _needed_offsets(unary))
-        losses, gradient = loss_and_gradient(lattice, targets)
-        share = 1 / max(1, {"sentences": len(losses), "tokens": len(lattice.unary), "sum": 1}[self.normalise])
+        total, gradient = _total_and_gradient(lattice, gold)
+        share = 1 / max(1, {"sentences": len(lattice.lengths), "tokens": len(lattice.unary), "sum": 1}[self.normalise])
 
         def pullback(dY: Array) -> list[Array]:
             return [(part * (float(dY) * share)).astype(unary.dtype) for part in gradient]
 
         parents = (unary, self.transitions, self.start, self.end)
-        return Result(np.asarray(losses.sum() * share, unary.dtype), parents, pullback, self.name, is_layer=True)
+        return Result(np.asarray(total * share, unary.dtype), parents, pullback, self.name, is_layer=True)
 
     def _check_dtype(self, unary: Node) -> None:
         if unary.dtype != self.transitions.dtype:
             expected, got = f"{self.transitions.dtype}, as the transitions", unary.dtype
             raise DtypeError("float types of scores and parameters differ", expected=expected, got=got, where=self.name)
+
+
+def _total_and_gradient(lattice: Lattice, gold: Any) -> tuple[float, LossGradient]:
+    if isinstance(gold, Lattice):
+        return cross_entropy_and_gradient(lattice, gold)
+    losses, gradient = loss_and_gradient(lattice, np.asarray(gold.data if isinstance(gold, Ragged) else gold))
+    return losses.sum(), gradient
 
 
 # ------------------------------------------------------------------------------------------------ three offsets

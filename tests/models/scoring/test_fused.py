@@ -44,6 +44,7 @@ def both_paths(training, number=0):
         {"hidden": 33, "word_dim": 17},
         {"input_dropout": 0.0, "hidden_dropout": 0.0, "word_dropout": 0.0},
         {"batch_sentences": 1},
+        {"ensemble": 3},
     ],
     ids=lambda settings: ", ".join(settings) or "as it is",
 )

@@ -11,6 +11,11 @@ def warn(message: str) -> None:
     print(f"postil: {printable(message)}", file=sys.stderr, flush=True)
 
 
+def note(message: str) -> None:
+    """Say on standard error what a command does next."""
+    warn(message)
+
+
 def show_problems(problems: Iterable[object]) -> None:
     """Print the problems of a file, which quote it, line by line."""
     for problem in problems:

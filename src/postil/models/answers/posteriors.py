@@ -218,14 +218,18 @@ class Posteriors:
         """
         if self.has_thresholds(threshold):
             return self.answers_of_cells(text, cells, offsets, threshold).numbers
-        chain = self._parts.scorer().chain
-        assert chain is not None, "the network of a tagger"
         numbers = np.empty(len(cells), np.int64)
-        for which, tokens, scores, block in scored_cells(self._parts.scorer(), text, cells, offsets):
-            lattice = calibrated_lattice(Lattice.over(scores, block, chain), self.labelling, self.decoding)
-            posterior = Distribution(which=which, lattice=lattice, labelling=self.labelling)
-            numbers[tokens] = posterior.best(self.decoding.bias)
+        for _, tokens, scores, block in scored_cells(self._parts.scorer(), text, cells, offsets):
+            numbers[tokens] = self.labels_of_scores(scores, block)
         return numbers
+
+    def labels_of_scores(self, scores: Array, offsets: Array) -> Array:
+        """The best label numbers (N,) of a block of sentences (B + 1,), from the network's scores (N, L)."""
+        return self._posterior(list(range(len(offsets) - 1)), scores, offsets).best(self.decoding.bias)
+
+    def answers_of_scores(self, scores: Array, offsets: Array) -> BlockAnswers:
+        """The same with the probabilities of entities and of whole labellings."""
+        return self._answering(None, False)(list(range(len(offsets) - 1)), scores, offsets)
 
     def answers_of_cells(
         self,

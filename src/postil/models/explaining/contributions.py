@@ -24,6 +24,7 @@ from postil.features.words import UNKNOWN
 from postil.graph import Parameter, dense, gradients
 from postil.models.config import TaggerConfig
 from postil.models.parts import Parts
+from postil.models.scoring.ensemble_network import EnsembleNetwork, members_of
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.pieces import reach
 from postil.network import Chain, Layer, SentenceConvolution
@@ -199,7 +200,7 @@ def changed_copies(
     return Inputs(forms=forms, vectors=vectors, places=places, extra=extra, offsets=inputs.offsets)
 
 
-def measured(network: ScoringNetwork, measure: Measure, copies: Inputs) -> Array:
+def measured(network: ScoringNetwork | EnsembleNetwork, measure: Measure, copies: Inputs) -> Array:
     """(B,) the measure of every copy; a few of them at a time if they are long."""
     B, T = len(copies.offsets) - 1, int(copies.offsets[1])
     size = max(1, TOKENS_AT_ONCE // T)
@@ -211,26 +212,44 @@ def measured(network: ScoringNetwork, measure: Measure, copies: Inputs) -> Array
 
 
 def gradient_times_input(
-    network: ScoringNetwork, measure: Measure, copies: Inputs, groups: Sequence[FeatureGroup]
+    network: ScoringNetwork | EnsembleNetwork, measure: Measure, copies: Inputs, groups: Sequence[FeatureGroup]
 ) -> tuple[Array, float | None]:
     """(T, F) of every word and feature; and of the relative positions, None where the network knows none.
 
     A position has no unknown value. x₀ is the mean of the table there: no position in particular.
     """
     original, unknown = (copies.selected(np.array([i])) for i in (ORIGINAL, UNKNOWN_WORDS))
+    members = members_of(network)
+    slope = measure.slope(network.unary(original), original.offsets).astype(network.dtype) / len(members)
+    of_members = [_of_member(member, slope, original, unknown, groups) for member in members]
+    cells = np.sum([cells for cells, _ in of_members], axis=0)
+    of_tables = [value for _, values in of_members for value in values]
+    return cells, sum(of_tables) if of_tables else None
+
+
+def _of_member(
+    network: ScoringNetwork, slope: Array, original: Inputs, unknown: Inputs, groups: Sequence[FeatureGroup]
+) -> tuple[Array, list[float]]:
+    """What one network passes on of the slope (N, L) by its scores: to its words' features, and to its positions."""
     X = network.token_vectors(original)
     scores = network.scores_of(X)
     tables = [layer.distances.table for layer in _position_layers(network)]
-    slope = measure.slope(scores.value, original.offsets).astype(scores.dtype)
     slopes = gradients(scores, [X, *tables], seed=slope)
     products = dense(slopes[X]).astype(np.float64) * (X.value - network.token_vectors(unknown).value)
     cells = np.stack([products[:, group.dims].sum(axis=1) for group in groups], axis=1)
     of_tables = [float((dense(slopes[table]) * (table.value - table.value.mean(axis=0))).sum()) for table in tables]
-    return cells, sum(of_tables) if tables else None
+    return cells, of_tables
 
 
-def without_positions(network: ScoringNetwork) -> ScoringNetwork:
+def without_positions(network: ScoringNetwork | EnsembleNetwork) -> ScoringNetwork | EnsembleNetwork:
     """The same network where all relative positions look alike; it shares everything else."""
+    if isinstance(network, EnsembleNetwork):
+        return EnsembleNetwork([_without_positions(member) for member in network.members])
+    one: ScoringNetwork = _without_positions(network)
+    return one
+
+
+def _without_positions(network: Any) -> Any:
     other, layers = copy(network), _layers(network)
     other.encoder = Chain(*(_levelled(part) if isinstance(part, SentenceConvolution) else part for part in layers))
     return other

@@ -16,7 +16,7 @@ import numpy as np
 from postil import archive
 from postil.arrays import Array
 from postil.errors import CheckpointWarning, ConfigurationError, ModelFileError
-from postil.features.vectors import WordVectors, load_vectors
+from postil.features.vectors import VectorSources, WordVectors, load_vectors, side_by_side
 from postil.models.parts import Parts
 from postil.models.scoring.fused import fused_training
 from postil.threads import one_blas_thread
@@ -49,7 +49,7 @@ class Batches(Sequence[Batch[Any]]):
 class Trainee(Protocol):
     """What a training asks of an estimator of any kind."""
 
-    vectors: str | os.PathLike[str] | None
+    vectors: VectorSources | None
     seed: int
     threads: int
     minutes: float | None
@@ -226,9 +226,13 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         self.training.restore(arrays, metadata["progress"])
 
 
-def scaled_vectors(source: str | os.PathLike[str], scale: float) -> WordVectors:
-    """Word vectors brought to a root mean square."""
-    vectors = load_vectors(source)
+def scaled_vectors(sources: VectorSources, scale: float) -> WordVectors:
+    """Word vectors brought to a root mean square; those of several sources side by side."""
+    several = [sources] if isinstance(sources, str | os.PathLike) else sources
+    return side_by_side([_scaled(load_vectors(source), scale) for source in several])
+
+
+def _scaled(vectors: WordVectors, scale: float) -> WordVectors:
     size = np.sqrt(np.square(vectors.matrix, dtype=np.float64).mean())
     return vectors._replace(matrix=vectors.matrix * np.float32(scale / max(size, 1e-12)))
 

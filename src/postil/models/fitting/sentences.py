@@ -14,16 +14,19 @@ from postil.errors import ConfigurationError, DataError
 from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token, forms_of
+from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
 from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
+from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson
 from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
 from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.parts import Parts
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.models.sentences import CHARACTERS, INPUT
+from postil.objectives.lattice import Lattice
 from postil.text.characters import are_characters
 from postil.text.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.partial_label import UNKNOWN
@@ -38,6 +41,7 @@ class SentenceTrainee(Trainee, Protocol):
     KIND: ClassVar[str]
     preset: str
     gazetteers: Sequence[str | os.PathLike[str]]
+    clusters: str | os.PathLike[str] | None
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> Any: ...
     def _check_dev(self, y: Sequence[Sequence[str]]) -> None: ...
@@ -58,7 +62,7 @@ class SentenceFitting(Fitting):
 
     With ``warm_start`` it begins with the parameters of that model, as far as they are about the same words, features
     and labels. ``partial`` says whether labels may be marks such as ``?``, ``annotates`` which classes the sentences
-    annotate: see ``SentenceEstimator.fit``.
+    annotate, ``unlabelled`` and ``teachers`` what else is learnt from: see ``SentenceEstimator.fit``.
     """
 
     def __init__(
@@ -73,25 +77,34 @@ class SentenceFitting(Fitting):
         warm_start: FittedTrainee | None = None,
         partial: bool | None = None,
         annotates: Annotates = None,
+        unlabelled: Sequence[Sequence[Token]] | None = None,
+        teachers: Sequence[Teacher] = (),
     ) -> None:
         estimator.check()
         X, y, annotates = _checked_training_data(*checked_labelled(X, y), partial, annotates)
+        raw = checked_lesson(estimator, unlabelled, teachers)
         dev = checked_dev(dev)
         held_out: Data | None = _with_words(*dev) if dev is not None else None
+        all_sentences = [*X, *raw]
         config = adapted(
-            estimator._configured(estimator.settings), len(X), sum(map(len, X)), continued=warm_start is not None
+            estimator._configured(estimator.settings),
+            len(all_sentences),
+            sum(map(len, all_sentences)),
+            continued=warm_start is not None,
         )
-        parts = _new_parts(estimator, config, X, y, warm_start)
+        parts = _new_parts(estimator, config, all_sentences, y, warm_start)
         if annotates is not None:
             y = parts.labelling.widened(y, annotates)
         if held_out is not None:
             X_dev, y_dev = held_out
             held_out = X_dev, with_marks(y_dev, X_dev, partial=partial, known=parts.labelling.answers)
             estimator._check_dev(held_out[1])
-        warn_of_long_sentences(config, map(len, X))
-        self._inputs = parts.features.inputs(X)
+        warn_of_long_sentences(config, map(len, all_sentences))
         self._gold = parts.labelling.numbers(y)
-        self._lengths = np.array([len(tokens) for tokens in X])
+        self._lesson = Lesson(teachers, raw, self._gold, parts) if raw else None
+        learnt = all_sentences if self._lesson is None else [*list(X) * self._lesson.repeats, *raw]
+        self._inputs = parts.features.inputs(learnt)
+        self._lengths = np.array([len(tokens) for tokens in learnt])
         self._judge, self._judged_on = estimator._with_parts(parts), held_out or (X, y)
         self._is_held_out = held_out is not None
         parts.about |= {"preset": estimator.preset} | about(estimator, X, _data_digest(X, y))
@@ -99,7 +112,10 @@ class SentenceFitting(Fitting):
             parts.about[INPUT] = CHARACTERS
         if any(map(is_partial, y)):
             parts.about["data"] |= {"partial": count_marks(y)}
+        if self._lesson is not None:
+            parts.about["data"] |= self._lesson.about()
         digests = [_data_digest(*data) for data in ((X, y), *([dev] if dev is not None else []))] if checkpoint else []
+        digests += [self._lesson.digest()] if checkpoint and self._lesson is not None else []
         super().__init__(
             estimator, parts, judged=held_out is not None, checkpoint=checkpoint, digests=digests, resume=resume
         )
@@ -120,8 +136,10 @@ class SentenceFitting(Fitting):
         kept = [replace(shard, share=share) for shard, share in zip(shards, shares, strict=True) if share]
         return Batch(kept, [shard.share for shard in kept], int(self._lengths[which].sum()))
 
-    def _gold_of(self, which: Array) -> Array:
-        """(N,) labels; where a sentence has several possible ones, (N, L) for all of them."""
+    def _gold_of(self, which: Array) -> Array | Lattice:
+        """(N,) labels; where a sentence has several possible ones, (N, L) for all of them. Or what teachers say."""
+        if self._lesson is not None:
+            return self._lesson.lattice(which)
         gold = [self._gold[i] for i in which]
         if all(labels.ndim == 1 for labels in gold):
             return np.concatenate(gold)
@@ -168,8 +186,17 @@ def _new_parts(
         estimator._check_warm_start(known)
         check_same_architecture(known.config, config)
     vectors = _vectors(estimator, config, known)
-    gazetteer = Gazetteer.load([Path(path) for path in estimator.gazetteers]) if estimator.gazetteers else None
-    features = InputFeatures.build(WordFeatureConfig.of(config), X, vectors=vectors, gazetteer=gazetteer)
+    named = [source for source in estimator.gazetteers if source in NAMED_LISTS]
+    files = [Path(source) for source in estimator.gazetteers if source not in NAMED_LISTS]
+    lexicons = {"clusters": load_clusters(estimator.clusters)} if estimator.clusters is not None else {}
+    lexicons |= {"names": load_names(named)} if named else {}
+    features = InputFeatures.build(
+        WordFeatureConfig.of(config),
+        X,
+        vectors=vectors,
+        gazetteer=Gazetteer.load(files) if files else None,
+        lexicons=lexicons,
+    )
     if known is not None:
         features = extended_features(known.features, features)
     labelling = estimator._labels_of(y) if known is None else known.labelling.extended(y)

@@ -16,13 +16,14 @@ from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
 from postil.models.config import TaggerConfig
 from postil.models.parts import Parts
+from postil.models.scoring.ensemble_network import members_of
 from postil.network import LookupTables
 
 # The settings that decide which parameters there are and what they mean. The others may change.
 ARCHITECTURE = (
     *("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "prefix_lengths", "suffix_lengths"),
-    *("column_dim", "gazetteer_dim", "position_dim"),
-    *("encoder", "window", "hidden", "layers", "activation", "objective", "offsets"),
+    *("cluster_dim", "name_dim", "column_dim", "gazetteer_dim", "position_dim"),
+    *("encoder", "window", "hidden", "layers", "ensemble", "activation", "objective", "offsets"),
 )
 
 
@@ -68,11 +69,11 @@ def _extended_words(old: WordFeatures, new: WordFeatures) -> WordFeatures:
         for name, vocabulary in new.vocabularies.items()
     }
     if not len(new.counts):
-        return WordFeatures(new.config, vocabularies, new.counts)
+        return WordFeatures(new.config, vocabularies, new.counts, old.lexicons)
     counts = np.zeros(len(vocabularies["word"]), np.int64)
     for one in (old, new):
         counts[vocabularies["word"].ids(one.vocabularies["word"])] += one.counts
-    return WordFeatures(new.config, vocabularies, counts)
+    return WordFeatures(new.config, vocabularies, counts, old.lexicons)
 
 
 def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
@@ -82,20 +83,26 @@ def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
 
 def take_over(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
     """Copy the parameters of ``old`` to the same things in ``new``, which extends its features and labels."""
-    values = {name: parameter.value for name, parameter in old.network.parameters().items()}
-    places: dict[str, Any] = {**_rows_of_tables(old, new), **_places_of_labels(old, new)}
-    for name, parameter in new.network.parameters().items():
+    labels = _places_of_labels(old, new)
+    for before, after in zip(members_of(old.network), members_of(new.network), strict=True):
+        _take_over(before, after, labels)
+
+
+def _take_over(old: Any, new: Any, places_of_labels: dict[str, Any]) -> None:
+    values = {name: parameter.value for name, parameter in old.parameters().items()}
+    places: dict[str, Any] = {**_rows_of_tables(old, new), **places_of_labels}
+    for name, parameter in new.parameters().items():
         if name in places:
             parameter.value[places[name]] = values[name]
         else:
             parameter.value[...] = values[name]
 
 
-def _rows_of_tables(old: Parts[Any, Any], new: Parts[Any, Any]) -> dict[str, Array]:
+def _rows_of_tables(old: Any, new: Any) -> dict[str, Array]:
     """For each parameter that holds tables: where its old rows stand among the new ones."""
     rows_of: dict[str, Array] = {}
     for part in ("form_tables", "extra_tables"):
-        before, after = getattr(old.network, part), getattr(new.network, part)
+        before, after = getattr(old, part), getattr(new, part)
         if before is not None:
             name = part.removesuffix("_tables").replace("form", "forms")
             rows_of |= {f"{name}.tables.{i}": rows for i, rows in enumerate(_moved_rows(before, after))}
@@ -114,6 +121,6 @@ def _places_of_labels(old: Parts[Any, Any], new: Parts[Any, Any]) -> dict[str, A
     labels = np.array([number[label] for label in old.labelling.labels])
     places: dict[str, Array | tuple[Array, ...]] = {"crf.start": labels, "crf.end": labels}
     places["crf.transitions"] = np.ix_(labels, labels)
-    for i in range(len(new.network.outputs)):
+    for i in range(new.config.offsets):
         places |= {f"output{i}.W": labels, f"output{i}.b": labels}
     return places

@@ -15,6 +15,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import InputFeatures, Token, forms_of
+from postil.models.scoring.ensemble_network import EnsembleNetwork, mean_scores
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.pieces import Piece, in_pieces
 from postil.models.scoring.tagger_network import TaggerNetwork
@@ -72,12 +73,14 @@ class FastScorer:
     Safe for any number of threads; a sentence's scores do not depend on who asked for what before.
     """
 
-    def __init__(self, features: InputFeatures, network: ScoringNetwork) -> None:
+    def __init__(self, features: InputFeatures, network: ScoringNetwork | EnsembleNetwork) -> None:
         self.features, self.network = features, network
-        self.chain = network.chain() if isinstance(network, TaggerNetwork) else None
+        self.chain = network.chain() if isinstance(network, TaggerNetwork | EnsembleNetwork) else None
         self._parameters = list(network.parameters().values())
         self._values = self._present_values()
-        split = _split(network) if network.dtype == np.float32 else None
+        members = network.members if isinstance(network, EnsembleNetwork) else []
+        self._members = [FastScorer(features, member) for member in members]
+        split = _split(network) if network.dtype == np.float32 and not isinstance(network, EnsembleNetwork) else None
         self._split = split
         if split is None:
             return
@@ -90,7 +93,7 @@ class FastScorer:
         self._activation = split.layers[0].function if fused and isinstance(split.layers[0], Activation) else "identity"
         self._above = split.layers[1:] if fused else split.layers
 
-    def is_current(self, features: InputFeatures, network: ScoringNetwork) -> bool:
+    def is_current(self, features: InputFeatures, network: ScoringNetwork | EnsembleNetwork) -> bool:
         """Whether the network still is what it was: the same arrays, and none of them can have been written to."""
         return (
             features is self.features
@@ -108,6 +111,9 @@ class FastScorer:
 
     def scores(self, sentences: Sequence[Sequence[Token]]) -> tuple[Array, Array]:
         """(N, L) and the offsets (B + 1,)."""
+        if self._members:
+            of_members = [member.scores(sentences) for member in self._members]
+            return mean_scores([scores for scores, _ in of_members]), of_members[0][1]
         if self._split is None:
             inputs = self.features.inputs(sentences)
             return self.network.unary(inputs), inputs.offsets
@@ -161,6 +167,7 @@ class FastScorer:
 
     def _rows_of(self, text: bytes, cells: Array) -> Array:
         """The rows of words in cells (U, 2) of a text, from all that depends on the word alone."""
+        assert isinstance(self.network, ScoringNetwork), "members have their own rows"
         ids, vectors = self.features.form_ids_of_cells(text, cells)
         return self._of_words.rows(self.network.form_vectors(ids, vectors))
 

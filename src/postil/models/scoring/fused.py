@@ -14,10 +14,12 @@ import numpy as np
 from postil import kernels
 from postil.graph import Gradient, Node, Parameter, RowGradient
 from postil.kernels import Crew, TaggerBatch, TaggerKernel, TaggerShape
+from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, Residual, Window
 from postil.network.dropout import noise_of
+from postil.objectives.lattice import Lattice
 from postil.threads import blas_product
 
 
@@ -59,8 +61,8 @@ class FusedTraining:
         return found.loss, gradients
 
     def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> TaggerBatch | None:
-        """What does not depend on the parameters; None where some token has several possible labels."""
-        if example.gold.ndim != 1:
+        """What does not depend on the parameters; None where a teacher or partial labels leave several labels open."""
+        if isinstance(example.gold, Lattice) or example.gold.ndim != 1:
             return None
         network = self._network
         inputs = network.with_unknown_words(example.inputs, rng)
@@ -76,8 +78,39 @@ class FusedTraining:
         )
 
 
-def fused_training(network: Any) -> FusedTraining | None:
+@final
+class FusedEnsemble:
+    """Loss and gradients of the members of an ensemble, one after the other; their losses are summed."""
+
+    def __init__(self, members: Sequence[FusedTraining]) -> None:
+        self._members = members
+
+    def __call__(self, prepared: Sequence[TaggerBatch], *, crew: Crew) -> tuple[float, dict[Node, Gradient]] | None:
+        total, gradients = 0.0, dict[Node, Gradient]()
+        for member, batch in zip(self._members, prepared, strict=True):
+            found = member(batch, crew=crew)
+            if found is None:
+                return None
+            total += found[0]
+            gradients |= found[1]
+        return total, gradients
+
+    def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> list[TaggerBatch] | None:
+        prepared = [member.prepare(example, share, rng=rng) for member in self._members]
+        batches = [batch for batch in prepared if batch is not None]
+        return batches if len(batches) == len(prepared) else None
+
+
+def fused_training(network: Any) -> FusedTraining | FusedEnsemble | None:
     """The fused step of a network; None where it has none, or where the kernels are not compiled."""
+    if not isinstance(network, EnsembleNetwork):
+        return _fused_training(network)
+    members = [_fused_training(member) for member in network.members]
+    fused = [member for member in members if member is not None]
+    return FusedEnsemble(fused) if len(fused) == len(members) else None
+
+
+def _fused_training(network: Any) -> FusedTraining | None:
     if not isinstance(network, TaggerNetwork) or network.crf is None or network.dtype != np.float32:
         return None
     config = network.config

@@ -27,10 +27,10 @@ from postil.objectives.crf_objective import offset_scores
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Example:
-    """Inputs with their gold: labels (N,), or (N, L) boolean where several are possible."""
+    """Inputs with their gold: labels (N,), or (N, L) boolean where several are possible, or a teacher's lattice."""
 
     inputs: Inputs
-    gold: Array
+    gold: Any
     share: float = 1.0
     """Of the batch that it is a part of."""
 

@@ -1,0 +1,140 @@
+"""``postil train --unlabelled``: raw text is sampled, and teachers are opened or trained first."""
+
+import argparse
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from postil.commands.models import open_model
+from postil.commands.stopping import interrupted, stop_on_request
+from postil.commands.terminal.notices import note
+from postil.errors import ConfigurationError, DataError
+from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.tagger import Tagger
+from postil.text import read
+
+MOST_TOKENS = 400_000
+"""Of raw text, unless --unlabelled-tokens says otherwise: about as much as a student learns from in a minute or two."""
+LENGTHS = range(3, 81)
+"""Sentences of other lengths are mostly headings and lists."""
+PRESET, MEMBERS = "accurate", 3
+"""The teacher that is trained where none is given."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--unlabelled",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="raw text for self-training: a teacher labels it, and the model learns from both (repeatable)",
+    )
+    parser.add_argument(
+        "--unlabelled-tokens",
+        metavar="N",
+        type=int,
+        default=MOST_TOKENS,
+        help=f"how much of the raw text to use, sampled by sentences (default: {MOST_TOKENS:,})",
+    )
+    parser.add_argument(
+        "--teacher",
+        metavar="MODEL",
+        action="append",
+        default=[],
+        help="a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN)",
+    )
+
+
+def check_arguments(arguments: argparse.Namespace) -> None:
+    if arguments.teacher and not arguments.unlabelled:
+        raise ConfigurationError("--teacher needs raw text to label: add --unlabelled TEXT")
+    if arguments.unlabelled_tokens < 1:
+        raise ConfigurationError("--unlabelled-tokens", expected="must be at least 1", got=arguments.unlabelled_tokens)
+
+
+def raw_sentences(arguments: argparse.Namespace) -> list[list[str]]:
+    """A sample of the raw text's sentences, the same for the same seed."""
+    rng = random.Random(arguments.seed)
+    # Enough sentences for the tokens even if all are short; a sample of a stream of any length.
+    sample = _reservoir(_sentences(arguments), max(1, arguments.unlabelled_tokens // LENGTHS.start), rng)
+    rng.shuffle(sample)
+    chosen, tokens = [], 0
+    for sentence in sample:
+        if tokens >= arguments.unlabelled_tokens:
+            break
+        chosen.append(sentence)
+        tokens += len(sentence)
+    if not chosen:
+        names = ", ".join(arguments.unlabelled)
+        raise DataError("no sentences in the raw text", expected=f"{LENGTHS.start} words or more", where=names)
+    note(f"{len(chosen):,} sentences of raw text, {tokens:,} tokens")
+    return chosen
+
+
+def _sentences(arguments: argparse.Namespace) -> Iterator[list[str]]:
+    for path in arguments.unlabelled:
+        for sentence in read(path, format="text", encoding=arguments.encoding):
+            if len(sentence.tokens) in LENGTHS:
+                yield [token if isinstance(token, str) else token.text for token in sentence.tokens]
+
+
+def _reservoir(items: Iterable[list[str]], size: int, rng: random.Random) -> list[list[str]]:
+    """A uniform sample of a stream."""
+    kept: list[list[str]] = []
+    for seen, item in enumerate(items):
+        if len(kept) < size:
+            kept.append(item)
+        elif (place := rng.randrange(seen + 1)) < size:
+            kept[place] = item
+    return kept
+
+
+def lesson(arguments: argparse.Namespace, student: SentenceEstimator[Any, Any], data: Any) -> dict[str, Any]:
+    """Raw text and its teachers, where there is any; without --teacher one is trained first."""
+    if not arguments.unlabelled:
+        return {}
+    if not isinstance(student, Tagger):
+        raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
+    unlabelled = raw_sentences(arguments)
+    teachers = given_teachers(arguments) or [_trained_teacher(arguments, student, data)]
+    return {"unlabelled": unlabelled, "teachers": teachers}
+
+
+def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any) -> Tagger:
+    from postil.commands.terminal.training import Display
+
+    teacher, checkpoint = new_teacher(student), teacher_path(arguments, ".checkpoint")
+    resume = arguments.resume and checkpoint.exists()
+    note(f"training the teacher: {MEMBERS} networks {PRESET}")
+    fitting = teacher.fitting(*data, checkpoint=checkpoint, resume=resume, partial=arguments.partial)
+    with stop_on_request() as stop, Display(fitting, arguments.log) as display:
+        for event in fitting:
+            display.show(event)
+            if stop.by is not None:
+                raise SystemExit(interrupted(fitting, stop.by))
+    teacher.save(teacher_path(arguments))
+    checkpoint.unlink(missing_ok=True)
+    return teacher
+
+
+def teacher_path(arguments: argparse.Namespace, suffix: str = "") -> Path:
+    """Where a trained teacher is kept until its student is complete."""
+    output: Path = arguments.output
+    return output.with_name(f"{output.name}.teacher{suffix}")
+
+
+def given_teachers(arguments: argparse.Namespace) -> list[Tagger]:
+    teachers = [open_model(name) for name in arguments.teacher]
+    if arguments.resume and not teachers and teacher_path(arguments).exists():
+        teachers = [open_model(str(teacher_path(arguments)))]
+    for teacher in teachers:
+        if not isinstance(teacher, Tagger):
+            raise ConfigurationError("--teacher", expected="a tagger", got=f"a {teacher.KIND}")
+    return teachers  # type: ignore[return-value]
+
+
+def new_teacher(student: Any) -> Tagger:
+    """A teacher with the knowledge that the student has: the same vectors, clusters and gazetteers."""
+    shared = ("vectors", "clusters", "gazetteers", "seed", "threads")
+    return Tagger(preset=PRESET, ensemble=MEMBERS, **{name: getattr(student, name) for name in shared})

@@ -1,0 +1,145 @@
+"""What is known about words beforehand: the cluster that a word belongs to, the lists of names that it occurs in.
+
+A lexicon gives each word K classes, by its form alone. So it costs nothing when tagging: a word's classes are looked up
+once, with its other features.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil.arrays import Array, describe
+from postil.errors import ConfigurationError, ModelFileError, is_printable
+from postil.features.vectors import looked_up, looked_up_cells
+from postil.features.vocabulary import Vocabulary, arrays_under
+
+UNKNOWN = ""  # the string of id 0: a word that is not in the lexicon
+PREFIXES = (4, 6, 10, 20)
+"""How much of a path in a tree of clusters is a class: near the root large groups of words, further down finer ones."""
+MOST_COLUMNS = 64
+_MOST_CLASSES = np.iinfo(np.uint16).max
+
+
+class Entry(NamedTuple):
+    """A word of a name list: whether it is a name by itself, or begins, or ends, or is inside of a longer one."""
+
+    word: str
+    name_class: str
+    code: int
+
+
+ALONE, FIRST, LAST, INSIDE = 1, 2, 4, 8
+"""The bits of an entry's code."""
+
+
+@final
+class Lexicon:
+    """W words and their classes in K columns: ``codes`` (W, K) uint16. Id 0 is the unknown word, all its classes 0.
+
+    A form is looked up as it stands, then in lower case, like the words of a vector file.
+    """
+
+    def __init__(self, columns: Sequence[str], words: Vocabulary, codes: Array) -> None:
+        self.columns, self.words, self.codes = list(columns), words, codes
+        self.sizes = [int(size) + 1 for size in codes.max(axis=0, initial=0)]
+
+    @classmethod
+    def of_paths(cls, paths: Mapping[str, str]) -> "Lexicon":
+        """Clusters in a binary tree: word -> its path of 0s and 1s from the root. The columns are prefixes of paths.
+
+        A longer prefix is left out where no path is longer than the one before.
+        """
+        longest = max(map(len, paths.values()), default=0)
+        lengths = [length for i, length in enumerate(PREFIXES) if i == 0 or PREFIXES[i - 1] < longest]
+        classes = [[path[:length] for path in paths.values()] for length in lengths]
+        return cls._numbered([f"cluster {length}" for length in lengths], list(paths), classes)
+
+    @classmethod
+    def of_clusters(cls, clusters: Mapping[str, str]) -> "Lexicon":
+        """Clusters without a tree: word -> the name of its cluster."""
+        return cls._numbered(["cluster"], list(clusters), [list(clusters.values())])
+
+    @classmethod
+    def _numbered(cls, columns: Sequence[str], words: list[str], classes: Sequence[Sequence[str]]) -> "Lexicon":
+        codes = np.zeros((len(words) + 1, len(columns)), np.uint16)
+        for k, values in enumerate(classes):
+            numbers = {value: number for number, value in enumerate(sorted(set(values)), 1)}
+            if len(numbers) > _MOST_CLASSES:
+                raise ConfigurationError("clusters", expected=f"at most {_MOST_CLASSES:,}", got=f"{len(numbers):,}")
+            codes[1:, k] = [numbers[value] for value in values]
+        return cls(columns, Vocabulary.build([UNKNOWN, *words]), codes)
+
+    @classmethod
+    def of_names(cls, entries: Iterable[Entry]) -> "Lexicon":
+        """Lists of names, a column per class. A word's class is where it stands in the names that it occurs in."""
+        found: dict[str, dict[str, int]] = {}
+        columns: dict[str, None] = {}
+        for word, name_class, code in entries:
+            columns[name_class] = None
+            of_word = found.setdefault(word, {})
+            of_word[name_class] = of_word.get(name_class, 0) | code
+        if len(columns) > MOST_COLUMNS:
+            raise ConfigurationError("classes of name lists", expected=f"at most {MOST_COLUMNS}", got=len(columns))
+        names, words = sorted(columns), sorted(found)
+        codes = np.zeros((len(words) + 1, len(names)), np.uint16)
+        for i, word in enumerate(words, 1):
+            codes[i] = [found[word].get(name, 0) for name in names]
+        return cls(names, Vocabulary.build([UNKNOWN, *words]), codes)
+
+    def limited_to(self, forms: Mapping[str, int], least: int) -> "Lexicon":
+        """The lexicon with only the classes that ``forms`` (form -> how often) has at least ``least`` times.
+
+        The other classes become 0: nothing could be learnt about them. The numbers of those left are dense.
+        """
+        counts = np.zeros((max(self.sizes, default=1), len(self.columns)), np.int64)
+        occurrences = np.fromiter(forms.values(), np.int64, len(forms))
+        codes = self.of(forms)
+        renumbered = np.zeros_like(self.codes)
+        for k in range(len(self.columns)):
+            np.add.at(counts[:, k], codes[:, k], occurrences)
+            kept = np.flatnonzero(counts[1:, k] >= least) + 1
+            numbers = np.zeros(len(counts), np.uint16)
+            numbers[kept] = np.arange(1, len(kept) + 1)
+            renumbered[:, k] = numbers[self.codes[:, k]]
+        return Lexicon(self.columns, self.words, renumbered)
+
+    def __len__(self) -> int:
+        return len(self.words) - 1
+
+    def of(self, forms: Iterable[str]) -> Array:
+        """(U, K) the classes of each form, 0 where it has none."""
+        return self.codes[looked_up(self.words, forms)]
+
+    def of_cells(self, text: bytes, cells: Array) -> Array:
+        """The same for forms that stand in cells (U, 2) of a text in UTF-8."""
+        return self.codes[looked_up_cells(self.words, text, cells)]
+
+    def arrays(self) -> dict[str, Array]:
+        """Everything, for the model file."""
+        columns = Vocabulary.build(self.columns)
+        return {
+            **{f"words/{part}": array for part, array in self.words.arrays().items()},
+            **{f"columns/{part}": array for part, array in columns.arrays().items()},
+            "codes": self.codes,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> "Lexicon":
+        """The lexicon whose ``arrays()`` these are."""
+        words, columns = (Vocabulary.from_arrays(arrays_under(f"{part}/", arrays)) for part in ("words", "columns"))
+        codes = arrays.get("codes")
+        if not len(words) or words[0] != UNKNOWN or not 0 < len(columns) <= MOST_COLUMNS:
+            raise ModelFileError("words of a lexicon", expected="the unknown word at id 0, and columns", got="others")
+        if codes is None or codes.dtype != np.uint16 or codes.shape != (len(words), len(columns)) or codes[0].any():
+            expected = f"uint16 ({len(words)}, {len(columns)}), the first row zeros"
+            raise ModelFileError(
+                "codes of a lexicon", expected=expected, got="none" if codes is None else describe(codes)
+            )
+        unprintable = [name for name in columns if not is_printable(name)]
+        if unprintable or len(set(columns)) != len(columns):
+            raise ModelFileError("names of a lexicon's columns", expected="different names", got=repr(unprintable)[:80])
+        return cls(list(columns), words, codes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Lexicon, (self.columns, self.words, self.codes)

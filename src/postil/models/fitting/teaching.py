@@ -1,0 +1,137 @@
+"""Learning from teachers: fitted taggers label raw text, and their posterior is what a student learns.
+
+The scores of several teachers are averaged before forward-backward, so they make one lattice. What the student learns
+from a sentence is that lattice's whole posterior, not only its best labelling: where the teachers are unsure, so may
+the student be. A labelled sentence among them has a lattice with one path.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from postil.arrays import Array, offsets_from_lengths
+from postil.errors import ConfigurationError, DataError
+from postil.features.inputs import Token
+from postil.models.answers.labelling import Labelling
+from postil.models.answers.posteriors import Posteriors
+from postil.models.inputs import checked_sentences, listed_sentences
+from postil.models.parts import Parts
+from postil.objectives.lattice import ChainScores, Lattice
+
+MOST_REPEATS = 8
+
+
+class Teacher(Protocol):
+    """What is asked of a fitted tagger to learn from it."""
+
+    @property
+    def labelling(self) -> Labelling: ...
+    @property
+    def _posteriors(self) -> Posteriors: ...
+
+
+class Student(Protocol):
+    """What is asked of an estimator that learns from teachers."""
+
+    @property
+    def settings(self) -> dict[str, Any]: ...
+    def _configured(self, settings: Any) -> Any: ...
+
+
+def checked_lesson(
+    student: Student, unlabelled: Sequence[Sequence[Token]] | None, teachers: Sequence[Teacher]
+) -> list[Sequence[Token]]:
+    """The raw sentences that have words; none where there is nothing to learn from teachers."""
+    if unlabelled is None and not teachers:
+        return []
+    if unlabelled is None or not teachers:
+        missing = "unlabelled" if unlabelled is None else "teachers"
+        raise ConfigurationError(f"{missing}: needed where the other is given", expected="unlabelled and teachers")
+    if student._configured(student.settings).objective != "crf":
+        raise ConfigurationError("objective of a student", expected="crf", got="another")
+    sentences = listed_sentences(unlabelled)
+    checked_sentences(sentences)
+    kept: list[Sequence[Token]] = [tokens for tokens in sentences if len(tokens)]
+    if not kept:
+        raise DataError("unlabelled text", expected="at least one sentence with a word", got="none")
+    return kept
+
+
+@final
+class Lesson:
+    """What a student learns from R raw sentences and G labelled ones, which are repeated to balance them.
+
+    The learnt sentences are numbered: first the labelled ones, ``repeats`` times, then the raw ones.
+    """
+
+    def __init__(
+        self, teachers: Sequence[Teacher], X: Sequence[Sequence[Token]], gold: Sequence[Array], student: Parts[Any, Any]
+    ) -> None:
+        labels = student.labelling.labels
+        tokens, labelled = sum(map(len, X)), sum(map(len, gold))
+        # A third of what is learnt is labelled by people, as far as few repetitions reach.
+        self.repeats = max(1, min(MOST_REPEATS, round(tokens / (2 * max(1, labelled)))))
+        self._of_raw = [np.zeros((len(sentence), len(labels)), np.float32) for sentence in X]
+        self._of_gold = [_scores_of_gold(numbers, len(labels)) for numbers in gold]
+        chains = []
+        for teacher in teachers:
+            order = _order(teacher.labelling, labels)
+            for which, lattice in teacher._posteriors.lattices(X):
+                for place, scores in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
+                    self._of_raw[place] += (scores[:, order] / len(teachers)).astype(np.float32)
+            chains.append(_reordered(lattice.chain, order))
+        self._chain = _mean(chains, student.network.chain())
+
+    def lattice(self, which: Array) -> Lattice:
+        """The lattice of some of the learnt sentences."""
+        first_raw = self.repeats * len(self._of_gold)
+        scores = [
+            self._of_gold[i % len(self._of_gold)] if i < first_raw else self._of_raw[i - first_raw]
+            for i in which.tolist()
+        ]
+        offsets = offsets_from_lengths([len(of_sentence) for of_sentence in scores])
+        return Lattice(unary=np.concatenate(scores).astype(np.float64), offsets=offsets, chain=self._chain)
+
+    def about(self) -> dict[str, Any]:
+        """For the model file: what was learnt beside the labelled data."""
+        return {"unlabelled": {"sentences": len(self._of_raw), "tokens": sum(map(len, self._of_raw))}}
+
+    def digest(self) -> str:
+        """Of everything that teachers say."""
+        digest = hashlib.sha256(self._chain.transitions.tobytes())
+        for scores in self._of_raw:
+            digest.update(scores.data)
+        return digest.hexdigest()
+
+
+def _scores_of_gold(numbers: Array, L: int) -> Array:
+    """(T, L) scores with one path, or with the paths that partial labels leave open."""
+    allowed = numbers if numbers.ndim == 2 else np.eye(L, dtype=bool)[numbers]
+    return np.where(allowed, 0.0, -np.inf).astype(np.float32)
+
+
+def _order(teacher: Labelling, labels: Sequence[str]) -> Array:
+    """Where each of the student's labels stands among the teacher's."""
+    number = {label: place for place, label in enumerate(teacher.labels)}
+    if set(number) != set(labels):
+        expected, got = (", ".join(sorted(names)) for names in (labels, number))
+        raise ConfigurationError("labels of the teacher", expected=f"those of the data: {expected}", got=got)
+    return np.array([number[label] for label in labels])
+
+
+def _reordered(chain: ChainScores, order: Array) -> ChainScores:
+    return ChainScores(
+        transitions=chain.transitions[np.ix_(order, order)], start=chain.start[order], end=chain.end[order]
+    )
+
+
+def _mean(chains: Sequence[ChainScores], student: ChainScores) -> ChainScores:
+    """The mean of the teachers' chains; what the student can never answer is impossible."""
+
+    def mean(name: str) -> Array:
+        of_teachers = np.mean([getattr(chain, name) for chain in chains], axis=0)
+        return np.where(np.isfinite(getattr(student, name)), of_teachers, -np.inf)
+
+    return ChainScores(transitions=mean("transitions"), start=mean("start"), end=mean("end"))

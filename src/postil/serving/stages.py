@@ -1,0 +1,151 @@
+"""Where the time goes when a file is labelled: every step of the fast path on its own, next to its limit.
+
+The steps are those of ``FastPath``, called one after the other on the beginning of a file, and the best of some turns
+counts. Their limits are what this machine needs at least:
+
+| step | limit |
+|---|---|
+| read: bytes to passages of text | the bytes, read once at the bandwidth of memory |
+| split: sentences and tokens | the same |
+| words: the row of each token's word | the table's slot and the word's bytes, at the bandwidth of memory |
+| network: rows to scores | the rows of the window at the bandwidth; the other layers at the speed of BLAS |
+| labels: Viterbi | the kernel alone |
+| probabilities: forward-backward | the kernel alone |
+| write | the bytes, written once at the bandwidth |
+"""
+
+import io
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, DataError
+from postil.kernels import chain_moments, viterbi
+from postil.machine.limits import bandwidth, recursion_seconds, scoring_limit
+from postil.models.answers.posteriors import Posteriors
+from postil.models.scoring.blocks import scored_cells
+from postil.models.tagger import Tagger
+from postil.serving.bulk import PASSAGE, label
+from postil.serving.labeller import Labeller
+from postil.serving.options import TaggingOptions
+from postil.text import read
+from postil.text.passages import Passage
+from postil.text.plain_rows import PlainRows, read_plain, write_plain
+from postil.text.plain_texts import read_texts
+from postil.threads import one_blas_thread
+
+MOST_BYTES, TURNS = 8_000_000, 3
+_SLOT = 8  # bytes of a slot of the word table
+
+
+class Step(NamedTuple):
+    """Seconds of one step for N tokens, and the least that it could take; None where no limit is known."""
+
+    name: str
+    seconds: float
+    limit: float | None
+
+
+class Stages(NamedTuple):
+    """All steps of one file."""
+
+    tokens: int
+    bytes: int
+    steps: list[Step]
+    takes_fast_path: bool
+
+
+def stages(tagger: Tagger, path: Path, options: TaggingOptions, most_bytes: int = MOST_BYTES) -> Stages:
+    """Measure the steps on the beginning of a file, and the whole way for each kind of output."""
+    content = _beginning(path, most_bytes)
+    passages = _passages(content)
+    rows = [found for passage in passages if (found := _rows(passage, options)) is not None]
+    whole = [
+        Step("whole: labels", _best(lambda: _labelled(tagger, content, options, False)), None),
+        Step("whole: labels and probabilities", _best(lambda: _labelled(tagger, content, options, True)), None),
+    ]
+    if Labeller(tagger, options).fast is None or len(rows) < len(passages):
+        tokens = label(tagger, [read(io.BytesIO(content))], options, io.BytesIO()).tokens
+        return Stages(tokens, len(content), whole, takes_fast_path=False)
+    tokens = sum(len(one.cells) for one in rows)
+    steps = list(_steps(tagger, content, passages, rows, options))
+    return Stages(tokens, len(content), steps + whole, takes_fast_path=True)
+
+
+def _steps(
+    tagger: Tagger, content: bytes, passages: list[Passage], rows: list[PlainRows], options: TaggingOptions
+) -> Iterator[Step]:
+    posteriors, scorer = Posteriors(tagger.fitted_parts()), tagger.fitted_parts().scorer()
+    passed = len(content) / bandwidth()
+    yield Step("read", _best(lambda: _passages(content)), passed)
+    yield Step("split", _best(lambda: [_rows(passage, options) for passage in passages]), passed)
+    words = _best(lambda: [scorer.look_up_cells(one.text, one.cells) for one in rows])
+    N = sum(len(one.cells) for one in rows)
+    bytes_of_words = sum(int((one.cells[:, 1] - one.cells[:, 0]).sum()) for one in rows)
+    yield Step("words", words, (bytes_of_words + _SLOT * N) / bandwidth())
+    scored = _scored(tagger, rows)
+    seconds = _best(lambda: _scored(tagger, rows)) - words
+    yield Step("network", seconds, scoring_limit(tagger, N).seconds)
+    lengths = [int(n) for _, offsets in scored for n in offsets[1:] - offsets[:-1]]
+    L = len(tagger.labelling.labels)
+    labels = _best(lambda: [posteriors.labels_of_scores(scores, offsets) for scores, offsets in scored])
+    yield Step("labels", labels, recursion_seconds(viterbi, lengths, L))
+    answers = _best(lambda: [posteriors.answers_of_scores(scores, offsets) for scores, offsets in scored])
+    yield Step("probabilities", answers, recursion_seconds(chain_moments, lengths, L))
+    numbers = [posteriors.labels_of_cells(one.text, one.cells, one.offsets) for one in rows]
+    places = [tagger.labelling.places_of(found, one.offsets) for found, one in zip(numbers, rows, strict=True)]
+    names = [text.encode() for text in tagger.labelling.spellings]
+
+    def write() -> list[bytes]:
+        return [write_plain(one, found, names, None) for one, found in zip(rows, places, strict=True)]
+
+    yield Step("write", _best(write), sum(map(len, write())) / bandwidth())
+
+
+def _scored(tagger: Tagger, rows: list[PlainRows]) -> list[tuple[Array, Array]]:
+    scorer = tagger.fitted_parts().scorer()
+    blocks = chain.from_iterable(scored_cells(scorer, one.text, one.cells, one.offsets) for one in rows)
+    return [(scores, offsets) for _, _, scores, offsets in blocks]
+
+
+def _beginning(path: Path, most: int) -> bytes:
+    """Whole lines."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(most) + file.readline()
+    except OSError as error:
+        raise DataError("cannot read the file", got=error.strerror or error, where=path) from None
+    if not content.strip():
+        raise ConfigurationError("nothing to measure", expected="a file with text", got="an empty one", where=path)
+    return content
+
+
+def _passages(content: bytes) -> list[Passage]:
+    reading = read(io.BytesIO(content))
+    return list(reading.passages(PASSAGE)) if reading.has_passages else []
+
+
+def _rows(passage: Passage, options: TaggingOptions) -> PlainRows | None:
+    texts = read_texts(passage, options.reading)
+    return texts.rows if texts is not None else read_plain(passage, options.reading)
+
+
+def _labelled(tagger: Tagger, content: bytes, options: TaggingOptions, probabilities: bool) -> Any:
+    asked = replace(options, probabilities=probabilities)
+    return label(tagger, [read(io.BytesIO(content))], asked, io.BytesIO())
+
+
+def _best(function: Callable[[], object]) -> float:
+    """CPU seconds of the best of some turns, after one that fills the caches; on one BLAS thread, as tagging is."""
+    seconds = []
+    with one_blas_thread():
+        function()
+        for _ in range(TURNS):
+            began = time.process_time()
+            function()
+            seconds.append(time.process_time() - began)
+    return min(seconds)

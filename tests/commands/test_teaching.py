@@ -1,0 +1,83 @@
+"""``postil train --unlabelled``: self-training on raw text, with a teacher given or trained first."""
+
+import random
+
+import pytest
+
+import postil
+from oracles.corpora import as_conll, named_entities
+from postil.commands import teaching
+from postil.commands.main import main
+
+SMALL = ["--set", "epochs=2", "--set", "hidden=12", "--set", "word_dim=8"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "train.txt").write_text(as_conll(*named_entities(30)))
+    (tmp_path / "dev.txt").write_text(as_conll(*named_entities(20, seed=1)))
+    X, _ = named_entities(40, seed=2)
+    (tmp_path / "raw.txt").write_text("\n".join(" ".join(tokens) for tokens in X) + "\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def train(*arguments):
+    return main(["train", "train.txt", "--dev", "dev.txt", *SMALL, *arguments])
+
+
+def test_a_teacher_is_trained_first_and_leaves_no_file(folder, capsys, monkeypatch):
+    monkeypatch.setattr(teaching, "MEMBERS", 2)
+    monkeypatch.setattr(teaching, "PRESET", "fast")
+    assert train("--unlabelled", "raw.txt", "-o", "m.postil") == 0
+    told = capsys.readouterr().err
+    assert "training the teacher: 2 networks fast" in told
+    assert "sentences of raw text" in told
+    assert sorted(path.name for path in folder.iterdir()) == ["dev.txt", "m.postil", "raw.txt", "train.txt"]
+    about = postil.load("m.postil").fitted_parts().about
+    assert about["data"]["unlabelled"]["sentences"] > 10
+
+
+def test_a_given_teacher_labels_the_text(folder, capsys):
+    assert train("-o", "teacher.postil") == 0
+    assert train("--unlabelled", "raw.txt", "--teacher", "teacher.postil", "-o", "m.postil") == 0
+    assert "training the teacher" not in capsys.readouterr().err
+    assert postil.load("m.postil").fitted_parts().about["data"]["unlabelled"]["tokens"] > 0
+
+
+def test_an_ensemble_from_the_command_line(folder):
+    assert train("--ensemble", "2", "-o", "m.postil") == 0
+    assert len(postil.load("m.postil").fitted_parts().network.members) == 2
+    assert main(["evaluate", "m.postil", "dev.txt"]) == 0
+    assert main(["explain", "m.postil", "Anna lives in Oslo"]) == 0
+    assert main(["tag", "m.postil", "raw.txt"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--teacher", "x.postil"], "--teacher needs raw text"),
+        (["--unlabelled", "none.txt"], "none.txt"),
+        (["--unlabelled", "raw.txt", "--unlabelled-tokens", "0"], "--unlabelled-tokens must be at least 1 (got 0)"),
+        (["--unlabelled", "raw.txt", "--preset", "margin", "--label", "PER"], "only taggers learn from teachers"),
+        (["--unlabelled", "raw.txt", "--teacher", "raw.txt"], "raw.txt"),
+        (["--unlabelled", "m.postil"], "must not be one of the inputs"),
+        (["--ensemble", "0"], "ensemble"),
+        (["--clusters", "none.txt"], "cannot read the clusters"),
+    ],
+)
+def test_a_mistake_is_one_line(folder, capsys, arguments, message):
+    assert train(*arguments, "-o", "m.postil") == 1
+    told = capsys.readouterr().err.strip()
+    assert message in told
+    assert "Traceback" not in told
+    assert not (folder / "m.postil").exists()
+
+
+def test_a_sample_of_a_stream_is_uniform():
+    drawn = [0] * 10
+    for seed in range(2000):
+        for (item,) in teaching._reservoir(([i] for i in range(10)), 3, random.Random(seed)):
+            drawn[item] += 1
+    assert min(drawn) > 500
+    assert max(drawn) < 700

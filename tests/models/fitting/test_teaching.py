@@ -1,0 +1,94 @@
+"""Students learn what teachers say about raw text."""
+
+import numpy as np
+import pytest
+
+import postil
+from oracles import corpora
+from postil.errors import ConfigurationError, DataError
+from postil.models.fitting.teaching import MOST_REPEATS, Lesson
+
+SETTINGS = {"hidden": 16, "epochs": 4, "rate": 0.02}
+
+
+@pytest.fixture(scope="module")
+def teachers():
+    X, y = corpora.named_entities(60)
+    return [postil.Tagger(seed=seed, **SETTINGS).fit(X, y) for seed in (1, 2)]
+
+
+def lesson_of(teachers, X, gold=()):
+    return Lesson(teachers, X, list(gold), teachers[0].fitted_parts())
+
+
+def test_one_teacher_is_learnt_as_its_own_posterior(teachers):
+    X, _ = corpora.named_entities(5)
+    lesson = lesson_of(teachers[:1], X)
+    for i, tokens in enumerate(X):
+        lattice = lesson.lattice(np.array([i]))
+        posterior = teachers[0]._posteriors.of_one(tokens)
+        assert np.allclose(lattice.unary, posterior.lattice.unary, atol=1e-5)
+        assert np.array_equal(lattice.chain.transitions, posterior.lattice.chain.transitions)
+
+
+def test_scores_of_several_teachers_are_averaged(teachers):
+    X, _ = corpora.named_entities(3)
+    both, one, other = (lesson_of(some, X).lattice(np.arange(3)) for some in (teachers, teachers[:1], teachers[1:]))
+    assert np.allclose(both.unary, (one.unary + other.unary) / 2, atol=1e-5)
+    assert not np.allclose(one.unary, other.unary, atol=1e-2)
+
+
+def test_labelled_sentences_have_one_path_and_are_repeated(teachers):
+    X, y = corpora.named_entities(30)
+    gold = teachers[0].labelling.numbers(y[:4])
+    lesson = lesson_of(teachers, X, gold)
+    assert 1 < lesson.repeats <= MOST_REPEATS
+    for i in (0, 3, 4, 4 * lesson.repeats - 1):
+        lattice = lesson.lattice(np.array([i]))
+        assert np.array_equal(lattice.unary.argmax(axis=1), gold[i % 4])
+        assert (np.isfinite(lattice.unary).sum(axis=1) == 1).all()
+    first_raw = lesson.lattice(np.array([4 * lesson.repeats]))
+    assert len(first_raw.unary) == len(X[0])
+    assert np.isfinite(first_raw.unary).all()
+
+
+def test_a_student_learns_what_only_the_teachers_know(teachers):
+    """Three labelled sentences are not enough; the raw text has no labels."""
+    X, y = corpora.named_entities(200)
+    few = [i for i, labels in enumerate(y) if len(set(labels)) >= 3][:3]
+    labelled = [X[i] for i in few], [y[i] for i in few]
+    labels = sorted({label for labels in y for label in labels})
+    assert {label for labels in labelled[1] for label in labels} == set(labels), "every class occurs"
+    alone = postil.Tagger(**SETTINGS).fit(*labelled)
+    taught = postil.Tagger(**SETTINGS).fit(*labelled, unlabelled=X[60:160], teachers=teachers)
+    assert taught.score(X[160:], y[160:]) > alone.score(X[160:], y[160:]) + 0.1
+    assert taught.fitted_parts().about["data"]["unlabelled"]["sentences"] == 100
+
+
+def test_a_lesson_goes_on_after_an_interruption(teachers, tmp_path):
+    X, y = corpora.named_entities(30)
+    lesson = {"unlabelled": X[10:], "teachers": teachers}
+    whole = postil.Tagger(**SETTINGS).fit(X[:10], y[:10], **lesson)
+    stopped, checkpoint = postil.Tagger(**SETTINGS), tmp_path / "c"
+    for _ in zip(range(7), stopped.fitting(X[:10], y[:10], checkpoint=checkpoint, **lesson), strict=False):
+        pass
+    resumed = postil.Tagger(**SETTINGS)
+    for _ in resumed.fitting(X[:10], y[:10], checkpoint=checkpoint, resume=checkpoint.exists(), **lesson):
+        pass
+    for name, parameter in whole.fitted_parts().network.parameters().items():
+        assert np.array_equal(parameter.value, resumed.fitted_parts().network.parameters()[name].value), name
+
+
+def test_what_cannot_be_learnt_is_one_error(teachers):
+    X, y = corpora.named_entities(10)
+    tagger = postil.Tagger(**SETTINGS)
+    with pytest.raises(ConfigurationError, match="teachers"):
+        tagger.fit(X, y, unlabelled=X)
+    with pytest.raises(ConfigurationError, match="unlabelled"):
+        tagger.fit(X, y, teachers=teachers)
+    with pytest.raises(DataError, match="at least one sentence with a word"):
+        tagger.fit(X, y, unlabelled=[[]], teachers=teachers)
+    with pytest.raises(ConfigurationError, match="labels of the teacher"):
+        tagger.fit([["a"]], [["B-X"]], unlabelled=X, teachers=teachers)
+    with pytest.raises(ConfigurationError, match="objective of a student"):
+        postil.Tagger(preset="window-wll").fit(X, y, unlabelled=X, teachers=teachers)
