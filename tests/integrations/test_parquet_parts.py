@@ -72,7 +72,7 @@ def test_a_part_is_whole_or_not_there(source, tmp_path):
     assert not list((tmp_path / "out").glob("*.parquet"))
     seen = []
     assert write_part(parts[0], system, system, lambda table: seen.append(sorted(tmp_path.glob("out/*"))) or table) == 4
-    assert [path.name for path in seen[0]] == ["_postil.json"] or all(p.suffix != ".parquet" for p in seen[0])
+    assert seen and all(path.suffix != ".parquet" for path in seen[0])
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 1
     assert [part.first for part in plan(JOB, tmp_path / "out", source)[0]] == [2, 4]
     assert list((tmp_path / "out").glob(".part*"))

@@ -22,7 +22,6 @@ from postil.integrations import ray as integration
 pytestmark = [
     pytest.mark.extra("ray"),
     pytest.mark.filterwarnings("default"),  # Ray and what it imports warn of each other
-    pytest.mark.xdist_group("ray"),
 ]
 FILES, ROWS, GROUP = 4, 120, 30
 PARTS = FILES * ROWS // GROUP
@@ -193,6 +192,7 @@ def slow(ray, monkeypatch):
     ray.cloudpickle.unregister_pickle_by_value(module)
 
 
+@pytest.mark.extra("psutil")
 def test_a_worker_killed_in_the_middle_changes_nothing(slow, data, names_model, tmp_path):
     import psutil
 
@@ -247,14 +247,22 @@ def test_a_killed_driver_is_continued(ray, data, names_model, tmp_path):
     assert not list(out.glob(".*"))
 
 
-def test_the_command_writes_parts(ray, data, names_model, tmp_path, capsys):
+def test_the_command_writes_parts(ray, data, names_model, tmp_path, capsys, monkeypatch):
     words = ["tag", str(names_model), str(data / "*.parquet"), "--engine", "ray", "-o", str(tmp_path / "out")]
     assert main([*words, "--threshold", "0.9"]) == 0
     assert capsys.readouterr().err == f"postil: {tmp_path / 'out'}: 480 rows in 4 files\n"
     sure = [[e for e in row["entities"] or () if e["probability"] >= 0.9] for row in expected_rows(data, names_model)]
     assert [row["entities"] or [] for row in rows_of(tmp_path / "out")] == sure
     assert json.loads((tmp_path / "out" / "_postil.json").read_text())["threshold"] == {"LOC": 0.9, "PER": 0.9}
-    assert main([*words, "--nbest", "2"]) == 1
+    for wrong, message in (
+        (["--nbest", "2"], "--nbest cannot be used here"),
+        (["--workers", "0"], "--workers must be at least 1 (got 0)"),
+        (["--input", "csv"], "--engine ray needs Parquet files (got csv)"),
+        (["--address", "127.0.0.1:9"], "--address must be that of a running Ray cluster"),
+    ):
+        monkeypatch.setattr(ray, "is_initialized", lambda: False)
+        assert main([*words, *wrong]) == 1
+        assert message in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------------ searches
