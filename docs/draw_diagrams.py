@@ -185,7 +185,7 @@ def workers() -> str:
 
 STREAM = ("text", "features", "network", "objectives", "metrics", "training", "pretraining", "models",
           "curation", "reports", "export", "serving", "integrations", "commands")  # fmt: skip
-LATER = {"pretraining", "curation", "export", "integrations"}
+LATER = {"curation", "export", "integrations"}
 
 
 def stream() -> str:

@@ -9,14 +9,17 @@ A page runs from top to bottom in an empty folder of its own. Three kinds of fen
     ```pycon      a session with >>> prompts, in the same program; blank lines of its output are not shown
     ```console    commands after "$ ", each followed by its output; a line "…" stands for any number of lines
 
-An HTML comment ``<!-- run: COMMAND -->`` runs a command that the reader does not see. Blocks of any other language are
-only shown. Times and speeds are not compared, and neither are the last digits of figures in the output of commands:
-a model trained on another processor rounds differently. ``--write`` updates figures and leaves times alone.
+An HTML comment ``<!-- run: COMMAND -->`` runs a command that the reader does not see. ``<!-- needs: MODULE -->`` names
+a package of an extra without which the page cannot run. Blocks of any other language are only shown. Times and speeds
+are not compared, and neither are the last digits of figures in the output of commands: a model trained on another
+processor rounds differently. ``--write`` updates figures and leaves times alone.
 """
 
 import argparse
 import contextlib
 import doctest
+import importlib
+import importlib.util
 import io
 import itertools
 import os
@@ -63,11 +66,22 @@ def pages() -> list[Path]:
     )
 
 
+def needs(page: Path) -> list[str]:
+    """The modules of other packages that a page uses."""
+    return [
+        name
+        for found in re.findall(r"^<!-- needs: (.*?) -->$", page.read_text("utf-8"), re.M)
+        for name in found.split()
+    ]
+
+
 def run_page(page: Path) -> tuple[list[Mismatch], str, dict[str, object]]:
     """Run a page: what is out of date, its text with the outputs of this run, and the names that its code defined."""
     text = page.read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), np.printoptions():
         _install_command(Path(folder))
+        if "spacy" in needs(page):  # as the entry point of an installed package does
+            importlib.import_module("postil.integrations.spacy")
         runner = _Runner(page, text)
         runner.run()
     return runner.mismatches, runner.result(), runner.names
@@ -279,6 +293,9 @@ def main() -> int:
     arguments = parser.parse_args()
     outdated = 0
     for page in [page.resolve() for page in arguments.pages] or pages():
+        if missing := [name for name in needs(page) if importlib.util.find_spec(name) is None]:
+            sys.stdout.write(f"{page}: skipped, needs {', '.join(missing)}\n")
+            continue
         mismatches, text, _ = run_page(page)
         if arguments.write and text != page.read_text("utf-8"):
             page.write_text(text, "utf-8")

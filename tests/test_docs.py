@@ -41,7 +41,12 @@ def name_of(page: Path) -> str:
 # ------------------------------------------------------------------------------------------------ what pages print
 
 
-@pytest.mark.parametrize("page", runner.pages(), ids=name_of)
+def runnable(page: Path):
+    return pytest.param(page, marks=[pytest.mark.extra(name) for name in runner.needs(page)])
+
+
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")  # of other packages that a page imports
+@pytest.mark.parametrize("page", [runnable(page) for page in runner.pages()], ids=name_of)
 def test_a_page_shows_what_its_code_and_commands_print(page):
     mismatches, _, names = runner.run_page(page)
     assert not mismatches, "\n\n".join(map(str, mismatches))
@@ -200,7 +205,7 @@ def public_names() -> list[str]:
         listed = getattr(module, "__all__", None) or [
             name for name, thing in vars(module).items() if is_own(thing, module)
         ]
-        names += [f"{module.__name__}.{name}" for name in listed]  # postil.arrow is postil.integrations.arrow
+        names += [f"{module.__name__}.{name}" for name in listed]
     return names
 
 

@@ -1,5 +1,8 @@
 """Files of columns: every row once, other columns kept, and an interrupted job continues with what is missing."""
 
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -195,3 +198,26 @@ def test_a_damaged_row_group_is_told_after_the_parts_before_it(news, tmp_path, t
     with pytest.raises(DataError, match=r"news.parquet: cannot read the Parquet file"):
         write_folder([news], tagger, ColumnJob(), tmp_path / "out")
     assert read(tmp_path / "out").num_rows == 20
+
+
+def test_a_killed_process_leaves_whole_parts_only(tmp_path, names_model, tagger):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    source, folder, count = str(tmp_path / "many.parquet"), tmp_path / "out", 2000
+    table = pa.table({"id": range(count), "text": [TEXTS[i % len(TEXTS)] for i in range(count)]})
+    parquet.write_table(table, source, row_group_size=5)
+    words = ["tag", str(names_model), source, "-o", str(folder)]
+    process = subprocess.Popen([sys.executable, "-m", "postil", *words], stderr=subprocess.DEVNULL)
+    try:
+        while process.poll() is None and len(list(folder.glob("many-*.parquet"))) < 3:
+            time.sleep(0.01)
+    finally:
+        process.kill()
+        process.wait()
+    there = len(list(folder.glob("many-*.parquet")))
+    assert 3 <= there < 400, "killed in mid-run"
+    done = subprocess.run([sys.executable, "-m", "postil", *words], capture_output=True, text=True, check=True)
+    assert f"{there:,} were there" in done.stderr
+    assert sorted(read(folder)["id"].to_pylist()) == list(range(count))
+    assert not list(folder.glob(".*.partial"))

@@ -63,7 +63,7 @@ def test_docs_survive_the_way_there_and_back(tmp_path_factory, drawn):
     again = docs_of(folder / "b.spacy")
     assert [doc.text for doc in again] == [doc.text for doc in docs]
     assert [entities(doc) for doc in again] == [entities(doc) for doc in docs]
-    assert reading.report.documents == len(docs)
+    assert reading.report.notes["docs"] == len(docs)
 
 
 def test_sentences_and_labels_of_a_doc(tmp_path):

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -27,9 +28,9 @@ def check_output(
 ) -> None:
     """Raise ConfigurationError if ``path`` cannot be written, or if writing it would destroy something else.
 
-    ``kind`` is "model", "report", "log" or the name of a format: what the file will be, and what an existing file must
-    be to be replaced. With ``force`` any file is, except for one of the ``inputs``, under whatever name. What a killed
-    run left unfinished beside the file is removed.
+    ``kind`` is "model", "report", "log", "vectors", "clusters" or the name of a format: what the file will be, and what
+    an existing file must be to be replaced. With ``force`` any file is, but one of the ``inputs``, under any name. What
+    a killed run left unfinished beside the file is removed.
     """
     path = Path(path)
     if path.is_dir():
@@ -87,18 +88,31 @@ def _is_log(head: bytes) -> bool:
     return isinstance(line, dict) and "epoch" in line and "text" not in line
 
 
+def _is_vectors(head: bytes) -> bool:
+    """A word and at least two numbers on the first line."""
+    try:
+        return len([float(number) for number in head.split(b"\n", 1)[0].split(b" ")[1:]]) > 1
+    except ValueError:
+        return False
+
+
 _KINDS: dict[str, Callable[[bytes], bool]] = {
     "model": lambda head: head[8:].startswith(MAGIC),
     "report": lambda head: head.lstrip()[:14].lower() == b"<!doctype html",
     "log": _is_log,
     "parquet": lambda head: head.startswith(b"PAR1"),
     "spacy": lambda head: head.startswith(b"\x78\x9c"),  # compressed by zlib, as DocBin does
+    "vectors": _is_vectors,
+    "clusters": lambda head: re.match(rb"[01]+\t[^\t\n]+\t\d+\n", head) is not None,
 }
 _TITLES = {
     "model": "a model file",
     "report": "an HTML page",
     "log": "a training log",
     "parquet": "a Parquet file",
+    "spacy": "a DocBin",
+    "vectors": "a file of word vectors",
+    "clusters": "a file of word clusters",
     "other": "another kind of file",
 }
 

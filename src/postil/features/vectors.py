@@ -121,8 +121,8 @@ def looked_up_cells(words: Vocabulary, text: bytes, cells: Array) -> Array:
 def digit_mark(words: Vocabulary) -> str | None:
     """``#`` or ``0`` if that stands for every digit in the file's words, else None.
 
-    Files fold digits in longer numbers only, or in all; so ``##`` or ``00`` is there and no other number of two digits.
+    Files fold digits in longer numbers only, or in all; so ``##`` or ``0000`` is there and no number of two digits.
     """
     if any(str(number) in words for number in range(10, 100)):
         return None
-    return next((mark for mark in "#0" if mark * 2 in words), None)
+    return next((mark for mark in "#0" if any(mark * length in words for length in (2, 3, 4))), None)

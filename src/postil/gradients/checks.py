@@ -7,6 +7,7 @@ from postil.gradients.layers import layer_checks
 from postil.gradients.models import model_checks
 from postil.gradients.objectives import objective_checks
 from postil.gradients.operations import operation_checks
+from postil.gradients.pretraining import pretraining_checks
 from postil.gradients.rows import GradientCheck
 from postil.gradients.trees import tree_checks
 
@@ -15,4 +16,5 @@ __all__ = ["GradientCheck", "gradient_checks"]
 
 def gradient_checks() -> list[GradientCheck]:
     """All rows, in the order in which data pass through what they check."""
-    return [*operation_checks(), *layer_checks(), *objective_checks(), *model_checks(), *tree_checks()]
+    vectors_and_models = [*pretraining_checks(), *model_checks(), *tree_checks()]
+    return [*operation_checks(), *layer_checks(), *objective_checks(), *vectors_and_models]

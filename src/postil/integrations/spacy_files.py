@@ -65,7 +65,7 @@ class DocReading:
     def _count(self, doc: Any) -> None:
         """What of a doc is not passed on."""
         report = self.report
-        report.documents += 1
+        report.notes["docs"] += 1
         report.dropped.update({f"docs with {what}": 1 for name, what in _LOST.items() if doc.has_annotation(name)})
         if _has_entities(doc):
             if doc.has_annotation("TAG"):

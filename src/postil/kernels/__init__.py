@@ -8,12 +8,15 @@ plain_x.py, its wrapper in compiled_x.py, and a line here.
 from postil.kernels import (
     plain,
     plain_answers,
+    plain_brown,
     plain_characters,
     plain_columns,
     plain_layers,
     plain_quadratic,
+    plain_ranking,
     plain_records,
     plain_sentences,
+    plain_skipgram,
     plain_tokens,
     plain_training,
     plain_trees,
@@ -24,10 +27,13 @@ from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.choice import IN_USE
 from postil.kernels.choice import chosen as _chosen
 from postil.kernels.plain_answers import Answers, Question
+from postil.kernels.plain_brown import Bigrams
 from postil.kernels.plain_columns import Columns, TokenCells, Words
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Totals
+from postil.kernels.plain_ranking import RankingChanges, RankingLayers, RankingRates, RankingText
 from postil.kernels.plain_records import Records
 from postil.kernels.plain_sentences import SentencePatterns
+from postil.kernels.plain_skipgram import RowChanges, ShardRoom, SkipgramChanges, SkipgramText
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_training import AdamKernel, AdamUpdate, Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.kernels.plain_trees import TreeCells
@@ -89,6 +95,19 @@ __all__ = [
     "split_sentences",
     "character_offsets",
     "lower_case",
+    "RowChanges",
+    "ShardRoom",
+    "SkipgramChanges",
+    "SkipgramText",
+    "merge_rows",
+    "skipgram_shard",
+    "RankingChanges",
+    "RankingLayers",
+    "RankingRates",
+    "RankingText",
+    "ranking_shard",
+    "Bigrams",
+    "brown_merges",
     "TaggerBatch",
     "TaggerKernel",
     "TaggerShape",
@@ -142,6 +161,10 @@ tokenise_text = _chosen(plain_tokens.tokenise_text)
 split_sentences = _chosen(plain_sentences.split_sentences)
 character_offsets = _chosen(plain_characters.character_offsets)
 lower_case = _chosen(plain_characters.lower_case)
+merge_rows = _chosen(plain_skipgram.merge_rows)
+skipgram_shard = _chosen(plain_skipgram.skipgram_shard)
+ranking_shard = _chosen(plain_ranking.ranking_shard)
+brown_merges = _chosen(plain_brown.brown_merges)
 tagger_kernel = _chosen(plain_training.tagger_kernel)
 adam_kernel = _chosen(plain_training.adam_kernel)
 new_crew = _chosen(plain_training.new_crew)

@@ -269,4 +269,29 @@ int split_sentences(const uint8_t *text, int64_t size, const int64_t *documents,
                     const int64_t *cells, int64_t N, const sentence_rules *rules, const character_tables *known,
                     int64_t *offsets, int64_t *found);
 
+/* skipgram.c: tables (V, P), P a multiple of 8; `slots` (2, V) of -1, and so again afterwards. Rows that were touched, what
+   was added to them, how many pairs touched them; `found` (3,): rows of inputs, of outputs, pairs that `loss` is of */
+enum { MOST_REACH = 32, MOST_OUTPUTS = 64, LOSS_EVERY = 16 };
+int skipgram_shard(const float *inputs, const float *outputs, int64_t V, int64_t P, const int32_t *ids,
+                   const int64_t *offsets, int64_t N, int64_t B, const uint8_t *reach, const int32_t *negatives,
+                   int64_t K, double rate, int32_t *slots, int64_t *input_rows, float *input_changes,
+                   int32_t *input_touches, int64_t *output_rows, float *output_changes, int32_t *output_touches,
+                   int64_t *found, double *loss);
+int merge_rows(float *table, int64_t V, int64_t P, const int64_t *rows, int64_t n, const float *changes,
+               const float *scales);
+
+/* ranking.c: a table (R, P) of V words and others that are no centres, the last one outside of sentences; W (S, P, H), b
+   (H,) and u (H,) are changed. `found` (2,): rows that were touched, windows */
+enum { RANKING_GROUP = 16 };
+int ranking_shard(const float *table, int64_t V, int64_t R, int64_t P, float *W, float *b, float *u, int64_t S,
+                  int64_t H, const int32_t *ids, const int64_t *offsets, int64_t N, int64_t B, const int32_t *corrupt,
+                  double rate, double ratio, double margin, int32_t *slots, int64_t *rows, float *changes,
+                  int32_t *touches, int64_t *found, double *loss);
+
+/* brown.c: steps `from` to `to` of V + N - 1; what is kept between calls: `state` (2 V + 5 (N + 1),), `losses` (N + 1, N + 1)
+   and `tables` (2, N + 1, N + 1). merged (V - 1, 2) */
+int brown_merges(int64_t V, int64_t N, const int64_t *starts, const int32_t *following, const int64_t *counts,
+                 const int64_t *back_starts, const int32_t *preceding, const int64_t *back_counts, int64_t from,
+                 int64_t to, int64_t *state, double *losses, int64_t *tables, int64_t *merged);
+
 #endif

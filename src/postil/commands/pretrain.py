@@ -1,0 +1,130 @@
+"""``postil pretrain``: raw text in, a file of word vectors or word clusters out."""
+
+import argparse
+from dataclasses import fields
+from pathlib import Path
+
+from postil.commands.stopping import interrupted, stop_on_request
+from postil.commands.writing import add_force_argument, check_output
+from postil.errors import ConfigurationError
+from postil.pretraining.config import METHODS, CorpusConfig, PretrainingConfig
+
+DESCRIPTION = """\
+Learn word vectors from raw text and write them as GloVe's text: a word and its numbers on each line. With --clusters,
+learn word clusters instead: bits, word and count on each line. Texts are plain or gzip, and may be larger than memory.
+
+  postil pretrain wikipedia.txt -o wikipedia.vectors
+  postil pretrain *.txt --dimensions 100 --epochs 15 --threads 2 -o news.vectors
+  postil pretrain wikipedia.txt --method ranking -o wikipedia.vectors
+  postil pretrain wikipedia.txt --resume -o wikipedia.vectors        continue after an interruption
+  postil pretrain wikipedia.txt --clusters 500 -o wikipedia.paths    Brown clusters
+  postil train train.txt --vectors wikipedia.vectors -o ner.postil   use the vectors
+"""
+_SETTINGS = {field.name for field in fields(PretrainingConfig)} - {"corpus"}
+_ONLY_VECTORS = ("method", "dimensions", "window", "epochs", "negatives", "sample", "hidden", "rate", "seed")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    default = PretrainingConfig()
+    parser.add_argument("texts", metavar="TEXT", nargs="+", type=Path, help="files of raw text, UTF-8")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="file to write")
+    parser.add_argument("--clusters", type=int, metavar="N", help="learn N Brown clusters of words instead of vectors")
+    parser.add_argument(
+        "--method",
+        choices=METHODS,
+        help="skipgram: words predict their neighbours; ranking: true windows above corrupt ones (default: skipgram)",
+    )
+    parser.add_argument("--dimensions", type=int, metavar="D", help=f"of a vector (default: {default.dimensions})")
+    parser.add_argument("--window", type=int, metavar="N", help="words on each side (default: 5; ranking: 2)")
+    parser.add_argument("--epochs", type=int, metavar="N", help=f"passes over the text (default: {default.epochs})")
+    parser.add_argument(
+        "--negatives", type=int, metavar="N", help=f"skipgram: random words per window (default: {default.negatives})"
+    )
+    parser.add_argument(
+        "--sample",
+        type=float,
+        metavar="F",
+        help=f"skipgram: skip words above this frequency (default: {default.sample})",
+    )
+    parser.add_argument(
+        "--hidden", type=int, metavar="H", help=f"ranking: hidden units, a multiple of 16 (default: {default.hidden})"
+    )
+    parser.add_argument("--rate", type=float, metavar="R", help="first learning rate (default: 0.025; ranking: 0.1)")
+    parser.add_argument(
+        "--min-count", type=int, default=5, metavar="N", help="leave out words that occur less often (default: 5)"
+    )
+    parser.add_argument("--words", type=int, metavar="N", help="keep the N most frequent words (default: all)")
+    parser.add_argument(
+        "--cased",
+        action=argparse.BooleanOptionalAction,
+        help="distinguish upper and lower case (default: only with --clusters)",
+    )
+    parser.add_argument(
+        "--fold-digits",
+        action=argparse.BooleanOptionalAction,
+        help="treat all digits as 0 (default: except with --clusters)",
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="cores to use; does not change the result (default: 1)"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue from FILE.checkpoint")
+    add_force_argument(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    is_clusters = arguments.clusters is not None
+    kind = "clusters" if is_clusters else "vectors"
+    check_output(arguments.output, f"file of {kind}", kind, inputs=arguments.texts, force=arguments.force)
+    check_output(_checkpoint(arguments), "checkpoint", "model", inputs=arguments.texts, force=arguments.force)
+    corpus_config = CorpusConfig(
+        min_count=arguments.min_count,
+        words=arguments.words,
+        cased=is_clusters if arguments.cased is None else arguments.cased,
+        fold_digits=not is_clusters if arguments.fold_digits is None else arguments.fold_digits,
+    )
+    return _cluster(arguments, corpus_config) if is_clusters else _pretrain(arguments, corpus_config)
+
+
+def _pretrain(arguments: argparse.Namespace, corpus_config: CorpusConfig) -> int:
+    from postil.commands.terminal.pretraining import Display, read_with_progress
+    from postil.pretraining.files import save_vectors
+    from postil.pretraining.training import Pretraining
+
+    given = {name: value for name in _SETTINGS if (value := getattr(arguments, name)) is not None}
+    config = PretrainingConfig(corpus=corpus_config, **given)
+    with read_with_progress(arguments.texts, corpus_config, arguments.output.resolve().parent) as corpus:
+        training = Pretraining(
+            corpus, config, threads=arguments.threads, checkpoint=_checkpoint(arguments), resume=arguments.resume
+        )
+        with stop_on_request() as stop, Display(training) as display:
+            for step in training:
+                display.show(step)
+                if stop.by is not None:
+                    return interrupted(training, stop.by)
+        save_vectors(arguments.output, training.vectors())
+        _checkpoint(arguments).unlink(missing_ok=True)
+        display.summary(arguments.output)
+    return 0
+
+
+def _cluster(arguments: argparse.Namespace, corpus_config: CorpusConfig) -> int:
+    from postil.commands.terminal.pretraining import merging_progress, read_with_progress, show_clusters
+    from postil.pretraining.clusters import brown_clusters
+
+    for name in _ONLY_VECTORS:
+        if getattr(arguments, name) is not None:
+            raise ConfigurationError(f"--{name}", expected="must not be given with --clusters: it is for vectors")
+    if arguments.resume:
+        raise ConfigurationError("--resume", expected="must not be given with --clusters, which has no checkpoint")
+    with read_with_progress(arguments.texts, corpus_config, arguments.output.resolve().parent) as corpus:
+        with merging_progress(len(corpus.words) - 1) as report:
+            clusters = brown_clusters(corpus, arguments.clusters, report=report)
+        clusters.save(arguments.output)
+        show_clusters(clusters, arguments.clusters, arguments.output)
+    return 0
+
+
+def _checkpoint(arguments: argparse.Namespace) -> Path:
+    path: Path = arguments.output
+    return path.with_name(path.name + ".checkpoint")

@@ -1,0 +1,154 @@
+"""Raw text as numbers of words in a temporary file: read, tokenised and counted once, then used in every epoch."""
+
+import itertools
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self, cast, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import DataError
+from postil.features.orthography import fold_digits
+from postil.pretraining.config import CorpusConfig
+from postil.pretraining.dictionary import GrowingDictionary
+from postil.text.lines import Lines
+from postil.text.segmenter import default_segmenter
+
+Texts = Iterable[str | os.PathLike[str]] | str | os.PathLike[str]
+"""Strings are texts; paths (``pathlib.Path``) are files of text, plain or gzip."""
+BLOCK = 1 << 20
+"""Characters that are tokenised at a time."""
+SENTENCE_END, UNKNOWN_WORD = -1, -2
+
+
+@final
+@dataclass(eq=False)
+class Corpus:
+    """The words of a text. A context manager: the temporary file is gone at its end."""
+
+    words: list[str]
+    """Most frequent first: word ``i`` is number ``i``."""
+    counts: Array
+    """(V,)"""
+    tokens: int
+    """All of them, those outside of the dictionary too."""
+    ids: Array
+    """int32: numbers of words, ``UNKNOWN_WORD``, and ``SENTENCE_END`` after each sentence; a memory map."""
+    fingerprint: int
+    """A checksum: the same for the same text and dictionary."""
+    _file: BinaryIO
+
+    def blocks(self, size: int) -> Iterator[Array]:
+        """Parts of ``ids`` of about ``size`` numbers, cut after a sentence."""
+        begin = 0
+        while begin < len(self.ids):
+            end = min(begin + size, len(self.ids))
+            if end < len(self.ids):
+                following = np.flatnonzero(self.ids[end - 1 : end + _LONGEST] == SENTENCE_END)
+                end = end + int(following[0]) if len(following) else end
+            yield np.asarray(self.ids[begin:end])
+            begin = end
+
+    def close(self) -> None:
+        self.ids = np.zeros(0, np.int32)
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+_LONGEST = 1 << 16  # tokens of a sentence, before a block is cut inside it
+
+
+def read_corpus(
+    texts: Texts, config: CorpusConfig, *, folder: Path | None = None, report: Callable[[int], None] | None = None
+) -> Corpus:
+    """Tokenise texts, count their words, and keep them as numbers in a temporary file in ``folder``.
+
+    ``report`` is called with the number of tokens of each block.
+    """
+    dictionary = GrowingDictionary()
+    file = cast(BinaryIO, tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 (the corpus closes it)
+    tokens = 0
+    try:
+        for serials, offsets in _numbered(texts, dictionary):
+            np.insert(serials, offsets[1:], SENTENCE_END).astype(np.int32).tofile(file)
+            tokens += len(serials)
+            if report is not None:
+                report(len(serials))
+        entries = dictionary.entries(form_of(config), config.min_count, config.words)
+        if len(entries.words) < 2:
+            expected = f"must have at least 2 words that occur {config.min_count} times or more (see min_count)"
+            raise DataError("the text", expected=expected, got=f"{len(entries.words)} of {tokens:,} tokens")
+        ids, checksum = _renumbered(file, entries.numbers)
+    except BaseException:
+        file.close()
+        raise
+    fingerprint = zlib.crc32("\n".join(entries.words).encode("utf-8"), checksum)
+    return Corpus(entries.words, entries.counts, tokens, ids, fingerprint, file)
+
+
+def form_of(config: CorpusConfig) -> Callable[[str], str]:
+    """What of a word is counted: by default its lower case with digits as 0, as taggers look vectors up."""
+    if config.cased:
+        return fold_digits if config.fold_digits else str
+    return (lambda word: fold_digits(word.lower())) if config.fold_digits else str.lower
+
+
+def _numbered(texts: Texts, dictionary: GrowingDictionary) -> Iterator[tuple[Array, Array]]:
+    """The serials of the tokens of each block, and the offsets of its sentences."""
+    segmenter = default_segmenter()
+    for text in _blocks(texts):
+        content = text.encode("utf-8", "replace")
+        segments = segmenter.cells(content, lines=True)
+        yield dictionary.add(content, segments.cells), segments.offsets
+
+
+def _blocks(texts: Texts) -> Iterator[str]:
+    """Whole lines, about BLOCK characters at a time."""
+    sources: Iterable[str | os.PathLike[str]] = [texts] if isinstance(texts, str | os.PathLike) else texts
+    for is_text, group in itertools.groupby(sources, lambda source: isinstance(source, str)):
+        if is_text:
+            yield from _joined([cast(str, source)] for source in group)
+            continue
+        for path in group:
+            with Lines(path) as lines:
+                yield from _joined(batch for _, batch in lines)
+
+
+def _joined(batches: Iterable[Sequence[str]]) -> Iterator[str]:
+    held: list[str] = []
+    size = 0
+    for batch in batches:
+        held += batch
+        size += sum(map(len, batch)) + len(batch)
+        if size >= BLOCK:
+            yield "\n".join(held)
+            held, size = [], 0
+    if held:
+        yield "\n".join(held)
+
+
+def _renumbered(file: BinaryIO, numbers: Array) -> tuple[Array, int]:
+    """The file as a memory map in which serials have become numbers of words, and its checksum."""
+    file.flush()
+    ids: Array = np.memmap(file, np.int32, "r+")
+    checksum = 0
+    for begin in range(0, len(ids), BLOCK):
+        part = ids[begin : begin + BLOCK]
+        found = numbers[np.maximum(part, 0)]
+        found[found < 0] = UNKNOWN_WORD
+        part[...] = np.where(part == SENTENCE_END, SENTENCE_END, found)
+        checksum = zlib.crc32(part.tobytes(), checksum)
+    return ids, checksum

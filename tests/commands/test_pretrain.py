@@ -1,0 +1,121 @@
+"""``postil pretrain``: files of text in, vectors or clusters out; interruptions; nothing is overwritten."""
+
+import re
+import signal
+
+import numpy as np
+import pytest
+
+from postil.commands.main import main
+from postil.commands.stopping import stop_on_request
+from postil.features import load_vectors
+from postil.pretraining import training as module
+
+NAMES, CITIES = ["Anna", "Peter", "Maria", "Omar"], ["Oslo", "Lima", "Cairo", "Quito"]
+
+
+@pytest.fixture
+def text(tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = zip(rng.choice(NAMES, 400), rng.choice(CITIES, 400), strict=True)
+    path = tmp_path / "raw.txt"
+    path.write_text("".join(f"{name} visited {city} in {rng.integers(1900, 1999)}.\n" for name, city in pairs))
+    return path
+
+
+def options(text, name, *more):
+    small = ["--dimensions", "6", "--epochs", "2", "--hidden", "16", "--negatives", "3"]
+    return ["pretrain", str(text), "-o", str(text.parent / name), *small, *more]
+
+
+@pytest.mark.parametrize("method", ["skipgram", "ranking"])
+def test_vectors_for_training(text, method, capsys):
+    assert main(options(text, "x.vectors", "--method", method, "--threads", "2")) == 0
+    shown = capsys.readouterr()
+    assert re.search(r"x\.vectors: 12 words, 6 dimensions, trained in \d+ s", shown.out)
+    assert "2,400 tokens, 12 words; 100.0 % of them known" in shown.err
+    assert re.search(r"epoch   2  loss \d", shown.err)
+    vectors = load_vectors(text.parent / "x.vectors")
+    assert vectors.matrix.shape == (13, 6) and "oslo" in vectors.words and "0000" in vectors.words
+    assert sorted(path.name for path in text.parent.iterdir()) == ["raw.txt", "x.vectors"]
+    labelled = text.parent / "train.txt"
+    labelled.write_text("Anna B-PER\nvisited O\nOslo B-LOC\n\n" * 20)
+    model = str(text.parent / "m.postil")
+    assert (
+        main(["train", str(labelled), "--vectors", str(text.parent / "x.vectors"), "--epochs", "1", "-o", model]) == 0
+    )
+
+
+def test_clusters(text, capsys):
+    place = text.parent / "x.paths"
+    assert main(["pretrain", str(text), "--clusters", "5", "-o", str(place)]) == 0
+    assert "words in 5 clusters" in capsys.readouterr().out
+    rows = [line.split("\t") for line in place.read_text().splitlines()]
+    assert {row[0] for row in rows} and all(re.fullmatch("[01]+", row[0]) for row in rows)
+    assert {"Oslo", "visited"} <= {row[1] for row in rows}  # as written
+    assert len({row[0] for row in rows}) == 5
+
+
+class _Interrupted(module.Pretraining):
+    """Presses Ctrl-C after the second step."""
+
+    def __iter__(self):
+        for number, step in enumerate(super().__iter__()):
+            if number == 1:
+                signal.raise_signal(signal.SIGINT)
+            yield step
+
+
+def test_interrupted_and_resumed(text, capsys, monkeypatch):
+    words = options(text, "x.vectors", "--seed", "3")
+    assert main(words) == 0
+    expected = (text.parent / "x.vectors").read_bytes()
+    (text.parent / "x.vectors").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_LEAST_SHARD_WORDS", 50)
+        patch.setattr(module, "Pretraining", _Interrupted)
+        assert main(words) == 130
+        assert "add --resume to continue" in capsys.readouterr().err
+        assert (text.parent / "x.vectors.checkpoint").exists()
+        patch.undo()
+        patch.setattr(module, "_LEAST_SHARD_WORDS", 50)
+        assert main([*words, "--resume"]) == 0
+        resumed = (text.parent / "x.vectors").read_bytes()
+        assert main(words) == 0
+        assert (text.parent / "x.vectors").read_bytes() == resumed != expected
+    assert not (text.parent / "x.vectors.checkpoint").exists()
+
+
+def test_a_second_request_stops_at_once(capsys):
+    with stop_on_request() as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert stop.by is signal.SIGINT
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert "press Ctrl-C again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-o", "{raw}"], "file of vectors must not be one of the inputs"),
+        (["-o", "{other}"], "must not replace a file that is not a file of word vectors"),
+        (["-o", "{new}", "--clusters", "5", "--epochs", "3"], "--epochs must not be given with --clusters"),
+        (["-o", "{new}", "--clusters", "5", "--resume"], "--resume must not be given with --clusters"),
+        (["-o", "{new}", "--min-count", "99999"], "the text must have at least 2 words"),
+        (["-o", "{new}", "--resume"], "no such model file"),
+        (["-o", "{new}", "--hidden", "5"], "hidden must be a multiple of 16 (got 5)"),
+    ],
+)
+def test_mistakes(text, words, message, capsys):
+    (text.parent / "other.html").write_text("<!doctype html>")
+    places = {"raw": text, "other": text.parent / "other.html", "new": text.parent / "new.vectors"}
+    assert main(["pretrain", str(text), *(word.format(**places) for word in words)]) == 1
+    assert message in capsys.readouterr().err
+    assert not places["new"].exists()
+
+
+def test_vectors_and_clusters_may_replace_their_like(text):
+    for name, more in (("x.vectors", []), ("x.paths", ["--clusters", "4"])):
+        words = ["pretrain", str(text), "-o", str(text.parent / name), *more]
+        assert main(words) == main(words) == 0
