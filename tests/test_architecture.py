@@ -22,8 +22,8 @@ STREAM = [
 # Rooms that later work will fill; named here so that each finds its place.
 RESERVED = {"curation", "export"}
 ORDER = FOUNDATION + STREAM
-# `python -m postil` and the package's own page of lazy names stand above the stream.
-ABOVE = {"__main__", "__init__"}
+# `python -m postil`, the package's own page of lazy names and public names of integrations stand above the stream.
+ABOVE = {"__main__", "__init__", "crfsuite"}
 
 
 def modules() -> list[str]:
@@ -150,7 +150,11 @@ PUBLIC = {
             "text",
             "features",
         ],
-        *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy", "ray"],
+        *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy"],
+        *["ray", "crfsuite"],
+    ],
+    "postil.integrations.crfsuite": [
+        *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Trainer"],
     ],
     "postil.features": [
         *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape"],
@@ -203,6 +207,9 @@ PUBLIC = {
         *["Records", "write_records"],
         *["TokenPatterns", "ChunkCache", "TokenisedText", "tokenise_text", "SentencePatterns", "split_sentences"],
         *["character_offsets", "lower_case", "StringTable", "WordColumn", "WordRules", "word_features"],
+        *["Attributes", "AttributeTokens", "PairWeights"],
+        *["attribute_scores", "attribute_sums", "attribute_counts", "attribute_tokens"],
+        *["padded_labels", "observed_features"],
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
         *["RowChanges", "ShardRoom", "SkipgramChanges", "SkipgramText", "merge_rows", "skipgram_shard"],
         *["RankingChanges", "RankingLayers", "RankingRates", "RankingText", "ranking_shard"],
@@ -284,6 +291,15 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
+    "crfsuite.py": "integrations/crfsuite/test_estimator.py",
+    "integrations/crfsuite/metrics.py": "integrations/crfsuite/test_estimator.py",
+    "integrations/crfsuite/model.py": "integrations/crfsuite/test_problem.py",
+    "integrations/crfsuite/parameters.py": "integrations/crfsuite/test_tagger.py",
+    "integrations/crfsuite/scorers.py": "integrations/crfsuite/test_estimator.py",
+    "integrations/crfsuite/trainer.py": "integrations/crfsuite/test_tagger.py",
+    "integrations/crfsuite/training_log.py": "integrations/crfsuite/test_estimator.py",
+    "kernels/compiled_sparse.py": "kernels/test_sparse.py",
+    "kernels/plain_sparse.py": "kernels/test_sparse.py",
     "commands/stopping.py": "commands/test_train.py",
     "models/scoring/ensemble_network.py": "models/test_ensemble.py",
     "commands/check.py": "commands/test_main.py",

@@ -34,6 +34,7 @@ _MODULES = {
     "arrow": "postil.integrations.arrow",
     "spacy": "postil.integrations.spacy",
     "ray": "postil.integrations.ray",
+    "crfsuite": "postil.crfsuite",
 }
 
 __all__ = ["__version__", *_MODULES]

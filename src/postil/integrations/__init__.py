@@ -1,1 +1,1 @@
-"""Postil inside other programs: columns of dataframes and files, pipelines. Each needs an extra."""
+"""Postil from inside other tools, each as its own users expect it. Nothing is imported until it is used."""

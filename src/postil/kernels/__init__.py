@@ -17,6 +17,7 @@ from postil.kernels import (
     plain_records,
     plain_sentences,
     plain_skipgram,
+    plain_sparse,
     plain_tokens,
     plain_training,
     plain_trees,
@@ -34,6 +35,7 @@ from postil.kernels.plain_ranking import RankingChanges, RankingLayers, RankingR
 from postil.kernels.plain_records import Records
 from postil.kernels.plain_sentences import SentencePatterns
 from postil.kernels.plain_skipgram import RowChanges, ShardRoom, SkipgramChanges, SkipgramText
+from postil.kernels.plain_sparse import Attributes, AttributeTokens, PairWeights, padded_labels
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 from postil.kernels.plain_training import AdamKernel, AdamUpdate, Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.kernels.plain_trees import TreeCells
@@ -121,6 +123,15 @@ __all__ = [
     "WordColumn",
     "WordRules",
     "word_features",
+    "Attributes",
+    "AttributeTokens",
+    "PairWeights",
+    "attribute_scores",
+    "attribute_sums",
+    "padded_labels",
+    "attribute_counts",
+    "attribute_tokens",
+    "observed_features",
 ]
 
 viterbi = _chosen(plain.viterbi)
@@ -169,3 +180,8 @@ tagger_kernel = _chosen(plain_training.tagger_kernel)
 adam_kernel = _chosen(plain_training.adam_kernel)
 new_crew = _chosen(plain_training.new_crew)
 word_features = _chosen(plain_words.word_features)
+attribute_scores = _chosen(plain_sparse.attribute_scores)
+attribute_sums = _chosen(plain_sparse.attribute_sums)
+attribute_counts = _chosen(plain_sparse.attribute_counts)
+attribute_tokens = _chosen(plain_sparse.attribute_tokens)
+observed_features = _chosen(plain_sparse.observed_features)

@@ -9,7 +9,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from postil.arrays import Array
-from postil.errors import IndexRangeError
+from postil.errors import IndexRangeError, ShapeError
 from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.compiled import DOUBLES, INT64, INTEGERS, MOST_LABELS, is_ready, pointer
@@ -137,9 +137,15 @@ class TaggerKernel:
         N = step.N = len(batch.places)
         step.B, step.share = len(batch.offsets) - 1, batch.share
         step.block_tokens = -(-N // max(1, -(-N // BLOCK_TOKENS)))  # blocks of about the same size
-        self._enter(
-            step, "", places=_integers(batch.places), offsets=_integers(batch.offsets), gold=_integers(batch.gold)
-        )
+        self._enter(step, "", places=_integers(batch.places), offsets=_integers(batch.offsets))
+        if isinstance(batch.gold, tuple):
+            targets, steps = (np.ascontiguousarray(table, DOUBLE) for table in batch.gold)
+            if targets.shape != (N, self._shape.L) or steps.shape != (self._shape.L, self._shape.L):
+                raise ShapeError("a teacher's expectations", expected=f"({N}, {self._shape.L})", got=targets.shape)
+            self._enter(step, "", targets=targets, target_steps=steps)
+        else:
+            step.targets = ffi.NULL
+            self._enter(step, "", gold=_integers(batch.gold))
         transitions, start, end = (np.ascontiguousarray(table, DOUBLE) for table in chain)
         self._enter(step, "", transitions=transitions, start=start, end=end)
         if batch.vectors is not None:

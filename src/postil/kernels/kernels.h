@@ -109,6 +109,7 @@ typedef struct {
     int64_t N, B, U, D, wide, K, H, L, depth, table_count, vector_dim, block_tokens;
     double epsilon, share; /* share: factor of the loss of each sentence */
     const int64_t *places, *offsets, *gold;
+    const double *targets, *target_steps; /* (N, L), (L, L) what a teacher expects, or NULL: then gold counts */
     const int64_t *vector_ids; /* (U,) or NULL */
     const float *vectors;      /* (V, vector_dim) fixed: the last columns of X */
     int64_t vector_count;
@@ -189,6 +190,21 @@ int quadratic_forms_back(const void *dZ, int single, const void *C, const void *
                          int64_t D, void *dC);
 int quadratic_weights(const void *dZ, int single, const void *C, int64_t N, int64_t K, int64_t D, void *dV);
 int sums_of_pairs(const void *V, int single, int64_t K, int64_t D, void *U);
+
+/* sparse.c: `values` may be NULL: every value is 1 */
+int attribute_scores(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
+                     const int64_t *firsts, const int32_t *targets, const double *weights, int64_t A, int64_t K,
+                     int64_t L, double *out);
+int attribute_counts(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M, int64_t first,
+                     int64_t end, const int64_t *firsts, const int32_t *targets, int64_t K, const double *marginals,
+                     int64_t N, int64_t P, int64_t L, double *out);
+int attribute_sums(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
+                   const double *table, int64_t A, int64_t P, int64_t L, double *out);
+int attribute_tokens(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M, int64_t A,
+                     int64_t *starts, int32_t *tokens, double *sorted);
+int observed_features(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M,
+                      const int64_t *labels, int64_t N, int64_t A, int64_t L, int64_t *firsts, int32_t *targets,
+                      double *totals, double *row, uint8_t *seen);
 
 /* columns.c */
 int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label, int64_t lines,

@@ -67,7 +67,7 @@ class TaggerBatch(NamedTuple):
     vectors: tuple[Array, Array] | None  # (V, vector_dim) fixed vectors, (U,) which of them
     places: Array  # (N,)
     offsets: Array  # (B + 1,)
-    gold: Array  # (N,)
+    gold: Array | tuple[Array, Array]  # (N,) labels; or what a teacher expects: labels (N, L), transitions (L, L)
     share: float  # factor of the loss of each sentence
     keys: Sequence[int]  # of the noise: at the inputs, after the first layer, after each convolution
 

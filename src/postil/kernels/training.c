@@ -241,8 +241,34 @@ static void score_block(tagger_step *s, const block *b, const float *hidden) {
     if (!(squares <= LARGEST_SCORE * LARGEST_SCORE)) fail(&s->workers, NOT_PLAIN);
 }
 
+/* compare() with a teacher instead of gold labels: the score of a sentence is what the teacher expects of it. */
+static void compare_with_teacher(tagger_step *s, const block *b, double *counts) {
+    const int64_t L = s->L;
+    for (int64_t i = b->sentence; i < b->sentence + b->sentences; i++) {
+        const int64_t first = s->offsets[i], last = s->offsets[i + 1] - 1;
+        double score = 0.0;
+        for (int64_t t = first; t <= last; t++)
+            for (int64_t j = 0; j < L; j++) {
+                const double expected = s->targets[t * L + j];
+                s->marginals[t * L + j] -= expected;
+                if (!(expected > 0.0)) continue; /* impossible labels have infinite scores */
+                score += expected * (double)s->scores[t * L + j];
+                if (t == first) score += expected * s->start[j];
+                if (t == last) score += expected * s->end[j];
+            }
+        s->losses[i] = s->log_partition[i] - score;
+        if (!s->exact[i] || !isfinite(score)) fail(&s->workers, NOT_PLAIN);
+    }
+    if (b->sentence > 0) return;
+    for (int64_t i = 0; i < L * L; i++) { /* the transitions of the whole batch are counted with its first sentence */
+        counts[i] -= s->target_steps[i];
+        if (s->target_steps[i] > 0.0) s->losses[0] -= s->target_steps[i] * s->transitions[i];
+    }
+    if (!isfinite(s->losses[0])) fail(&s->workers, NOT_PLAIN);
+}
+
 /* What the model expects minus what the gold labels are, and the loss of each sentence. */
-static void compare(tagger_step *s, const block *b, double *counts) {
+static void compare_with_gold(tagger_step *s, const block *b, double *counts) {
     const int64_t L = s->L;
     for (int64_t i = b->sentence; i < b->sentence + b->sentences; i++) {
         double score = 0.0;
@@ -262,6 +288,11 @@ static void compare(tagger_step *s, const block *b, double *counts) {
         s->losses[i] = s->log_partition[i] - score;
         if (!s->exact[i] || !isfinite(score)) fail(&s->workers, NOT_PLAIN); /* log space, or an error about the data */
     }
+}
+
+static void compare(tagger_step *s, const block *b, double *counts) {
+    const int64_t L = s->L;
+    (s->targets != NULL ? compare_with_teacher : compare_with_gold)(s, b, counts);
     for (int64_t i = b->first * L; i < (b->first + b->tokens) * L; i++)
         s->dscores[i] = (float)(s->marginals[i] * s->share);
 }

@@ -208,7 +208,7 @@ def loss_and_gradient(lattice: Lattice, gold: Any) -> tuple[Array, LossGradient]
     log Z - log Z(gold), with Z(gold) summed over the paths consistent with the gold labels (for one path, its score).
     Its derivative by any score is what the model expects minus what the gold expects: p(y_t = j) - 1[gold_t = j].
     """
-    expected = _moments(lattice)
+    expected = expected_counts(lattice)
     subtract = _subtract_sets if np.asarray(gold).dtype == np.bool_ else _subtract_path
     losses, dU, dA = subtract(expected, lattice, np.asarray(gold))
     # A start score is one more unary score of first tokens, an end score of last tokens.
@@ -223,7 +223,7 @@ def cross_entropy_and_gradient(lattice: Lattice, teacher: Lattice) -> tuple[floa
     its derivative by any score what the model expects minus what the teacher expects: p(y_t = j) - q(y_t = j).
     A teacher sure of one path is a gold labelling.
     """
-    ours, theirs = _moments(lattice), _moments(teacher)
+    ours, theirs = expected_counts(lattice), expected_counts(teacher)
     first, last, chain = lattice.first_tokens, lattice.last_tokens, lattice.chain
     starts, ends = theirs.unary[first].sum(axis=0), theirs.unary[last].sum(axis=0)
     counted = [(theirs.unary, lattice.unary), (theirs.transitions, chain.transitions)]
@@ -234,7 +234,8 @@ def cross_entropy_and_gradient(lattice: Lattice, teacher: Lattice) -> tuple[floa
     return float(ours.log_weight.sum()) - score, gradient
 
 
-def _moments(lattice: Lattice) -> Moments:
+def expected_counts(lattice: Lattice) -> Moments:
+    """What the posterior of a lattice expects: labels of tokens, and transitions."""
     log_weight, marginals, counts, exact = kernels.chain_moments(*_arguments(lattice))
     if not exact.all():
         for part in _solved(lattice, ~exact, LOGARITHMIC):
@@ -246,7 +247,7 @@ def _moments(lattice: Lattice) -> Moments:
 
 
 def _subtract_sets(expected: Moments, lattice: Lattice, allowed: Array) -> Moments:
-    agreeing = _moments(lattice.restricted(allowed))
+    agreeing = expected_counts(lattice.restricted(allowed))
     return Moments(*(ours - theirs for ours, theirs in zip(expected, agreeing, strict=True)))
 
 

@@ -116,3 +116,17 @@ def test_several_possible_labels_and_wide_scores_take_the_general_path():
 def test_a_diverging_training_says_so():
     with pytest.raises(postil.errors.NumericalError, match="the training has diverged"):
         postil.Tagger(epochs=3, rate=1e30, warm_up=0.0).fit(*corpus())
+
+
+@pytest.mark.parametrize("ensemble", [1, 2])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_teacher_is_learnt_as_by_the_general_path(preset, ensemble):
+    X, y = corpus()
+    teacher = postil.Tagger(preset="fast", hidden=8, epochs=1, seed=1).fit(X, y)
+    student = postil.Tagger(preset=preset, epochs=2, seed=3, batch_sentences=24, ensemble=ensemble)
+    training = student.fitting(X[:10], y[:10], unlabelled=X[10:], teachers=[teacher]).training
+    (loss, fused), (expected_loss, general) = both_paths(training)
+    assert loss == pytest.approx(expected_loss, rel=1e-5)
+    for node, expected in general.items():
+        largest = np.abs(dense(expected)).max()
+        np.testing.assert_allclose(dense(fused[node]), dense(expected), atol=2e-5 * largest + 1e-9, rtol=0)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil import kernels
+from postil.arrays import Array
 from postil.graph import Gradient, Node, Parameter, RowGradient
 from postil.kernels import Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.scoring.ensemble_network import EnsembleNetwork
@@ -19,6 +20,7 @@ from postil.models.scoring.network import Example
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, Residual, Window
 from postil.network.dropout import noise_of
+from postil.objectives.crf import expected_counts
 from postil.objectives.lattice import Lattice
 from postil.threads import blas_product
 
@@ -61,8 +63,9 @@ class FusedTraining:
         return found.loss, gradients
 
     def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> TaggerBatch | None:
-        """What does not depend on the parameters; None where a teacher or partial labels leave several labels open."""
-        if isinstance(example.gold, Lattice) or example.gold.ndim != 1:
+        """What does not depend on the parameters; None where partial labels leave several labels open."""
+        is_taught = isinstance(example.gold, Lattice)
+        if not is_taught and example.gold.ndim != 1:
             return None
         network = self._network
         inputs = network.with_unknown_words(example.inputs, rng)
@@ -72,7 +75,7 @@ class FusedTraining:
             vectors=None if network.vectors is None else (network.vectors, inputs.vectors),
             places=inputs.places,
             offsets=inputs.offsets,
-            gold=example.gold,
+            gold=_expected(example.gold) if is_taught else example.gold,
             share=share / max(1, len(inputs.offsets) - 1),
             keys=[noise_of(noise.rate, rng).key for noise in noises],
         )
@@ -135,6 +138,11 @@ def _fused_training(network: Any) -> FusedTraining | None:
     )
     kernel = kernels.tagger_kernel(shape, blas_product())
     return None if kernel is None else FusedTraining(network, layers, kernel)
+
+
+def _expected(teacher: Lattice) -> tuple[Array, Array]:
+    counts = expected_counts(teacher)
+    return counts.unary, counts.transitions
 
 
 def _known_layers(encoder: Layer) -> _Layers | None:

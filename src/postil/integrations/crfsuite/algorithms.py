@@ -1,0 +1,328 @@
+"""The training algorithms: each a generator of steps over a problem, with the weights after every iteration.
+
+L-BFGS sees all sentences at once. The others change the weights after every sentence, in an order drawn anew for every
+iteration with a fixed seed: a linear chain w is scored by its best path ŷ against the gold path y, with
+
+    Δ = F(x, y) - F(x, ŷ)    what both paths count of every feature
+
+    averaged-perceptron   w += Δ
+    passive-aggressive    w += τ Δ,   τ = cost / |Δ|² (type 0), at most c (I), with |Δ|² + 1 / 2c below (II)
+    arow                  w += α Σ Δ, Σ⁻¹ += Δ² / γ,   α = cost / (γ + Δ Σ Δ), Σ diagonal
+    l2sgd                 w -= η (∂(-log p(y)) + λ w),   η = 1 / (λ (t0 + t)), λ = 2 c2 / B
+
+(Collins 2002; Crammer et al. 2006; Mejer and Crammer 2010; Shalev-Shwartz et al. 2007.)
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from postil import kernels
+from postil.arrays import Array
+from postil.errors import NumericalError
+from postil.integrations.crfsuite.parameters import UNLIMITED
+from postil.integrations.crfsuite.problem import Problem
+from postil.objectives import ChainScores, Lattice, Posterior
+from postil.training.lbfgs import LBFGSSettings, minimise
+
+Parameters = Mapping[str, Any]
+
+
+class Step(NamedTuple):
+    """The weights after an iteration, and what the log says about it. ``ending`` None: there may be another one."""
+
+    weights: Array
+    info: dict[str, Any]
+    ending: str | None = None
+
+
+# ------------------------------------------------------------------------------------------------ L-BFGS
+
+
+def lbfgs(problem: Problem, parameters: Parameters) -> Iterator[Step]:
+    """All sentences at once, to the minimum of the regularised loss."""
+    most = parameters["max_iterations"]
+    settings = LBFGSSettings(
+        c1=parameters["c1"],
+        memories=parameters["num_memories"],
+        epsilon=parameters["epsilon"],
+        period=parameters["period"],
+        delta=parameters["delta"],
+        linesearch=parameters["linesearch"],
+        max_linesearch=parameters["max_linesearch"],
+        max_iterations=None if most in (0, UNLIMITED) else most,
+    )
+    if not problem.features:
+        return
+    for iteration in minimise(problem.objective(parameters["c2"]), np.zeros(problem.features), settings):
+        weights = iteration.point.x
+        info = {
+            "loss": iteration.point.value,
+            "feature_norm": iteration.weights_norm,
+            "error_norm": iteration.gradient_norm,
+            "active_features": int(np.count_nonzero(weights)),
+            "linesearch_trials": iteration.trials,
+            "linesearch_step": iteration.step,
+        }
+        yield Step(weights, info, iteration.ending)
+
+
+# ------------------------------------------------------------------------------------------------ paths of a sentence
+
+
+class _Difference(NamedTuple):
+    """Δ of a sentence as its distinct features and their counts, the number of wrong labels and s(ŷ) - s(y)."""
+
+    features: Array
+    counts: Array
+    wrong: int
+    margin: float
+
+
+@final
+class _Sentences:
+    """The sentences of a problem one by one."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.K = problem, len(problem.pairs.targets)
+        owners = np.repeat(np.arange(len(problem.corpus.names)), np.diff(problem.pairs.firsts))
+        self.keys = owners * problem.L + problem.pairs.targets  # ascending: features are in order of these
+        self.rng = np.random.default_rng(0)
+
+    def __len__(self) -> int:
+        return len(self.problem.instances)
+
+    def shuffled(self) -> list[int]:
+        return [int(b) for b in self.rng.permutation(len(self))]
+
+    def gold(self, b: int) -> Array:
+        return self.problem.corpus.gold[self.problem.instances[b].tokens]
+
+    def unary(self, b: int, weights: Array) -> Array:
+        problem = self.problem
+        return kernels.attribute_scores(problem.instances[b].attributes, problem.pairs, weights[: self.K], problem.L)
+
+    def difference(self, b: int, weights: Array) -> _Difference | None:
+        """Where the best path under the weights and the gold path part; None: nowhere."""
+        chain, unary, gold = self.problem.chain(weights), self.unary(b, weights), self.gold(b)
+        offsets = self.problem.instances[b].offsets
+        path, _ = kernels.viterbi(unary, offsets, chain.transitions, chain.start, chain.end)
+        wrong = int(np.count_nonzero(path != gold))
+        if not wrong:
+            return None
+        features, counts = (np.concatenate(both) for both in zip(*self._signed(b, gold, path), strict=True))
+        distinct, inverse = np.unique(features, return_inverse=True)
+        totals = np.bincount(inverse, counts, minlength=len(distinct))
+        return _Difference(distinct, totals, wrong, -float(weights[distinct] @ totals))
+
+    def _signed(self, b: int, gold: Array, path: Array) -> list[tuple[Array, Array]]:
+        return [
+            (features, sign * counts)
+            for labels, sign in ((gold, 1.0), (path, -1.0))
+            for features, counts in self._on_path(b, labels)
+        ]
+
+    def _on_path(self, b: int, labels: Array) -> list[tuple[Array, Array]]:
+        """The features of a path and how often each is counted: those of attributes, then those of steps."""
+        problem, attributes = self.problem, self.problem.instances[b].attributes
+        cells = attributes.ids * np.int64(problem.L) + np.repeat(labels, np.diff(attributes.offsets))
+        values = np.ones(len(cells)) if attributes.values is None else attributes.values
+        states, are_states = _found(self.keys, cells)
+        steps, are_steps = _found(problem.steps, labels[:-1] * problem.L + labels[1:])
+        return [(states, values[are_states]), (steps + self.K, np.ones(int(are_steps.sum())))]
+
+
+def _found(keys: Array, wanted: Array) -> tuple[Array, Array]:
+    """The places of those of ``wanted`` that are among the ascending keys, and which those are."""
+    if not len(keys):
+        return np.zeros(0, np.int64), np.zeros(len(wanted), bool)
+    places = np.searchsorted(keys, wanted)
+    known = keys[np.minimum(places, len(keys) - 1)] == wanted
+    return places[known], known
+
+
+# ------------------------------------------------------------------------------------------------ one by one
+
+
+def averaged_perceptron(problem: Problem, parameters: Parameters) -> Iterator[Step]:
+    """w += Δ; the answer is the average of w over all sentences seen."""
+    sentences = _Sentences(problem)
+    w, weighted = np.zeros(problem.features), np.zeros(problem.features)
+    seen = 1
+    for number in range(parameters["max_iterations"]):
+        loss = 0.0
+        for b in sentences.shuffled():
+            if found := sentences.difference(b, w):
+                w[found.features] += found.counts
+                weighted[found.features] += seen * found.counts
+                loss += found.wrong / len(sentences.gold(b))
+            seen += 1
+        averaged = w - weighted / seen
+        done = loss / max(1, len(sentences)) < parameters["epsilon"]
+        yield _step(averaged, loss, averaged, done, number, parameters)
+        if done:
+            return
+
+
+def passive_aggressive(problem: Problem, parameters: Parameters) -> Iterator[Step]:
+    """The least change of w that gives the gold path a margin of the cost."""
+    sentences = _Sentences(problem)
+    w, weighted = np.zeros(problem.features), np.zeros(problem.features)
+    kind, c, seen = parameters["type"], parameters["c"], 1
+    for number in range(parameters["max_iterations"]):
+        loss = 0.0
+        for b in sentences.shuffled():
+            if found := sentences.difference(b, w):
+                cost = found.margin + (math.sqrt(found.wrong) if parameters["error_sensitive"] else 1.0)
+                square = float(found.counts @ found.counts)
+                if square:
+                    tau = cost / (square + 0.5 / c) if kind == 2 else cost / square
+                    tau = min(c, tau) if kind == 1 else tau
+                    w[found.features] += tau * found.counts
+                    weighted[found.features] += tau * seen * found.counts
+                loss += cost
+            seen += 1
+        answer = w - weighted / seen if parameters["averaging"] else w.copy()
+        done = loss / max(1, len(sentences)) < parameters["epsilon"]
+        yield _step(answer, loss, w, done, number, parameters)
+        if done:
+            return
+
+
+def arow(problem: Problem, parameters: Parameters) -> Iterator[Step]:
+    """A mean and a variance for every weight: what was seen often changes little."""
+    sentences = _Sentences(problem)
+    mean, variance = np.zeros(problem.features), np.full(problem.features, parameters["variance"])
+    gamma = parameters["gamma"]
+    for number in range(parameters["max_iterations"]):
+        loss = 0.0
+        for b in sentences.shuffled():
+            if found := sentences.difference(b, mean):
+                cost, k, square = found.margin + found.wrong, found.features, found.counts**2
+                mean[k] += cost / (gamma + float(square @ variance[k])) * variance[k] * found.counts
+                variance[k] = 1.0 / (1.0 / variance[k] + square / gamma)
+                loss += cost
+        done = loss / max(1, len(sentences)) <= parameters["epsilon"]
+        yield _step(mean.copy(), loss, mean, done, number, parameters)
+        if done:
+            return
+
+
+def _step(weights: Array, loss: float, norm_of: Array, done: bool, number: int, parameters: Parameters) -> Step:
+    info = {"loss": loss, "feature_norm": float(np.linalg.norm(norm_of))}
+    if done:
+        return Step(weights, info, "Terminated with the stopping criterion")
+    last = number + 1 >= parameters["max_iterations"]
+    return Step(weights, info, "Terminated with the maximum number of iterations" if last else None)
+
+
+# ------------------------------------------------------------------------------------------------ gradient descent
+
+
+def l2sgd(problem: Problem, parameters: Parameters) -> Iterator[Step]:
+    """Stochastic gradient descent on the loss with an L2 term; the best epoch is the answer."""
+    sentences = _Sentences(problem)
+    if not len(sentences):
+        return
+    penalty = 2.0 * parameters["c2"] / len(sentences)
+    begin = _calibrated(sentences, penalty, parameters)
+    w, best, best_loss, past, seen = np.zeros(problem.features), np.zeros(problem.features), math.inf, [], 0
+    period, most = parameters["period"], parameters["max_iterations"]
+    for number in range(1, most + 1):
+        w, loss = _epoch(sentences, sentences.shuffled(), w, begin + seen, penalty)
+        if not math.isfinite(loss):
+            raise NumericalError("the loss is not finite", got=loss, where="l2sgd")
+        seen += len(sentences)
+        if loss < best_loss:
+            best, best_loss = w.copy(), loss
+        past.append(loss)
+        stops = number > period and (past[number - 1 - period] - loss) / loss < parameters["delta"]
+        ending = "SGD terminated with the stopping criteria" if stops else None
+        if number == most:
+            ending = ending or "SGD terminated with the maximum number of iterations"
+        info = {"loss": loss, "feature_norm": float(np.linalg.norm(w))}
+        yield Step(best if ending else w, info, ending)
+        if ending:
+            return
+
+
+def _epoch(sentences: _Sentences, order: list[int], w: Array, t: float, penalty: float) -> tuple[Array, float]:
+    """One pass from weights w with learning rates 1 / (penalty t), and the loss on the way.
+
+    The shrinking of all weights, w (1 - η λ), is kept as one factor: only features of the sentence are touched.
+    """
+    w, decay, total = w.copy(), 1.0, 0.0
+    for b in order:
+        eta = 1.0 / (penalty * t)
+        decay *= 1.0 - eta * penalty
+        if abs(decay) < 1e-200:  # far too high a learning rate
+            return w, math.inf
+        total += _descend(sentences, b, w, decay, eta / decay)
+        t += 1
+    w *= decay
+    return w, total + 0.5 * penalty * float(w @ w) * len(order)
+
+
+def _descend(sentences: _Sentences, b: int, w: Array, decay: float, gain: float) -> float:
+    """Change w by the gradient of one sentence under weights ``decay * w``; returns -log p(y)."""
+    problem, instance = sentences.problem, sentences.problem.instances[b]
+    gold, chain = sentences.gold(b), problem.chain(w)
+    steps = ChainScores(transitions=chain.transitions * decay, start=chain.start, end=chain.end)
+    unary = sentences.unary(b, w) * decay
+    posterior = Posterior.of(Lattice(unary=unary, offsets=instance.offsets, chain=steps))
+    score = float(unary[np.arange(len(gold)), gold].sum() + steps.transitions[gold[:-1], gold[1:]].sum())
+    rest = -posterior.marginals()
+    rest[np.arange(len(gold)), gold] += 1.0
+    places, tokens, values = _features_of(sentences, b)
+    pull = rest[tokens, problem.pairs.targets[places]]
+    np.add.at(w, places, gain * (pull if values is None else pull * values))
+    counts = np.bincount(gold[:-1] * problem.L + gold[1:], minlength=problem.L**2)
+    w[sentences.K :] += gain * (counts - posterior.transition_counts().ravel())[problem.steps]
+    return float(posterior.log_partition[0]) - score
+
+
+def _features_of(sentences: _Sentences, b: int) -> tuple[Array, Array, Array | None]:
+    """All features of the attributes of a sentence, with the token and the value of each."""
+    attributes, firsts = sentences.problem.instances[b].attributes, sentences.problem.pairs.firsts
+    sizes = firsts[attributes.ids + 1] - firsts[attributes.ids]
+    sources = np.repeat(np.arange(len(sizes)), sizes)
+    places = np.arange(len(sources)) - (np.cumsum(sizes) - sizes)[sources] + firsts[attributes.ids][sources]
+    tokens = np.repeat(np.arange(len(attributes.offsets) - 1), np.diff(attributes.offsets))
+    return places, tokens[sources], None if attributes.values is None else attributes.values[sources]
+
+
+def _calibrated(sentences: _Sentences, penalty: float, parameters: Parameters) -> float:
+    """t0 = 1 / (λ η) of the learning rate η that lowers the loss of some sentences most in one pass from 0."""
+    order = sentences.shuffled()[: int(parameters["calibration.samples"])]
+    zeros = np.zeros(sentences.problem.features)
+    initial = sum(len(sentences.gold(b)) for b in order) * math.log(sentences.problem.L)
+    eta, rate = parameters["calibration.eta"], parameters["calibration.rate"]
+    left, falling, best, best_loss = parameters["calibration.candidates"], False, eta, math.inf
+    for _ in range(1, max(2, parameters["calibration.max_trials"])):
+        with np.errstate(over="ignore", invalid="ignore"):
+            _, loss = _epoch(sentences, order, zeros, 1.0 / (penalty * eta), penalty)
+        better = math.isfinite(loss) and loss < initial
+        left -= better
+        if math.isfinite(loss) and loss < best_loss:
+            best, best_loss = eta, loss
+        if not falling and better and left > 0:
+            eta *= rate
+        elif not falling:
+            falling, left, eta = True, parameters["calibration.candidates"], parameters["calibration.eta"] / rate
+        else:
+            eta /= rate
+        if falling and left <= 0:
+            break
+    return 1.0 / (penalty * float(best))
+
+
+RUN: dict[str, Callable[[Problem, Parameters], Iterator[Step]]] = {
+    "lbfgs": lbfgs,
+    "l2sgd": l2sgd,
+    "averaged-perceptron": averaged_perceptron,
+    "passive-aggressive": passive_aggressive,
+    "arow": arow,
+}
+"""Algorithm by name."""

@@ -1,0 +1,293 @@
+"""``CRF``: the estimator of sklearn-crfsuite, with its parameters, methods and attributes."""
+
+import contextlib
+import inspect
+import os
+import tempfile
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError, not_fitted
+from postil.integrations.crfsuite.metrics import flat_accuracy_score
+from postil.integrations.crfsuite.model import Model
+from postil.integrations.crfsuite.tagger import Tagger
+from postil.integrations.crfsuite.trainer import LinePerIterationTrainer
+from postil.integrations.crfsuite.training_log import TrainingLog
+
+_PARAMETERS = {
+    "feature.minfreq": "min_freq",
+    "feature.possible_states": "all_possible_states",
+    "feature.possible_transitions": "all_possible_transitions",
+    **{name: name for name in ("c1", "c2", "max_iterations", "num_memories", "epsilon", "period", "delta")},
+    **{name: name for name in ("linesearch", "max_linesearch")},
+    **{f"calibration.{name}": f"calibration_{name}" for name in ("eta", "rate", "samples", "candidates", "max_trials")},
+    "type": "pa_type",
+    **{name: name for name in ("c", "error_sensitive", "averaging", "variance", "gamma")},
+}
+
+
+class ModelFile:
+    """The file a model is in: a given one, or a temporary one that goes with the estimator."""
+
+    def __init__(self, filename: str | os.PathLike[str] | None = None, keep_tempfiles: bool = False) -> None:
+        self.name = None if filename is None else os.fspath(filename)
+        self.auto, self.keep_tempfiles = filename is None, keep_tempfiles
+
+    @property
+    def content(self) -> bytes | None:
+        if self.name is None or not Path(self.name).exists():
+            return None
+        return Path(self.name).read_bytes()
+
+    def refresh(self) -> str:
+        """A name to write a new model to; the last temporary file is deleted."""
+        self.cleanup()
+        if self.name is None:
+            handle, self.name = tempfile.mkstemp(".crfsuite", "model")
+            os.close(handle)
+        return self.name
+
+    def cleanup(self) -> None:
+        """Delete the temporary file."""
+        if self.auto and self.name is not None and not self.keep_tempfiles:
+            Path(self.name).unlink(missing_ok=True)
+            self.name = None
+
+    def __del__(self) -> None:
+        with contextlib.suppress(AttributeError, OSError, TypeError):  # half made, or the interpreter is ending
+            self.cleanup()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        return {**state, "name": None, "content": self.content} if self.auto else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        content = state.pop("content", None)
+        self.__dict__.update(state)
+        if content is not None:
+            Path(self.refresh()).write_bytes(content)
+
+
+class CRF:
+    """A conditional random field over hand-made features, trained as CRFsuite trains it.
+
+    ``X`` is a list of sequences of feature dicts, ``y`` a list of sequences of labels. Parameters that are None have
+    the algorithm's default; ``threads`` None means all cores, and changes no result.
+
+    >>> X = [[{"word": "Rome"}, {"word": "is"}], [{"word": "is"}, {"word": "Rome"}]]
+    >>> crf = CRF(c2=0.1).fit(X, [["LOC", "O"], ["O", "LOC"]])
+    >>> crf.predict_single([{"word": "Rome"}])
+    ['LOC']
+    """
+
+    def __init__(
+        self,
+        algorithm: str | None = None,
+        min_freq: float | None = None,
+        all_possible_states: bool | None = None,
+        all_possible_transitions: bool | None = None,
+        c1: float | None = None,
+        c2: float | None = None,
+        max_iterations: int | None = None,
+        num_memories: int | None = None,
+        epsilon: float | None = None,
+        period: int | None = None,
+        delta: float | None = None,
+        linesearch: str | None = None,
+        max_linesearch: int | None = None,
+        calibration_eta: float | None = None,
+        calibration_rate: float | None = None,
+        calibration_samples: int | None = None,
+        calibration_candidates: int | None = None,
+        calibration_max_trials: int | None = None,
+        pa_type: int | None = None,
+        c: float | None = None,
+        error_sensitive: bool | None = None,
+        averaging: bool | None = None,
+        variance: float | None = None,
+        gamma: float | None = None,
+        verbose: bool = False,
+        model_filename: str | os.PathLike[str] | None = None,
+        keep_tempfiles: bool = False,
+        trainer_cls: Any = None,
+        *,
+        threads: int | None = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.min_freq = min_freq
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.c1 = c1
+        self.c2 = c2
+        self.max_iterations = max_iterations
+        self.num_memories = num_memories
+        self.epsilon = epsilon
+        self.period = period
+        self.delta = delta
+        self.linesearch = linesearch
+        self.max_linesearch = max_linesearch
+        self.calibration_eta = calibration_eta
+        self.calibration_rate = calibration_rate
+        self.calibration_samples = calibration_samples
+        self.calibration_candidates = calibration_candidates
+        self.calibration_max_trials = calibration_max_trials
+        self.pa_type = pa_type
+        self.c = c
+        self.error_sensitive = error_sensitive
+        self.averaging = averaging
+        self.variance = variance
+        self.gamma = gamma
+        self.verbose = verbose
+        self.model_filename = model_filename
+        self.keep_tempfiles = keep_tempfiles
+        self.trainer_cls = trainer_cls
+        self.threads = threads
+        self.modelfile = ModelFile(model_filename, keep_tempfiles)
+        self.training_log_: TrainingLog | None = None
+        self._tagger: Tagger | None = None
+
+    # -------------------------------------------------------------------------------------------- estimator rules
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's parameters by name."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters by name."""
+        for name, value in params.items():
+            if name not in self._parameter_names():
+                raise ConfigurationError(f"CRF has no parameter {name!r}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        signature = inspect.signature(type(self).__init__).parameters
+        told = (f"{k}={v!r}" for k, v in self.get_params().items() if v is not signature[k].default)
+        return f"CRF({', '.join(told)})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        # No classifier: folds are not stratified by labels, which are sequences here.
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags(two_d_array=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tagger": None}
+
+    # -------------------------------------------------------------------------------------------- fit and predict
+
+    def fit(self, X: Iterable[Any], y: Iterable[Any], X_dev: Any = None, y_dev: Any = None) -> Self:
+        """Train a model. With held-out data every iteration is evaluated on it; nothing else depends on it."""
+        if (X_dev is None) != (y_dev is None):
+            raise ConfigurationError("X_dev and y_dev", expected="must be passed together")
+        self._tagger = None
+        trainer = self._new_trainer()
+        for group, xs, ys in ((0, X, y), (1, X_dev, y_dev)):
+            for xseq, yseq in _matched(xs, ys) if xs is not None else ():
+                trainer.append(xseq, yseq, group)
+        trainer.train(self.modelfile.refresh(), holdout=-1 if X_dev is None else 1)
+        self.training_log_ = trainer.logparser
+        return self
+
+    def _new_trainer(self) -> Any:
+        chosen = {name: getattr(self, ours) for name, ours in _PARAMETERS.items()}
+        trainer = (self.trainer_cls or LinePerIterationTrainer)(
+            algorithm=self.algorithm,
+            params={name: value for name, value in chosen.items() if value is not None},
+            verbose=self.verbose,
+        )
+        trainer.threads = self.threads
+        return trainer
+
+    def predict(self, X: Iterable[Any]) -> Array:
+        """The most probable labels: an array of lists."""
+        return _array_of_lists(self._fitted().tagged(list(X)))
+
+    def predict_single(self, xseq: Any) -> list[str]:
+        """The most probable labels of one sequence."""
+        return self._fitted().tagged([xseq])[0]
+
+    def predict_marginals(self, X: Iterable[Any]) -> Array:
+        """For every item of every sequence the probability of every label."""
+        return _array_of_lists(self._marginals(list(X)))
+
+    def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
+        """For every item of one sequence the probability of every label."""
+        return self._marginals([xseq])[0]
+
+    def _marginals(self, X: list[Any]) -> list[list[dict[str, float]]]:
+        model = self._fitted()
+        lattice = model.lattice(X)
+        rows = [dict(zip(model.labels, row, strict=True)) for row in model.marginals(lattice).tolist()]
+        return [rows[a:b] for a, b in pairwise(lattice.offsets.tolist())]
+
+    def score(self, X: Iterable[Any], y: Iterable[Any]) -> float:
+        """The accuracy over all items."""
+        return float(flat_accuracy_score(list(y), self.predict(X)))
+
+    def _fitted(self) -> Model:
+        if self.tagger_ is None:
+            raise not_fitted("CRF is not fitted yet: call fit first")
+        return self.tagger_.model
+
+    # -------------------------------------------------------------------------------------------- what was learnt
+
+    @property
+    def tagger_(self) -> Tagger | None:
+        """The tagger of the model; None before ``fit``."""
+        if self._tagger is None and self.modelfile.name is not None:
+            tagger = Tagger()
+            tagger.open(self.modelfile.name)
+            self._tagger = tagger
+        return self._tagger
+
+    @property
+    def classes_(self) -> list[str] | None:
+        """The labels, in the order of their first occurrence."""
+        return None if self.tagger_ is None else self.tagger_.labels()
+
+    @property
+    def size_(self) -> int | None:
+        """The size of the model's file in bytes."""
+        return None if self.tagger_ is None else self.tagger_._size
+
+    @property
+    def num_attributes_(self) -> int | None:
+        """The number of attributes with a weight that is not 0."""
+        return None if self.tagger_ is None else len(self._fitted().attributes)
+
+    @property
+    def attributes_(self) -> list[str] | None:
+        """The attributes with a weight that is not 0."""
+        return None if self.tagger_ is None else [*self._fitted().attributes]
+
+    @property
+    def state_features_(self) -> dict[tuple[str, str], float] | None:
+        """{(attribute, label): weight}"""
+        return None if self.tagger_ is None else self._fitted().state_features()
+
+    @property
+    def transition_features_(self) -> dict[tuple[str, str], float] | None:
+        """{(label, next label): weight}"""
+        return None if self.tagger_ is None else self._fitted().transition_features()
+
+
+def _matched(X: Iterable[Any], y: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
+    xs, ys = list(X), list(y)
+    if len(xs) != len(ys):
+        raise ConfigurationError("X and y differ in length", expected=f"{len(xs)} sequences of labels", got=len(ys))
+    return zip(xs, ys, strict=True)
+
+
+def _array_of_lists(rows: list[Any]) -> Array:
+    """As sklearn-crfsuite returns it: sequences of one length become a two-dimensional array."""
+    return np.array(rows, dtype=object)

@@ -1,0 +1,204 @@
+"""A trained CRF over attributes: its weights, its answers and its file.
+
+Letters: B sentences, N tokens, L labels, A attributes, K features of (attribute, label).
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Self, final
+
+import numpy as np
+
+from postil import archive, kernels
+from postil.arrays import Array
+from postil.errors import DataError, ModelFileError
+from postil.integrations.crfsuite.crfsuite_file import MAGIC, CRFsuiteFile, parsed
+from postil.integrations.crfsuite.items import AttributeTable
+from postil.kernels import Attributes, PairWeights
+from postil.objectives import ChainScores, Lattice, Posterior, path_scores
+
+KIND = "crfsuite"
+_SMALL_TABLE = 1 << 20
+
+
+@final
+class Scorer:
+    """Attributes -> the scores (N, L) of every label of every token, under weights (K,) that may be set again.
+
+    Whole rows of a table are added faster than single weights, but a table of all pairs of attribute and label may be
+    far larger than the weights: it is used where it is little beside ``occurrences`` attributes to be scored.
+    """
+
+    def __init__(self, pairs: PairWeights, L: int, occurrences: int) -> None:
+        A, P = len(pairs.firsts) - 1, kernels.padded_labels(L)
+        self.pairs, self.L, self._weights = pairs, L, np.zeros(len(pairs.targets))
+        self._table = np.zeros((A, P)) if max(4 * occurrences, _SMALL_TABLE) >= A * P else None
+        if self._table is not None:
+            self._places = np.repeat(np.arange(A) * P, np.diff(pairs.firsts)) + pairs.targets
+
+    def set(self, weights: Array) -> "Scorer":
+        """Score with these weights from now on."""
+        if self._table is None:
+            self._weights = np.ascontiguousarray(weights)
+        else:
+            self._table.reshape(-1)[self._places] = weights
+        return self
+
+    def __call__(self, attributes: Attributes) -> Array:
+        if self._table is None:
+            return kernels.attribute_scores(attributes, self.pairs, self._weights, self.L)
+        return kernels.attribute_sums(attributes, self._table, self.L)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Model:
+    """Weights of a first-order CRF. Pairs of labels and of attribute and label without a feature weigh 0."""
+
+    labels: list[str]
+    attributes: list[str]
+    pairs: PairWeights
+    weights: Array  # (K,)
+    transitions: Array  # (L, L)
+
+    # -------------------------------------------------------------------------------------------- answers
+
+    @cached_property
+    def table(self) -> AttributeTable:
+        return AttributeTable(self.attributes, grows=False)
+
+    @cached_property
+    def label_ids(self) -> dict[str, int]:
+        return {label: number for number, label in enumerate(self.labels)}
+
+    @cached_property
+    def _chain(self) -> ChainScores:
+        L = len(self.labels)
+        return ChainScores(transitions=self.transitions, start=np.zeros(L), end=np.zeros(L))
+
+    def lattice(self, sequences: Sequence[Any]) -> Lattice:
+        """The lattice of sequences of items."""
+        attributes, offsets = self.table.encoded(sequences)
+        return Lattice(unary=self.unary(attributes), offsets=offsets, chain=self._chain)
+
+    @cached_property
+    def unary(self) -> Scorer:
+        """Attributes -> the scores (N, L) of every label of every token."""
+        return Scorer(self.pairs, len(self.labels), len(self.weights)).set(self.weights)
+
+    def tagged(self, sequences: Sequence[Any]) -> list[list[str]]:
+        """The most probable labels of every sequence."""
+        return self.best_paths(self.lattice(sequences))
+
+    def best_paths(self, lattice: Lattice) -> list[list[str]]:
+        if not len(lattice.unary):
+            return [[] for _ in lattice.lengths]
+        chain = lattice.chain
+        path, _ = kernels.viterbi(lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end)
+        names = np.array(self.labels, object)[path].tolist()
+        ends = lattice.offsets.tolist()
+        return [names[first:end] for first, end in pairwise(ends)]
+
+    def marginals(self, lattice: Lattice) -> Array:
+        """(N, L) the probability of every label of every token."""
+        return Posterior.of(lattice).marginals() if len(lattice.unary) else lattice.unary
+
+    def probability(self, lattice: Lattice, labels: Sequence[str]) -> float:
+        """The probability of one labelling of a lattice with one sequence."""
+        ids = np.array([self._label_id(label) for label in labels], np.int64)
+        if not len(ids):
+            return 1.0
+        return float(np.exp(path_scores(lattice, ids) - Posterior.of(lattice).log_partition)[0])
+
+    def _label_id(self, label: str) -> int:
+        if label not in self.label_ids:
+            raise DataError("unknown label", expected=" or ".join(self.labels[:20]), got=repr(label))
+        return self.label_ids[label]
+
+    # -------------------------------------------------------------------------------------------- what it weighs
+
+    def state_features(self) -> dict[tuple[str, str], float]:
+        """{(attribute, label): weight}"""
+        owners = np.repeat(np.arange(len(self.attributes)), np.diff(self.pairs.firsts)).tolist()
+        rows = zip(owners, self.pairs.targets.tolist(), self.weights.tolist(), strict=True)
+        return {(self.attributes[a], self.labels[j]): weight for a, j, weight in rows}
+
+    def transition_features(self) -> dict[tuple[str, str], float]:
+        """{(label, next label): weight}"""
+        places = np.argwhere(self.transitions).tolist()
+        return {(self.labels[i], self.labels[j]): float(self.transitions[i, j]) for i, j in places}
+
+    # -------------------------------------------------------------------------------------------- the file
+
+    @classmethod
+    def pruned(
+        cls, labels: Iterable[str], attributes: Iterable[str], pairs: PairWeights, weights: Array, transitions: Array
+    ) -> Self:
+        """Without the features whose weight is 0 and the attributes that have no other."""
+        kept = weights != 0.0
+        owners = np.repeat(np.arange(len(pairs.firsts) - 1), np.diff(pairs.firsts))[kept]
+        sizes = np.bincount(owners, minlength=len(pairs.firsts) - 1)
+        names = [name for name, size in zip(attributes, sizes.tolist(), strict=True) if size]
+        firsts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
+        return cls(
+            labels=[*labels],
+            attributes=names,
+            pairs=PairWeights(firsts, pairs.targets[kept]),
+            weights=weights[kept],
+            transitions=transitions,
+        )
+
+    def to_bytes(self) -> bytes:
+        """The content of the model's file."""
+        names = [name.encode("utf8", errors="surrogateescape") for name in self.attributes]
+        ends = np.cumsum([0, *map(len, names)]).astype(np.int64)
+        arrays: dict[str, Array] = {
+            "attributes.text": np.frombuffer(b"".join(names), np.uint8),
+            "attributes.offsets": ends,
+            "features.first": self.pairs.firsts,
+            "features.label": self.pairs.targets,
+            "features.weight": self.weights,
+            "transitions": self.transitions,
+        }
+        return archive.to_bytes(arrays, {"kind": KIND, "labels": self.labels})
+
+    @classmethod
+    def from_bytes(cls, content: bytes, where: object = "model") -> Self:
+        """What ``to_bytes`` returned, or a file of CRFsuite itself."""
+        if content[: len(MAGIC)] == MAGIC:
+            return cls._of_crfsuite(parsed(content, where))
+        arrays, metadata = archive.from_bytes(content, where)
+        if metadata.get("kind") != KIND:
+            raise ModelFileError("wrong kind of model", expected=KIND, got=metadata.get("kind"), where=where)
+        text, ends = arrays["attributes.text"].tobytes(), arrays["attributes.offsets"].tolist()
+        names = [text[a:b].decode("utf8", errors="surrogateescape") for a, b in pairwise(ends)]
+        return cls(
+            labels=metadata["labels"],
+            attributes=names,
+            pairs=PairWeights(np.array(arrays["features.first"]), np.array(arrays["features.label"])),
+            weights=np.array(arrays["features.weight"]),
+            transitions=np.array(arrays["transitions"]),
+        )
+
+    @classmethod
+    def _of_crfsuite(cls, file: CRFsuiteFile) -> Self:
+        A, L = len(file.attributes), len(file.labels)
+        sizes = np.bincount(file.states["source"], minlength=A)
+        transitions = np.zeros((L, L))
+        transitions[file.steps["source"], file.steps["label"]] = file.steps["weight"]
+        return cls(
+            labels=file.labels,
+            attributes=file.attributes,
+            pairs=PairWeights(np.cumsum([0, *sizes]).astype(np.int64), file.states["label"].astype(np.int32)),
+            weights=file.states["weight"].astype(np.float64),
+            transitions=transitions,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The model of a file."""
+        return cls.from_bytes(Path(path).read_bytes(), path)

@@ -1,0 +1,276 @@
+"""What is to be learnt: sentences as sparse attributes with gold labels, and the CRF's loss with its gradient.
+
+    f(w) = Σ_sentences log Z - w · observed + c2 |w|²
+    ∂f/∂w_k = expected_k - observed_k + 2 c2 w_k
+
+A feature is a pair (attribute, label) or (label, next label); ``observed`` counts it on the gold labels, weighted with
+the attribute's value, ``expected`` under the model. The weights (K + transitions,) are those of the attributes' pairs,
+then those of pairs of labels in the order of the rows of the transition matrix.
+
+Sentences are cut into shards whose number does not depend on the number of threads. The scores of a token and the
+expectation of a feature are each summed by one thread in a fixed order, so the same bits come out of any number.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain as chained
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, Self, TypeVar, final
+
+import numpy as np
+
+from postil import kernels
+from postil.arrays import Array
+from postil.errors import ConfigurationError, DataError
+from postil.integrations.crfsuite.items import AttributeTable
+from postil.integrations.crfsuite.model import Model, Scorer
+from postil.kernels import Attributes, AttributeTokens, PairWeights
+from postil.objectives import ChainScores, Lattice, Posterior
+from postil.threads import one_blas_thread
+
+_TOKENS_OF_A_SHARD = 2048
+_OCCURRENCES_OF_A_SHARD = 1 << 14
+_R = TypeVar("_R")
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class FeatureSettings:
+    """Which features there are: those seen at least ``min_freq`` times, or all of a kind."""
+
+    min_freq: float = 0.0
+    all_states: bool = False
+    all_transitions: bool = False
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Sentences as numbers, with the names of their attributes and labels in the order of their first occurrence."""
+
+    attributes: Attributes
+    offsets: Array  # (B + 1,)
+    gold: Array  # (N,)
+    names: list[str]
+    labels: list[str]
+
+    @classmethod
+    def of(cls, X: Iterable[Any], y: Iterable[Any], also: Iterable[Iterable[str]] = ()) -> Self:
+        """Number feature dicts and their labels. The labels of ``also`` are labels of the model too."""
+        table, labels = AttributeTable(grows=True), _Labels()
+        attributes, offsets = table.encoded(X)
+        sequences = [list(labels_of_sentence) for labels_of_sentence in y]
+        check_lengths(np.diff(offsets).tolist(), [len(sequence) for sequence in sequences])
+        gold = np.array([labels[label] for sequence in sequences for label in sequence], np.int64)
+        for sequence in also:
+            for label in sequence:
+                labels[label]
+        return cls(attributes, offsets, gold, [*table.ids], [*labels])
+
+    @property
+    def sentences(self) -> int:
+        return len(self.offsets) - 1
+
+
+class _Labels(dict[str, int]):
+    def __missing__(self, label: str) -> int:
+        if not isinstance(label, str):
+            raise DataError("label", expected="a string", got=repr(label)[:80])
+        return self.setdefault(label, len(self))
+
+
+def check_lengths(items: list[int], labels: list[int]) -> None:
+    """An error about the first sentence without exactly one label per item."""
+    if len(items) != len(labels):
+        raise DataError("X and y differ in length", expected=f"{len(items)} sequences of labels", got=len(labels))
+    for b, (have, given) in enumerate(zip(items, labels, strict=True)):
+        if have != given:
+            raise DataError("items and labels differ in length", expected=f"{have} labels", got=given, where=f"y[{b}]")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Shard:
+    attributes: Attributes
+    tokens: slice
+    offsets: Array  # (b + 1,) of its sentences, from 0 on
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@final
+class Problem:
+    """The features of a corpus and the objective over their weights."""
+
+    def __init__(self, corpus: Corpus, settings: FeatureSettings, threads: int | None = None) -> None:
+        self.corpus, self.L = corpus, len(corpus.labels)
+        if threads is not None and threads < 1:
+            raise ConfigurationError("threads", expected="must be at least 1", got=threads)
+        self.threads = threads or _cores()
+        occurrences = kernels.attribute_tokens(corpus.attributes, len(corpus.names))
+        self.pairs, observed = _state_features(occurrences, corpus, settings)
+        # An occurrence with value 0 may make a feature, but adds nothing to any sum.
+        self.attributes = _without_zeros(corpus.attributes)
+        self.occurrences = kernels.attribute_tokens(self.attributes, len(corpus.names))
+        self.steps, steps_observed = _transition_features(corpus, settings)  # (S,) i · L + j
+        self.observed = np.concatenate([observed, steps_observed])
+        self._blocks = _blocks(self.occurrences.starts)
+
+    @property
+    def features(self) -> int:
+        return len(self.observed)
+
+    @cached_property
+    def shards(self) -> list[_Shard]:
+        """Whole sentences, about as many tokens in each."""
+        offsets = self.corpus.offsets
+        count = max(1, int(offsets[-1]) // _TOKENS_OF_A_SHARD)
+        cuts = np.unique(np.searchsorted(offsets, np.linspace(0, offsets[-1], count + 1)))
+        return [self._shard(int(a), int(b)) for a, b in pairwise(cuts)]
+
+    def _shard(self, first: int, end: int) -> _Shard:
+        offsets = self.corpus.offsets[first : end + 1]
+        tokens = slice(int(offsets[0]), int(offsets[-1]))
+        return _Shard(_part(self.attributes, tokens), tokens, offsets - offsets[0])
+
+    @cached_property
+    def instances(self) -> list[_Shard]:
+        """Every sentence by itself."""
+        return [self._shard(b, b + 1) for b in range(self.corpus.sentences)]
+
+    # -------------------------------------------------------------------------------------------- weights
+
+    def transitions(self, weights: Array) -> Array:
+        """(L, L) of all weights."""
+        table = np.zeros(self.L * self.L)
+        table[self.steps] = weights[len(self.pairs.targets) :]
+        return table.reshape(self.L, self.L)
+
+    def states(self, weights: Array) -> Array:
+        """(K,) the weights of pairs (attribute, label)."""
+        return weights[: len(self.pairs.targets)]
+
+    def model(self, weights: Array) -> Model:
+        """The weights with their names."""
+        corpus = self.corpus
+        states, steps = self.states(weights), self.transitions(weights)
+        return Model.pruned(corpus.labels, corpus.names, self.pairs, states, steps)
+
+    def chain(self, weights: Array) -> ChainScores:
+        return ChainScores(transitions=self.transitions(weights), start=np.zeros(self.L), end=np.zeros(self.L))
+
+    # -------------------------------------------------------------------------------------------- the objective
+
+    def objective(self, c2: float) -> Callable[[Array], tuple[float, Array]]:
+        """f and its gradient; a pool of threads is kept until the function is forgotten."""
+        pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+
+        def each(function: Callable[[Any], _R], things: list[Any]) -> list[_R]:
+            """One task per thread, which takes the next thing as long as there is one: a task per thing costs more."""
+            if pool is None:
+                return [function(thing) for thing in things]
+            waiting = iter(range(len(things)))
+            done = pool.map(lambda _: [(i, function(things[i])) for i in waiting], range(self.threads))
+            return [result for _, result in sorted(chained.from_iterable(done), key=itemgetter(0))]
+
+        scores = Scorer(self.pairs, self.L, len(self.attributes.ids))
+        marginals = np.zeros((len(self.corpus.gold), kernels.padded_labels(self.L)))
+
+        def evaluate(weights: Array) -> tuple[float, Array]:
+            chain = self.chain(weights)
+            scores.set(self.states(weights))
+
+            def solved(shard: _Shard) -> tuple[float, Array]:
+                unary = scores(shard.attributes)
+                log_partition, marginals[shard.tokens, : self.L], counts = _moments(unary, shard.offsets, chain)
+                return log_partition, counts
+
+            gradient = np.empty(self.features)
+            expected = self.states(gradient)
+
+            def counted(block: tuple[int, int]) -> None:
+                kernels.attribute_counts(self.occurrences, self.pairs, marginals, self.L, *block, out=expected)
+
+            with one_blas_thread():
+                parts = each(solved, self.shards)
+                each(counted, self._blocks)
+                gradient[len(expected) :] = np.sum([counts for _, counts in parts], axis=0).reshape(-1)[self.steps]
+                gradient -= self.observed
+                gradient += 2.0 * c2 * weights
+                value = sum(part for part, _ in parts) - float(weights @ self.observed)
+                return value + c2 * float(weights @ weights), gradient
+
+        return evaluate
+
+
+def _moments(unary: Array, offsets: Array, chain: ChainScores) -> tuple[float, Array, Array]:
+    """Σ log Z, the marginals (N, L) and the expected transitions (L, L)."""
+    steps = chain.transitions, chain.start, chain.end
+    log_partition, marginals, counts, exact = kernels.chain_moments(unary, offsets, *steps)
+    if exact.all():
+        return float(log_partition.sum()), marginals, counts
+    posterior = Posterior.of(Lattice(unary=unary, offsets=offsets, chain=chain))  # in log space where needed
+    return float(posterior.log_partition.sum()), posterior.marginals(), posterior.transition_counts()
+
+
+# ------------------------------------------------------------------------------------------------ features
+
+
+def _state_features(
+    occurrences: AttributeTokens, corpus: Corpus, settings: FeatureSettings
+) -> tuple[PairWeights, Array]:
+    """Pairs (attribute, label) and how often each was seen, Σ of the attribute's values."""
+    A, L = len(corpus.names), len(corpus.labels)
+    pairs, totals = kernels.observed_features(occurrences, corpus.gold, L)
+    if settings.all_states:
+        dense = np.zeros((A, L))
+        dense[np.repeat(np.arange(A), np.diff(pairs.firsts)), pairs.targets] = totals
+        pairs = PairWeights(np.arange(A + 1, dtype=np.int64) * L, np.tile(np.arange(L, dtype=np.int32), A))
+        totals = dense.reshape(-1)
+    kept = totals >= settings.min_freq
+    firsts = np.concatenate([[0], np.cumsum(kept)])[pairs.firsts].astype(np.int64)
+    return PairWeights(firsts, pairs.targets[kept]), totals[kept]
+
+
+def _transition_features(corpus: Corpus, settings: FeatureSettings) -> tuple[Array, Array]:
+    """Pairs of labels i · L + j, and how often each was seen."""
+    L, gold = len(corpus.labels), corpus.gold
+    followed = np.ones(len(gold), bool)
+    followed[corpus.offsets[1:][np.diff(corpus.offsets) > 0] - 1] = False
+    places = np.flatnonzero(followed)
+    counts = np.bincount(gold[places] * L + gold[places + 1], minlength=L * L).astype(np.float64)
+    kept = counts >= settings.min_freq
+    if not settings.all_transitions:
+        kept &= counts > 0
+    steps = np.flatnonzero(kept)
+    return steps, counts[steps]
+
+
+def _without_zeros(attributes: Attributes) -> Attributes:
+    if attributes.values is None:
+        return attributes
+    kept = attributes.values != 0.0
+    offsets = np.concatenate([[0], np.cumsum(kept)])[attributes.offsets].astype(np.int64)
+    values = attributes.values[kept]
+    return Attributes(attributes.ids[kept], None if (values == 1.0).all() else values, offsets)
+
+
+def _part(attributes: Attributes, tokens: slice) -> Attributes:
+    offsets = attributes.offsets[tokens.start : tokens.stop + 1]
+    rows = slice(int(offsets[0]), int(offsets[-1]))
+    values = None if attributes.values is None else attributes.values[rows]
+    return Attributes(attributes.ids[rows], values, offsets - offsets[0])
+
+
+def _blocks(starts: Array) -> list[tuple[int, int]]:
+    """Ranges of attributes with about as many occurrences in each."""
+    count = max(1, int(starts[-1]) // _OCCURRENCES_OF_A_SHARD)
+    cuts = np.unique([0, *np.searchsorted(starts, np.linspace(0, starts[-1], count + 1)[1:-1]), len(starts) - 1])
+    return [(int(a), int(b)) for a, b in pairwise(cuts)]

@@ -1,0 +1,273 @@
+"""``Trainer`` of python-crfsuite: collect sentences, choose an algorithm, write a model file.
+
+A trainer tells what it does through its ``on_…`` methods; unless ``verbose`` is False they print.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from postil import kernels
+from postil.arrays import Array
+from postil.errors import ConfigurationError
+from postil.files import replaced
+from postil.integrations.crfsuite.algorithms import RUN, Step
+from postil.integrations.crfsuite.items import AttributeTable, ItemSequence
+from postil.integrations.crfsuite.model import Model
+from postil.integrations.crfsuite.parameters import ALGORITHMS, algorithm_named, cast, parameter_named
+from postil.integrations.crfsuite.problem import Corpus, FeatureSettings, Problem, check_lengths
+from postil.integrations.crfsuite.training_log import TrainingLog, held_out, iteration_lines
+from postil.threads import one_blas_thread
+
+_FEATURE_SETTINGS = {
+    "feature.minfreq": "min_freq",
+    "feature.possible_states": "all_states",
+    "feature.possible_transitions": "all_transitions",
+}
+
+
+class BaseTrainer:
+    """Collects sentences and trains a model on them."""
+
+    _algorithm = "lbfgs"
+    verbose = True
+    threads: int | None = None
+    logparser: TrainingLog | None = None
+
+    def __init__(
+        self, algorithm: str | None = None, params: dict[str, Any] | None = None, verbose: bool = True
+    ) -> None:
+        if algorithm is not None:
+            self.select(algorithm)
+        if params is not None:
+            self.set_params(params)
+        self.verbose = verbose
+
+    # Subclasses written for python-crfsuite need not call __init__: what it would make is made when first used.
+
+    @property
+    def _instances(self) -> list[tuple[Any, list[str], int]]:
+        found: list[tuple[Any, list[str], int]] = self.__dict__.setdefault("_data", [])
+        return found
+
+    @property
+    def _values(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.__dict__.setdefault("_chosen", {})
+        return found
+
+    # -------------------------------------------------------------------------------------------- settings
+
+    def select(self, algorithm: str, type: str = "crf1d") -> None:
+        """Choose ``lbfgs``, ``l2sgd``, ``ap``, ``pa`` or ``arow``; its parameters have their defaults again."""
+        if type != "crf1d":
+            raise ConfigurationError("type", expected="crf1d", got=repr(type))
+        self._algorithm = algorithm_named(algorithm)
+        self._values.clear()
+
+    def params(self) -> list[str]:
+        """The names of the algorithm's parameters."""
+        return [*ALGORITHMS[self._algorithm]]
+
+    def set(self, name: str, value: Any) -> None:
+        """Set one parameter."""
+        self._values[name] = cast(self._algorithm, name, value)
+
+    def get(self, name: str) -> Any:
+        """The value of one parameter."""
+        return self._values.get(name, parameter_named(self._algorithm, name).default)
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Set parameters by name."""
+        for name, value in params.items():
+            self.set(name, value)
+
+    def get_params(self) -> dict[str, Any]:
+        """All parameters by name."""
+        return {name: self.get(name) for name in self.params()}
+
+    def help(self, name: str) -> str:
+        """What a parameter means."""
+        return parameter_named(self._algorithm, name).help
+
+    # -------------------------------------------------------------------------------------------- data
+
+    def append(self, xseq: Any, yseq: Iterable[str], group: int = 0) -> None:
+        """Add a sentence: its items (feature dicts, lists or an ItemSequence) and one label for each."""
+        items = xseq if isinstance(xseq, ItemSequence) else list(xseq)
+        labels = list(yseq)
+        check_lengths([len(items)], [len(labels)])
+        self._instances.append((items, labels, group))
+
+    def clear(self) -> None:
+        """Forget all sentences."""
+        self._instances.clear()
+
+    # -------------------------------------------------------------------------------------------- training
+
+    def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
+        """Train and write the model file; no file where its name is empty.
+
+        Sentences of the group ``holdout`` are not trained on; every iteration is evaluated on them.
+        """
+        trained = self._trained(holdout)
+        self._tell(["Storing the model\n"], "optimization_end")
+        begin = time.perf_counter()
+        content = trained.to_bytes()
+        if str(model):
+            with replaced(Path(model)) as file:
+                file.write(content)
+        seconds = time.perf_counter() - begin
+        if self.logparser is not None:
+            self.logparser.storing_seconds = seconds
+        self._tell([f"Seconds required: {seconds:.3f}\n", "\n"], "end")
+
+    def _trained(self, holdout: int) -> Model:
+        self._before_train()
+        told = [f"{name}: {value}\n" for name, value in self.get_params().items()]
+        self._tell(["Feature generation\n", "type: CRF1d\n", *told[:3]], "start")
+        begin = time.perf_counter()
+        training = [(x, y) for x, y, group in self._instances if group != holdout or holdout < 0]
+        apart = [(x, y) for x, y, group in self._instances if group == holdout and holdout >= 0]
+        corpus = Corpus.of([x for x, _ in training], [y for _, y in training], also=(y for _, y in apart))
+        settings = {ours: self.get(name) for name, ours in _FEATURE_SETTINGS.items()}
+        problem = Problem(corpus, FeatureSettings(**settings), self.threads)
+        seconds = time.perf_counter() - begin
+        if self.logparser is not None:
+            self.logparser.featgen_num_features, self.logparser.featgen_seconds = problem.features, seconds
+        self._tell([f"Number of features: {problem.features}\n", f"Seconds required: {seconds:.3f}\n"], "featgen_end")
+        self._tell(["\n", f"{self._algorithm}\n", *told[3:], "\n"], "prepared")
+        return problem.model(self._optimised(problem, _HeldOut(problem, apart) if apart else None))
+
+    def _optimised(self, problem: Problem, apart: "_HeldOut | None") -> Array:
+        begin = before = time.perf_counter()
+        weights = np.zeros(problem.features)
+        with one_blas_thread():
+            for number, step in enumerate(RUN[self._algorithm](problem, self.get_params()), start=1):
+                weights = step.weights
+                now = time.perf_counter()
+                self._tell_iteration(number, step, now - before, {} if apart is None else apart.scored(weights))
+                before = time.perf_counter()
+        seconds = time.perf_counter() - begin
+        if self.logparser is not None:
+            self.logparser.training_seconds = seconds
+        self.message(f"Total seconds required for training: {seconds:.3f}\n")
+        return weights
+
+    def _tell_iteration(self, number: int, step: Step, seconds: float, scored: dict[str, Any]) -> None:
+        info = {"num": number, "scores": {}, **step.info, "time": seconds, **scored}
+        if self.logparser is not None:
+            self.logparser.iterations.append(info)
+            self.logparser.last_iteration = info
+        self._tell(iteration_lines(number, info), "iteration")
+        if step.ending is not None:
+            self.message(f"{step.ending}\n")
+
+    # -------------------------------------------------------------------------------------------- what it tells
+
+    def message(self, message: str) -> None:
+        """One line of the log; prints it where the trainer is verbose. Override to receive the lines."""
+        if self.verbose:
+            sys.stdout.write(message)
+
+    def _before_train(self) -> None:
+        """Called when a training begins."""
+
+    def _tell(self, lines: Sequence[str], event: str) -> None:
+        for line in lines:
+            self.message(line)
+
+
+class _HeldOut:
+    """Sentences that every iteration is evaluated on."""
+
+    def __init__(self, problem: Problem, sentences: list[tuple[Any, list[str]]]) -> None:
+        table = AttributeTable(problem.corpus.names, grows=False)
+        ids = {label: number for number, label in enumerate(problem.corpus.labels)}
+        self.problem = problem
+        self.attributes, self.offsets = table.encoded([x for x, _ in sentences])
+        self.gold = np.array([ids[label] for _, labels in sentences for label in labels], np.int64)
+
+    def scored(self, weights: Array) -> dict[str, Any]:
+        problem, chain = self.problem, self.problem.chain(weights)
+        states = np.ascontiguousarray(problem.states(weights))
+        unary = kernels.attribute_scores(self.attributes, problem.pairs, states, problem.L)
+        path, _ = kernels.viterbi(unary, self.offsets, chain.transitions, chain.start, chain.end)
+        return held_out(problem.corpus.labels, self.gold, path, self.offsets)
+
+
+class Trainer(BaseTrainer):
+    """A trainer with a method for every event of a training; ``logparser`` holds the log of the last one."""
+
+    def _before_train(self) -> None:
+        self.logparser = TrainingLog()
+
+    def message(self, message: str) -> None:
+        if self.logparser is not None:
+            self.logparser.log.append(message)
+
+    def _tell(self, lines: Sequence[str], event: str) -> None:
+        super()._tell(lines, event)
+        if self.logparser is None:
+            return
+        self.logparser.close(event)
+        if not self.verbose:
+            return
+        log = self.logparser.last_log
+        if event == "iteration":
+            self.on_iteration(log, self.logparser.last_iteration or {})
+        else:
+            getattr(self, f"on_{event}")(log)
+
+    def on_start(self, log: str) -> None:
+        sys.stdout.write(log)
+
+    def on_featgen_progress(self, log: str, percent: int) -> None:
+        sys.stdout.write(log)
+
+    def on_featgen_end(self, log: str) -> None:
+        sys.stdout.write(log)
+
+    def on_prepared(self, log: str) -> None:
+        sys.stdout.write(log)
+
+    def on_prepare_error(self, log: str) -> None:
+        sys.stdout.write(log)
+
+    def on_iteration(self, log: str, info: dict[str, Any]) -> None:
+        sys.stdout.write(log)
+
+    def on_optimization_end(self, log: str) -> None:
+        sys.stdout.write(log)
+
+    def on_end(self, log: str) -> None:
+        sys.stdout.write(log)
+
+
+class LinePerIterationTrainer(Trainer):
+    """Prints one line for every iteration."""
+
+    def on_iteration(self, log: str, info: dict[str, Any]) -> None:
+        parts = [f"Iter {info['num']:<3}", f"time={info['time']:<5.2f}", f"loss={info['loss']:<8.2f}"]
+        if "active_features" in info:
+            parts.append(f"active={info['active_features']:<5}")
+        if "avg_f1" in info:
+            parts.append(f"precision={info['avg_precision']:0.3f}  recall={info['avg_recall']:0.3f}")
+            parts.append(f"F1={info['avg_f1']:0.3f}")
+            parts.append(f"Acc(item/seq)={info['item_accuracy_float']:0.3f} {info['instance_accuracy_float']:0.3f}")
+        parts.append(f"feature_norm={info['feature_norm']:<8.2f}")
+        sys.stdout.write("  ".join(parts).strip() + "\n")
+
+    def on_optimization_end(self, log: str) -> None:
+        last = (self.logparser.last_iteration if self.logparser is not None else None) or {}
+        if scores := last.get("scores"):
+            width = max(map(len, [*scores, "Label"]))
+            sys.stdout.write(f"{'Label':<{width}}  Precision  Recall     F1  Support\n")
+            for label, score in sorted(scores.items()):
+                ratios = f"{score.precision or 0:9.3f} {score.recall or 0:7.3f} {score.f1 or 0:6.3f}"
+                sys.stdout.write(f"{label:<{width}}  {ratios} {score.ref:8d}\n")
+        super().on_optimization_end(log)

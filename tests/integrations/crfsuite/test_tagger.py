@@ -1,0 +1,110 @@
+"""``Trainer`` and ``Tagger`` as the users of python-crfsuite expect them."""
+
+import pytest
+
+from oracles.features import feature_dicts
+from postil.crfsuite import BaseTrainer, ItemSequence, Tagger, Trainer
+from postil.errors import ConfigurationError, DataError, IndexRangeError, ModelFileError
+from postil.integrations.crfsuite.tagger import ClosedError
+
+X, Y = feature_dicts(40)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    trainer = Trainer(algorithm="lbfgs", params={"c2": 0.1, "max_iterations": 30}, verbose=False)
+    for x, y in zip(X, Y, strict=True):
+        trainer.append(ItemSequence(x), y)
+    path = tmp_path_factory.mktemp("crfsuite") / "model"
+    trainer.train(str(path))
+    return path
+
+
+def test_a_tagger_answers_about_the_sequence_that_is_set(path):
+    tagger = Tagger()
+    with tagger.open(str(path)):
+        labels = tagger.tag(X[0])
+        assert tagger.tag() == labels and len(labels) == len(X[0])
+        assert tagger.tag(ItemSequence(X[0])) == labels
+        tagger.set(X[1])
+        best = tagger.tag()
+        other = ["O" if label != "O" else "B-LOC" for label in best]
+        assert 0 < tagger.probability(other) < tagger.probability(best) <= 1
+        assert sum(tagger.marginal(label, 0) for label in tagger.labels()) == pytest.approx(1)
+        tagger.set(X[0][:1])
+        assert sum(tagger.probability([label]) for label in tagger.labels()) == pytest.approx(1)
+        assert tagger.tag([]) == []
+    with pytest.raises(RuntimeError, match="tagger needs an open model"):
+        tagger.labels()
+
+
+def test_info_and_dump_tell_the_weights(path, tmp_path):
+    tagger = Tagger()
+    tagger.open_inmemory(path.read_bytes())
+    info = tagger.info()
+    assert info.header["num_labels"] == str(len(info.labels)) and [*info.labels] == tagger.labels()
+    assert int(info.header["num_features"]) == len(info.state_features) + len(info.transitions)
+    tagger.dump(tmp_path / "dump")
+    text = (tmp_path / "dump").read_text()
+    assert f"(0) word:w1 --> B-PER: {info.state_features['word:w1', 'B-PER']:f}" in text
+
+
+def test_mistakes_are_named(path, tmp_path):
+    tagger = Tagger()
+    tagger.open(path)
+    with pytest.raises(ClosedError, match="needs a sequence"):
+        tagger.tag()
+    tagger.set(X[0])
+    with pytest.raises(IndexRangeError, match="pos must be from 0 to"):
+        tagger.marginal("O", len(X[0]))
+    with pytest.raises(DataError, match=r"unknown label: expected .*, got 'NONE'"):
+        tagger.probability(["NONE"] * len(X[0]))
+    (tmp_path / "empty").write_bytes(b"")
+    with pytest.raises(ModelFileError):
+        tagger.open(tmp_path / "empty")
+    with pytest.raises(OSError):
+        tagger.open(tmp_path / "missing")
+
+
+def test_a_trainer_prints_only_where_it_is_verbose(tmp_path, capsys):
+    for kind, verbose in ((Trainer, True), (BaseTrainer, True), (Trainer, False), (BaseTrainer, False)):
+        trainer = kind("lbfgs", {"max_iterations": 1}, verbose=verbose)
+        trainer.append(X[0], Y[0])
+        trainer.train("")
+        told = capsys.readouterr().out
+        assert ("***** Iteration #1 *****" in told) == verbose and ("type: CRF1d" in told) == verbose
+
+
+def test_parameters_are_set_asked_and_explained():
+    trainer = Trainer("ap")
+    trainer.set("feature.possible_states", True)
+    assert trainer.get("feature.possible_states") is True and "minimum" in trainer.help("feature.minfreq")
+    trainer.set("max_iterations", "7")
+    assert trainer.get_params()["max_iterations"] == 7
+    with pytest.raises(ConfigurationError, match="max_iterations must be like 100 "):
+        trainer.set("max_iterations", "many")
+    trainer.select("lbfgs")
+    assert trainer.get("max_iterations") > 7 and trainer.params()[0] == "feature.minfreq"
+    with pytest.raises(ConfigurationError, match="type must be crf1d"):
+        trainer.select("lbfgs", type="crf2d")
+
+
+def test_sentences_of_the_group_held_out_are_not_trained_on():
+    trainer = Trainer("lbfgs", {"max_iterations": 2}, verbose=False)
+    for number, (x, y) in enumerate(zip(X, Y, strict=True)):
+        trainer.append(x, y, number % 2)
+    trainer.train("", holdout=1)
+    half = Trainer("lbfgs", {"max_iterations": 2}, verbose=False)
+    for x, y in zip(X[::2], Y[::2], strict=True):
+        half.append(x, y)
+    half.train("")
+    assert trainer.logparser.last_iteration["loss"] == half.logparser.last_iteration["loss"]
+    assert trainer.logparser.last_iteration["instance_accuracy_counts"][1] == len(X) // 2
+    trainer.clear()
+    trainer.train("")
+    assert trainer.logparser.featgen_num_features == 0
+
+
+def test_one_label_per_item():
+    with pytest.raises(DataError, match="items and labels differ in length"):
+        Trainer().append([{}, {}], ["O"])
