@@ -152,7 +152,7 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy"],
-        "crfsuite",
+        *["ray", "crfsuite"],
     ],
     "postil.integrations.crfsuite": [
         *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Trainer"],
@@ -308,6 +308,7 @@ TESTED_ELSEWHERE = {
     "commands/labelled.py": "commands/test_partial.py",
     "commands/models.py": "commands/test_tag.py",
     "commands/reading.py": "commands/test_convert.py",
+    "commands/tag_ray.py": "integrations/test_ray.py",
     "commands/tagging.py": "commands/test_tag.py",
     "commands/terminal/detection.py": "commands/test_detecting.py",
     "commands/terminal/explanation.py": "commands/test_explain.py",

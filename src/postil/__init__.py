@@ -34,6 +34,7 @@ _MODULES = {
     "reports": "postil.reports",
     "arrow": "postil.integrations.arrow",
     "spacy": "postil.integrations.spacy",
+    "ray": "postil.integrations.ray",
     "crfsuite": "postil.crfsuite",
 }
 

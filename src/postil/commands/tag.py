@@ -17,6 +17,7 @@ from postil.commands.reading import (
 )
 from postil.commands.tag_columns import COLUMN_INPUTS, PARQUET, add_column_arguments, asks_for_columns, tag_columns
 from postil.commands.tag_options import add_answer_arguments, tag_reading_options, tagging_options
+from postil.commands.tag_ray import add_ray_arguments, run_on_ray
 from postil.commands.terminal.tag_progress import progress_line
 from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, DataError
@@ -44,6 +45,7 @@ Label text. Reads files or standard input and writes to standard output or -o FI
   postil tag ner.postil news.parquet --column text -o tagged/         a folder of Parquet files with the entities added
   postil tag sentiment.postil new.trees                 a tree classifier: trees in, labelled trees out
   postil tag sentiment.postil --text "Not a bad film." --tree right --output jsonl
+  postil tag ner.postil 'data/*.parquet' --column text --engine ray -o tagged    on all cores, or on a Ray cluster
 
 Plain text is split into sentences and tokens. With --input tokens, each line is a sentence with spaces between tokens.
 With --input characters, every character of plain text is a token: for Chinese, Japanese, Thai and other text without
@@ -97,9 +99,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_answer_arguments(parser)
     add_column_arguments(parser)
     add_reading_arguments(parser)
+    add_ray_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.engine == "ray":
+        return run_on_ray(arguments)
     if arguments.text is not None and arguments.files:
         raise ConfigurationError("--text and files cannot be combined")
     if asks_for_columns(arguments):

@@ -61,13 +61,13 @@ def tag_columns(arguments: argparse.Namespace) -> int:
     from postil.integrations.column_answers import checked_parts
 
     kind = _input_of(arguments)
-    _check(arguments, kind)
+    check_for_tables(arguments, kind)
     model = model_of(open_model(arguments.model))
     job = column_files.ColumnJob(
         column=arguments.column,
         parts=tuple(checked_parts(arguments.parts and arguments.parts.split(","), model)),
         offsets=arguments.offsets,
-        threshold=_threshold(arguments, model),
+        threshold=threshold_for_tables(arguments, model),
         input=kind,
         encoding=arguments.encoding,
         model=column_files.hash_of(arguments.model),
@@ -84,7 +84,8 @@ def tag_columns(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _threshold(arguments: argparse.Namespace, model: Any) -> Mapping[str, float] | None:
+def threshold_for_tables(arguments: argparse.Namespace, model: Any) -> Mapping[str, float] | None:
+    """The lowest probability of each class that the command line asks for."""
     options = tagging_options(arguments)
     if isinstance(model, Tagger):
         return threshold_of(model, options)
@@ -104,7 +105,8 @@ def _input_of(arguments: argparse.Namespace) -> str:
     raise ConfigurationError("--output parquet", expected="needs --input parquet or csv", got=arguments.input)
 
 
-def _check(arguments: argparse.Namespace, kind: str) -> None:
+def check_for_tables(arguments: argparse.Namespace, kind: str) -> None:
+    """Whether there are files to read and a place to write, and no option that does not apply to tables."""
     if not arguments.files or "-" in arguments.files:
         raise ConfigurationError(f"--input {kind}", expected="needs files")
     if arguments.output not in (None, PARQUET):
