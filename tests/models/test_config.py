@@ -47,8 +47,10 @@ def rates(**settings):
     tagger = postil.Tagger(**{**SMALL, "rate": 0.01, **settings})
     seen = []
     fitting = tagger.fitting(*TRAIN)
-    step = fitting.training.optimiser.step
-    fitting.training.optimiser.step = lambda gradients, rate, **rest: (seen.append(rate), step(gradients, rate, **rest))
+    optimiser = fitting.training.optimiser
+    step, fused_step = optimiser.step, optimiser.fused_step
+    optimiser.step = lambda gradients, rate, **rest: (seen.append(rate), step(gradients, rate, **rest))
+    optimiser.fused_step = lambda gradients, rate, **rest: fused_step(gradients, rate, **rest) and not seen.append(rate)
     list(fitting)
     return np.array(seen)
 

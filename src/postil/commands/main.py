@@ -116,6 +116,19 @@ def _ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Signals come afterwards: interrupted while it parses, argparse fails with an error of its own."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _dispatch(words: list[str]) -> int:
     top = _top_parser()
     if not words:
@@ -139,7 +152,9 @@ def _dispatch(words: list[str]) -> int:
         warnings.simplefilter("once", UnspacedTextWarning)
         warnings.showwarning = _shown(warnings.showwarning)
         # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
-        return command.run(parser.parse_intermixed_args(words[1:]))
+        with _signals_held():
+            arguments = parser.parse_intermixed_args(words[1:])
+        return command.run(arguments)
 
 
 _SHOWN = (CheckpointWarning, WorkerWarning)
