@@ -1,5 +1,6 @@
 """``postil train`` as a newcomer, an impatient one and an unlucky one call it."""
 
+import contextlib
 import json
 import os
 import random
@@ -176,7 +177,7 @@ LONGER = [
     "--dev",
     "dev.txt",
     "--set",
-    "epochs=12",
+    "epochs=40",
     "--set",
     "hidden=40",
     "--set",
@@ -190,11 +191,15 @@ def started(*arguments):
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
 
+class NeverCame(AssertionError):
+    """The process ended without that line."""
+
+
 def wait_for(process, text):
     for line in process.stderr:
         if text in line:
             return
-    raise AssertionError(f"{text!r} never came")
+    raise NeverCame(text)
 
 
 def test_ctrl_c_saves_and_resume_goes_on_with_the_same_bits(folder):
@@ -220,7 +225,8 @@ def test_after_kill_there_is_the_old_model_or_the_new_one_and_resume_works(folde
     rng = random.Random(0)
     for _ in range(3):
         process = started("-o", "m", *(["--resume"] if (folder / "m.checkpoint").exists() else []))
-        wait_for(process, "epoch")
+        with contextlib.suppress(NeverCame):  # a training that was complete but for its model has no more epochs
+            wait_for(process, "epoch")
         time.sleep(rng.uniform(0, 0.4))
         process.kill()
         process.communicate(timeout=60)
