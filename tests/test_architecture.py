@@ -306,7 +306,6 @@ TESTED_ELSEWHERE = {
     "commands/check.py": "commands/test_main.py",
     "commands/kinds.py": "commands/test_train.py",
     "commands/labelled.py": "commands/test_partial.py",
-    "commands/models.py": "commands/test_tag.py",
     "commands/reading.py": "commands/test_convert.py",
     "commands/tag_ray.py": "integrations/test_ray.py",
     "commands/tagging.py": "commands/test_tag.py",

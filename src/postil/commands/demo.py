@@ -13,6 +13,7 @@ from postil.commands import demo_trees, tagging, train
 from postil.commands.labelled import load
 from postil.commands.terminal.display import command, make_console, quote
 from postil.commands.terminal.explanation import AGAINST, BAR, FOR
+from postil.commands.terminal.tagged import STYLES, coloured
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.models.storage import load as load_model
@@ -35,7 +36,6 @@ SIZES = {"train": 1200, "dev": 300, "test": 500}
 EXAMPLE = "Museums in Paris are amazing."
 SAME_WORD = "Paris Hilton flew to Paris."
 UNCLEAR = "Washington lost again."
-STYLES = {"PER": "#101418 on #f3a6d4", "LOC": "#101418 on #8fd3e8", "ORG": "#101418 on #f2d479"}
 MEANINGS = {"PER": "a person", "LOC": "a place", "ORG": "an organisation"}
 
 
@@ -210,15 +210,3 @@ def entities_of(tokens: Sequence[str], labels: Sequence[str]) -> list[Entity]:
         text = " ".join(tokens[start:end])
         entities.append(Entity(text, label, before, before + len(text)))
     return entities
-
-
-def coloured(text: str, entities: Sequence[Entity]) -> Text:
-    """The text with its entities in the colours of their labels, and their probabilities where they have any."""
-    shown, done = Text(), 0
-    for entity in entities:
-        shown.append(text[done : entity.start])
-        shown.append(f" {entity.text} ", style=STYLES.get(entity.label, "reverse"))
-        figure = "" if entity.probability is None else f" {entity.probability:.2f}"
-        shown.append(f"{entity.label}{figure} ", style=f"{STYLES.get(entity.label, 'reverse')} bold")
-        done = entity.end
-    return shown.append(text[done:])
