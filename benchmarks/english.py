@@ -9,7 +9,7 @@ one: F1 of PER, LOC and ORG, which all corpora annotate. Beside it stand taggers
 a single other corpus, of which the best counts.
 
 Speed: tokens per second of CPU time on one core, all tasks, names and UPOS, names alone, and a tagger `fast` of one
-task with the same knowledge, in turns. Loading: the best of several fresh processes, after NumPy and Postil are imported.
+task with the same knowledge, in turns. Loading: the best of several fresh processes, after the imports.
 """
 
 import argparse
