@@ -134,6 +134,7 @@ PUBLIC = {
         *[
             "__version__",
             "Tagger",
+            "MultiTaskTagger",
             "Detector",
             "Ensemble",
             "TreeClassifier",
@@ -224,6 +225,7 @@ PUBLIC = {
     "postil.models": [
         *[
             "Tagger",
+            "MultiTaskTagger",
             "Detector",
             "Ensemble",
             "TreeClassifier",
@@ -255,6 +257,10 @@ PUBLIC_OF_ESTIMATORS = {
     "Tagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
         *["spans_above", "entities_above", "labelling", "decoding", "calibrate", "tune"],
+    ],
+    "MultiTaskTagger": [
+        *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "predict_with_probabilities", "tasks"],
+        *["decoding", "calibrate"],
     ],
     "Detector": ["tag", "tag_many", "annotate", "annotate_with_scores", "decision", "threshold"],
     "TreeClassifier": ["predict_proba", "predict_nodes", "node_probabilities", "trees"],
@@ -303,6 +309,13 @@ TESTED_ELSEWHERE = {
     "kernels/plain_sparse.py": "kernels/test_sparse.py",
     "commands/stopping.py": "commands/test_train.py",
     "models/scoring/ensemble_network.py": "models/test_ensemble.py",
+    "models/answers/task_labels.py": "models/test_multi_task_tagger.py",
+    "models/answers/task_posteriors.py": "models/test_multi_task_tagger.py",
+    "models/fitting/tasks.py": "models/test_multi_task_tagger.py",
+    "models/fitting/training_set.py": "models/fitting/test_sentences.py",
+    "models/scoring/task_network.py": "models/test_multi_task_tagger.py",
+    "models/scoring/task_scorer.py": "models/test_multi_task_tagger.py",
+    "models/task_parts.py": "models/test_multi_task_tagger.py",
     "commands/check.py": "commands/test_main.py",
     "commands/kinds.py": "commands/test_train.py",
     "commands/labelled.py": "commands/test_partial.py",

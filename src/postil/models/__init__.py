@@ -15,6 +15,7 @@ if typing.TYPE_CHECKING:
     from postil.models.ensemble import Ensemble
     from postil.models.explaining.explanation import Explanation
     from postil.models.explaining.tree_explanation import TreeExplanation
+    from postil.models.multi_task_tagger import MultiTaskTagger
     from postil.models.settings import UNSET
     from postil.models.storage import load
     from postil.models.tagger import Tagger
@@ -23,6 +24,7 @@ if typing.TYPE_CHECKING:
 
 __all__ = [
     "Tagger",
+    "MultiTaskTagger",
     "Detector",
     "Ensemble",
     "TreeClassifier",
@@ -49,6 +51,7 @@ _MODULES = {
     "TreeExplanation": "postil.models.explaining.tree_explanation",
     "UNSET": "postil.models.settings",
     "load": "postil.models.storage",
+    "MultiTaskTagger": "postil.models.multi_task_tagger",
     "Tagger": "postil.models.tagger",
     "NodeLabel": "postil.models.answers.node_labels",
     "TreeClassifier": "postil.models.tree_classifier",

@@ -65,6 +65,9 @@ def described(value: object) -> str:
 
 def listed_sentences(X: Any, name: str = "X") -> Sentences:
     """Sentences as lists. What stands in the lists, ``check_tokens`` tells where scoring fails."""
+    if isinstance(X, Mapping):
+        got = "a dict: a MultiTaskTagger learns several tasks"
+        raise DataError(name, expected=f"must be {_SENTENCES}", got=got)
     X = in_order(X, name, _SENTENCES)
     if set(map(type, X)) - {list}:
         if all(isinstance(tokens, str) for tokens in X):

@@ -9,6 +9,7 @@ from postil.features.inputs import InputFeatures
 from postil.graph import Parameter
 from postil.models.answers.decoding import Decoding
 from postil.models.scoring.fast import FastScorer
+from postil.models.scoring.task_scorer import TaskScorer
 from postil.text.partial import Annotates
 
 
@@ -17,13 +18,13 @@ class LearntLabels(Protocol):
 
     @property
     def labels(self) -> list[str]: ...
-    def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]: ...
     def as_json(self) -> dict[str, Any]: ...
 
 
 class WordLabels(LearntLabels, Protocol):
     """Labels of words, which may be known in part."""
 
+    def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]: ...
     @property
     def answers(self) -> list[str]: ...
     def widened(self, sequences: Sequence[Sequence[str]], annotates: Annotates) -> Sequence[Sequence[str]]: ...
@@ -42,6 +43,7 @@ class Stored(Protocol):
     """What storage asks of an estimator."""
 
     KIND: ClassVar[str]
+    _HAS_TASKS: ClassVar[bool]
     _PARAMETERS: ClassVar[tuple[str, ...]]
     _CONFIG: ClassVar[type]
     _LABELS: ClassVar[Any]
@@ -62,7 +64,11 @@ Network = TypeVar("Network", bound=TrainedNetwork)
 @final
 @dataclass(kw_only=True, eq=False)
 class Parts(Generic[Labels, Network]):
-    """Config, labels, features, network, how answers are read from it; ``about``: scores, history, data, versions …"""
+    """Config, labels, features, network, how answers are read from it; ``about``: scores, history, data, versions …
+
+    ``heads``: the parts of each task of a model of several, which share the features, tables and encoder; the labelling
+    is then a TaskLabels, the network a TaskNetwork, and each head has a decoding of its own.
+    """
 
     config: Any
     labelling: Labels
@@ -70,10 +76,27 @@ class Parts(Generic[Labels, Network]):
     network: Network
     decoding: Decoding = field(default_factory=Decoding)
     about: dict[str, Any] = field(default_factory=dict)
+    heads: "dict[str, Parts[Any, Any]]" = field(default_factory=dict)
     _scorer: FastScorer | None = field(default=None, init=False, repr=False)
+    _task_scorer: TaskScorer | None = field(default=None, init=False, repr=False)
+    _head_of: "tuple[Parts[Any, Any], str] | None" = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for task, head in self.heads.items():
+            head._head_of = self, task
+
+    def task_scorer(self) -> TaskScorer:
+        """The fast path to the scores of all tasks, where there are ``heads``."""
+        scorer, network = self._task_scorer, cast(Any, self.network)
+        if scorer is None or not scorer.is_current(self.features, network):
+            scorer = self._task_scorer = TaskScorer.of(self.features, network)
+        return scorer
 
     def scorer(self) -> FastScorer:
         """The fast path from sentences to scores. It is kept from call to call once the network is frozen."""
+        if self._head_of is not None:  # heads share the rows of words
+            whole, task = self._head_of
+            return whole.task_scorer().heads[task]
         scorer, network = self._scorer, cast(Any, self.network)
         if scorer is None or not scorer.is_current(self.features, network):
             scorer = self._scorer = FastScorer(self.features, network)

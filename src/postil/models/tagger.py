@@ -405,7 +405,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
         """
         sentences = checked_documents(sentences)
-        answered = AnsweredSentences(sentences, self._posteriors, constraints, threshold)
+        answered = AnsweredSentences.of(sentences, self._posteriors, constraints, threshold)
         for i, labels in answered.all_labels():
             sentences[i].labels = labels
         return LaterItems(len(sentences), answered.entities)
@@ -422,7 +422,9 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         The answer about a sentence is made when it is first looked at.
         """
         sentences = checked_documents(sentences)
-        return LaterItems(len(sentences), AnsweredSentences(sentences, self._posteriors, constraints, threshold).answer)
+        return LaterItems(
+            len(sentences), AnsweredSentences.of(sentences, self._posteriors, constraints, threshold).answer
+        )
 
     # -------------------------------------------------------------------------------------------- held-out data
 

@@ -35,6 +35,40 @@ class BlockAnswers(NamedTuple):
 
 
 @final
+class CollectedAnswers:
+    """The answers about blocks of sentences, put together in the order of the sentences (B + 1,)."""
+
+    def __init__(self, offsets: Array, label_probabilities: bool) -> None:
+        N, B = int(offsets[-1]), len(offsets) - 1
+        self._offsets, self._numbers, self._probabilities = offsets, np.empty(N, np.int64), np.empty(B)
+        self._of_labels = np.empty(N) if label_probabilities else None
+        self._spans, self._of_spans = [np.zeros((0, 4), np.int64)], [np.zeros(0)]
+
+    def add(self, tokens: Array, answers: BlockAnswers) -> None:
+        """The answers about a block, whose tokens are these (n,) of all."""
+        which = answers.which
+        self._numbers[tokens], self._probabilities[which] = answers.numbers, answers.probabilities
+        if self._of_labels is not None:
+            self._of_labels[tokens] = answers.label_probabilities
+        answers.spans[:, 0] = np.array(which)[answers.spans[:, 0]]
+        self._spans.append(answers.spans)
+        self._of_spans.append(answers.span_probabilities)
+
+    def in_order(self) -> BlockAnswers:
+        rows = np.concatenate(self._spans)
+        order = np.argsort(rows[:, 0], kind="stable")  # inside of a sentence they are in order
+        return BlockAnswers(
+            list(range(len(self._offsets) - 1)),
+            self._offsets,
+            self._numbers,
+            self._probabilities,
+            self._of_labels,
+            rows[order],
+            np.concatenate(self._of_spans)[order],
+        )
+
+
+@final
 class Posteriors:
     """What a fitted tagger's answers are read from. ``decoding`` takes the place of the model's own."""
 
@@ -126,11 +160,11 @@ class Posteriors:
             for posterior in self.of(X, constraints):
                 yield self._general(posterior, threshold, label_probabilities)
             return
-        answer = self._answering(threshold, label_probabilities)
+        answer = self.answering(threshold, label_probabilities)
         for which, scores, offsets in scored(self._parts.scorer(), X):
             yield answer(which, scores, offsets)
 
-    def _answering(
+    def answering(
         self, threshold: float | Mapping[str, float] | None, label_probabilities: bool
     ) -> Callable[[list[int], Array, Array], BlockAnswers]:
         """What answers for blocks of sentences, from their places, scores and offsets."""
@@ -229,7 +263,7 @@ class Posteriors:
 
     def answers_of_scores(self, scores: Array, offsets: Array) -> BlockAnswers:
         """The same with the probabilities of entities and of whole labellings."""
-        return self._answering(None, False)(list(range(len(offsets) - 1)), scores, offsets)
+        return self.answering(None, False)(list(range(len(offsets) - 1)), scores, offsets)
 
     def answers_of_cells(
         self,
@@ -241,21 +275,10 @@ class Posteriors:
         label_probabilities: bool = False,
     ) -> BlockAnswers:
         """``answers`` for such sentences, in their order. Only if ``takes_cells``."""
-        answer = self._answering(threshold, label_probabilities)
-        N, B = len(cells), len(offsets) - 1
-        numbers, probabilities = np.empty(N, np.int64), np.empty(B)
-        of_labels = np.empty(N) if label_probabilities else None
-        spans, of_spans = [np.zeros((0, 4), np.int64)], [np.zeros(0)]
-        for which, tokens, scores, block in scored_cells(self._parts.scorer(), text, cells, offsets):
-            answers = answer(which, scores, block)
-            numbers[tokens], probabilities[which] = answers.numbers, answers.probabilities
-            if of_labels is not None:
-                of_labels[tokens] = answers.label_probabilities
-            answers.spans[:, 0] = np.array(which)[answers.spans[:, 0]]
-            spans.append(answers.spans)
-            of_spans.append(answers.span_probabilities)
-        rows = np.concatenate(spans)
-        order = np.argsort(rows[:, 0], kind="stable")  # inside of a sentence they are in order
-        return BlockAnswers(
-            list(range(B)), offsets, numbers, probabilities, of_labels, rows[order], np.concatenate(of_spans)[order]
+        answer, collected = (
+            self.answering(threshold, label_probabilities),
+            CollectedAnswers(offsets, label_probabilities),
         )
+        for which, tokens, scores, block in scored_cells(self._parts.scorer(), text, cells, offsets):
+            collected.add(tokens, answer(which, scores, block))
+        return collected.in_order()

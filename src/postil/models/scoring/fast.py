@@ -6,9 +6,10 @@ token: to add up the rows of its window, and the layers above.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from postil.network.layer import Run
 from postil.network.precomputed import WindowMap
 from postil.network.window import window_counts
 from postil.objectives.crf_objective import summed_offsets
+
+Rows: TypeAlias = Sequence[tuple[Array, Array]]
+"""Tables of rows of the first layer's sums, and which row of each belongs to each token."""
 
 
 @final
@@ -93,6 +97,23 @@ class FastScorer:
         self._activation = split.layers[0].function if fused and isinstance(split.layers[0], Activation) else "identity"
         self._above = split.layers[1:] if fused else split.layers
 
+    def for_head(self, network: TaggerNetwork) -> "FastScorer":
+        """The scorer of another head of the same encoder. It shares the rows of words where the encoder makes them."""
+        if not self.has_hidden:
+            return FastScorer(self.features, network)
+        assert self._split is not None
+        other = copy(self)
+        other.network, other.chain = network, network.chain()
+        other._parameters = list(network.parameters().values())
+        other._values = other._present_values()
+        other._split = replace(self._split, outputs=network.outputs)
+        return other
+
+    @property
+    def has_hidden(self) -> bool:
+        """Whether there is a layer between the rows of words and the output maps."""
+        return self._split is not None and bool(self._split.outputs)
+
     def is_current(self, features: InputFeatures, network: ScoringNetwork | EnsembleNetwork) -> bool:
         """Whether the network still is what it was: the same arrays, and none of them can have been written to."""
         return (
@@ -117,11 +138,16 @@ class FastScorer:
         if self._split is None:
             inputs = self.features.inputs(sentences)
             return self.network.unary(inputs), inputs.offsets
+        parts, offsets = self.look_up(sentences)
+        return self._scores_of_rows(parts, offsets), offsets
+
+    def look_up(self, sentences: Sequence[Sequence[Token]]) -> tuple[Rows, Array]:
+        """Rows of words, and of other features, and which of them belongs to each token; and the offsets (B + 1,)."""
         offsets = offsets_from_lengths([len(tokens) for tokens in sentences])
         parts = [self._look_up(sentences)]
         if self.network.extra_tables:
             parts.append(self._extra_rows(sentences, int(offsets[-1])))
-        return self._scores_of_rows(parts, offsets), offsets
+        return parts, offsets
 
     @property
     def takes_cells(self) -> bool:
@@ -140,15 +166,30 @@ class FastScorer:
         """(N, L) of sentences whose words have been looked up."""
         return self._scores_of_rows([(rows, ids)], offsets)
 
-    def _scores_of_rows(self, parts: Sequence[tuple[Array, Array]], offsets: Array) -> Array:
-        return in_pieces(offsets, self.network.config, lambda piece: self._scores_of_piece(parts, piece))
+    def _scores_of_rows(self, parts: Rows, offsets: Array) -> Array:
+        def scores(piece: Piece) -> Array:
+            return self.outputs(self.hidden(parts, piece), piece.offsets)
 
-    def _scores_of_piece(self, parts: Sequence[tuple[Array, Array]], piece: Piece) -> Array:
-        """(n, L) from rows of words, and of other features, and which of them belongs to each token."""
+        return in_pieces(offsets, self.network.config, scores)
+
+    def hidden(self, parts: Rows, piece: Piece) -> Array:
+        """What the output maps take, (n, H), of the tokens of a piece; where there are none, the scores."""
         of_piece = [(rows, ids[piece.first : piece.end]) for rows, ids in parts]
-        return self._scores_of(self._sums(of_piece, piece.offsets), piece.offsets)
+        sums, split = self._sums(of_piece, piece.offsets), self._split
+        assert split is not None
+        if split.shares is not None:
+            sums *= split.shares(piece.offsets)
+        return infer(self._above, sums, piece.offsets)
 
-    def _sums(self, parts: Sequence[tuple[Array, Array]], offsets: Array) -> Array:
+    def outputs(self, hidden: Array, offsets: Array) -> Array:
+        """The scores (n, L) of what ``hidden`` returned."""
+        assert self._split is not None
+        if not self._split.outputs:
+            return hidden
+        maps = [infer_linear(hidden, output) for output in self._split.outputs]
+        return summed_offsets(maps, offsets) if len(maps) == 3 else maps[0]
+
+    def _sums(self, parts: Rows, offsets: Array) -> Array:
         """The first layer with its activation, (N, H)."""
         sums = np.empty((int(offsets[-1]), self._H), np.float32)
         for i, (rows, ids) in enumerate(parts):
@@ -178,17 +219,6 @@ class FastScorer:
         assert self.network.extra_tables is not None
         X = self.network.extra_tables.forward(distinct, Run())[0]
         return np.concatenate([np.zeros((1, self._of_extra.width), np.float32), self._of_extra.rows(X)]), ids + 1
-
-    def _scores_of(self, sums: Array, offsets: Array) -> Array:
-        split = self._split
-        assert split is not None
-        if split.shares is not None:
-            sums *= split.shares(offsets)
-        hidden = infer(self._above, sums, offsets)
-        if not split.outputs:
-            return hidden
-        maps = [infer_linear(hidden, output) for output in split.outputs]
-        return summed_offsets(maps, offsets) if len(maps) == 3 else maps[0]
 
 
 def _distinct_rows(ids: Array) -> tuple[Array, Array]:
