@@ -67,6 +67,12 @@ def test_a_missing_model_and_a_broken_package_are_told(tmp_path, monkeypatch, na
         installed_path("tiny")
 
 
+def test_a_package_without_its_file_is_told(tmp_path, monkeypatch, names_model):
+    install_model(tmp_path, "tiny", names_model, monkeypatch).unlink()
+    with pytest.raises(ConfigurationError, match="the installed model 'tiny' is broken: expected a model file"):
+        installed_path("tiny")
+
+
 def test_finding_a_model_imports_nothing_slow(names_model, tmp_path, monkeypatch):
     """importlib.metadata alone takes longer to import than a model to load."""
     install_model(tmp_path, "tiny", names_model, monkeypatch)

@@ -88,6 +88,9 @@ def _found_by_importlib(name: str) -> str | None:
 def _path(name: str, target: str) -> Path:
     module, _, attribute = target.partition(":")
     try:
-        return Path(getattr(importlib.import_module(module), attribute))
+        path = Path(getattr(importlib.import_module(module), attribute))
     except (ImportError, AttributeError, TypeError) as error:
         raise ConfigurationError(f"the installed model {name!r} is broken", got=error, where=target) from None
+    if not path.is_file():
+        raise ConfigurationError(f"the installed model {name!r} is broken", expected="a model file", where=path)
+    return path
