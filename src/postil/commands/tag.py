@@ -130,8 +130,8 @@ def run(arguments: argparse.Namespace) -> int:
     by_characters = options.reading.characters or takes_characters(model.fitted_parts())
     options = replace(options, reading=replace(options.reading, characters=by_characters))
     to_file = arguments.target is not None
-    if isinstance(model, Tagger) and _is_to_be_read(arguments, options, model):
-        return _show(model, _inputs(arguments, by_characters))
+    if _is_to_be_read(arguments, options) and (names := _tagger_of_names(model)) is not None:
+        return _show(names, _inputs(arguments, by_characters))
     with (
         _output(arguments, options.output or _usual_output(model)) as output,
         progress_line(to_file=to_file) as progress,
@@ -149,11 +149,23 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _is_to_be_read(arguments: argparse.Namespace, options: TaggingOptions, model: Tagger) -> bool:
-    """Whether names in plain text go to a terminal, and no option asks for another form."""
+def _is_to_be_read(arguments: argparse.Namespace, options: TaggingOptions) -> bool:
+    """Whether labels of plain text go to a terminal, and no option asks for another form."""
     asked = options.sets("output", "probabilities", "scores", "keep_gold", *TAGGER_OPTIONS)
     is_plain = arguments.text is not None or arguments.input == "text" or _looks_plain(arguments)
-    return sys.stdout.isatty() and arguments.target is None and not asked and is_plain and model.labelling.has_spans
+    return sys.stdout.isatty() and arguments.target is None and not asked and is_plain
+
+
+def _heads(model: Any) -> Iterator[Tagger]:
+    """Those of a model of several tasks."""
+    for task in getattr(model, "tasks", ()):
+        yield model[task]
+
+
+def _tagger_of_names(model: Estimator[Any, Any]) -> Tagger | None:
+    """A tagger of spans: the model, or the first such head of several tasks; None where it has no spans."""
+    heads = list(_heads(model)) or [model]
+    return next((head for head in heads if isinstance(head, Tagger) and head.labelling.has_spans), None)
 
 
 def _looks_plain(arguments: argparse.Namespace) -> bool:
