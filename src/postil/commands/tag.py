@@ -164,7 +164,7 @@ def _heads(model: Any) -> Iterator[Tagger]:
 
 def _tagger_of_names(model: Estimator[Any, Any]) -> Tagger | None:
     """A tagger of spans: the model, or the first such head of several tasks; None where it has no spans."""
-    heads = list(_heads(model)) or [model]
+    heads: list[Any] = list(_heads(model)) or [model]
     return next((head for head in heads if isinstance(head, Tagger) and head.labelling.has_spans), None)
 
 
