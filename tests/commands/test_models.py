@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import postil
+from oracles.corpora import named_entities
 from oracles.installed import install_model, uninstall_models
 from postil.commands.main import main
 
@@ -114,3 +115,19 @@ def test_on_a_terminal_names_are_in_colour_with_their_probabilities(english, cap
         (tmp_path / "here" / "a.txt").write_text("Anna left New York .")
         assert "\tI-LOC" in ran(capsys, "tag", "a.txt", *words).out
     assert ran(capsys, "tag", TEXT, "-o", "out.txt").out == ""
+
+
+def test_training_starts_from_the_words_and_encoder_of_several_tasks(tmp_path, monkeypatch, capsys):
+    X, y = named_entities(30)
+    both = postil.MultiTaskTagger(hidden=16, word_dim=8, epochs=1)
+    both.fit({"names": X, "speech": [["a", "b"]]}, {"names": y, "speech": [["DET", "NOUN"]]}).save(
+        tmp_path / "m.postil"
+    )
+    install_model(tmp_path / "packages", "english", tmp_path / "m.postil", monkeypatch)
+    (tmp_path / "mine.txt").write_text("zork\tO\nGlorp\tB-PET\n\nGlorp\tB-PET\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "mine.txt", "--warm-start", "english", "-o", "mine.postil"]) == 0
+    mine = postil.load("mine.postil")
+    assert mine.labelling.classes == ("PET",)
+    assert (mine.config.hidden, mine.config.word_dim) == (16, 8) and mine.config.epochs > 10  # not the one of the model
+    assert "anna" in mine.parts.features.words.vocabularies["word"]
