@@ -18,6 +18,7 @@ from typing import NamedTuple, NoReturn, Protocol, cast
 from postil.commands.terminal.notices import warn
 from postil.errors import (
     CheckpointWarning,
+    ForgettingWarning,
     LongSentenceWarning,
     PostilError,
     UnspacedTextWarning,
@@ -158,7 +159,7 @@ def _dispatch(words: list[str]) -> int:
         return command.run(arguments)
 
 
-_SHOWN = (CheckpointWarning, WorkerWarning)
+_SHOWN = (CheckpointWarning, ForgettingWarning, WorkerWarning)
 
 
 def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:

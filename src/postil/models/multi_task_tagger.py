@@ -294,7 +294,7 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
     def tag_many(self, texts: Iterable[str], *, tasks: Iterable[str] | None = None) -> list[Document]:
         """``tag`` for each of many texts: fastest where there are many, or long ones."""
         texts, posteriors = listed_texts(texts), self._posteriors(tasks)
-        main = self._main_task(list(posteriors.heads))
+        main = self.main_task(list(posteriors.heads))
         if not (PAYS and posteriors.takes_cells) or takes_characters(self.fitted_parts()):
             return [self._tag_sentences(text, posteriors, main) for text in texts]
         for text in texts:
@@ -303,8 +303,9 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         documents = (document for batch in batches for document in _documents(batch, main))
         return [next(documents) if is_utf8(text) else self._tag_sentences(text, posteriors, main) for text in texts]
 
-    def _main_task(self, tasks: Sequence[str]) -> str:
-        """The task whose entities are those of a document."""
+    def main_task(self, tasks: Sequence[str] | None = None) -> str:
+        """The task whose entities are those of a document: of these tasks (of all), the first that has spans."""
+        tasks = self.tasks if tasks is None else tasks
         if not tasks:
             raise ConfigurationError("tasks", expected="at least one of " + ", ".join(self.tasks), got="none")
         heads = self.fitted_parts().heads
@@ -326,7 +327,7 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         """
         sentences, posteriors = checked_documents(sentences), self._posteriors(tasks)
         answered = self._answered(sentences, posteriors)
-        for i, labels in answered[self._main_task(list(answered))].all_labels():
+        for i, labels in answered[self.main_task(list(answered))].all_labels():
             sentences[i].labels = labels
         return {task: LaterItems(len(sentences), of_task.entities) for task, of_task in answered.items()}
 

@@ -291,5 +291,5 @@ def _labelling(before: Parts[Any, Any] | None, corpus: _Corpus | None) -> Labell
 def _warn_of_forgetting(tasks: Sequence[str], freeze_encoder: bool) -> None:
     if tasks and not freeze_encoder:
         names = ", ".join("the tagger's own task, main" if task == MAIN else task for task in tasks)
-        what = f"no data for {names}: its answers change with the encoder; freeze_encoder=True keeps them"
+        what = f"no data for {names}: its answers change with the encoder; freezing the encoder keeps them"
         warnings.warn(what, ForgettingWarning, stacklevel=4)
