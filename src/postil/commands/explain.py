@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from postil.commands.kinds import refuse
-from postil.commands.models import open_model, take_model, warn_of_long_sentences
+from postil.commands.models import open_model, tagger_of_names, take_model, warn_of_long_sentences
 from postil.commands.reading import (
     CHARACTERS,
     add_reading_arguments,
@@ -81,7 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.sentence = sentences_given[0] if sentences_given else "-"
     if arguments.report is not None:
         check_output(arguments.report, "report", "report", inputs=[arguments.model], force=arguments.force)
-    model: Any = one_task(open_model(arguments.model), arguments.task)
+    model: Any = open_model(arguments.model)
+    # Without --task, entities are explained: those of the first task with spans, as in documents.
+    model = (None if arguments.task else tagger_of_names(model)) or one_task(model, arguments.task)
     check_columns(model, arguments.feature_columns)
     by_characters = takes_characters(model.fitted_parts()) or arguments.input == CHARACTERS
     sentences = _sentences(arguments, by_characters)

@@ -19,6 +19,7 @@ from postil.models.scoring.encoders import ENCODERS
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import tokens_of
 from postil.models.storage import load
+from postil.models.tagger import Tagger
 from postil.text.labelled import LabelledFile
 from postil.text.lines import shortened
 from postil.text.partial_label import PartialLabel
@@ -79,6 +80,12 @@ def open_model(name: str) -> Estimator[Any, Any]:
     for warning in caught:
         warn(str(warning.message))
     return model
+
+
+def tagger_of_names(model: Any) -> Tagger | None:
+    """A tagger of spans: the model, or the first such task of several; None where there is none."""
+    heads = [model[task] for task in getattr(model, "tasks", ())] or [model]
+    return next((head for head in heads if isinstance(head, Tagger) and head.labelling.has_spans), None)
 
 
 def inputs_of(file: LabelledFile) -> list[list[Token]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from postil.commands.models import open_model, take_model, text_among, warn_of_long_sentences
+from postil.commands.models import open_model, tagger_of_names, take_model, text_among, warn_of_long_sentences
 from postil.commands.reading import (
     CHARACTERS,
     add_reading_arguments,
@@ -137,7 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
     by_characters = options.reading.characters or takes_characters(model.fitted_parts())
     options = replace(options, reading=replace(options.reading, characters=by_characters))
     to_file = arguments.target is not None
-    if _is_to_be_read(arguments, options) and (names := _tagger_of_names(model)) is not None:
+    if _is_to_be_read(arguments, options) and (names := tagger_of_names(model)) is not None:
         return _show(names, _inputs(arguments, by_characters))
     with (
         _output(arguments, options.output or _usual_output(model)) as output,
@@ -161,18 +161,6 @@ def _is_to_be_read(arguments: argparse.Namespace, options: TaggingOptions) -> bo
     asked = options.sets("output", "probabilities", "scores", "keep_gold", *TAGGER_OPTIONS)
     is_plain = arguments.text is not None or arguments.input == "text" or _looks_plain(arguments)
     return sys.stdout.isatty() and arguments.target is None and not asked and is_plain
-
-
-def _heads(model: Any) -> Iterator[Tagger]:
-    """Those of a model of several tasks."""
-    for task in getattr(model, "tasks", ()):
-        yield model[task]
-
-
-def _tagger_of_names(model: Estimator[Any, Any]) -> Tagger | None:
-    """A tagger of spans: the model, or the first such head of several tasks; None where it has no spans."""
-    heads: list[Any] = list(_heads(model)) or [model]
-    return next((head for head in heads if isinstance(head, Tagger) and head.labelling.has_spans), None)
 
 
 def _looks_plain(arguments: argparse.Namespace) -> bool:
