@@ -2,13 +2,15 @@
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
 from threading import Lock
-from typing import Any, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Self, TypeVar, final
 
-from threadpoolctl import ThreadpoolController
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from threadpoolctl import ThreadpoolController
 
 _T = TypeVar("_T")
 _lock = Lock()
@@ -19,7 +21,9 @@ _PRODUCTS = {"scipy_cblas_sgemm64_": True, "cblas_sgemm64_": True, "scipy_cblas_
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller() -> "ThreadpoolController":
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()  # looking for the libraries takes milliseconds: once
 
 
@@ -59,12 +63,18 @@ def blas_product() -> tuple[int, bool] | None:
     return None
 
 
+def _pool(threads: int) -> "ThreadPoolExecutor":
+    from concurrent.futures import ThreadPoolExecutor  # slow to import; one thread needs none
+
+    return ThreadPoolExecutor(threads)
+
+
 @final
 class Team:
     """A pool of threads for Python functions; with one thread, the caller's own does everything."""
 
     def __init__(self, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._pool = _pool(threads) if threads > 1 else None
 
     def __enter__(self) -> Self:
         return self

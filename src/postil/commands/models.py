@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from postil.commands.labelled import resolve_partial_labels, widen
 from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError, DataError, UnicodeVersionWarning
 from postil.features.inputs import Token
@@ -90,6 +89,8 @@ def warn_of_long_sentences(model: Estimator[Any, Any], lengths: Iterable[int]) -
 
 def resolve_labels(model: SentenceEstimator[Any, Any], file: LabelledFile, arguments: argparse.Namespace) -> None:
     """Recognise unknown and alternative labels in a file to score on, and classes that it does not annotate."""
+    from postil.commands.labelled import resolve_partial_labels, widen  # only where a file has labels
+
     labelling = model.fitted_parts().labelling
     resolve_partial_labels([file], arguments.partial, known=labelling.answers)
     widen(file, labelling)
