@@ -48,7 +48,7 @@ def placeholder(rng: "np.random.Generator", shape: Shape) -> Array:
 
 
 UNUSED: Any = object()
-"""In place of a generator where parameters are placeholders: importing NumPy's takes as long as reading a model."""
+"""In place of a generator: every parameter is a placeholder. To import NumPy's takes as long as to read a model."""
 zeros = constant(0.0)
 ones = constant(1.0)
 
@@ -78,7 +78,7 @@ def new_parameter(
         raise ConfigurationError(
             "initialise", expected="a function, such as INITIALISERS['xavier']", got=describe(initialise), where=name
         )
-    value = np.asarray(initialise(rng, shape))
+    value = np.asarray(placeholder(rng, shape) if rng is UNUSED else initialise(rng, shape))
     if value.shape != shape:
         raise ShapeError("first value of a parameter", expected=shape, got=value.shape, where=name)
     # Not copied where the type is right: of zeros in place of a model file's arrays not even the pages are touched.
