@@ -14,7 +14,7 @@ import pytest
 import postil
 
 PACKAGE = Path(postil.__file__).parent
-FOUNDATION = ["errors", "files", "arrays", "markup", "kernels", "threads", "graph", "gradcheck", "archive"]
+FOUNDATION = ["errors", "lazy", "files", "arrays", "markup", "kernels", "threads", "graph", "gradcheck", "archive"]
 STREAM = [
     *["text", "samples", "features", "network", "objectives", "metrics", "training", "pretraining", "models"],
     *["gradients", "machine", "curation", "reports", "export", "serving", "integrations", "commands"],
@@ -367,6 +367,7 @@ TESTED_ELSEWHERE = {
     "kernels/plain_words.py": "kernels/test_words.py",
     "kernels/compiled_windows.py": "kernels/test_windows.py",
     "kernels/forward_backward.py": "objectives/test_crf.py",
+    "kernels/matcher.py": "kernels/test_programs.py",
     "kernels/freeze_characters.py": "kernels/test_characters.py",
     "kernels/plain.py": "kernels/test_chain.py",
     "kernels/plain_brown.py": "kernels/test_brown.py",

@@ -19,9 +19,9 @@ from postil.metrics import Evaluation
 from postil.models.answers.task_labels import known_tasks
 from postil.models.config import parsed_setting
 from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.parts import heads_of
 from postil.models.sentences import INPUT, takes_characters
 from postil.models.tagger import Tagger
-from postil.models.task_parts import heads_of
 from postil.text.labelled import LabelledFile
 from postil.text.output import write_text
 

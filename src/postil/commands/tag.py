@@ -25,8 +25,6 @@ from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.models.estimator import Estimator
 from postil.models.sentences import takes_characters
-from postil.models.tagger import Tagger
-from postil.models.tree_classifier import TreeClassifier
 from postil.serving import TaggingOptions, label
 from postil.serving.options import TAGGER_OPTIONS
 from postil.text.formats import FORMATS, Reading, format_of, read
@@ -170,7 +168,7 @@ def _looks_plain(arguments: argparse.Namespace) -> bool:
     return all(Path(name).is_file() and format_of(name, arguments.encoding) == "text" for name in arguments.files)
 
 
-def _show(tagger: Tagger, inputs: Iterable[Reading]) -> int:
+def _show(tagger: Any, inputs: Iterable[Reading]) -> int:
     from postil.commands.terminal.display import make_console
     from postil.commands.terminal.tagged import show_tagged
 
@@ -181,7 +179,7 @@ def _show(tagger: Tagger, inputs: Iterable[Reading]) -> int:
 
 
 def _usual_output(model: Estimator[Any, Any]) -> str:
-    return "trees" if isinstance(model, TreeClassifier) else "conll"
+    return "trees" if model.KIND == "tree-classifier" else "conll"
 
 
 @contextmanager

@@ -17,9 +17,9 @@ from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
+from postil.models.parts import MAIN
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import INPUT
-from postil.models.task_parts import MAIN
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile

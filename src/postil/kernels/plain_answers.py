@@ -7,7 +7,6 @@ Probabilities come from the distribution
 and the labelling that is answered has the largest log p(y) + the bonuses of its labels.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple, final
 
 import numpy as np
@@ -16,6 +15,7 @@ from postil.arrays import Array
 from postil.kernels import plain
 from postil.kernels.forward_backward import ChainMessages
 from postil.kernels.packing import Sentences
+from postil.lazy import dataclass
 
 
 @final

@@ -108,7 +108,7 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         features: InputFeatures,
         labels: TaskLabels,
         vectors: Array | None,
-        rng: np.random.Generator | None,
+        rng: "np.random.Generator | None",
     ) -> TaskNetwork:
         masks = {task: labelling.mask for task, labelling in labels.labellings.items()}
         mask = next(iter(masks.values()))

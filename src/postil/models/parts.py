@@ -1,16 +1,22 @@
 """What a fitted estimator consists of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, final
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.graph import Parameter
+from postil.lazy import dataclass
 from postil.models.answers.decoding import Decoding
 from postil.models.scoring.fast import FastScorer
-from postil.models.scoring.task_scorer import TaskScorer
 from postil.text.partial import Annotates
+
+if TYPE_CHECKING:
+    from postil.models.scoring.task_scorer import TaskScorer
+
+MAIN = "main"
+"""The head of a model with one task."""
 
 
 class LearntLabels(Protocol):
@@ -78,15 +84,17 @@ class Parts(Generic[Labels, Network]):
     about: dict[str, Any] = field(default_factory=dict)
     heads: "dict[str, Parts[Any, Any]]" = field(default_factory=dict)
     _scorer: FastScorer | None = field(default=None, init=False, repr=False)
-    _task_scorer: TaskScorer | None = field(default=None, init=False, repr=False)
+    _task_scorer: "TaskScorer | None" = field(default=None, init=False, repr=False)
     _head_of: "tuple[Parts[Any, Any], str] | None" = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for task, head in self.heads.items():
             head._head_of = self, task
 
-    def task_scorer(self) -> TaskScorer:
+    def task_scorer(self) -> "TaskScorer":
         """The fast path to the scores of all tasks, where there are ``heads``."""
+        from postil.models.scoring.task_scorer import TaskScorer  # most models have one task
+
         scorer, network = self._task_scorer, cast(Any, self.network)
         if scorer is None or not scorer.is_current(self.features, network):
             scorer = self._task_scorer = TaskScorer.of(self.features, network)
@@ -107,3 +115,8 @@ class Parts(Generic[Labels, Network]):
         arrays = [parameter.value for parameter in self.network.parameters().values()]
         for array in arrays if self.network.vectors is None else [*arrays, self.network.vectors]:
             array.flags.writeable = False
+
+
+def heads_of(parts: Parts[Any, Any]) -> dict[str, Parts[Any, Any]]:
+    """The parts of each task; those of a model with one task under the name ``main``."""
+    return parts.heads or {MAIN: parts}

@@ -32,12 +32,9 @@ from postil.features.words import WordFeatureConfig
 from postil.kernels.characters import frozen
 from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.labelling import Labelling
-from postil.models.answers.task_labels import TaskLabels, checked_tasks
 from postil.models.installed import located
-from postil.models.parts import LearntLabels, Parts, Stored, TrainedNetwork
-from postil.models.scoring.task_network import HEADS
+from postil.models.parts import MAIN, LearntLabels, Parts, Stored, TrainedNetwork, heads_of
 from postil.models.settings import UNSET
-from postil.models.task_parts import MAIN, heads_of, task_parts
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
@@ -135,7 +132,7 @@ def _arrays(parts: Parts[Any, Any]) -> dict[str, Any]:
 
 
 def _parameter_name(name: str) -> str:
-    if name.startswith(f"{HEADS}."):
+    if name.startswith("heads."):
         _, task, of_head = name.split(".", 2)
         return f"heads/{task}/{of_head}"
     of_member = _MEMBER.sub("", name)
@@ -203,6 +200,9 @@ def _parts(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
         _check_output(arrays, name, len(of_head.labels))
     parts: Parts[Any, Any]
     if kind._HAS_TASKS:
+        from postil.models.answers.task_labels import TaskLabels  # most models have one task
+        from postil.models.task_parts import task_parts
+
         network = kind._network(config, features, TaskLabels(labels), vectors, None)
         parts = task_parts(config, labels, features, network, decodings, about)
     else:
@@ -250,6 +250,8 @@ def _heads(kind: type[Stored], metadata: Mapping[str, Any]) -> dict[str, Mapping
     if kind._HAS_TASKS:
         if not isinstance(tasks, list):
             raise ModelFileError(_TASKS, expected="a list of names", got=repr(tasks)[:80])
+        from postil.models.answers.task_labels import checked_tasks
+
         names = checked_tasks(tasks)
     elif tasks is None:
         names = [MAIN]

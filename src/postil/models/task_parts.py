@@ -10,9 +10,6 @@ from postil.models.answers.task_labels import TaskLabels
 from postil.models.parts import Parts
 from postil.models.scoring.task_network import TaskNetwork
 
-MAIN = "main"
-"""The head of a model with one task."""
-
 
 def task_parts(
     config: Any,
@@ -38,8 +35,3 @@ def task_parts(
     return Parts(
         config=config, labelling=TaskLabels(labellings), features=features, network=network, about=about, heads=heads
     )
-
-
-def heads_of(parts: Parts[Any, Any]) -> dict[str, Parts[Any, Any]]:
-    """The parts of each task; those of a model with one task under the name ``main``."""
-    return parts.heads or {MAIN: parts}

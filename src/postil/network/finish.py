@@ -1,7 +1,6 @@
 """Fused bias, activation and dropout: what follows a matrix product in training, in one pass instead of three."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.graph.kinks import listening, note_branches
+from postil.lazy import dataclass
 from postil.network.activations import Activation
 from postil.network.dropout import Dropout, noise_of
 from postil.network.layer import Layer, Run
@@ -21,7 +21,7 @@ class Finish:
 
     activation: str
     rate: float
-    rng: np.random.Generator
+    rng: "np.random.Generator"
 
 
 def finish_of(layers: Sequence[Layer], run: Run) -> tuple[int, Finish | None]:

@@ -8,7 +8,6 @@ many times in one graph.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from postil.arrays import FLOATS, Array, Ragged, describe
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Gradient, Node, Parameter, Parameterised, Result, sum_of_two
+from postil.lazy import dataclass
 
 ParameterGradients: TypeAlias = dict[Parameter, Gradient]
 # dY -> (dX, gradients of the parameters); dX is None where the input has no gradient (indices).
@@ -31,7 +31,7 @@ class Run:
     """
 
     offsets: Array | None = None
-    rng: np.random.Generator | None = None
+    rng: "np.random.Generator | None" = None
 
 
 class Layer(Parameterised, ABC):
@@ -49,7 +49,7 @@ class Layer(Parameterised, ABC):
     def name(self) -> str:
         return type(self).__name__
 
-    def __call__(self, x: Node | Ragged | Array, *, rng: np.random.Generator | None = None) -> Result:
+    def __call__(self, x: Node | Ragged | Array, *, rng: "np.random.Generator | None" = None) -> Result:
         """One node with the layer's output; its parents are ``x`` (where it is a node) and the parameters."""
         X, offsets = (x.data, x.offsets) if isinstance(x, Ragged) else _value_and_offsets(x)
         parameters = tuple(self.parameters().values())

@@ -1,14 +1,15 @@
 """What is asked of a model: frozen, picklable, and free of any command line."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, final
 
 from postil.errors import ConfigurationError
+from postil.lazy import dataclass
 from postil.models.answers.constraints import Constraints
-from postil.models.answers.task_labels import known_tasks
+from postil.models.answers.decoding import lowest_probabilities
+from postil.models.answers.labelling import Labelling
 from postil.models.estimator import Estimator
-from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.text.options import ReadOptions
 
 
@@ -81,6 +82,9 @@ def chosen(model: Estimator[Any, Any], tasks: Sequence[str]) -> Any:
     """The tagger of the one task that is asked of a model of several; otherwise the model itself."""
     if not tasks:
         return model
+    from postil.models.answers.task_labels import known_tasks  # most models have one task
+    from postil.models.multi_task_tagger import MultiTaskTagger
+
     if not isinstance(model, MultiTaskTagger):
         raise ConfigurationError("tasks cannot be chosen here: the model has one task")
     names = known_tasks(tasks, model.tasks)
@@ -96,3 +100,11 @@ def check_columns(model: Estimator[Any, Any], given: Sequence[object]) -> None:
             expected=f"--feature-columns with {expected} of them",
             got=len(given),
         )
+
+
+def threshold_of(labelling: Labelling, options: TaggingOptions) -> Mapping[str, float] | None:
+    """The lowest probability of entities by class; None: those of the model."""
+    if options.threshold is None and not options.class_thresholds:
+        return None
+    for_all = {} if options.threshold is None else dict.fromkeys(labelling.classes, options.threshold)
+    return lowest_probabilities(for_all | dict(options.class_thresholds), labelling)

@@ -2,9 +2,10 @@
 
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from postil.errors import DataError
+from postil.lazy import dataclass
 
 _CONTEXT = 40
 """Characters shown on both sides of a span."""

@@ -1,22 +1,24 @@
 """Many sentences or raw texts and what is answered about them, in arrays: objects are made when they are looked at."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
+from postil.lazy import dataclass
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import BlockAnswers, Posteriors
-from postil.models.answers.task_posteriors import TaskPosteriors
 from postil.models.sentences import entity, tokens_of
 from postil.text import Document, Entity, Sentence
 from postil.text.segmenter import Segments, default_segmenter
+
+if TYPE_CHECKING:
+    from postil.models.answers.task_posteriors import TaskPosteriors
 
 BATCH = 1 << 19
 """Bytes of texts that are tagged at once."""
@@ -138,7 +140,7 @@ def tagged(
         yield TaggedTexts(batch, content, edges, *tagged_content(content, documents, posteriors, threshold))
 
 
-def tagged_tasks(texts: Iterable[str], posteriors: TaskPosteriors) -> Iterator[dict[str, TaggedTexts]]:
+def tagged_tasks(texts: Iterable[str], posteriors: "TaskPosteriors") -> Iterator[dict[str, TaggedTexts]]:
     """The same by task. The texts are cut into tokens, and the tokens encoded, once."""
     for batch, content, edges in _batches(texts):
         segments = default_segmenter().cells(content, documents=np.stack([edges[:-1], edges[1:]], axis=1))

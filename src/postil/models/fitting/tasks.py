@@ -34,11 +34,11 @@ from postil.models.fitting.sentences import (
 from postil.models.fitting.training_set import TrainingSet
 from postil.models.fitting.warm_start import check_same_architecture, take_over_heads
 from postil.models.inputs import checked_dev, checked_labelled, described
-from postil.models.parts import Parts
+from postil.models.parts import MAIN, Parts, heads_of
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.models.sentences import CHARACTERS, INPUT
-from postil.models.task_parts import MAIN, heads_of, task_parts
+from postil.models.task_parts import task_parts
 from postil.text.characters import are_characters
 from postil.text.partial import Annotates, count_marks, is_partial, with_marks
 from postil.training.loop import Batch

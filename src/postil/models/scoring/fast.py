@@ -7,7 +7,6 @@ token: to add up the rows of its window, and the layers above.
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeAlias, final
 
@@ -16,6 +15,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import InputFeatures, Token, forms_of
+from postil.lazy import dataclass
 from postil.models.scoring.ensemble_network import EnsembleNetwork, mean_scores
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.pieces import Piece, in_pieces
@@ -106,7 +106,8 @@ class FastScorer:
         other.network, other.chain = network, network.chain()
         other._parameters = list(network.parameters().values())
         other._values = other._present_values()
-        other._split = replace(self._split, outputs=network.outputs)
+        split = self._split
+        other._split = _Split(first=split.first, layers=split.layers, outputs=network.outputs, shares=split.shares)
         return other
 
     @property

@@ -28,7 +28,7 @@ class TaggerNetwork(ScoringNetwork):
         self.mask = mask
         self.crf = _crf(config, mask, dtype) if config.objective == "crf" else None
 
-    def with_head(self, mask: TransitionMask, rng: np.random.Generator | None) -> "TaggerNetwork":
+    def with_head(self, mask: TransitionMask, rng: "np.random.Generator | None") -> "TaggerNetwork":
         """A network for other labels: it shares the tables and the encoder of this one, its output maps are new."""
         make = LayerMaker(self.config, rng, self.dtype)
         other = copy(self)
@@ -37,7 +37,7 @@ class TaggerNetwork(ScoringNetwork):
         other.mask, other.crf = mask, None if self.crf is None else _crf(self.config, mask, self.dtype)
         return other
 
-    def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
+    def objective(self, scores: Result, example: Example, rng: "np.random.Generator") -> Node:
         """The mean over words (softmax) or sentences (CRF)."""
         if self.crf is not None:
             return self.crf.loss(scores, example.gold)
@@ -53,7 +53,7 @@ class TaggerNetwork(ScoringNetwork):
     def resized(self, **sizes: Any) -> "TaggerNetwork":
         return TaggerNetwork(self.config, mask=self.mask, rng=None, **sizes)
 
-    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+    def random_gold(self, offsets: Array, rng: "np.random.Generator") -> Array:
         """The best labels under random scores and the scheme's mask."""
         L = len(self.mask.start)
         chain = ChainScores.under_mask(L, **_masks(self.mask))

@@ -16,9 +16,6 @@ from postil.models.scoring.network import Example
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.text import TransitionMask
 
-HEADS = "heads"
-"""How the names of parameters begin that belong to one head: ``heads.TASK.output0.W``."""
-
 
 @final
 class TaskNetwork(Parameterised):
@@ -36,13 +33,13 @@ class TaskNetwork(Parameterised):
 
     @classmethod
     def of(
-        cls, first: TaggerNetwork, masks: Mapping[str, TransitionMask], rng: np.random.Generator | None
+        cls, first: TaggerNetwork, masks: Mapping[str, TransitionMask], rng: "np.random.Generator | None"
     ) -> "TaskNetwork":
         """A head for each mask; that of the first is the network ``first`` itself."""
         others = list(masks.items())[1:]
         return cls({next(iter(masks)): first} | {task: first.with_head(mask, rng) for task, mask in others})
 
-    def loss(self, example: Example, *, rng: np.random.Generator) -> Node:
+    def loss(self, example: Example, *, rng: "np.random.Generator") -> Node:
         """The loss of the example's task."""
         return self.heads[example.task].loss(example, rng=rng)
 
@@ -55,7 +52,7 @@ class TaskNetwork(Parameterised):
 
     def head_parameters(self) -> dict[str, Parameter]:
         """Those that belong to one head: what is learnt while the encoder is frozen."""
-        return {name: one for name, one in self.parameters().items() if name.startswith(f"{HEADS}.")}
+        return {name: one for name, one in self.parameters().items() if name.startswith("heads.")}
 
     def resized(self, **sizes: Any) -> "TaskNetwork":
         masks = {task: head.mask for task, head in self.heads.items()}
