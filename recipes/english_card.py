@@ -15,11 +15,21 @@ import postil
 from postil.metrics import Evaluation, evaluate
 from postil.models.answers.reliability import reliability
 from postil.models.tagger import Tagger
-from postil.reports.card import card_path
+from postil.reports.card import card_of, card_path
 from postil.text import with_marks
 from recipes.english_data import NAMES, NOT_CORE, UNKNOWN, UPOS, XPOS, Part, in_case, read_names, read_speech
 
 CORE = ("PER", "LOC", "ORG")
+README = """\
+A model of English for [Postil](../README.md). From the folder of the repository: `pip install . ./postil-english`. Then:
+
+    postil tag "Angela Merkel met Tim Cook in Cupertino."
+
+In Python, `postil.load("english")`. The model is licensed under [CC BY-SA 4.0](LICENSE); [ATTRIBUTIONS.md](ATTRIBUTIONS.md)
+names the data that it was made from, their authors and licences. [How it was made](../docs/use/english.md). The rest of this
+page is its card, as `postil card english --markdown` prints it.
+
+"""
 SOURCES = [
     ("WikiGold", "names in Wikipedia", "1,356", "CC BY 4.0"),
     ("Broad Twitter Corpus", "names in tweets", "6,338", "CC BY 4.0"),
@@ -47,10 +57,14 @@ def main() -> int:
     options.add_argument("data", type=Path, metavar="DATA")
     options.add_argument("model", type=Path, metavar="MODEL")
     options.add_argument("--date", required=True, help="of the training")
+    options.add_argument("--readme", type=Path, metavar="FILE", help="page to write")
     arguments = options.parse_args()
     model = postil.load(arguments.model)
     card = card_content(model, arguments.data, arguments.date)
     card_path(arguments.model).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if arguments.readme is not None:
+        page = README + card_of(arguments.model, "english").to_markdown()
+        arguments.readme.write_text(page, encoding="utf-8")
     return 0
 
 
