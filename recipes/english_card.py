@@ -21,13 +21,14 @@ from recipes.english_data import NAMES, NOT_CORE, UNKNOWN, UPOS, XPOS, Part, in_
 
 CORE = ("PER", "LOC", "ORG")
 README = """\
-A model of English for [Postil](../README.md). From the folder of the repository: `pip install . ./postil-english`. Then:
+A model of English for [Postil](../README.md): `pip install . ./postil-english` in the folder of the repository. Then:
 
     postil tag "Angela Merkel met Tim Cook in Cupertino."
 
-In Python, `postil.load("english")`. The model is licensed under [CC BY-SA 4.0](LICENSE); [ATTRIBUTIONS.md](ATTRIBUTIONS.md)
-names the data that it was made from, their authors and licences. [How it was made](../docs/use/english.md). The rest of this
-page is its card, as `postil card english --markdown` prints it.
+In Python, `postil.load("english")`. The model is licensed under [CC BY-SA 4.0](LICENSE).
+[ATTRIBUTIONS.md](ATTRIBUTIONS.md) names the data that it was made from, their authors and licences;
+[the documentation](../docs/use/english.md) says how. The rest of this page is its card, as
+`postil card english --markdown` prints it.
 
 """
 SOURCES = [
