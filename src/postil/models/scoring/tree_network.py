@@ -1,6 +1,7 @@
 """The network of a tree classifier: word vectors, a composition up the trees, a softmax at the nodes (D1)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, final
 
@@ -11,7 +12,6 @@ from postil.arrays import Array
 from postil.features.trees import Forest, Schedule
 from postil.features.words import WordFeatures, distinct
 from postil.graph import Input, Node, Parameterised, Result
-from postil.lazy import dataclass
 from postil.models.tree_config import TreeConfig
 from postil.network import INITIALISERS, Dropout, Linear, LookupTable
 from postil.network.initialisers import fan_in_variance, placeholder
