@@ -71,6 +71,18 @@ def test_values_and_gradients_are_those_of_the_recursion(kind, trees, seed):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("kind", COMPOSITIONS)
+@given(trees=forests, seed=st.integers(0, 100))
+@examples(0.5)
+def test_prediction_composes_as_training_does(kind, activation, trees, seed):
+    composition, table = made(kind, seed, activation)
+    plan = Forest.of(trees).schedule(np.arange(len(trees)))
+    forms = np.concatenate([leaf_ids(tree) for tree in trees])[plan.nodes[: plan.leaves]]
+    X = composition.composed(composition.word_states(table.value), forms, plan)
+    np.testing.assert_allclose(X, composition.upward(table.value[forms], plan)[0], rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", COMPOSITIONS)
 def test_the_company_of_other_trees_changes_nothing(kind):
     composition, table = made(kind)

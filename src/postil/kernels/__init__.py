@@ -12,6 +12,7 @@ from postil.kernels import (
     plain_characters,
     plain_columns,
     plain_layers,
+    plain_phrases,
     plain_quadratic,
     plain_ranking,
     plain_records,
@@ -70,6 +71,7 @@ __all__ = [
     "adam_step",
     "adagrad_step",
     "binary_shape",
+    "composed_phrases",
     "cells_up",
     "cells_down",
     "leaf_cells_up",
@@ -155,6 +157,7 @@ adam_step = _chosen(plain_layers.adam_step)
 adagrad_step = _chosen(plain_layers.adagrad_step)
 settle_rows = _chosen(plain_layers.settle_rows)
 binary_shape = _chosen(plain_trees.binary_shape)
+composed_phrases = _chosen(plain_phrases.composed_phrases)
 leaf_cells_up = _chosen(plain_trees.leaf_cells_up)
 cells_up = _chosen(plain_trees.cells_up)
 cells_down = _chosen(plain_trees.cells_down)

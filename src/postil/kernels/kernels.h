@@ -183,6 +183,12 @@ int cells_down(void *const *cells, int single, const int64_t *children, const in
 int leaf_cells_down(void *const *cells, int single, const int64_t *parents, const void *dH, const void *sent_h,
                     const void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H);
 
+/* phrases.c: `single` as above */
+enum { OF_SUMS, OF_PAIRS, OF_CELLS };
+int composed_phrases(int how, int single, const void *states, int64_t U, const int64_t *forms, const int64_t *children,
+                     const int64_t *cuts, int64_t levels, int64_t n, int64_t P, int64_t H, const void *W,
+                     const void *bias, void *X, void *memory);
+
 /* quadratic.c: `single` as above */
 int quadratic_forms(const void *C, int single, const void *U, const void *W, const void *b, int64_t N, int64_t K,
                     int64_t D, void *Z);

@@ -186,7 +186,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
     def predict(self, trees: Sequence[TreeLike]) -> list[str]:
         """The label of every tree."""
         labels = self.fitted_parts().labelling.labels
-        return [labels[i] for i in self._root_scores(trees).argmax(axis=1)]
+        return [labels[i] for i in self._root_scores(trees).argmax(axis=1).tolist()]
 
     def predict_proba(self, trees: Sequence[TreeLike]) -> Array:
         """(B, C) probabilities of the labels of every tree, in the order of ``classes_``."""
@@ -276,7 +276,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
             for which in _cut(inputs.forest):
                 plan = inputs.forest.schedule(which)
                 forms = inputs.forms[plan.nodes[: plan.leaves]]
-                yield which, plan, network.composition.composed(states[forms], plan)
+                yield which, plan, network.composition.composed(states, forms, plan)
 
 
 def _binarised(trees: Sequence[TreeLike], y: Sequence[str] | None, config: Any) -> list[Tree]:

@@ -181,9 +181,9 @@ class Composition(Parameterised, ABC):
         """(U, S): the states of words (U, D) that phrases are composed from, computed once per distinct word."""
         return words
 
-    def composed(self, states: Array, plan: Schedule) -> Array:
-        """X (M, H) from the states (n, S) of the leaves, without a pullback."""
-        return self.upward(states, plan)[0]
+    def composed(self, states: Array, forms: Array, plan: Schedule) -> Array:
+        """X (M, H) without a pullback; the leaves (n,) have the rows ``forms`` of the states (U, S)."""
+        return self.upward(states[forms], plan)[0]
 
     @property
     def name(self) -> str:
@@ -228,6 +228,11 @@ class SumComposition(_SameWidth):
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         return sum_composition(leaves, plan, self.W.value, activation=self.activation)
 
+    def composed(self, states: Array, forms: Array, plan: Schedule) -> Array:
+        if self.activation != "tanh":
+            return super().composed(states, forms, plan)
+        return kernels.composed_phrases("sums", states, forms, plan.children, plan.levels, self.W.value)
+
 
 @final
 class AffineComposition(_SameWidth):
@@ -248,6 +253,11 @@ class AffineComposition(_SameWidth):
 
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         return affine_composition(leaves, plan, self.W.value, self.b.value, activation=self.activation)
+
+    def composed(self, states: Array, forms: Array, plan: Schedule) -> Array:
+        if self.activation != "tanh":
+            return super().composed(states, forms, plan)
+        return kernels.composed_phrases("pairs", states, forms, plan.children, plan.levels, self.W.value, self.b.value)
 
 
 @final

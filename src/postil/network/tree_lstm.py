@@ -87,10 +87,5 @@ class TreeLSTM(Composition):
         kernels.leaf_cells_up(cells, self.b.value, np.zeros(len(words), np.int64))
         return np.hstack([cells.h, cells.c])
 
-    def composed(self, states: Array, plan: Schedule) -> Array:
-        n, H = plan.leaves, self.hidden
-        cells = TreeCells.empty(n, plan.inner, H, states.dtype)
-        cells.h[:n], cells.c[:n] = states[:, :H], states[:, H:]
-        cells.parts[plan.parents[:n]] = cells.h[:n]
-        phrases_up(cells, plan, self.U.value, self.d.value)
-        return cells.h
+    def composed(self, states: Array, forms: Array, plan: Schedule) -> Array:
+        return kernels.composed_phrases("cells", states, forms, plan.children, plan.levels, self.U.value, self.d.value)
