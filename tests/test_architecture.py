@@ -211,7 +211,7 @@ PUBLIC = {
         *["Attributes", "AttributeTokens", "PairWeights"],
         *["attribute_scores", "attribute_sums", "attribute_counts", "attribute_tokens"],
         *["padded_labels", "observed_features"],
-        "composed_phrases",
+        *["composed_phrases", "bilinear_forms", "chosen_products"],
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
         *["RowChanges", "ShardRoom", "SkipgramChanges", "SkipgramText", "merge_rows", "skipgram_shard"],
         *["RankingChanges", "RankingLayers", "RankingRates", "RankingText", "ranking_shard"],

@@ -77,6 +77,8 @@ __all__ = [
     "leaf_cells_up",
     "leaf_cells_down",
     "TreeCells",
+    "bilinear_forms",
+    "chosen_products",
     "quadratic_forms",
     "quadratic_forms_back",
     "quadratic_weights",
@@ -167,6 +169,8 @@ line_cells = _chosen(plain_columns.line_cells)
 number_words = _chosen(plain_columns.number_words)
 write_rows = _chosen(plain_columns.write_rows)
 write_records = _chosen(plain_records.write_records)
+bilinear_forms = _chosen(plain_quadratic.bilinear_forms)
+chosen_products = _chosen(plain_quadratic.chosen_products)
 quadratic_forms = _chosen(plain_quadratic.quadratic_forms)
 quadratic_forms_back = _chosen(plain_quadratic.quadratic_forms_back)
 quadratic_weights = _chosen(plain_quadratic.quadratic_weights)

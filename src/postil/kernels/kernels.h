@@ -194,6 +194,9 @@ int quadratic_forms(const void *C, int single, const void *U, const void *W, con
                     int64_t D, void *Z);
 int quadratic_forms_back(const void *dZ, int single, const void *C, const void *U, const void *W, int64_t N, int64_t K,
                          int64_t D, void *dC);
+int bilinear_forms(const void *L, int single, const void *R, const void *U, int64_t N, int64_t K, int64_t D, void *Z);
+int chosen_products(const void *X, int single, const void *M, int64_t m, const int64_t *which, int64_t N, int64_t K,
+                    int64_t D, void *Z);
 int quadratic_weights(const void *dZ, int single, const void *C, int64_t N, int64_t K, int64_t D, void *dV);
 int sums_of_pairs(const void *V, int single, int64_t K, int64_t D, void *U);
 

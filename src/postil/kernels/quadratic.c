@@ -30,6 +30,17 @@ int quadratic_forms_back(const void *dZ, int single, const void *C, const void *
     RUN(forms_back, dZ, C, U, W, N, K, D, dC);
 }
 
+int bilinear_forms(const void *L, int single, const void *R, const void *U, int64_t N, int64_t K, int64_t D, void *Z) {
+    RUN(bilinear, L, R, U, N, K, D, Z);
+}
+
+int chosen_products(const void *X, int single, const void *M, int64_t m, const int64_t *which, int64_t N, int64_t K,
+                    int64_t D, void *Z) {
+    for (int64_t n = 0; n < N; n++)
+        if (which[n] < 0 || which[n] >= m) return WRONG_INDEX;
+    RUN(chosen_products, X, M, which, N, K, D, Z);
+}
+
 int quadratic_weights(const void *dZ, int single, const void *C, int64_t N, int64_t K, int64_t D, void *dV) {
     RUN(weights, dZ, C, N, K, D, dV);
 }
