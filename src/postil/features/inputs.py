@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NoReturn, TypeAlias, final
 
@@ -15,7 +16,6 @@ from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.features.words import WordFeatureConfig, WordFeatures, distinct, feature_vocabulary, frequent_values
 from postil.kernels.characters import frozen
-from postil.lazy import dataclass
 
 # A token is its form, or a tuple of its form and the extra columns of the file.
 Token: TypeAlias = str | tuple[str, ...]

@@ -10,7 +10,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, final
@@ -21,7 +21,6 @@ from postil.integrations.arrow import tag_table
 from postil.integrations.column_answers import Threshold
 from postil.integrations.column_sources import CSVSource, ParquetSource, checked_schema
 from postil.integrations.extras import needed
-from postil.lazy import dataclass
 from postil.serving.bulk import check_threads, in_order
 from postil.threads import one_blas_thread
 

@@ -10,7 +10,7 @@ import posixpath
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, final
@@ -19,7 +19,6 @@ from postil.errors import ConfigurationError, DataError
 from postil.integrations.arrow import is_text, known_column
 from postil.integrations.column_answers import Threshold
 from postil.integrations.extras import needed
-from postil.lazy import dataclass
 
 JOB_FILE = "_postil.json"  # readers of folders skip names that begin with "_" or "."
 _BATCH_ROWS = 1024

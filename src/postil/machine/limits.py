@@ -26,6 +26,7 @@ of memory, so on small networks a share may come out too well by a few percent, 
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, final
 
@@ -33,7 +34,6 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.kernels import chain_moments, viterbi
-from postil.lazy import dataclass
 from postil.models.scoring.ensemble_network import members_of
 from postil.models.scoring.tree_network import TreeExample
 from postil.models.tagger import Tagger

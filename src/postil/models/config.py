@@ -6,12 +6,11 @@ that is None adapts to the size of the training data. A preset is a row of PRESE
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from postil.errors import ConfigurationError
 from postil.features.words import LEARNT_DIMS, LEXICONS
-from postil.lazy import dataclass
 from postil.models.scoring.encoders import ENCODERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of, parsed
 from postil.network import ACTIVATIONS, INITIALISERS

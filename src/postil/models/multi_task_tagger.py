@@ -13,6 +13,7 @@ from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
 from postil.models.answers.decoding import Decoding
 from postil.models.answers.labelling import Labelling
+from postil.models.answers.posteriors import place_answers
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.tagged import Answer, AnsweredSentences, TaggedTexts, tagged_tasks
 from postil.models.answers.task_labels import TaskLabels, known_tasks
@@ -243,8 +244,14 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         self, X: Sequence[Sequence[Token]], *, tasks: Iterable[str] | None = None
     ) -> dict[str, tuple[list[list[str]], list[Array]]]:
         """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence, by task."""
-        X, names = listed_sentences(X), known_tasks(tasks, self.tasks)
-        return {task: self[task].predict_with_probabilities(X) for task in names}
+        posteriors, X = self._posteriors(tasks), listed_sentences(X)
+        answers: dict[str, tuple[list[list[str]], list[Array]]] = {
+            task: (Predictions([] for _ in X), [np.zeros(0) for _ in X]) for task in posteriors.heads
+        }
+        for blocks in posteriors.answers(X, label_probabilities=True):
+            for task, block in blocks.items():
+                place_answers(block, posteriors.heads[task].labelling, *answers[task])
+        return answers
 
     def score(self, X: "Corpora", y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, float]:
         """conlleval's F1 of tasks with spans, token accuracy of others; 0 to 1."""
@@ -349,13 +356,14 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
 
 def _documents(batch: Mapping[str, TaggedTexts], main: str) -> Iterator[Document]:
     """Each text of a batch with its layers."""
-    for of_tasks in zip(*(texts.documents() for texts in batch.values()), strict=True):
-        layers = dict(zip(batch, of_tasks, strict=True))
-        yield Document.later(partially(_of_layers, layers, main), text=layers[main].text)
+    for d, text in enumerate(batch[main].texts):
+        yield Document.later(partially(_field, batch, main, d), text=text)
 
 
-def _of_layers(layers: dict[str, Document], main: str, name: str) -> Any:
-    return layers if name == "layers" else getattr(layers[main], name)
+def _field(batch: Mapping[str, TaggedTexts], main: str, d: int, name: str) -> Any:
+    if name == "layers":
+        return {task: texts.document(d) for task, texts in batch.items()}
+    return batch[main].field(d, name)
 
 
 def _layer(text: str, sentences: list[Sentence], answered: AnsweredSentences) -> Document:

@@ -34,6 +34,17 @@ class BlockAnswers(NamedTuple):
     span_probabilities: Array  # (M,)
 
 
+def place_answers(
+    block: BlockAnswers, labelling: Labelling, labels: list[list[str]], probabilities: list[Array]
+) -> None:
+    """Put the labels of a block and their probabilities (T,) where its sentences stand in lists of all sentences."""
+    assert block.label_probabilities is not None, "asked for"
+    texts = labelling.texts_of_sentences(block.numbers, block.offsets)
+    by_sentence = np.split(block.label_probabilities, block.offsets[1:-1])
+    for i, of_sentence, values in zip(block.which, texts, by_sentence, strict=True):
+        labels[i], probabilities[i] = of_sentence, values
+
+
 @final
 class CollectedAnswers:
     """The answers about blocks of sentences, put together in the order of the sentences (B + 1,)."""
@@ -260,6 +271,23 @@ class Posteriors:
     def labels_of_scores(self, scores: Array, offsets: Array) -> Array:
         """The best label numbers (N,) of a block of sentences (B + 1,), from the network's scores (N, L)."""
         return self._posterior(list(range(len(offsets) - 1)), scores, offsets).best(self.decoding.bias)
+
+    def numbering(self) -> Callable[[Array, Array], Array]:
+        """What returns the answered label numbers (N,) of blocks, from scores (N, L) and offsets (B + 1,).
+
+        Probabilities are computed only where a threshold asks for them.
+        """
+        if self.has_thresholds():
+            answer = self.answering(None, False)
+            return lambda scores, offsets: answer(list(range(len(offsets) - 1)), scores, offsets).numbers
+        chain = self._parts.scorer().chain
+        assert chain is not None, "the network of a tagger"
+
+        def numbers(scores: Array, offsets: Array) -> Array:
+            lattice = calibrated_lattice(Lattice.over(scores, offsets, chain), self.labelling, self.decoding)
+            return Distribution(which=[], lattice=lattice, labelling=self.labelling).best(self.decoding.bias)
+
+        return numbers
 
     def answers_of_scores(self, scores: Array, offsets: Array) -> BlockAnswers:
         """The same with the probabilities of entities and of whole labellings."""

@@ -1,6 +1,7 @@
 """Many sentences or raw texts and what is answered about them, in arrays: objects are made when they are looked at."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -9,7 +10,6 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.lazy import dataclass
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import BlockAnswers, Posteriors
@@ -90,10 +90,12 @@ class TaggedTexts:
     entity_edges: Array  # (D + 1,) of the texts among the entities
 
     def documents(self) -> Iterator[Document]:
-        for d, text in enumerate(self.texts):
-            yield Document.later(partial(self._field, d), text=text)
+        return map(self.document, range(len(self.texts)))
 
-    def _field(self, d: int, name: str) -> Any:
+    def document(self, d: int) -> Document:
+        return Document.later(partial(self.field, d), text=self.texts[d])
+
+    def field(self, d: int, name: str) -> Any:
         if name == "layers":
             return {}
         return self._sentences(d) if name == "sentences" else self._entities(d)
@@ -144,7 +146,8 @@ def tagged_tasks(texts: Iterable[str], posteriors: "TaskPosteriors") -> Iterator
     """The same by task. The texts are cut into tokens, and the tokens encoded, once."""
     for batch, content, edges in _batches(texts):
         segments = default_segmenter().cells(content, documents=np.stack([edges[:-1], edges[1:]], axis=1))
-        answers = posteriors.answers_of_cells(content, segments.cells, segments.offsets)
+        # A document has the probabilities of its entities, and no others.
+        answers = posteriors.answers_of_cells(content, segments.cells, segments.offsets, only_spans=True)
         yield {
             task: TaggedTexts(batch, content, edges, *_placed(segments, of_task, posteriors.heads[task].labelling))
             for task, of_task in answers.items()

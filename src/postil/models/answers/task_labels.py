@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, final
 
 from postil.errors import ConfigurationError
-from postil.lazy import dataclass
 from postil.models.answers.labelling import Labelling
 
 MOST_TASKS = 100

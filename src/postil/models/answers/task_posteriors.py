@@ -1,6 +1,6 @@
 """The answers of several tasks: blocks of sentences are scored once, and each head reads its own labels from them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -31,20 +31,13 @@ class TaskPosteriors:
 
     def labels(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], dict[str, list[list[str]]]]]:
         """Places of sentences and their labels by task, in blocks."""
-        numbering = {task: self._numbering(posteriors) for task, posteriors in self.heads.items()}
+        numbering = {task: posteriors.numbering() for task, posteriors in self.heads.items()}
         for which, scores, offsets in scored(self._scorer(), X):
             texts = {
                 task: self.heads[task].labelling.texts_of_sentences(numbers(scores[task], offsets), offsets)
                 for task, numbers in numbering.items()
             }
             yield which, texts
-
-    @staticmethod
-    def _numbering(posteriors: Posteriors) -> Any:
-        """What returns label numbers (N,) for scores (N, L) and offsets; probabilities only for a threshold."""
-        if not posteriors.has_thresholds():
-            return posteriors.labels_of_scores
-        return lambda scores, offsets: posteriors.answers_of_scores(scores, offsets).numbers
 
     def answers(
         self, X: Sequence[Sequence[Token]], *, label_probabilities: bool = False
@@ -57,19 +50,37 @@ class TaskPosteriors:
     def labels_of_cells(self, text: bytes, cells: Array, offsets: Array) -> dict[str, Array]:
         """Label numbers (N,) by task: see ``Posteriors.labels_of_cells``. Only if ``takes_cells``."""
         numbers = {task: np.empty(len(cells), np.int64) for task in self.heads}
-        numbering = {task: self._numbering(posteriors) for task, posteriors in self.heads.items()}
+        numbering = {task: posteriors.numbering() for task, posteriors in self.heads.items()}
         for _, tokens, scores, block in scored_cells(self._scorer(), text, cells, offsets):
             for task, of_scores in numbering.items():
                 numbers[task][tokens] = of_scores(scores[task], block)
         return numbers
 
     def answers_of_cells(
-        self, text: bytes, cells: Array, offsets: Array, *, label_probabilities: bool = False
+        self, text: bytes, cells: Array, offsets: Array, *, label_probabilities: bool = False, only_spans: bool = False
     ) -> dict[str, BlockAnswers]:
-        """``answers`` for words that stand in cells (N, 2) of a text in UTF-8. Only if ``takes_cells``."""
-        answering = {task: one.answering(None, label_probabilities) for task, one in self.heads.items()}
+        """``answers`` for words that stand in cells (N, 2) of a text in UTF-8. Only if ``takes_cells``.
+
+        With ``only_spans``, tasks without spans have labels alone: their probabilities are 0.
+        """
+        answering = {
+            task: _labels_alone(one.numbering())
+            if only_spans and not one.labelling.has_spans
+            else one.answering(None, label_probabilities)
+            for task, one in self.heads.items()
+        }
         collected = {task: CollectedAnswers(offsets, label_probabilities) for task in self.heads}
         for which, tokens, scores, block in scored_cells(self._scorer(), text, cells, offsets):
             for task, answer in answering.items():
                 collected[task].add(tokens, answer(which, scores[task], block))
         return {task: of_task.in_order() for task, of_task in collected.items()}
+
+
+def _labels_alone(
+    numbering: Callable[[Array, Array], Array],
+) -> Callable[[list[int], Array, Array], BlockAnswers]:
+    def answer(which: list[int], scores: Array, offsets: Array) -> BlockAnswers:
+        nothing = np.zeros((0, 4), np.int64), np.zeros(0)
+        return BlockAnswers(which, offsets, numbering(scores, offsets), np.zeros(len(which)), None, *nothing)
+
+    return answer

@@ -13,6 +13,7 @@ vectors' origin happens to lie: moving all rows of a table by v, and the next la
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -21,7 +22,6 @@ from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs, Token, forms_of
 from postil.features.words import UNKNOWN
 from postil.graph import Parameter, dense, gradients
-from postil.lazy import dataclass
 from postil.models.config import TaggerConfig
 from postil.models.parts import Parts
 from postil.models.scoring.ensemble_network import EnsembleNetwork, members_of

@@ -7,11 +7,11 @@ checks every row for its width, its reach and its gradient.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, final
 
 import numpy as np
 
-from postil.lazy import dataclass
 from postil.network import (
     INITIALISERS,
     Activation,

@@ -7,6 +7,7 @@ token: to add up the rows of its window, and the layers above.
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias, final
 
@@ -15,7 +16,6 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import InputFeatures, Token, forms_of
-from postil.lazy import dataclass
 from postil.models.scoring.ensemble_network import EnsembleNetwork, mean_scores
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.pieces import Piece, in_pieces

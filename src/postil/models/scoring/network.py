@@ -4,7 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +13,6 @@ from postil import graph
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs
 from postil.graph import Input, Node, Parameterised, Result
-from postil.lazy import dataclass
 from postil.models.config import TaggerConfig
 from postil.models.scoring.encoders import ENCODERS, LayerMaker
 from postil.models.scoring.pieces import Piece, in_pieces
