@@ -76,6 +76,7 @@ class FastScorer:
     def __init__(self, features: InputFeatures, network: ScoringNetwork | EnsembleNetwork) -> None:
         self.features, self.network = features, network
         self.chain = network.chain() if isinstance(network, TaggerNetwork | EnsembleNetwork) else None
+        self.questions: dict[bool, Any] = {}  # what answers are read with, see `Posteriors`
         self._parameters = list(network.parameters().values())
         self._values = self._present_values()
         members = network.members if isinstance(network, EnsembleNetwork) else []
