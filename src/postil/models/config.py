@@ -212,8 +212,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         **_NOISE,
         "encoder": "convolutions",
         "window": 3,
-        "hidden": 160,
+        # Three narrow networks instead of a wide one: more accurate, and cheaper to train and to tag with.
+        "hidden": 64,
         "layers": 3,
+        "ensemble": 3,
         "activation": "relu",
         "word_rate": 2.0,
     },
