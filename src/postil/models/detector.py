@@ -106,6 +106,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         input_dropout: float | Unset | None = UNSET,
         hidden_dropout: float | Unset | None = UNSET,
         word_dropout: float | Unset = UNSET,
+        mention_replacement: float | Unset = UNSET,
         objective: str | Unset = UNSET,
         offsets: int | Unset = UNSET,
         constrained: bool | Unset = UNSET,
