@@ -155,7 +155,8 @@ PUBLIC = {
         *["ray", "crfsuite"],
     ],
     "postil.integrations.crfsuite": [
-        *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Trainer"],
+        *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Template"],
+        *["Trainer"],
     ],
     "postil.features": [
         *["Vocabulary", "CAPS_CLASSES", "normalise", "fold_digits", "caps_class", "shape"],

@@ -12,6 +12,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from postil.graph import Parameter
 from postil.network import (
     INITIALISERS,
     Activation,
@@ -26,7 +27,7 @@ from postil.network import (
     Window,
     WindowAverage,
 )
-from postil.network.initialisers import fan_in_variance, placeholder
+from postil.network.initialisers import fan_in_variance, new_parameter, placeholder, zeros
 from postil.network.sentence import LONGEST_VIEW
 
 
@@ -74,6 +75,11 @@ class LayerMaker:
 
     def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
         return Linear(D, H, rng=self.rng, initialise=self.initialise, bias=bias, dtype=self.dtype)
+
+    def weights(self, A: int, L: int) -> Parameter:
+        """Weights (A, L) of hand-made features, all 0: without evidence a feature says nothing."""
+        initialise = placeholder if self.initialise is placeholder else zeros
+        return new_parameter("named", (A, L), initialise, self.rng, self.dtype, decays=False)
 
     def window(self, D: int) -> Window:
         return Window(D, self.config.window, rng=self.rng, dtype=self.dtype)
