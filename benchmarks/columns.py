@@ -1,10 +1,10 @@
 """A column of texts by `postil.arrow.tag` beside `tagger.tag` in a loop and `predict` on ready tokens, in one run.
 
     python -m benchmarks.columns MODEL TEXT [--megabytes 4] [--repeats 3]
-    python -m benchmarks.columns MODEL TEXT --rows 100000 300000 1000000 --threads 2   time and peak memory of `postil tag`
+    python -m benchmarks.columns MODEL TEXT --rows 100000 300000 1000000 --threads 2   time and peak memory of a job
 
-TEXT is plain text, a row per line. One core, CPU time; the ways take turns and the best run of each counts. With --rows,
-a Parquet file of each size is tagged by a process of its own: the memory must not grow with the rows.
+TEXT is plain text, a row per line. One core, CPU time; the ways take turns and the best run of each counts. With
+--rows, `postil tag` runs on a Parquet file of each size in a process of its own: its memory must not grow with them.
 """
 
 import json
