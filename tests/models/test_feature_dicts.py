@@ -28,7 +28,7 @@ def sentence(rng):
 
 X, Y = map(list, zip(*(sentence(RNG) for _ in range(80)), strict=True))
 X_TEST, Y_TEST = map(list, zip(*(sentence(RNG) for _ in range(20)), strict=True))
-SMALL = {"preset": "fast", "word_dim": 4, "hidden": 8, "epochs": 8, "rate": 0.05, "word_key": "word", "seed": 0}
+SMALL = {"preset": "fast", "word_dim": 4, "hidden": 8, "epochs": 8, "rate": 0.1, "word_key": "word", "seed": 0}
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_scikit_learn_clones_and_searches():
 def test_ensembles_and_detectors_take_them_too():
     members = [Tagger(**{**SMALL, "seed": seed}).fit(X, Y) for seed in (0, 1)]
     assert Ensemble(members).score(X_TEST, Y_TEST) > 0.95
-    detector = Detector(label="PER", word_key="word", hidden=8, epochs=8, rate=0.05, seed=0).fit(X, Y)
+    detector = Detector(label="PER", word_key="word", hidden=8, epochs=8, rate=0.1, seed=0).fit(X, Y)
     assert detector.score(X_TEST, Y_TEST) > 0.95
     assert "feature kind" in detector.explain(X_TEST[0], 0, 1).features
 

@@ -30,6 +30,9 @@ from postil.network import (
 from postil.network.initialisers import fan_in_variance, new_parameter, placeholder, zeros
 from postil.network.sentence import LONGEST_VIEW
 
+NAMED_PACE = 0.3
+"""Weights of hand-made features learn at this multiple of the rate: quicker ones leave the network nothing to learn."""
+
 
 class EncoderSettings(Protocol):
     """The fields of a config that decide what layers are built."""
@@ -79,7 +82,9 @@ class LayerMaker:
     def weights(self, A: int, L: int) -> Parameter:
         """Weights (A, L) of hand-made features, all 0: without evidence a feature says nothing."""
         initialise = placeholder if self.initialise is placeholder else zeros
-        return new_parameter("named", (A, L), initialise, self.rng, self.dtype, decays=False)
+        weights = new_parameter("named", (A, L), initialise, self.rng, self.dtype, decays=False)
+        weights.pace = NAMED_PACE
+        return weights
 
     def window(self, D: int) -> Window:
         return Window(D, self.config.window, rng=self.rng, dtype=self.dtype)
