@@ -157,6 +157,18 @@ def _with_vectors(folder: Path) -> Data:
     return Data(_WORDS, _LABELS, {"vectors": vector_file(folder)})
 
 
+def _with_named_features(folder: Path) -> Data:
+    """Dicts: a string, a number, a list and, at one token, nothing but the word."""
+    X = [
+        [
+            {"word": word, "title": word.istitle(), "length": len(word) / 4, "first": [word[0], f"{t}"]}
+            for t, word in enumerate(words)
+        ]
+        for words in _WORDS[:-1]
+    ]
+    return Data([*X, [{"word": word} for word in _WORDS[-1]]], _LABELS, {"word_key": "word"})
+
+
 def _with_partial_labels(folder: Path) -> Data:
     """A token of which nothing is known, and one of two classes."""
     labels = [["B-PER", "I-PER", "?", "O", "PER|LOC"], *_LABELS[1:3], ["O|B-PER", "B-PER", "?"]]
@@ -176,6 +188,7 @@ SENTENCE_INPUTS: dict[str, SentenceInputs] = {
     "gazetteer": _with_gazetteer,
     "lexicons": _with_lexicons,
     "vectors": _with_vectors,
+    "named": _with_named_features,
     PARTIAL_LABELS: _with_partial_labels,
 }
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from postil.errors import ConfigurationError
+from postil.features.named import MOST_BUCKETS
 from postil.features.words import LEARNT_DIMS, LEXICONS
 from postil.models.scoring.encoders import ENCODERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of, parsed
@@ -53,6 +54,12 @@ class TaggerConfig:
     vector_scale: float = 1.0
     """Pre-trained vectors are brought to this root mean square."""
     # Features of the place in the sentence
+    word_key: str | None = None
+    """The key of the word in feature dicts. With it, tokens are feature dicts, whose features are learnt as well."""
+    min_feature_count: int = 1
+    """Features of dicts seen less often in training are unknown."""
+    feature_buckets: int | None = None
+    """Features of dicts are hashed into this number of weights for each label. None: each has its own."""
     column_dim: int = 10
     """Width of the vectors of each extra column of the data."""
     gazetteer_dim: int = 5
@@ -152,7 +159,8 @@ LIMITS: dict[str, tuple[float, float]] = {
     "ensemble": (1, 100),
     **dict.fromkeys(("shards", "epochs", "patience", "batch_sentences"), (1, 1e9)),
     "corrupt": (1, 100_000),
-    **dict.fromkeys(("min_count", "min_affix_count"), (1, 1e9)),
+    **dict.fromkeys(("min_count", "min_affix_count", "min_feature_count"), (1, 1e9)),
+    "feature_buckets": (1, MOST_BUCKETS),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
     **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 1e9)),
     **dict.fromkeys(("warm_up", "final_share", "tau", "mention_replacement"), (0, 1)),

@@ -41,7 +41,10 @@ class Student(Protocol):
 
 
 def checked_lesson(
-    student: Student, unlabelled: Sequence[Sequence[Token]] | None, teachers: Sequence[Teacher]
+    student: Student,
+    unlabelled: Sequence[Sequence[Token]] | None,
+    teachers: Sequence[Teacher],
+    word_key: str | None = None,
 ) -> list[Sequence[Token]]:
     """The raw sentences that have words; none where there is nothing to learn from teachers."""
     if unlabelled is None and not teachers:
@@ -51,7 +54,7 @@ def checked_lesson(
         raise ConfigurationError(f"{missing}: needed where the other is given", expected="unlabelled and teachers")
     if student._configured(student.settings).objective != "crf":
         raise ConfigurationError("objective of a student", expected="crf", got="another")
-    sentences = listed_sentences(unlabelled)
+    sentences = listed_sentences(unlabelled, word_key=word_key)
     checked_sentences(sentences)
     kept: list[Sequence[Token]] = [tokens for tokens in sentences if len(tokens)]
     if not kept:

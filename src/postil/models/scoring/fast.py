@@ -22,6 +22,7 @@ from postil.models.scoring.pieces import Piece, in_pieces
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.word_rows import WordRows
 from postil.network import Activation, Chain, Layer, Linear, Window, WindowAverage
+from postil.network.attributes import sums_of_rows
 from postil.network.inference import infer, infer_linear, is_fused
 from postil.network.layer import Run
 from postil.network.precomputed import WindowMap
@@ -120,12 +121,16 @@ class FastScorer:
         parts = [self._look_up(sentences)]
         if self.network.extra_tables:
             parts.append(self._extra_rows(sentences, int(offsets[-1])))
-        return self._scores_of_rows(parts, offsets), offsets
+        scores = self._scores_of_rows(parts, offsets)
+        if self.network.named is not None and self.features.named is not None:
+            scores += sums_of_rows(self.network.named.value, self.features.named.of(sentences))
+        return scores, offsets
 
     @property
     def takes_cells(self) -> bool:
         """Whether the scores depend on nothing but the words, and those have rows: then they need not be strings."""
-        return bool(self._splits) and not self.network.extra_tables and not self.features.columns
+        has_others = self.network.extra_tables or self.features.columns or self.features.named is not None
+        return bool(self._splits) and not has_others
 
     def look_up_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]:
         """Rows of words that stand in cells (N, 2) of a text in UTF-8, and which of them belongs to each cell, (N,).
@@ -157,7 +162,7 @@ class FastScorer:
 
     def _look_up(self, sentences: Sequence[Sequence[Token]]) -> tuple[Array, Array]:
         tokens: list[Any] = list(chain.from_iterable(sentences))
-        if self.features.columns:
+        if self.features.columns or self.features.named is not None:
             return self._rows.look_up(forms_of(tokens))
         try:
             return self._rows.look_up(tokens)
