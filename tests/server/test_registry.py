@@ -57,11 +57,12 @@ def test_labellers_are_kept_for_equal_options_and_not_for_ever(registry):
     from postil.server.answers import tagging_options
 
     served = registry.find("names", ("tagger",), "tag")
-    first = served.labeller("a", tagging_options(served, {}))
-    assert served.labeller("a", tagging_options(served, {})) is first
+    first = served.labeller("a", lambda: tagging_options(served, {}))
+    assert served.labeller("a", lambda: tagging_options(served, {})) is first
     for number in range(100):
-        served.labeller(number, tagging_options(served, {"threshold": number / 100}))
-    assert served.labeller("a", tagging_options(served, {})) is not first
+        options = tagging_options(served, {"threshold": number / 100})
+        served.labeller(number, lambda options=options: options)
+    assert served.labeller("a", lambda: tagging_options(served, {})) is not first
     assert len(served._labellers) <= 64
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from postil.errors import PostilError, format_message
@@ -78,7 +79,7 @@ def tag_alike(
 ) -> list[bytes | Exception]:
     """Answers to requests with the same model and options, labelled as one passage of JSON Lines."""
     try:
-        labeller = served.labeller(json.dumps(options, sort_keys=True), tagging_options(served, options))
+        labeller = served.labeller(json.dumps(options, sort_keys=True), partial(tagging_options, served, options))
     except PostilError as error:
         return [unfit(error)] * len(requests)
     except Refusal as refusal:
@@ -209,7 +210,7 @@ def tree(registry: Registry, request: dict[str, Any]) -> bytes:
     else:
         record = {name: request[name] for name in ("text", "tokens") if name in request}
         passage = Passage(name="request", format="jsonl", first=1, text=json.dumps(record) + "\n", whole=True)
-    labelled = served.labeller(("tree", request.get("shape")), options).label(passage)
+    labelled = served.labeller(("tree", request.get("shape")), lambda: options).label(passage)
     if labelled.mistake is not None:
         raise labelled.mistake
     return b'{"model": %b, "trees": [%b]}' % (

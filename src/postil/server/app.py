@@ -25,6 +25,8 @@ from postil.server.schema import Schema, SchemaError, check
 from postil.server.settings import ServerSettings
 
 RELOAD_SECONDS = 1.0
+PATIENCE = 0.02
+"""Seconds after which it is looked whether the client of a waiting request is still there."""
 DISCARDED = 1 << 26
 """Bytes of a body that is too large which are received, and dropped, before the answer."""
 _SURROGATE = re.compile(rb"\\u[dD][89abABcdefCDEF]")
@@ -201,23 +203,35 @@ def _no_constant(name: str) -> Any:
 
 async def _answer(worker: Worker, job: Job, request: Request, deadline: float) -> bytes:
     """The job's answer. A client that leaves, or time that runs out, gives the job's place to others."""
-    left = asyncio.ensure_future(request.receive())  # after the body comes only that the client has left
+    loop, watching = asyncio.get_running_loop(), list[asyncio.Task[Any]]()
+
+    # Most answers come at once; only for the others is it worth a task to see whether the client is still there.
+    def watch() -> None:
+        watching.append(loop.create_task(_watch(job, request, deadline)))
+
+    timer = loop.call_later(PATIENCE, watch)
     try:
-        remaining = deadline - asyncio.get_running_loop().time()
-        await asyncio.wait({job.future, left}, timeout=remaining, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        left.cancel()
-        worker.leave(job)
-    if not job.future.done():
-        job.future.cancel()
-        if left.done() and not left.cancelled():
-            raise ClientLeft
-        raise refused("slow", "the answer took too long; send fewer tokens at once")
-    try:
-        content: bytes = job.future.result()
+        content: bytes = await job.future
     except PostilError as error:
         raise answers.unfit(error) from None
+    finally:
+        timer.cancel()
+        worker.leave(job)
+        for task in watching:
+            task.cancel()
     return content
+
+
+async def _watch(job: Job, request: Request, deadline: float) -> None:
+    """End the wait for a job when its client leaves or its time is over."""
+    failure: Exception = ClientLeft()
+    try:
+        async with asyncio.timeout_at(deadline):
+            await request.receive()  # after the body comes only that the client has left
+    except TimeoutError:
+        failure = refused("slow", "the answer took too long; send fewer tokens at once")
+    if not job.future.done():
+        job.future.set_exception(failure)
 
 
 def _one_by_one(group: Hashable, contents: Sequence[Any]) -> Sequence[Any]:

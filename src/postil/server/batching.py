@@ -1,8 +1,9 @@
 """Work beside the event loop: one thread that takes whatever waits as one batch, and a queue that cannot grow.
 
-Nothing is delayed to make a batch larger: while one batch is at work, the next one gathers. A request is refused at
-once where the queue is full, by number or by the seconds that its work is expected to take. One whose client has left
-gives its place back and is skipped.
+Nothing is delayed to make a batch larger: while one batch is at work, the next one gathers. The thread is woken once
+per batch, after all requests that have arrived together are read: a thread that is woken for every request would fight
+with the event loop for Python's lock. A request is refused at once where the queue is full, by number or by the seconds
+that its work is expected to take. One whose client has left gives its place back and is skipped.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, final
 
 from postil.server.failures import refused
@@ -43,7 +44,9 @@ class Worker:
     def __init__(self, work: Work, *, queue: int, wait: float, watch: Callable[[int], None] | None = None) -> None:
         """``watch`` is told the size of every batch."""
         self._work, self._most, self._wait, self._watch = work, queue, wait, watch
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._batches: SimpleQueue[list[Job] | None] = SimpleQueue()
+        self._pending: list[Job] = []
+        self._is_busy = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self.waiting, self._waiting_size = 0, 0  # changed in the event loop only
@@ -57,8 +60,10 @@ class Worker:
 
     async def stop(self) -> None:
         """Finish what was submitted, then end the thread."""
+        while self._pending or self._is_busy:
+            await asyncio.sleep(0.005)
+        self._batches.put(None)
         if self._thread is not None:
-            self._jobs.put(None)
             await asyncio.to_thread(self._thread.join)
 
     def submit(self, group: Hashable, content: Any, size: int) -> Job:
@@ -70,8 +75,21 @@ class Worker:
         job = Job(group, content, size, self._loop.create_future())
         self.waiting += 1
         self._waiting_size += size
-        self._jobs.put(job)
+        self._pending.append(job)
+        if not self._is_busy:
+            self._is_busy = True
+            self._loop.call_soon(self._send)  # with whatever else is read by then
         return job
+
+    def _send(self) -> None:
+        """Give the thread the next batch, if there is one."""
+        while self._pending:
+            batch = [job for job in self._pending[:MOST_AT_ONCE] if job.is_waiting]
+            del self._pending[:MOST_AT_ONCE]
+            if batch:
+                self._batches.put(batch)
+                return
+        self._is_busy = False
 
     def leave(self, job: Job) -> None:
         """Give the job's place back: its client is gone, or its time is over."""
@@ -83,50 +101,31 @@ class Worker:
     # -------------------------------------------------------------------------------------------- in the thread
 
     def _run(self) -> None:
-        while True:
-            batch, is_last = self._gathered()
-            if batch:
-                self._answer(batch)
-            if is_last:
-                return
-
-    def _gathered(self) -> tuple[list[Job], bool]:
-        """The jobs that wait, at least one; whether the end has come."""
-        first = self._jobs.get()
-        if first is None:
-            return [], True
-        batch = [first]
-        while len(batch) < MOST_AT_ONCE:
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                break
-            if job is None:
-                return batch, True
-            batch.append(job)
-        return batch, False
+        while (batch := self._batches.get()) is not None:
+            self._answer(batch)
 
     def _answer(self, batch: list[Job]) -> None:
         groups: dict[Hashable, list[Job]] = {}
         for job in batch:
-            if job.is_waiting:  # a little late it may still be answered, for nobody
-                groups.setdefault(job.group, []).append(job)
+            groups.setdefault(job.group, []).append(job)
+        began, answered = time.perf_counter(), list[tuple[Job, Any]]()
         for group, jobs in groups.items():
-            began = time.perf_counter()
-            answers: Sequence[Any]
             try:
                 answers = self._work(group, [job.content for job in jobs])
             except Exception as error:
                 answers = [error] * len(jobs)
-            size = max(1, sum(job.size for job in jobs))
-            self._pace += _SMOOTHING * ((time.perf_counter() - began) / size - self._pace)
+            answered += zip(jobs, answers, strict=True)
             if self._watch is not None:
                 self._watch(len(jobs))
-            assert self._loop is not None, "started"
-            self._loop.call_soon_threadsafe(self._deliver, jobs, answers)
+        seconds = time.perf_counter() - began
+        assert self._loop is not None, "started"
+        self._loop.call_soon_threadsafe(self._deliver, answered, seconds)
 
-    def _deliver(self, jobs: list[Job], answers: Sequence[Any]) -> None:
-        for job, answer in zip(jobs, answers, strict=True):
+    def _deliver(self, answered: list[tuple[Job, Any]], seconds: float) -> None:
+        self._send()
+        size = max(1, sum(job.size for job, _ in answered))
+        self._pace += _SMOOTHING * (seconds / size - self._pace)
+        for job, answer in answered:
             self.leave(job)
             if job.future.done():
                 continue

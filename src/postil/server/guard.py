@@ -41,6 +41,7 @@ _HEADERS = [
 ]
 _NEEDS_TOKEN = ("/api/", "/metrics")
 _CLIENT_LEFT = 499
+_MOST_SEEN = 100
 
 
 class ClientLeft(Exception):
@@ -55,6 +56,7 @@ class Guard:
         self._app, self._settings, self._monitor = app, settings, monitor
         names = {"localhost", *map(str.lower, settings.hosts)}
         self._names = names if settings.is_local else {*names, settings.host.lower(), socket.gethostname().lower()}
+        self._seen: set[bytes] = set()  # hosts that are known: to parse one costs more than all other checks
         self._token = None if settings.token is None else b"Bearer " + settings.token.encode()
         self._origins = {
             origin.rstrip("/").lower().encode(): origin.rstrip("/").encode() for origin in settings.origins
@@ -108,7 +110,7 @@ class Guard:
                 token = value
             elif name == b"sec-fetch-site":
                 site = value
-        if len(hosts) != 1 or not self._is_known(hosts[0]):
+        if len(hosts) != 1 or not (hosts[0] in self._seen or self._is_known(hosts[0])):
             raise refused("host", "the Host header does not name this server (--allow-host NAME adds a name)")
         other = self._other_origin(origin, hosts[0])
         path = scope["path"]
@@ -125,6 +127,12 @@ class Guard:
         return other
 
     def _is_known(self, host: bytes) -> bool:
+        is_known = self._names_this_server(host)
+        if is_known and len(self._seen) < _MOST_SEEN:
+            self._seen.add(host)
+        return is_known
+
+    def _names_this_server(self, host: bytes) -> bool:
         """Addresses are safe: rebinding needs a name. On loopback they must be loopback's."""
         try:
             name = urlsplit(f"//{host.decode('ascii')}").hostname

@@ -5,7 +5,7 @@ import os
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -56,12 +56,12 @@ class Served:
     def by_characters(self) -> bool:
         return takes_characters(self.model.fitted_parts())
 
-    def labeller(self, key: Any, options: TaggingOptions) -> Labeller:
+    def labeller(self, key: Any, options: Callable[[], TaggingOptions]) -> Labeller:
         """The labeller for these options; ``key`` is equal for equal options."""
         with self._lock:
             known = self._labellers.get(key)
             if known is None:
-                known = self._labellers[key] = Labeller(self.model, options)
+                known = self._labellers[key] = Labeller(self.model, options())
                 if len(self._labellers) > _KEPT_LABELLERS:
                     self._labellers.popitem(last=False)
             else:

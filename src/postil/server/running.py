@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import sys
 from asyncio import TimerHandle
 from collections.abc import Callable
 from typing import Any, final
@@ -59,9 +60,15 @@ def bound(settings: ServerSettings) -> socket.socket:
     return listening
 
 
+SWITCH_SECONDS = 0.0002
+"""After which a thread that holds Python's lock hands it over. Kernels release the lock: with the usual 5 ms, the
+worker would wait that long after each of them while the event loop is busy."""
+
+
 def run(app: Any, listening: socket.socket, started: Callable[[], None] | None = None) -> None:
     """Serve until SIGINT or SIGTERM: requests under way are finished, then the signal is raised again."""
     raise_file_limit()
+    sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn.Config(
         app,
         http=PatientProtocol,
@@ -70,6 +77,7 @@ def run(app: Any, listening: socket.socket, started: Callable[[], None] | None =
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=DRAIN_SECONDS,
         backlog=BACKLOG,

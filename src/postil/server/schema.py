@@ -55,6 +55,10 @@ def _is(value: Any, name: str) -> bool:
 
 def _check_alternatives(value: Any, schemas: list[Schema], where: str) -> None:
     """Exactly one must match; where none does, the error of the one that fits best by its type."""
+    fitting = [one for one in schemas if isinstance(value, dict) and value.keys() >= set(one.get("required", ()))]
+    if len(fitting) == 1:  # the others lack something
+        check(value, fitting[0], where)
+        return
     errors, matches = [], 0
     for schema in schemas:
         try:
