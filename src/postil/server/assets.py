@@ -25,7 +25,11 @@ def assets() -> dict[str, Asset]:
     for file in files("postil.server").joinpath("page").iterdir():
         kind = TYPES.get(file.name.rpartition(".")[2])
         if kind is not None:
-            content = file.read_bytes()
-            tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
-            found["/" if file.name == "index.html" else f"/page/{file.name}"] = Asset(content, kind, tag)
-    return found
+            found["/" if file.name == "index.html" else f"/page/{file.name}"] = _asset(file.read_bytes(), kind)
+    # The colours of reports and notebooks are those of the page.
+    palette = files("postil.markup").joinpath("palette.css").read_bytes()
+    return {**found, "/page/palette.css": _asset(palette, TYPES["css"])}
+
+
+def _asset(content: bytes, kind: str) -> Asset:
+    return Asset(content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
