@@ -7,6 +7,7 @@ import time
 from importlib.resources import files
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
 from oracles import corpora
@@ -326,6 +327,141 @@ def test_mistakes_of_a_labelled_file(visit, size, tmp_path, names_model):
     assert int(shown["mistakes"]) == page.locator("ol.list > li").count() > 0
     page.click("ol.list >> a:has-text('open in Tag') >> nth=0")
     page.wait_for_selector("#answer .token")
+
+
+# ------------------------------------------------------------------------------------------------ Gradient lab
+
+RUN_TOURS = """async () => {
+    const { TOURS } = await import("/page/tours.js");
+    return Object.fromEntries(Object.entries(TOURS).map(([id, tour]) => {
+        const graph = tour.build({ words: tour.words, activation: tour.activation });
+        graph.forward();
+        graph.backward();
+        const nodes = graph.nodes.map((node) => ({
+            name: node.name, kind: node.kind, value: node.value, gradient: node.gradient,
+            central: graph.slopes(node, 1e-5).central, parents: node.parents.map((one) => one.name),
+        }));
+        const missing = tour.steps.filter(([, name]) => !graph.nodes.some((node) => node.name === name));
+        return [id, { nodes, missing }];
+    }));
+}"""
+
+
+@pytest.fixture(scope="module")
+def tours(browser, address):
+    visitor = Visitor(browser, address)
+    worked = visitor.open("gradients").evaluate(RUN_TOURS)
+    visitor.context.close()
+    return {
+        name: {
+            node["name"]: {k: np.array(v) if k in ("value", "gradient", "central") else v for k, v in node.items()}
+            for node in tour["nodes"]
+        }
+        | {"missing": tour["missing"]}
+        for name, tour in worked.items()
+    }
+
+
+def test_every_gradient_of_every_tour_agrees_with_central_differences(tours):
+    assert len(tours) == 9
+    for name, nodes in tours.items():
+        assert nodes.pop("missing") == [], "every step points at a node"
+        for node in nodes.values():
+            if name != "kink":
+                np.testing.assert_allclose(
+                    node["gradient"], node["central"], atol=1e-8, err_msg=f"{name}: {node['name']}"
+                )
+
+
+def test_the_kink_shows_half_the_slope(tours):
+    z = tours["kink"]["z"]
+    np.testing.assert_allclose(z["gradient"].ravel(), [1, 1, 1, 0])
+    np.testing.assert_allclose(z["central"].ravel(), [0.5, 0.5, 1, 0], atol=1e-6)
+
+
+def test_the_window_score_and_its_margin_by_hand(tours):
+    def score(nodes, words):
+        x = np.concatenate([nodes[f"x “{word}”"]["value"] for word in words])
+        return (nodes["u"]["value"].T @ np.tanh(nodes["W"]["value"] @ x + nodes["b"]["value"])).item(), x
+
+    words = ["Museums", "in", "Paris", "are", "amazing"]
+    window = tours["window"]
+    s, x = score(window, words)
+    assert window["s"]["value"].item() == pytest.approx(s, abs=1e-12)
+    delta = window["u"]["value"] * (1 - np.tanh(window["z"]["value"]) ** 2)
+    for name, expected in (("z", delta), ("b", delta), ("W", delta @ x.T), ("x", window["W"]["value"].T @ delta)):
+        np.testing.assert_allclose(window[name]["gradient"], expected, atol=1e-12)
+    margin = tours["margin"]
+    corrupt, _ = score(margin, ["Museums", "in", "are", "are", "amazing"])
+    assert margin["J"]["value"].item() == pytest.approx(max(0, 1 + corrupt - score(margin, words)[0]), abs=1e-12)
+
+
+def test_three_words_are_those_of_the_library(tours):
+    from postil.objectives.crf import loss_and_gradient
+    from postil.objectives.lattice import ChainScores, Lattice
+
+    nodes = tours["chain"]
+    names = ["u “Anna”", "u “visits”", "u “Oslo”"]
+    unary = np.stack([nodes[name]["value"].ravel() for name in names])
+    chain = ChainScores(transitions=nodes["A"]["value"], start=np.zeros(2), end=np.zeros(2))
+    losses, gradient = loss_and_gradient(Lattice.over(unary, np.array([0, 3]), chain), np.array([0, 1, 0]))
+    assert nodes["J"]["value"].item() == pytest.approx(losses[0], abs=1e-12)
+    for t, name in enumerate(names):
+        np.testing.assert_allclose(nodes[name]["gradient"].ravel(), gradient.unary[t], atol=1e-12)
+    np.testing.assert_allclose(nodes["A"]["gradient"], gradient.transitions, atol=1e-12)
+
+
+def test_structure_by_hand_and_vanishing_gradients(tours):
+    nodes = tours["structure"]
+    W, V = nodes["W_l"]["value"], nodes["W_sm"]["value"]
+    x = [nodes[f"x “{word}”"]["value"] for word in ("not", "bad", "film")]
+    top = np.tanh(W @ (np.tanh(W @ (x[0] + x[1])) + x[2]))
+    q = (V @ top).ravel()
+    assert nodes["J"]["value"].item() == pytest.approx(np.log(np.exp(q).sum()) - q[0], abs=1e-12)
+    deep = tours["vanishing"]
+    norms = [np.linalg.norm(deep[name]["gradient"]) for name in ("h5", "h3", "h1", "x")]
+    assert norms == sorted(norms, reverse=True) and norms[-1] < norms[0] / 100
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_lab_is_walked_changed_checked_and_trained(visit, size):
+    page = visit("gradients", size, tour="margin")
+    page.wait_for_selector(".node.chosen")
+    for _ in range(5):
+        page.click("text='Next'")
+    assert "step=5" in page.url and page.inner_text("section[aria-label=Node] h2").startswith("x “Museums”")
+    page.click("text='Check numerically'")
+    worst = float(page.locator("section[aria-label=Node] p").last.inner_text().rsplit(" ", 1)[1])
+    assert worst < 1e-8
+    before = page.inner_text("#loss")
+    page.click("text='One step of'")
+    after = page.inner_text("#loss")
+    assert float(after.split("= ")[1]) < float(before.split("= ")[1])
+    page.click("text='First numbers'")
+    assert page.inner_text("#loss") == before
+    page.click("text='Begin again'")
+    page.click("text='Step forward'")
+    page.click("text='Step forward'")
+    assert page.locator(".node.done").count() == 2
+    page.select_option("#activation", "relu")
+    assert page.inner_text("#loss") != before and "activation=relu" in page.url
+    page.fill("#words", "Museums in Oslo are amazing")
+    page.wait_for_selector("text=x “Oslo”")
+    page.focus(".node.chosen")
+    page.keyboard.press("ArrowLeft")
+    page.click("text='change the numbers'") if page.locator("text='change the numbers'").count() else None
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "nothing sticks out"
+
+
+def test_a_changed_number_changes_the_rest(visit):
+    page = visit("gradients", tour="window", step=3)
+    page.wait_for_selector(".node.chosen")
+    before = page.inner_text("#loss")
+    page.click("[data-node='2']")  # u
+    page.click("text='change the numbers'")
+    page.fill("input[aria-label='value of u, row 1, column 1']", "5")
+    page.keyboard.press("Tab")
+    assert page.inner_text("#loss") != before
 
 
 # ------------------------------------------------------------------------------------------------ everything
