@@ -26,7 +26,7 @@ from postil.network import (
     Window,
     WindowAverage,
 )
-from postil.network.initialisers import fan_in_variance, placeholder
+from postil.network.initialisers import UNUSED, fan_in_variance, placeholder
 from postil.network.sentence import LONGEST_VIEW
 
 
@@ -58,9 +58,9 @@ class LayerMaker:
     Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
     """
 
-    def __init__(self, config: EncoderSettings, rng: np.random.Generator | None, dtype: Any) -> None:
+    def __init__(self, config: EncoderSettings, rng: "np.random.Generator | None", dtype: Any) -> None:
         self.config, self.dtype = config, dtype
-        self.rng = rng or np.random.default_rng(0)
+        self.rng = rng or UNUSED
         self.initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
         self.initialise_table = fan_in_variance if rng is not None else placeholder
 
