@@ -17,7 +17,7 @@ PACKAGE = Path(postil.__file__).parent
 FOUNDATION = ["errors", "lazy", "files", "arrays", "markup", "kernels", "threads", "graph", "gradcheck", "archive"]
 STREAM = [
     *["text", "samples", "features", "network", "objectives", "metrics", "training", "pretraining", "models"],
-    *["gradients", "machine", "curation", "reports", "export", "serving", "integrations", "commands"],
+    *["gradients", "machine", "curation", "reports", "export", "serving", "integrations", "server", "commands"],
 ]
 # Rooms that later work will fill; named here so that each finds its place.
 RESERVED = {"curation", "export"}
@@ -390,6 +390,10 @@ TESTED_ELSEWHERE = {
     "reports/tagger.py": "reports/test_reports.py",
     "reports/tokens.py": "reports/test_reports.py",
     "reports/trees.py": "commands/test_tree_classifying.py",
+    "server/assets.py": "server/test_app.py",
+    "server/failures.py": "server/test_app.py",
+    "server/monitoring.py": "server/test_app.py",
+    "server/requests.py": "server/test_schema.py",
     "serving/constraints.py": "commands/test_tag_options.py",
     "serving/detector_answers.py": "commands/test_detecting.py",
     "serving/general_path.py": "serving/test_fast_path.py",

@@ -49,6 +49,7 @@ COMMANDS: dict[str, Entry] = {
     "tag": Entry("postil.commands.tag", "label text"),
     "tune": Entry("postil.commands.tune", "trade precision for recall in a trained model"),
     "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
+    "serve": Entry("postil.commands.serve", "serve models: an HTTP API and a page to look at them"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
     "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
