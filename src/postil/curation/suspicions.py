@@ -171,12 +171,14 @@ def _token_judgement(marginals: Array, labels: Sequence[str], labelling: Labelli
 
 def _averaged(judgements: list[Judgement]) -> Judgement:
     share = 1 / len(judgements)
-    sums: tuple[dict[Any, float], dict[Any, float]] = {}, {}
+    spans: dict[Span, float] = {}
+    nothing: dict[tuple[int, int], float] = {}
     for judgement in judgements:
-        for total, one in zip(sums, judgement[1:], strict=True):
-            for key, probability in one.items():
-                total[key] = total.get(key, 0.0) + share * probability
-    return Judgement(np.mean([judgement.gold for judgement in judgements], axis=0), *sums)
+        for span, probability in judgement.spans.items():
+            spans[span] = spans.get(span, 0.0) + share * probability
+        for place, probability in judgement.nothing.items():
+            nothing[place] = nothing.get(place, 0.0) + share * probability
+    return Judgement(np.mean([judgement.gold for judgement in judgements], axis=0), spans, nothing)
 
 
 # ------------------------------------------------------------------------------------------------ stretches

@@ -97,4 +97,5 @@ def _spans(compared: Compared, sentence: int, gold: bool = False) -> list[tuple[
     if compared.scheme == "none":
         labels = (compared.gold if gold else compared.predicted)[sentence]
         return [(label, i, i + 1) for i, label in enumerate(labels)]
-    return [tuple(span) for span in (compared.gold_spans if gold else compared.predicted_spans)[sentence]]
+    spans = (compared.gold_spans if gold else compared.predicted_spans)[sentence]
+    return [(span.label, span.start, span.end) for span in spans]

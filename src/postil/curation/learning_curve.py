@@ -131,19 +131,19 @@ def curve(
         what, got = ("sizes", sizes) if sizes < 3 else ("repeats", repeats)
         raise ConfigurationError(what, expected=f"must be at least {3 if what == 'sizes' else 1}", got=got)
     X, y = checked_labelled(X, y)
-    y = with_marks(y, X)
-    held_out = checked_dev(dev)
+    labels = [*with_marks(y, X)]
+    held_out: tuple[list[Any], list[Any]] | None = checked_dev(dev)
     rng = np.random.default_rng(seed)
     if held_out is None:
         part = folds([len(tokens) for tokens in X], 5, rng)[0]
-        held_out = [X[i] for i in part.held_out], [y[i] for i in part.held_out]
-        X, y = [X[i] for i in part.train], [y[i] for i in part.train]
+        held_out = [X[i] for i in part.held_out], [labels[i] for i in part.held_out]
+        X, labels = [X[i] for i in part.train], [labels[i] for i in part.train]
     numbers = sorted({round(len(X) / 2 ** (step / 2)) for step in range(sizes)})
     if numbers[0] < 2:
         raise DataError("a learning curve", expected=f"needs more sentences for {sizes} sizes", got=len(X))
     orders = [rng.permutation(len(X)) for _ in range(repeats)]
     tasks = [
-        (estimator, [X[i] for i in order[:number]], [y[i] for i in order[:number]], held_out, seed + repeat)
+        (estimator, [X[i] for i in order[:number]], [labels[i] for i in order[:number]], held_out, seed + repeat)
         for number in numbers
         for repeat, order in enumerate(orders)
     ]

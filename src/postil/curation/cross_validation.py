@@ -71,21 +71,22 @@ def crossval(
     ``estimator`` only lends its hyperparameters. The same seed gives the same result for any number of ``jobs``.
     """
     X, y = checked_labelled(X, y)
-    y = with_marks(y, X)
-    scheme = schemes.recognise(y)
+    gold = with_marks(y, X)
+    scheme = schemes.recognise(gold)
     parts = folds([len(tokens) for tokens in X], number, np.random.default_rng(seed), groups)
     tasks = [
-        (estimator, [X[i] for i in part.train], [y[i] for i in part.train], [X[i] for i in part.held_out])
+        (estimator, [X[i] for i in part.train], [gold[i] for i in part.train], [X[i] for i in part.held_out])
         for part in parts
     ]
     predictions: list[list[str]] = [[] for _ in X]
-    fold_of, scores = np.zeros(len(X), np.int64), []
+    scores: list[Evaluation] = []
+    fold_of = np.zeros(len(X), np.int64)
     for part, answers in zip(parts, parallel.run(_answers, tasks, jobs, progress), strict=True):
         for i, labels in zip(part.held_out, answers, strict=True):
             predictions[i] = labels
         fold_of[part.held_out] = len(scores)
-        scores.append(evaluate([y[i] for i in part.held_out], answers, scheme=scheme))
-    return CrossValidation(scores, evaluate(y, predictions, scheme=scheme), predictions, fold_of.tolist())
+        scores.append(evaluate([gold[i] for i in part.held_out], answers, scheme=scheme))
+    return CrossValidation(scores, evaluate(gold, predictions, scheme=scheme), predictions, fold_of.tolist())
 
 
 def _answers(
