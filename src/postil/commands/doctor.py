@@ -84,9 +84,9 @@ def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
         if getattr(arguments, name) < lowest:
             raise ConfigurationError(name, expected=f"must be at least {lowest}", got=getattr(arguments, name))
     tagger = tagger_of(arguments)
-    splits = [joined(load_labelled(arguments.data, arguments), "train")]
+    splits = [joined(load_labelled(arguments.data, arguments), ", ".join(arguments.data))]
     splits += [
-        joined(load_labelled([path], arguments), name) for name in ("dev", "test") if (path := getattr(arguments, name))
+        joined(load_labelled([path], arguments), path) for name in ("dev", "test") if (path := getattr(arguments, name))
     ]
     with training_progress() as progress:
         return diagnosed(
@@ -113,5 +113,5 @@ def _apply(arguments: argparse.Namespace, inputs: list[str]) -> int:
         applied = apply(reviewed, sentences, scheme, arguments.apply)
     write(sentences, arguments.output, reading.format, reading.report, scheme=scheme, label=arguments.label_column)
     changed = f"{applied.changed:,} sentences changed, {applied.unchanged:,} confirmed"
-    note(f"{arguments.output}: {changed}, {applied.left:,} rejected or not answered")
+    note(f"{arguments.output}: {changed}, {applied.left:,} not answered")
     return 0

@@ -25,7 +25,7 @@ LEFT = ("reject", "ignore", None)
 
 
 class Applied(NamedTuple):
-    """How many records changed a sentence, agreed with it, or were rejected or not answered."""
+    """How many records changed a sentence, agreed with it, or were not answered (readers drop what was rejected)."""
 
     changed: int
     unchanged: int
