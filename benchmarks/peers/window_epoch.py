@@ -42,7 +42,7 @@ def main() -> int:
     return report(
         Outcome(
             name="window_epoch",
-            compared=f"an epoch of window-sll on one core, {sum(map(len, X))} tokens; median ratio {median(ratios):.2f}",
+            compared=f"an epoch of window-sll, one core, {sum(map(len, X))} tokens; median ratio {median(ratios):.2f}",
             rows=rows,
             goal=f"{GOAL:.0f} x PyTorch",
             passed=median(ratios) >= GOAL,
