@@ -5,13 +5,13 @@ Shape letters, the same everywhere: ``B`` sentences, ``N`` tokens in a batch, ``
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
-from postil.lazy import dataclass
 
 Array: TypeAlias = NDArray[Any]
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))

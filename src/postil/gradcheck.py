@@ -18,6 +18,7 @@ crosses is left out and counted, and more than 1 % left out is a failure.
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,7 +27,6 @@ from postil.arrays import Array, Ragged, checked_finite, sum_of_squares
 from postil.errors import GradientError
 from postil.graph import Input, Node, Parameter, dense, gradients
 from postil.graph.kinks import recorded_branches, same_branches
-from postil.lazy import dataclass
 from postil.threads import one_blas_thread
 
 __all__ = ["TOLERANCE", "Disagreement", "Entry", "Report", "Sampling", "check", "examine"]

@@ -1,13 +1,11 @@
-"""Names, methods and patterns that are made when they are first used: a process starts with what it needs, not more."""
+"""Names, functions and patterns that are made when they are first used: a process starts with what it needs."""
 
-import dataclasses
 import importlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, final, get_origin
+from typing import Any, final
 
 
 def exports(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -65,94 +63,3 @@ class Pattern:
     @cached_property
     def finditer(self) -> Callable[[str], Iterable[re.Match[str]]]:
         return self._compiled.finditer
-
-
-# ------------------------------------------------------------------------------------------------ data classes
-
-_making = RLock()
-_EQUALITY, _FROZEN = ("__eq__", "__hash__"), ("__setattr__", "__delattr__")
-_GENERATED = (
-    *("__dataclass_fields__", "__dataclass_params__", "__match_args__", "__init__", "__repr__"),
-    *(*_EQUALITY, *_FROZEN),
-)
-
-
-@final
-class _Later:
-    """In place of an attribute that `dataclasses.dataclass` generates: looking at it generates all of the class."""
-
-    def __init__(self, name: str, make: Callable[[], None]) -> None:
-        self.name, self.make = name, make
-
-    def __get__(self, instance: object, owner: type) -> Any:
-        self.make()
-        return getattr(owner if instance is None else instance, self.name)
-
-
-def _deferred(cls: type, *, frozen: bool, kw_only: bool, slots: bool, eq: bool) -> type:
-    """A data class whose methods are generated when one of them, or the list of fields, is first looked at."""
-    if eq and not frozen and "__hash__" not in vars(cls):
-        cls.__hash__ = None  # type: ignore[assignment]
-    made = _with_slots(cls, frozen=frozen) if slots else cls
-    absent = {*(() if eq else _EQUALITY), *(() if frozen else _FROZEN), *vars(made)}
-    waiting = [name for name in _GENERATED if name not in absent]
-
-    def make() -> None:
-        with _making:
-            if not isinstance(vars(made).get("__dataclass_fields__"), _Later):
-                return  # another thread was faster
-            if not slots:
-                for name in waiting:
-                    delattr(made, name)
-            dataclasses.dataclass(frozen=frozen, kw_only=kw_only, eq=eq)(cls)
-            if slots:  # of the class without slots, only what was generated is used
-                for name in _GENERATED:
-                    if name in vars(cls):
-                        setattr(made, name, vars(cls)[name])
-
-    for name in waiting:
-        setattr(made, name, _Later(name, make))
-    return made
-
-
-def _with_slots(cls: type, *, frozen: bool) -> type:
-    """The class with a slot for each of its fields, as `dataclasses.dataclass` makes it."""
-    inherited = {name for base in cls.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
-    fields = [name for name, kind in vars(cls).get("__annotations__", {}).items() if get_origin(kind) is not ClassVar]
-    content = {name: value for name, value in vars(cls).items() if name not in (*fields, "__dict__", "__weakref__")}
-    content["__slots__"] = tuple(name for name in fields if name not in inherited)
-    if frozen and "__getstate__" not in content:
-        content["__getstate__"], content["__setstate__"] = _state, _set_state
-    made = type(cls)(cls.__name__, cls.__bases__, content)
-    made.__qualname__ = cls.__qualname__
-    return made
-
-
-def _state(self: Any) -> list[Any]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
-
-
-def _set_state(self: Any, state: list[Any]) -> None:
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, field.name, value)
-
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass as dataclass
-else:
-
-    def dataclass(
-        cls: type | None = None,
-        /,
-        *,
-        frozen: bool = False,
-        kw_only: bool = False,
-        slots: bool = False,
-        eq: bool = True,
-    ) -> Any:
-        """`dataclasses.dataclass`, deferred: to generate the methods of a hundred classes takes as long as NumPy.
-
-        The original generates them in the end, so nothing else differs.
-        """
-        options = {"frozen": frozen, "kw_only": kw_only, "slots": slots, "eq": eq}
-        return (lambda decorated: _deferred(decorated, **options)) if cls is None else _deferred(cls, **options)

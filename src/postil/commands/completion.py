@@ -3,11 +3,11 @@
 import argparse
 import importlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import get_type_hints
 
 from postil.commands.main import COMMANDS
-from postil.lazy import dataclass
 
 DESCRIPTION = """\
 Print a script that completes the words of postil with the Tab key: commands, options, their values (presets, formats,

@@ -10,6 +10,7 @@ level is computed at once. The rows of a batch are sorted by level, so that a le
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import final
 
@@ -18,7 +19,6 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.text.tree import Tree, widths_of_nodes
 
 

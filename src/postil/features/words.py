@@ -9,7 +9,7 @@ A new feature is a field of ``WordFeatureConfig``, a row of ``_features`` and a 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast, final
@@ -26,7 +26,6 @@ from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.kernels import WordColumn, WordRules
 from postil.kernels.orthography import frozen_orthography
 from postil.kernels.plain_words import feature_values, word_cells
-from postil.lazy import dataclass
 
 UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is empty
 _CACHED_WORDS = 200_000

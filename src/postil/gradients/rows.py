@@ -1,13 +1,13 @@
 """One row of the list of checked gradients: what is checked, and what of the package it covers."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
 import numpy as np
 
 from postil.arrays import Ragged
 from postil.gradcheck import Report
-from postil.lazy import dataclass
 
 Rng: TypeAlias = np.random.Generator
 Examine: TypeAlias = Callable[[Rng], Report]

@@ -7,6 +7,7 @@ draw(loss, gradients=graph.gradients(…))    with the norm of every gradient th
 
 import itertools
 from collections import defaultdict
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from postil.errors import ConfigurationError
 from postil.graph.node import Gradients, Input, Node, Parameter, Result, ancestors
 from postil.graph.rows import RowGradient
-from postil.lazy import dataclass
 
 LARGEST = 2_000
 

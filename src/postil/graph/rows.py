@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
 import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.lazy import dataclass
 
 
 @final

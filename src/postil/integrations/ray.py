@@ -7,7 +7,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -21,7 +21,6 @@ from postil.integrations.column_answers import Threshold, checked_parts, checked
 from postil.integrations.column_files import hash_of
 from postil.integrations.extras import needed
 from postil.integrations.parquet_parts import Job, Part
-from postil.lazy import dataclass
 from postil.models.storage import load, to_bytes
 from postil.threads import one_blas_thread
 

@@ -43,7 +43,10 @@ if typing.TYPE_CHECKING:
         windows,
         windows_back,
     )
+    from postil.kernels.plain_phrases import composed_phrases
     from postil.kernels.plain_quadratic import (
+        bilinear_forms,
+        chosen_products,
         quadratic_forms,
         quadratic_forms_back,
         quadratic_weights,
@@ -150,7 +153,10 @@ else:
                     ".plain_trees": ["binary_shape", "leaf_cells_up", "cells_up", "cells_down", "leaf_cells_down"],
                     ".plain_columns": ["token_cells", "line_cells", "number_words", "write_rows"],
                     ".plain_records": ["write_records"],
+                    ".plain_phrases": ["composed_phrases"],
                     ".plain_quadratic": [
+                        "bilinear_forms",
+                        "chosen_products",
                         "quadratic_forms",
                         "quadratic_forms_back",
                         "quadratic_weights",
@@ -205,6 +211,9 @@ __all__ = [
     "adam_step",
     "adagrad_step",
     "binary_shape",
+    "composed_phrases",
+    "bilinear_forms",
+    "chosen_products",
     "cells_up",
     "cells_down",
     "leaf_cells_up",

@@ -12,13 +12,13 @@ import functools
 import sys
 import unicodedata
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 import numpy as np
 
 from postil.arrays import Array
-from postil.lazy import dataclass
 
 FILE = Path(__file__).with_name("characters.bin")
 LAST = sys.maxunicode

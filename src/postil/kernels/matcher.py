@@ -1,12 +1,12 @@
 """What the matcher of matcher.h runs: a `Program`, made by ``patterns.py`` or stored beforehand."""
 
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.kernels.characters import BLOCK
-from postil.lazy import dataclass
 
 
 class Unsupported(Exception):

@@ -12,6 +12,7 @@ Expressions that hold something else (back references, groups that may match not
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from re import _constants, _parser  # type: ignore[attr-defined]  # the only way to the tree that `re` itself compiles
 from typing import Any, final
 
@@ -20,7 +21,6 @@ import numpy as np
 from postil.arrays import Array
 from postil.kernels.characters import BLOCK, LAST, Characters, Flag
 from postil.kernels.matcher import Program, Unsupported
-from postil.lazy import dataclass
 
 EDGE = 1
 """The bit of class 0."""

@@ -7,6 +7,7 @@ Probabilities come from the distribution
 and the labelling that is answered has the largest log p(y) + the bonuses of its labels.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple, final
 
 import numpy as np
@@ -15,7 +16,6 @@ from postil.arrays import Array
 from postil.kernels import plain
 from postil.kernels.forward_backward import ChainMessages
 from postil.kernels.packing import Sentences
-from postil.lazy import dataclass
 
 
 @final

@@ -5,7 +5,7 @@ A cell is the place of a token among the bytes of a text: its first byte and the
 
 import os
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple, final
@@ -15,7 +15,6 @@ import numpy as np
 from postil.arrays import Array, checked_offsets
 from postil.errors import IndexRangeError
 from postil.kernels.checking import contiguous
-from postil.lazy import dataclass
 
 _MARK = b"-DOCSTART-"
 _MARK_LINE = re.compile(rb"-DOCSTART-(?:[ \t]|$)")

@@ -4,6 +4,7 @@ What is called ``value``, ``mean``, ``square`` or ``touches`` is changed in plac
 """
 
 import math
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -12,7 +13,6 @@ import numpy as np
 from postil import arrays
 from postil.arrays import Array
 from postil.kernels.checking import check_activation
-from postil.lazy import dataclass
 
 Part: TypeAlias = EllipsisType | Array
 

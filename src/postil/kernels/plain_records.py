@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -12,7 +13,6 @@ from postil.kernels.checking import contiguous
 from postil.kernels.plain_characters import character_offsets
 from postil.kernels.plain_columns import checked_cells, checked_shares
 from postil.kernels.plain_tokens import checked_documents
-from postil.lazy import dataclass
 
 ESCAPED = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """Legal in JSON, but some programs cut lines at them."""

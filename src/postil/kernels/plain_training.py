@@ -1,11 +1,11 @@
 """Fused steps of training: what they take and return. NumPy has none, the flow graph computes the same."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, final
 
 from postil.arrays import Array
 from postil.kernels.plain_layers import AdamMemory, Totals
-from postil.lazy import dataclass
 
 
 class Crew(Protocol):

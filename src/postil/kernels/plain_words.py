@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple, final
 from zlib import crc32
@@ -14,7 +14,6 @@ from postil.kernels.characters import Characters, frozen
 from postil.kernels.orthography import Orthography, frozen_orthography
 from postil.kernels.plain_characters import character_places, decoded
 from postil.kernels.plain_columns import cells_between, checked_cells
-from postil.lazy import dataclass
 
 # Strings from broken text may hold half of a surrogate pair, which strict UTF-8 refuses.
 SURROGATES = "surrogatepass"

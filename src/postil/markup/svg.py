@@ -1,10 +1,10 @@
 """Drawing primitives: scales and axes, lines, points, rectangles, texts. Colours are those of the style sheet."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import TypeAlias, final
 
-from postil.lazy import dataclass
 from postil.markup.elements import Markup, Value, element, joined
 
 Point: TypeAlias = tuple[float, float]

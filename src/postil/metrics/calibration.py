@@ -6,13 +6,13 @@ kept, weighted by its answers.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from postil.errors import ConfigurationError, DataError
-from postil.lazy import dataclass
 from postil.metrics.counts import ratio
 
 

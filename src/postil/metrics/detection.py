@@ -4,13 +4,13 @@ Average precision asks nothing but the order: the mean over the true tokens of t
 least as high. Precision, recall and F1 need a threshold: what scores above it is detected.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from postil.errors import DataError, printable
-from postil.lazy import dataclass
 from postil.markup.fragments import fragment
 from postil.metrics import tables
 from postil.metrics.counts import Counts, ratio

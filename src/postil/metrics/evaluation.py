@@ -1,13 +1,13 @@
 """All scores of a set of predictions at once: what `postil score` and `postil evaluate` report."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.markup.fragments import columns, folded, fragment, titled
 from postil.metrics import significance, tables
 from postil.metrics.counts import check_same_shape

@@ -1,12 +1,11 @@
 """Predicted labels against gold labels, file by file: scores, their uncertainty, seen and unseen words, two systems."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
 
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.metrics import novelty, significance
 from postil.metrics.detection import DetectionScores
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared, prepare

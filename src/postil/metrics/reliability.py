@@ -1,8 +1,8 @@
 """How well the probabilities of a model agree with the truth, before and after calibration."""
 
+from dataclasses import dataclass
 from typing import Any, final
 
-from postil.lazy import dataclass
 from postil.metrics.calibration import Calibration
 
 

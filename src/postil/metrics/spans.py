@@ -17,14 +17,13 @@ of the whole, and every number below is derived from them.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import ConfigurationError
-from postil.lazy import dataclass
 from postil.metrics.counts import Counts, check_same_shape
 from postil.text.schemes import Span, spans_from_labels
 

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from postil.lazy import dataclass
 from postil.metrics.counts import Counts, check_same_shape
 from postil.text.partial import is_partial
 from postil.text.partial_label import PartialLabel

@@ -9,7 +9,7 @@ as one that was trained on two classes would have to. With equal mass on both si
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.markup.fragments import columns, folded, fragment, titled
 from postil.metrics.calibration import Calibration, calibrate
 from postil.metrics.drawn_tables import drawn_table, headline

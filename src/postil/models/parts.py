@@ -1,13 +1,12 @@
 """What a fitted estimator consists of."""
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.graph import Parameter
-from postil.lazy import dataclass
 from postil.models.answers.decoding import Decoding
 from postil.models.scoring.fast import FastScorer
 from postil.text.partial import Annotates

@@ -1,6 +1,7 @@
 """Fused bias, activation and dropout: what follows a matrix product in training, in one pass instead of three."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -8,7 +9,6 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.graph.kinks import listening, note_branches
-from postil.lazy import dataclass
 from postil.network.activations import Activation
 from postil.network.dropout import Dropout, noise_of
 from postil.network.layer import Layer, Run

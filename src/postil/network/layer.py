@@ -8,6 +8,7 @@ many times in one graph.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +16,6 @@ import numpy as np
 from postil.arrays import FLOATS, Array, Ragged, describe
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Gradient, Node, Parameter, Parameterised, Result, sum_of_two
-from postil.lazy import dataclass
 
 ParameterGradients: TypeAlias = dict[Parameter, Gradient]
 # dY -> (dX, gradients of the parameters); dX is None where the input has no gradient (indices).

@@ -5,6 +5,7 @@ each term depends on one word alone. So a word has K rows of H numbers, and a to
 (``kernels.sum_windows``) instead of a matrix product with K·D columns. For the other ways see ``window.py``.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
@@ -12,7 +13,6 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.lazy import dataclass
 from postil.network.linear import Linear
 from postil.network.window import Window
 

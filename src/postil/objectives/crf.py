@@ -11,6 +11,7 @@ Shapes: B sentences, N tokens in the batch, L labels, P pairs of neighbouring to
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, final
 
@@ -20,7 +21,6 @@ from postil import kernels
 from postil.arrays import Array, checked_indices
 from postil.errors import ConfigurationError, DataError, ShapeError
 from postil.kernels.forward_backward import LOGARITHMIC, SCALED, Algebra, ChainMessages, chain_messages
-from postil.lazy import dataclass
 from postil.objectives.lattice import Lattice
 
 # ------------------------------------------------------------------------------------------------ score of a path

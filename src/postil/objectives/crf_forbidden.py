@@ -13,14 +13,13 @@ path, marginals, k best and probabilities of spans are those *given that* none o
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import NamedTuple, Self, final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ShapeError
-from postil.lazy import dataclass
 from postil.objectives.crf_spans import EntityLabels
 from postil.objectives.lattice import ChainScores, Lattice
 

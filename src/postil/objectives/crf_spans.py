@@ -9,6 +9,7 @@ Spans come as rows (sentence, start, end), counted in tokens of the sentence, th
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
@@ -16,7 +17,6 @@ import numpy as np
 from postil.arrays import Array, checked_indices, checked_offsets, describe, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels.packing import GROUP_ENTRIES, Packing
-from postil.lazy import dataclass
 from postil.objectives.crf import Messages, Posterior
 from postil.objectives.lattice import Lattice, checked_mask, selected_rows
 

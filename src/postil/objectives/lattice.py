@@ -9,7 +9,7 @@ this file, so no recursion ever asks what is allowed. Callers hand over finite s
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, final
 
@@ -18,7 +18,6 @@ import numpy as np
 from postil.arrays import Array, checked_finite, checked_floats, checked_offsets, describe, offsets_from_lengths
 from postil.errors import DtypeError, NumericalError, ShapeError
 from postil.kernels.packing import Sentences, sentence_groups
-from postil.lazy import dataclass
 
 # Sums over 100,000 tokens of such scores stay far from the end of float64; a larger one is a mistake upstream.
 LARGEST_SCORE = 1e30

@@ -1,13 +1,12 @@
 """The settings of pretraining."""
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, final
 
 from postil.errors import ConfigurationError
 from postil.kernels.plain_ranking import UNITS
 from postil.kernels.plain_skipgram import MOST_NEGATIVES, MOST_REACH
-from postil.lazy import dataclass
 
 METHODS = ("skipgram", "ranking")
 

@@ -5,6 +5,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self, cast, final
@@ -14,7 +15,6 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.orthography import fold_digits
-from postil.lazy import dataclass
 from postil.pretraining.config import CorpusConfig
 from postil.pretraining.dictionary import GrowingDictionary
 from postil.text.lines import Lines

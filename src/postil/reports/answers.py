@@ -1,12 +1,12 @@
 """What a report on a tagger is made from: gold and predicted labels with probabilities."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from postil.lazy import dataclass
 from postil.metrics.evaluation import Compared, Evaluation, evaluate_compared
 from postil.metrics.spans import Pair, align
 from postil.models.answers.posteriors import Posteriors

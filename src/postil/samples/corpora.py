@@ -10,10 +10,10 @@ A third of the pairs of a negation and a word are kept out of training data.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from postil.lazy import dataclass
 from postil.text import Span, Tree, labels_from_spans
 
 CLASSES = ("PER", "LOC", "ORG")

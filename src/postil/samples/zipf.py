@@ -4,12 +4,12 @@ Words follow Zipf's law, as those of any language do: the r-th most frequent wor
 The class of an entity depends on its first word, so that there is something to learn.
 """
 
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from postil.arrays import Array
-from postil.lazy import dataclass
 from postil.text.tree import Tree
 
 _SYLLABLES = [consonant + vowel for vowel in "aeiou" for consonant in "bdfgklmnprstvz"]

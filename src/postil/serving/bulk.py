@@ -3,12 +3,11 @@
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar, final
 
 from postil.errors import ConfigurationError
-from postil.lazy import dataclass
 from postil.models.estimator import Estimator
 from postil.serving.labelled import Labelled
 from postil.serving.labeller import Labeller

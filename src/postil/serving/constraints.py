@@ -1,11 +1,11 @@
 """Where the constraints on a sentence come from: the options, its JSON record, gazetteers."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import final
 
 from postil.errors import DataError
 from postil.features.gazetteer import Gazetteer
-from postil.lazy import dataclass
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.labelling import Labelling
 from postil.serving.options import TaggingOptions

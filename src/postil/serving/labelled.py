@@ -1,9 +1,9 @@
 """What both paths return."""
 
+from dataclasses import dataclass
 from typing import final
 
 from postil.errors import PostilError
-from postil.lazy import dataclass
 
 BLOCK_TOKENS = 20_000
 """Tokens that are labelled at once."""

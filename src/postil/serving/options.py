@@ -1,11 +1,10 @@
 """What is asked of a model: frozen, picklable, and free of any command line."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, final
 
 from postil.errors import ConfigurationError
-from postil.lazy import dataclass
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import lowest_probabilities
 from postil.models.answers.labelling import Labelling

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
 from postil.errors import ConfigurationError
-from postil.lazy import dataclass
 from postil.models.answers.node_labels import NodeLabel
 from postil.models.tree_classifier import TreeClassifier
 from postil.serving.general_path import Annotate

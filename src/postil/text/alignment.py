@@ -2,9 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from postil.lazy import dataclass
 from postil.text.lines import shortened
 from postil.text.options import ReadOptions
 from postil.text.report import Problem, Report, excerpt

@@ -7,10 +7,9 @@ as they are, so that nothing depends on tokens.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from postil.lazy import dataclass
 from postil.text.alignment import CharacterSpan, TokenisedText
 from postil.text.assembly import Assembler, first_tokens, place_of, records_of
 from postil.text.characters import characters

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import final
 
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.text.bracketing import decoded
 from postil.text.lines import NumberedLines, shortened
 from postil.text.tree import Tree

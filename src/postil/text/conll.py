@@ -6,11 +6,11 @@ to accept comments and document marks, or to say exactly what is wrong with it.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import final
 
 from postil.errors import ConfigurationError, DataError
 from postil.kernels import Columns
-from postil.lazy import dataclass
 from postil.text.blocks import blocks
 from postil.text.document import Rest, Sentence
 from postil.text.line_kinds import (

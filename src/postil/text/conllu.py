@@ -5,10 +5,10 @@ Tokens are the syntactic words. Everything else of a sentence is kept and writte
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.lazy import dataclass
 from postil.text.blocks import blocks
 from postil.text.document import Rest, Sentence
 from postil.text.lines import NumberedLines, shortened

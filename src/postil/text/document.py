@@ -5,11 +5,10 @@ A sentence holds parallel lists, never one object per token, so that a million t
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from postil.errors import printable
-from postil.lazy import dataclass
 from postil.text.later import Later
 
 if TYPE_CHECKING:

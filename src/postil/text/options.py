@@ -1,11 +1,10 @@
 """How files are read and written: one frozen set of options for each direction."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from postil.errors import ConfigurationError
-from postil.lazy import dataclass
 from postil.text.schemes import LETTERS
 
 Column = int | str

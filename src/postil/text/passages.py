@@ -1,11 +1,11 @@
 """Passages: parts of a long source that can be read separately, by other processes and in any order."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import final
 
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.text.lines import Lines, NumberedLines, line_ends, lines_of
 
 Border = Callable[[str, int], int]

@@ -6,7 +6,7 @@ Whatever is not plain, mistakes above all, is left to them.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -15,7 +15,6 @@ from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import PostilError
 from postil.kernels import TokenCells
-from postil.lazy import dataclass
 from postil.text import plain
 from postil.text.conll import columns_of, read_conll
 from postil.text.conll_writer import write_conll

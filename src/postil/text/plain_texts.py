@@ -6,6 +6,7 @@ or tokens above all, is left to them.
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import PostilError
 from postil.kernels.plain_records import ESCAPED
-from postil.lazy import dataclass
 from postil.text.lines import lines_of
 from postil.text.options import ReadOptions
 from postil.text.passages import Passage

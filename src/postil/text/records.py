@@ -3,11 +3,10 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.text.alignment import CharacterSpan
 from postil.text.document import Rest
 from postil.text.lines import shortened

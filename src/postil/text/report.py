@@ -2,10 +2,9 @@
 
 import unicodedata
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from postil.errors import DataError
-from postil.lazy import dataclass
 
 _CONTEXT = 40
 """Characters shown on both sides of a span."""

@@ -1,11 +1,11 @@
 """The sentence splitter's rules: what a user may set, and the expressions and words made of it."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from postil.errors import ConfigurationError
 from postil.kernels.plain_sentences import Kind, SentencePatterns
-from postil.lazy import dataclass
 from postil.text import english
 from postil.text.token_rules import word_list
 

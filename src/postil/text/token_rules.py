@@ -7,7 +7,7 @@ time in proportion to the text, whatever the text.
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from postil.errors import ConfigurationError
 from postil.kernels.characters import BLOCK, CATEGORIES, LAST, Flag, frozen
 from postil.kernels.plain_tokens import TokenPatterns
-from postil.lazy import dataclass
 from postil.text import english
 
 Hyphens = Literal["split", "keep"]

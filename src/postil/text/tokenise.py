@@ -8,11 +8,11 @@ The conventions are those of the Penn Treebank as UD English writes them: ``do|n
 """
 
 import functools
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from postil.lazy import dataclass
 from postil.text.offsets import utf8_offsets, utf16_offsets
 from postil.text.segmenter import Segmenter, default_segmenter
 from postil.text.token_rules import DEFAULT, Rules

@@ -5,12 +5,12 @@ Nothing here calls itself: a tree of a hundred thousand levels is made, compared
 
 import reprlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, cast, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.lazy import dataclass
 from postil.text.binarisation import Direction, binarise
 
 Shape = Literal["balanced", "right"]

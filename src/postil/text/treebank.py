@@ -13,10 +13,10 @@ tree that is spread over lines, or to say exactly what is wrong with it. Nothing
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from io import BytesIO
 
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.text.bracket_reader import BracketReader
 from postil.text.bracketing import bracketed, decoded
 from postil.text.document import Rest, Sentence

@@ -12,14 +12,13 @@ From top to bottom: settings, the loop, the direction, the line searches.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError
-from postil.lazy import dataclass
 
 Objective = Callable[[Array], tuple[float, Array]]
 """Weights (K,) -> the value and its gradient (K,)."""

@@ -7,7 +7,7 @@ is cut into shards in the same way whatever the number of threads: shard gradien
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
@@ -18,7 +18,6 @@ from postil.errors import ConfigurationError, NumericalError
 from postil.features.vocabulary import arrays_under
 from postil.graph import Gradient, Node, Parameter, gradients, sum_of_two
 from postil.kernels import Crew
-from postil.lazy import dataclass
 from postil.threads import Team
 from postil.training.clipping import clipping_factor
 from postil.training.optimisers import State

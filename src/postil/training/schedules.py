@@ -7,11 +7,10 @@ nobody knows how many steps there will be.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, final
 
 from postil.errors import ConfigurationError
-from postil.lazy import dataclass
 
 Schedule: TypeAlias = Callable[[float], float]
 

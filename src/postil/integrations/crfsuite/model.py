@@ -5,6 +5,7 @@ Letters: B sentences, N tokens, L labels, A attributes, K features of (attribute
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -15,10 +16,9 @@ import numpy as np
 from postil import archive, kernels
 from postil.arrays import Array
 from postil.errors import DataError, ModelFileError
+from postil.features.attributes import AttributeTable
 from postil.integrations.crfsuite.crfsuite_file import MAGIC, CRFsuiteFile, parsed
-from postil.integrations.crfsuite.items import AttributeTable
 from postil.kernels import Attributes, PairWeights
-from postil.lazy import dataclass
 from postil.objectives import ChainScores, Lattice, Posterior, path_scores
 
 KIND = "crfsuite"

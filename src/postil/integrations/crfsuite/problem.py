@@ -14,6 +14,7 @@ expectation of a feature are each summed by one thread in a fixed order, so the 
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain as chained
 from itertools import pairwise
@@ -25,10 +26,9 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.integrations.crfsuite.items import AttributeTable
+from postil.features.attributes import AttributeTable
 from postil.integrations.crfsuite.model import Model, Scorer
 from postil.kernels import Attributes, AttributeTokens, PairWeights
-from postil.lazy import dataclass
 from postil.objectives import ChainScores, Lattice, Posterior
 from postil.threads import one_blas_thread
 

@@ -3,13 +3,12 @@
 import contextlib
 import os
 import sys
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from postil.errors import ConfigurationError, IndexRangeError
 from postil.integrations.crfsuite.model import Model
-from postil.lazy import dataclass
 from postil.objectives import Lattice
 
 

@@ -13,7 +13,7 @@ found: it learns from all tokens, so it depends less on which few sentences were
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -21,7 +21,6 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import Token
-from postil.lazy import dataclass
 from postil.metrics.counts import check_same_shape
 from postil.models.answers.decoding import Decoding
 from postil.models.answers.distribution import calibrated_lattice

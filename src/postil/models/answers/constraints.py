@@ -9,7 +9,7 @@ best *of them*, and a probability is the probability *given that* they hold. Tha
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
@@ -17,7 +17,6 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
-from postil.lazy import dataclass
 from postil.models.answers.distribution import Distribution
 from postil.models.answers.labelling import Labelling
 from postil.objectives.crf_decoding import best_paths

@@ -15,14 +15,13 @@ dial stands.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
 from postil.errors import ConfigurationError
-from postil.lazy import dataclass
 from postil.models.answers.labelling import Labelling
 
 LARGEST = 1e6

@@ -1,14 +1,13 @@
 """The posterior over the label sequences of some sentences, and what is read from it: labels, spans, probabilities."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
 
 from postil.arrays import Array
-from postil.lazy import dataclass
 from postil.models.answers.decoding import Decoding
 from postil.models.answers.labelling import Labelling
 from postil.objectives import long_chains

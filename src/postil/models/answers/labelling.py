@@ -7,6 +7,7 @@ CRF grows with the square of its labels.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self, final
@@ -15,7 +16,6 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.models.answers.names import MOST_LABELS, checked_names, checked_scheme
 from postil.objectives.crf_spans import EntityLabels
 from postil.text import Span, TransitionMask, labels_from_spans, recognise, spans_from_labels, transition_mask

@@ -1,6 +1,7 @@
 """Many sentences or raw texts and what is answered about them, in arrays: objects are made when they are looked at."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, final
@@ -10,7 +11,6 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.kernels.plain_columns import cells_between
-from postil.lazy import dataclass
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import BlockAnswers, Posteriors

@@ -1,13 +1,13 @@
 """The label that a detector looks for, in the labels of the user's data."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.models.answers.names import checked_name, checked_scheme
 from postil.text import PartialLabel, Span
 from postil.text.partial import Annotates, per_sentence, widened

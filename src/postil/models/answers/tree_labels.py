@@ -1,13 +1,13 @@
 """The labels of trees: which there are, which of them roots have, and how much each weighs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
-from postil.lazy import dataclass
 from postil.models.answers.names import checked_names
 from postil.text.tree import Tree
 

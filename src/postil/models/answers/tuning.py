@@ -8,13 +8,13 @@ but with ``margin`` standard errors to spare: with one, other data of the same k
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError
-from postil.lazy import dataclass
 from postil.markup import Markup, svg
 from postil.markup.fragments import figure, folded, fragment
 from postil.metrics import tables

@@ -1,6 +1,7 @@
 """Why an entity was found, or was not: contributions to its log-odds, and the share of words and of transitions."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -8,7 +9,6 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, IndexRangeError, printable
 from postil.features.inputs import Token, forms_of
-from postil.lazy import dataclass
 from postil.markup import Markup, element, joined
 from postil.markup.effects import Effect, effects_table, effects_text, signed
 from postil.markup.fragments import columns, fragment

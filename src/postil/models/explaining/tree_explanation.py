@@ -9,7 +9,7 @@ Two answers, which agree where the network is nearly linear:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -18,7 +18,6 @@ from postil import graph
 from postil.arrays import Array
 from postil.errors import DataError, printable
 from postil.graph import gradients
-from postil.lazy import dataclass
 from postil.markup import Markup, element, joined
 from postil.markup.effects import Effect, effects_table, effects_text, key, signed
 from postil.markup.fragments import columns, figure, fragment, note
