@@ -87,6 +87,8 @@ class FastPath:
         rows = read_plain(passage, self._options.reading) if texts is None else texts.rows
         if rows is None or rows.heads or (texts is not None and passage.format != "text"):
             return None
+        if (rows.cells[:, 0] == rows.cells[:, 1]).any():  # an empty token is no span of characters
+            return None
         ends = (rows if texts is None else texts).sentence_ends(labelled.BLOCK_TOKENS)
         if self._options.output == "jsonl":
             return _labelled(write_token_records(rows, self._row_answers(rows, ends)), rows)
