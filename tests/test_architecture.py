@@ -14,7 +14,7 @@ import pytest
 import postil
 
 PACKAGE = Path(postil.__file__).parent
-FOUNDATION = ["errors", "files", "arrays", "markup", "kernels", "threads", "graph", "gradcheck", "archive"]
+FOUNDATION = ["errors", "lazy", "files", "arrays", "markup", "kernels", "threads", "graph", "gradcheck", "archive"]
 STREAM = [
     *["text", "samples", "features", "network", "objectives", "metrics", "training", "pretraining", "models"],
     *["gradients", "machine", "curation", "reports", "export", "serving", "integrations", "commands"],
@@ -212,6 +212,7 @@ PUBLIC = {
         *["Attributes", "AttributeTokens", "PairWeights"],
         *["attribute_scores", "attribute_sums", "attribute_counts", "attribute_tokens"],
         *["padded_labels", "observed_features"],
+        *["composed_phrases", "bilinear_forms", "chosen_products"],
         *["quadratic_forms", "quadratic_forms_back", "quadratic_weights", "sums_of_pairs"],
         *["RowChanges", "ShardRoom", "SkipgramChanges", "SkipgramText", "merge_rows", "skipgram_shard"],
         *["RankingChanges", "RankingLayers", "RankingRates", "RankingText", "ranking_shard"],
@@ -341,6 +342,7 @@ TESTED_ELSEWHERE = {
     "kernels/compiled_characters.py": "kernels/test_characters.py",
     "kernels/compiled_columns.py": "kernels/test_columns.py",
     "kernels/compiled_layers.py": "kernels/test_layers.py",
+    "kernels/compiled_phrases.py": "kernels/test_phrases.py",
     "kernels/compiled_quadratic.py": "kernels/test_quadratic.py",
     "kernels/compiled_ranking.py": "kernels/test_ranking.py",
     "kernels/compiled_sentences.py": "kernels/test_sentences.py",
@@ -353,12 +355,14 @@ TESTED_ELSEWHERE = {
     "kernels/plain_words.py": "kernels/test_words.py",
     "kernels/compiled_windows.py": "kernels/test_windows.py",
     "kernels/forward_backward.py": "objectives/test_crf.py",
+    "kernels/matcher.py": "kernels/test_programs.py",
     "kernels/freeze_characters.py": "kernels/test_characters.py",
     "kernels/plain.py": "kernels/test_chain.py",
     "kernels/plain_brown.py": "kernels/test_brown.py",
     "kernels/plain_characters.py": "kernels/test_characters.py",
     "kernels/plain_columns.py": "kernels/test_columns.py",
     "kernels/plain_layers.py": "kernels/test_layers.py",
+    "kernels/plain_phrases.py": "kernels/test_phrases.py",
     "kernels/plain_quadratic.py": "kernels/test_quadratic.py",
     "kernels/plain_ranking.py": "kernels/test_ranking.py",
     "kernels/plain_sentences.py": "kernels/test_sentences.py",

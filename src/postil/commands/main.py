@@ -153,8 +153,18 @@ def _dispatch(words: list[str]) -> int:
         warnings.showwarning = _shown(warnings.showwarning)
         # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
         with _signals_held():
-            arguments = parser.parse_intermixed_args(words[1:])
+            arguments = _parsed(parser, words[1:])
         return command.run(arguments)
+
+
+def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """Positional words and options in any order.
+
+    The parser would format its usage first, which only --help prints, and which takes longer than to parse.
+    """
+    if not any(word.startswith("-") and "h" in word for word in words):
+        parser.usage = argparse.SUPPRESS
+    return parser.parse_intermixed_args(words)
 
 
 _SHOWN = (CheckpointWarning, WorkerWarning)

@@ -15,9 +15,10 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import IndexRangeError, SlowRulesWarning
-from postil.kernels import patterns, programs
+from postil.kernels import programs
 from postil.kernels.characters import Characters, frozen
 from postil.kernels.checking import contiguous
+from postil.kernels.matcher import Program, Unsupported
 from postil.kernels.plain_characters import character_places, decoded
 
 
@@ -42,11 +43,11 @@ class TokenPatterns:
         return re.compile(self.depends)
 
     @functools.cached_property
-    def program(self) -> patterns.Program | None:
+    def program(self) -> Program | None:
         """For the compiled kernel; None, with a warning, where that does not know what an expression holds."""
         try:
             return programs.program_of([self.token, self.depends], self.characters)
-        except patterns.Unsupported as error:
+        except Unsupported as error:
             warnings.warn(
                 f"the compiled tokeniser does not know a part of these rules ({error}): Python's expressions are used, "
                 "with the same tokens, at about a tenth of the speed",

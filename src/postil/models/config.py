@@ -16,7 +16,7 @@ from postil.models.scoring.encoders import ENCODERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of, parsed
 from postil.network import ACTIVATIONS, INITIALISERS
 from postil.objectives.margin import NORMALISATIONS
-from postil.training import OPTIMISERS, SCHEDULES
+from postil.training.names import OPTIMISER_NAMES, SCHEDULE_NAMES
 
 FULL_EPOCH = 90  # steps: batches grow with the data as long as an epoch has this number of them
 FEW_SENTENCES = 720  # fewer than these are not enough for full epochs with batches of 8
@@ -143,8 +143,8 @@ CHOICES: dict[str, Any] = {
     "objective": OBJECTIVES,
     "activation": tuple(ACTIVATIONS),
     "initialiser": tuple(INITIALISERS),
-    "optimiser": tuple(OPTIMISERS),
-    "schedule": tuple(SCHEDULES),
+    "optimiser": OPTIMISER_NAMES,
+    "schedule": SCHEDULE_NAMES,
     "offsets": (1, 3),
     "pairs": NORMALISATIONS,
 }

@@ -164,7 +164,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         features: InputFeatures,
         labels: Target,
         vectors: Array | None,
-        rng: np.random.Generator | None,
+        rng: "np.random.Generator | None",
     ) -> DetectorNetwork:
         return DetectorNetwork(config, **feature_sizes(config, features), vectors=vectors, rng=rng)
 

@@ -181,7 +181,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         features: InputFeatures,
         labels: Labelling,
         vectors: Array | None,
-        rng: np.random.Generator | None,
+        rng: "np.random.Generator | None",
     ) -> TaggerNetwork | EnsembleNetwork:
         members = [
             TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)

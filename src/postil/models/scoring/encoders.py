@@ -27,7 +27,7 @@ from postil.network import (
     Window,
     WindowAverage,
 )
-from postil.network.initialisers import fan_in_variance, new_parameter, placeholder, zeros
+from postil.network.initialisers import UNUSED, fan_in_variance, new_parameter, placeholder, zeros
 from postil.network.sentence import LONGEST_VIEW
 
 NAMED_PACE = 0.3
@@ -62,9 +62,9 @@ class LayerMaker:
     Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
     """
 
-    def __init__(self, config: EncoderSettings, rng: np.random.Generator | None, dtype: Any) -> None:
+    def __init__(self, config: EncoderSettings, rng: "np.random.Generator | None", dtype: Any) -> None:
         self.config, self.dtype = config, dtype
-        self.rng = rng or np.random.default_rng(0)
+        self.rng = rng or UNUSED
         self.initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
         self.initialise_table = fan_in_variance if rng is not None else placeholder
 
@@ -81,8 +81,7 @@ class LayerMaker:
 
     def weights(self, A: int, L: int) -> Parameter:
         """Weights (A, L) of hand-made features, all 0: without evidence a feature says nothing."""
-        initialise = placeholder if self.initialise is placeholder else zeros
-        weights = new_parameter("named", (A, L), initialise, self.rng, self.dtype, decays=False)
+        weights = new_parameter("named", (A, L), zeros, self.rng, self.dtype, decays=False)
         weights.pace = NAMED_PACE
         return weights
 

@@ -59,7 +59,7 @@ class ScoringNetwork(Parameterised, ABC):
         vectors: Array | None,
         word_counts: Array,
         named: int = 0,
-        rng: np.random.Generator | None,
+        rng: "np.random.Generator | None",
         bias: bool = True,
         dtype: Any = np.float32,
     ) -> None:
@@ -84,7 +84,7 @@ class ScoringNetwork(Parameterised, ABC):
         self.named = make.weights(named, L) if named else None  # (A, L)
 
     @abstractmethod
-    def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
+    def objective(self, scores: Result, example: Example, rng: "np.random.Generator") -> Node:
         """A node with the objective's value for scores (N, L)."""
 
     @abstractmethod
@@ -96,19 +96,19 @@ class ScoringNetwork(Parameterised, ABC):
         """The same network over feature tables of other sizes, all parameters zeros."""
 
     @abstractmethod
-    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+    def random_gold(self, offsets: Array, rng: "np.random.Generator") -> Array:
         """(N,) valid gold at random, for gradient checks."""
 
-    def scores(self, inputs: Inputs, rng: np.random.Generator | None = None) -> Result:
+    def scores(self, inputs: Inputs, rng: "np.random.Generator | None" = None) -> Result:
         """One score per token and label, a node (N, L) that carries the offsets."""
         scores = self._outputs(self._hidden(inputs, rng), inputs.offsets)
         if self.named is None or inputs.attributes is None:
             return scores
-        scores = scores + weighted_rows(self.named, self._with_noise(inputs.attributes, rng))
+        scores = graph.add(scores, weighted_rows(self.named, self._with_noise(inputs.attributes, rng)))
         scores.offsets = inputs.offsets
         return scores
 
-    def _with_noise(self, attributes: Attributes, rng: np.random.Generator | None) -> Attributes:
+    def _with_noise(self, attributes: Attributes, rng: "np.random.Generator | None") -> Attributes:
         """Some of the attributes of each token, in training; their values make up for the others."""
         rate = min(NAMED_NOISE, self.noise.rate)
         if rng is None or not rate:
@@ -118,7 +118,7 @@ class ScoringNetwork(Parameterised, ABC):
         kept = np.concatenate([[0], np.cumsum(is_kept)])
         return Attributes(attributes.ids[is_kept], values[is_kept] / (1 - rate), kept[attributes.offsets])
 
-    def scores_of(self, X: Node, rng: np.random.Generator | None = None) -> Result:
+    def scores_of(self, X: Node, rng: "np.random.Generator | None" = None) -> Result:
         """The scores (N, L) of token vectors (N, D) that carry offsets."""
         return self._outputs(self.encoder(self.noise(X, rng=rng), rng=rng), X.offsets)
 
@@ -139,7 +139,7 @@ class ScoringNetwork(Parameterised, ABC):
 
         return in_pieces(inputs.offsets, self.config, scores)
 
-    def _hidden(self, inputs: Inputs, rng: np.random.Generator | None) -> Result:
+    def _hidden(self, inputs: Inputs, rng: "np.random.Generator | None") -> Result:
         """The encoder's output (N, H). Where it begins with a window of forms alone, a form is multiplied only once."""
         layers = self.encoder.layers if isinstance(self.encoder, Chain) else []
         match layers:
@@ -175,14 +175,14 @@ class ScoringNetwork(Parameterised, ABC):
             parts.append(self.vectors[vectors].astype(self.dtype, copy=False))
         return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
 
-    def loss(self, example: Example, *, rng: np.random.Generator) -> Node:
+    def loss(self, example: Example, *, rng: "np.random.Generator") -> Node:
         """The objective, and the regulariser outside its mean."""
         loss = self.objective(self.scores(self.with_unknown_words(example.inputs, rng), rng), example, rng)
         if self.config.l2:
             loss = loss + l2(self.parameters().values(), self.config.l2)
         return loss
 
-    def with_unknown_words(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+    def with_unknown_words(self, inputs: Inputs, rng: "np.random.Generator") -> Inputs:
         """Some words are replaced by the unknown word, rare ones more often, so that it has something to learn from."""
         strength = self.config.word_dropout
         if not (strength and self.config.word_dim):
