@@ -88,6 +88,8 @@ class TaggerConfig:
     """Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3."""
     word_dropout: float = 0.0
     """Words are replaced by the unknown word with probability word_dropout / (word_dropout + count)."""
+    mention_replacement: float = 0.0
+    """Share of the mentions that are replaced by others of their class, anew in every epoch (taggers of spans only)."""
     # Objective
     objective: str = "crf"
     """What is learnt: labels word by word, whole label sequences, or a margin (detectors only)."""
@@ -161,7 +163,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "feature_buckets": (1, MOST_BUCKETS),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
     **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 1e9)),
-    **dict.fromkeys(("warm_up", "final_share", "tau"), (0, 1)),
+    **dict.fromkeys(("warm_up", "final_share", "tau", "mention_replacement"), (0, 1)),
 }
 
 
@@ -220,8 +222,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         **_NOISE,
         "encoder": "convolutions",
         "window": 3,
-        "hidden": 160,
+        # Three narrow networks instead of a wide one: more accurate, and cheaper to train and to tag with.
+        "hidden": 64,
         "layers": 3,
+        "ensemble": 3,
         "activation": "relu",
         "word_rate": 2.0,
     },

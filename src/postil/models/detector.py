@@ -26,6 +26,8 @@ from postil.models.sentences import entity, tokens_of
 from postil.models.settings import UNSET, Unset
 from postil.text import Entity, Sentence, labels_from_spans, recognise, with_marks
 
+_FIXED = {"objective": "margin", "ensemble": 1}  # whatever the preset says
+
 
 class Detections(NamedTuple):
     """What was found in one sentence: entities, the lowest score among the tokens of each, and that of every token."""
@@ -107,6 +109,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         input_dropout: float | Unset | None = UNSET,
         hidden_dropout: float | Unset | None = UNSET,
         word_dropout: float | Unset = UNSET,
+        mention_replacement: float | Unset = UNSET,
         objective: str | Unset = UNSET,
         offsets: int | Unset = UNSET,
         constrained: bool | Unset = UNSET,
@@ -146,14 +149,14 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     @classmethod
     def _rows(cls) -> dict[str, TaggerConfig]:
-        return {preset: configured(preset, {"objective": "margin"}) for preset in PRESETS}
+        return {preset: configured(preset, _FIXED) for preset in PRESETS}
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         if settings.get("objective", "margin") != "margin":
             raise ConfigurationError("objective of a detector", expected="margin", got=settings["objective"])
         if settings.get("ensemble", 1) != 1:
             raise ConfigurationError("ensemble of a detector", expected="1: only taggers have ensembles")
-        return configured(self.preset, {**settings, "objective": "margin"})
+        return configured(self.preset, {**settings, **_FIXED})
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> Target:
         return Target.of(self.label, y)

@@ -125,6 +125,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         input_dropout: float | Unset | None = UNSET,
         hidden_dropout: float | Unset | None = UNSET,
         word_dropout: float | Unset = UNSET,
+        mention_replacement: float | Unset = UNSET,
         objective: str | Unset = UNSET,
         offsets: int | Unset = UNSET,
         constrained: bool | Unset = UNSET,
