@@ -17,6 +17,7 @@ from postil.commands.reading import (
     reading_options,
     warn_of_unspaced,
 )
+from postil.commands.tasks import add_task_argument, one_task
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import DataError, printable
 from postil.markup import Markup, joined
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--entity", metavar="TEXT", help="explain these words wherever they occur")
     which.add_argument("--span", metavar="START:END", type=_span, help="explain these tokens: 2:3 is the third")
     parser.add_argument("--label", metavar="L", help="explain this label (default: the one that the model predicts)")
+    add_task_argument(parser, "models of several tasks: explain this one")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write the explanations as an HTML page")
     add_force_argument(parser)
@@ -69,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         check_output(arguments.report, "report", "report", inputs=[arguments.model], force=arguments.force)
-    model: Any = open_model(arguments.model)
+    model: Any = one_task(open_model(arguments.model), arguments.task)
     check_columns(model, arguments.feature_columns)
     by_characters = takes_characters(model.fitted_parts()) or arguments.input == CHARACTERS
     sentences = _sentences(arguments, by_characters)

@@ -18,6 +18,7 @@ from typing import NamedTuple, NoReturn, Protocol, cast
 from postil.commands.terminal.notices import warn
 from postil.errors import (
     CheckpointWarning,
+    ForgettingWarning,
     LongSentenceWarning,
     PostilError,
     SlowKernelsWarning,
@@ -173,7 +174,7 @@ def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Names
     return parser.parse_intermixed_args(words)
 
 
-_SHOWN = (CheckpointWarning, SlowKernelsWarning, WorkerWarning)
+_SHOWN = (CheckpointWarning, ForgettingWarning, SlowKernelsWarning, WorkerWarning)
 
 
 def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:

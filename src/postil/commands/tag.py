@@ -93,6 +93,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tree", choices=list(SHAPES), help="tree classifiers: shape of the tree over a sentence")
     parser.add_argument("--probabilities", action="store_true", help="add the probability of each answer")
     parser.add_argument("--scores", action="store_true", help="add the score of each token (models of one label)")
+    parser.add_argument(
+        "--task",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="models of several tasks: answer this one only (repeatable; default: all, each in a column or layer)",
+    )
     parser.add_argument("--nbest", type=int, metavar="K", help="jsonl: add the K best labellings of each sentence")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="number of cores to use (default: 1)")
     add_answer_arguments(parser)

@@ -4,6 +4,7 @@ Strings keep their ids and new ones come after them, and so do the classes of la
 value of a column keeps its row, and a label its row of the output maps and its transitions.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,12 @@ def take_over(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
     labels = _places_of_labels(old, new)
     for before, after in zip(members_of(old.network), members_of(new.network), strict=True):
         _take_over(before, after, labels)
+
+
+def take_over_heads(old: Mapping[str, Parts[Any, Any]], new: Mapping[str, Parts[Any, Any]]) -> None:
+    """The same for the heads of tasks. A new task begins fresh, with the tables and the encoder of the others."""
+    for task, head in old.items():
+        take_over(head, new[task])
 
 
 def _take_over(old: Any, new: Any, places_of_labels: dict[str, Any]) -> None:
