@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -33,3 +36,13 @@ def test_an_array_is_no_node():
 def test_a_value_must_be_floats():
     with pytest.raises(DtypeError, match="parameter W"):
         Parameter(np.array([1, 2]), "W")
+
+
+@pytest.mark.parametrize("code", ["x + 1", "1 - x", "x.T", "x.sum(axis=1)"])
+def test_operators_work_though_operations_are_imported_later(code):
+    """In a process that has imported nothing but nodes."""
+    program = f"import numpy as np; from postil.graph import Input; x = Input(np.ones((2, 2))); print(({code}).shape)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    expected = eval(code, {"x": np.ones((2, 2))})  # an expression of this file
+    assert done.stdout.strip() == str(expected.shape)
