@@ -33,8 +33,10 @@ class ServedGraph {
   parameters() { return []; }
 }
 
-const [WIDTH, HEIGHT, GAP_X, GAP_Y] = [104, 40, 14, 30];
+const [WIDTH, HEIGHT, GAP_X, GAP_Y] = [94, 40, 8, 30];
 const shape = (value) => (value ? `${value.length} × ${value[0].length}` : "");
+
+const sizeOf = (node) => (node.isServed ? node.shape.join(" × ") : shape(node.value));
 
 /** Row of every node: leaves stand right above their first successor. */
 function rowsOf(nodes) {
@@ -144,8 +146,8 @@ export function mount(root, values, context) {
       class: `node ${node.kind} ${isBack ? "back" : isDone ? "done" : ""} ${node === chosen ? "chosen" : ""}`, role: "button",
       tabindex: node === chosen ? 0 : -1, "data-node": node.number, "aria-label": `${node.name}, ${node.kind}, ${isBack ? "value and gradient" : isDone ? "value" : "not computed yet"}`,
     }, s("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 6 }),
-    s("text", { x: x + WIDTH / 2, y: y + 17, "text-anchor": "middle" }, node.name.length > 15 ? `${node.name.slice(0, 14)}…` : node.name),
-    s("text", { x: x + WIDTH / 2, y: y + 33, "text-anchor": "middle", class: "soft" }, isDone ? (node.value.length * node.value[0].length === 1 ? number(node.value[0][0]) : shape(node.value)) : "·"));
+    s("text", { x: x + WIDTH / 2, y: y + 17, "text-anchor": "middle" }, node.name.length > 14 ? `${node.name.slice(0, 12)}…` : node.name),
+    s("text", { x: x + WIDTH / 2, y: y + 33, "text-anchor": "middle", class: "soft" }, isDone ? (node.value.length * node.value[0].length === 1 ? number(node.value[0][0]) : sizeOf(node)) : "·"));
     return tip(group, () => `${node.name}: ${node.operation ?? node.kind}`);
   }
 
@@ -172,7 +174,7 @@ export function mount(root, values, context) {
     const node = chosen;
     const operation = OPERATIONS[node.operation];
     const rule = operation && (typeof operation.rule === "function" ? operation.rule(node.detail) : operation.rule);
-    const size = node.isServed ? node.shape.join(" × ") || "a number" : shape(node.value);
+    const size = sizeOf(node) || "a number";
     const parts = [h("h2", {}, node.name, h("span", { className: "note" }, `  ${node.operation ?? node.kind}, ${size}`))];
     if (node.isServed) {
       const [, text, equation] = RULES.find(([name]) => node.kind === "result" && name.test(node.name)) ?? [];
