@@ -35,6 +35,7 @@ class EnsembleNetwork(Parameterised):
             first.vectors,
             first.word_counts,
         )
+        self.named = None  # the members have their own
         self.form_tables, self.extra_tables, self.form_dim = first.form_tables, first.extra_tables, first.form_dim
 
     def scores(self, inputs: Inputs, rng: "np.random.Generator | None" = None) -> Result:
