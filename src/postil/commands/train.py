@@ -1,11 +1,11 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from postil.commands import teaching
+from postil.commands import gains, teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.mapping import add_map_argument
 from postil.commands.models import open_model, warn_of_long_sentences
@@ -20,6 +20,7 @@ from postil.models.estimator import Estimator
 from postil.models.parts import MAIN
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import INPUT
+from postil.models.tagger import Tagger
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
@@ -114,6 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ensemble", type=int, metavar="N", help="train N networks and average them")
     teaching.add_arguments(parser)
+    gains.add_arguments(parser)
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument(
         "--threads", type=int, default=1, help="number of cores to use; does not change the result (default: 1)"
@@ -153,18 +155,24 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) is not None:
             arguments.settings.append(f"{name}={getattr(arguments, name)}")
     teaching.check_arguments(arguments)
+    gains.check_arguments(arguments)
     if arguments.task and (len(sources.train) > 1 or arguments.warm_start):
+        refuse(arguments, "gains", "it is for one task")
         from postil.commands.multi_tasking import new_fitting as new_task_fitting
 
         return _train(*new_task_fitting(arguments, sources, _checkpoint(arguments)), arguments)
     refuse(arguments, "freeze_encoder", "it is for --task with --warm-start")
     if not arguments.task and _learns_from_trees(arguments):
-        for option in ("clusters", "ensemble", "unlabelled", "map"):
+        for option in ("clusters", "ensemble", "unlabelled", "map", "gains"):
             refuse(arguments, option, "it is for taggers of words")
         from postil.commands.tree_classifying import new_fitting
 
         return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
-    return _train(*_new_fitting(arguments, sources), arguments)
+    model, fitting, held_out, learnt = _new_fitting(arguments, sources)
+    code = _train(model, fitting, held_out, arguments)
+    if code == 0 and gains.are_wanted(arguments):
+        gains.show(arguments, model, *learnt)
+    return code
 
 
 def _sources(arguments: argparse.Namespace) -> TrainingFiles:
@@ -218,8 +226,8 @@ def _learns_from_trees(arguments: argparse.Namespace) -> bool:
 
 def _new_fitting(
     arguments: argparse.Namespace, sources: TrainingFiles
-) -> tuple[SentenceEstimator[Any, Any], Any, dict[str, LabelledFile]]:
-    """The tagger or detector, its training, and the files to score it on at the end."""
+) -> tuple[SentenceEstimator[Any, Any], Any, dict[str, LabelledFile], tuple[Any, Sequence[Tagger]]]:
+    """The tagger or detector, its training, the files to score it on at the end, and what it learns from."""
     settings = dict(parsed_setting(text) for text in arguments.settings)
     known = _known(arguments)
     model = _model(arguments, settings, known)
@@ -233,6 +241,7 @@ def _new_fitting(
     files.check(arguments)
     warn_of_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
     data = *examples(*train), examples(held_out["dev"]) if "dev" in held_out else None
+    lesson = teaching.lesson(arguments, model, data)
     fitting = model.fitting(
         *data,
         checkpoint=_checkpoint(arguments),
@@ -240,11 +249,11 @@ def _new_fitting(
         resume=arguments.resume and (_checkpoint(arguments).exists() or not arguments.unlabelled),
         warm_start=known,
         partial=arguments.partial,
-        **teaching.lesson(arguments, model, data),
+        **lesson,
     )
     if options["characters"]:
         fitting.parts.about[INPUT] = CHARACTERS
-    return model, fitting, held_out
+    return model, fitting, held_out, (data, lesson.get("teachers", ()))
 
 
 def _known(arguments: argparse.Namespace) -> Any:

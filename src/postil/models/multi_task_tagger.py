@@ -18,7 +18,7 @@ from postil.models.answers.predictions import Predictions
 from postil.models.answers.tagged import Answer, AnsweredSentences, TaggedTexts, tagged_tasks
 from postil.models.answers.task_labels import TaskLabels, known_tasks
 from postil.models.answers.task_posteriors import TaskPosteriors
-from postil.models.config import CHOICES, TaggerConfig
+from postil.models.config import CHOICES, PRESETS, TaggerConfig
 from postil.models.estimator import Estimator
 from postil.models.inputs import checked_documents, listed_sentences
 from postil.models.parts import Parts
@@ -26,6 +26,7 @@ from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.task_network import TaskNetwork
 from postil.models.sentences import listed_texts, sentences_of, takes_characters, tokens_of, warn_of_unspaced
+from postil.models.settings import UNSET
 from postil.models.tagger import PAYS, Tagger
 from postil.text import Document, Entity, Sentence
 from postil.text.later import LaterItems
@@ -91,9 +92,11 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         return Tagger._rows()
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
-        config = self._of_one_task()._configured(settings)
+        config = self._of_one_task()._configured({"ensemble": 1, **settings})
         if config.ensemble > 1:
             raise ConfigurationError("an ensemble of several tasks is not supported yet", expected="ensemble=1")
+        if config.word_key is not None:
+            raise ConfigurationError("feature dicts for several tasks are not supported yet", expected="word_key=None")
         return config
 
     def check(self) -> None:
@@ -101,7 +104,11 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         self._of_one_task().check()
 
     def _of_one_task(self) -> Tagger:
-        return Tagger(**self.get_params())
+        """A Tagger with these parameters. Presets that are ensembles for one task are single networks here."""
+        parameters = self.get_params()
+        if parameters["ensemble"] is UNSET and self.preset in PRESETS and PRESETS[self.preset].get("ensemble", 1) > 1:
+            parameters["ensemble"] = 1
+        return Tagger(**parameters)
 
     @staticmethod
     def _network(

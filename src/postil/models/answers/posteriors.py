@@ -55,7 +55,7 @@ class CollectedAnswers:
         self._of_labels = np.empty(N) if label_probabilities else None
         self._spans, self._of_spans = [np.zeros((0, 4), np.int64)], [np.zeros(0)]
 
-    def add(self, tokens: Array, answers: BlockAnswers) -> None:
+    def add(self, tokens: Array | slice, answers: BlockAnswers) -> None:
         """The answers about a block, whose tokens are these (n,) of all."""
         which = answers.which
         self._numbers[tokens], self._probabilities[which] = answers.numbers, answers.probabilities
@@ -179,9 +179,8 @@ class Posteriors:
         self, threshold: float | Mapping[str, float] | None, label_probabilities: bool
     ) -> Callable[[list[int], Array, Array], BlockAnswers]:
         """What answers for blocks of sentences, from their places, scores and offsets."""
-        lowest = lowest_probabilities(self.decoding.thresholds if threshold is None else threshold, self.labelling)
         fuses = self._can_fuse and not (label_probabilities and self.labelling.scheme == "iob1")
-        chain, question = self._calibrated_chain(), self._question(lowest, label_probabilities)
+        chain, question = self._asked(threshold, label_probabilities)
 
         def answer(which: list[int], scores: Array, offsets: Array) -> BlockAnswers:
             answers = self._fused(which, scores, offsets, chain, question) if fuses else None
@@ -189,11 +188,25 @@ class Posteriors:
 
         return answer
 
+    def _asked(
+        self, threshold: float | Mapping[str, float] | None, label_probabilities: bool
+    ) -> tuple[ChainScores, kernels.Question]:
+        """The scores of steps and what the kernel is asked. Without a threshold they are the same for every call."""
+        cache, thresholds = self._parts.scorer().questions, self.decoding.thresholds
+        decoding, *cached = cache.get(label_probabilities, (None,))
+        if threshold is None and decoding is self.decoding:
+            return cached[0], cached[1]
+        lowest = lowest_probabilities(thresholds if threshold is None else threshold, self.labelling)
+        chain, question = self._calibrated_chain(), self._question(lowest, label_probabilities)
+        if threshold is None:
+            cache[label_probabilities] = self.decoding, chain, question
+        return chain, question
+
     def _fused(
         self, which: list[int], scores: Array, offsets: Array, chain: ChainScores, question: kernels.Question
     ) -> BlockAnswers | None:
         """None where the general path has to answer."""
-        if len(offsets) > 1 and int(np.diff(offsets).max()) > LONG:
+        if len(scores) > LONG and int(np.diff(offsets).max()) > LONG:
             return None
         answers = kernels.chain_answers(scores, offsets, chain.transitions, chain.start, chain.end, question)
         if not answers.is_exact.all():
@@ -303,10 +316,11 @@ class Posteriors:
         label_probabilities: bool = False,
     ) -> BlockAnswers:
         """``answers`` for such sentences, in their order. Only if ``takes_cells``."""
-        answer, collected = (
-            self.answering(threshold, label_probabilities),
-            CollectedAnswers(offsets, label_probabilities),
-        )
+        answer = self.answering(threshold, label_probabilities)
+        if len(offsets) == 2:
+            ((which, _, scores, block),) = scored_cells(self._parts.scorer(), text, cells, offsets)
+            return answer(which, scores, block)
+        collected = CollectedAnswers(offsets, label_probabilities)
         for which, tokens, scores, block in scored_cells(self._parts.scorer(), text, cells, offsets):
             collected.add(tokens, answer(which, scores, block))
         return collected.in_order()

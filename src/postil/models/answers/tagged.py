@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array
+from postil.arrays import Array, offsets_from_lengths
+from postil.kernels.plain_columns import cells_between
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import BlockAnswers, Posteriors
@@ -138,14 +139,14 @@ def tagged(
 ) -> Iterator[TaggedTexts]:
     """The texts in batches, tagged. They can be written in UTF-8, and ``posteriors`` take cells."""
     for batch, content, edges in _batches(texts):
-        documents = np.stack([edges[:-1], edges[1:]], axis=1)
+        documents = cells_between(edges)
         yield TaggedTexts(batch, content, edges, *tagged_content(content, documents, posteriors, threshold))
 
 
 def tagged_tasks(texts: Iterable[str], posteriors: "TaskPosteriors") -> Iterator[dict[str, TaggedTexts]]:
     """The same by task. The texts are cut into tokens, and the tokens encoded, once."""
     for batch, content, edges in _batches(texts):
-        segments = default_segmenter().cells(content, documents=np.stack([edges[:-1], edges[1:]], axis=1))
+        segments = default_segmenter().cells(content, documents=cells_between(edges))
         # A document has the probabilities of its entities, and no others.
         answers = posteriors.answers_of_cells(content, segments.cells, segments.offsets, only_spans=True)
         yield {
@@ -164,10 +165,10 @@ def _batches(texts: Iterable[str]) -> Iterator[tuple[list[str], bytes, Array]]:
         content.append(text.encode())
         size += len(content[-1]) + 1
         if size >= BATCH:
-            yield batch, b"".join(content), np.cumsum([0, *map(len, content)])
+            yield batch, b"".join(content), offsets_from_lengths([len(text) for text in content])
             batch, content, size = [], [], 0
     if batch:
-        yield batch, b"".join(content), np.cumsum([0, *map(len, content)])
+        yield batch, b"".join(content), offsets_from_lengths([len(text) for text in content])
 
 
 class TaggedContent(NamedTuple):

@@ -14,6 +14,7 @@ from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
+from postil.features.named import NamedFeatures
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
@@ -89,14 +90,16 @@ class SentenceFitting(Fitting):
         teachers: Sequence[Teacher] = (),
     ) -> None:
         estimator.check()
-        X, y, annotates = checked_training_data(*checked_labelled(X, y), partial, annotates)
-        raw = checked_lesson(estimator, unlabelled, teachers)
-        dev = checked_dev(dev)
+        config = estimator._configured(estimator.settings)
+        labelled = checked_labelled(X, y, word_key=config.word_key)
+        X, y, annotates = checked_training_data(*labelled, partial, annotates)
+        raw = checked_lesson(estimator, unlabelled, teachers, config.word_key)
+        dev = checked_dev(dev, config.word_key)
         held_out: Data | None = sentences_with_words(*dev) if dev is not None else None
         all_sentences = [*X, *raw]
         start = None if warm_start is None else _start(estimator, warm_start, y)
         config = adapted(
-            estimator._configured(estimator.settings),
+            config,
             len(all_sentences),
             sum(map(len, all_sentences)),
             continued=start is not None and start.with_labels,
@@ -130,6 +133,7 @@ class SentenceFitting(Fitting):
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Example]]:
         size = self.parts.config.batch_sentences
+        self._examples.redraw(rng)
         if self.parts.config.objective == "margin":
             return Batches(self._examples.batch, batches_with_label(self._gold, size, rng))
         return Batches(self._examples.batch, batches_of_similar_length(self._examples.lengths, size, rng))
@@ -216,10 +220,17 @@ def new_features(
         vectors=vectors,
         gazetteer=Gazetteer.load(files) if files else None,
         lexicons=lexicons,
+        named=_named_features(config, X),
     )
     if known is not None:
         features = extended_features(known.features, features)
     return features, vectors.matrix if vectors is not None else None
+
+
+def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> NamedFeatures | None:
+    if config.word_key is None:
+        return None
+    return NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)
 
 
 def _vectors(estimator: WordTrainee, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:

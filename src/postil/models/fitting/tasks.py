@@ -125,6 +125,8 @@ class TaskFitting(Fitting):
         return super()._learnt_parameters()
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Example]]:
+        for examples in self._sets.values():
+            examples.redraw(rng)
         lengths = {task: examples.lengths for task, examples in self._sets.items()}
         order = batches_by_task(lengths, self.parts.config.batch_sentences, rng)
         return Batches(self._batch, order)

@@ -22,7 +22,7 @@ from postil.models.scoring.task_network import TaskNetwork
 from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, Residual, Window
 from postil.network.dropout import noise_of
 from postil.objectives.crf import expected_counts
-from postil.objectives.lattice import Lattice
+from postil.objectives.lattice import LARGEST_SCORE, Lattice
 from postil.threads import blas_product
 
 
@@ -44,6 +44,15 @@ class FusedTraining:
         assert network.crf is not None
         self._network, self._layers, self._kernel, self._crf = network, layers, kernel, network.crf
         self._tables = network.form_tables.tables if network.form_tables is not None else []
+        masks = network.crf.masks
+        self._steps = [
+            (parameter, None if mask is None or mask.all() else ~np.asarray(mask))
+            for parameter, mask in (
+                (network.crf.transitions, masks.get("allowed_transitions")),
+                (network.crf.start, masks.get("allowed_start")),
+                (network.crf.end, masks.get("allowed_end")),
+            )
+        ]
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
 
     def __call__(self, prepared: TaggerBatch, *, crew: Crew) -> tuple[float, dict[Node, Gradient]] | None:
@@ -51,17 +60,28 @@ class FusedTraining:
 
         None where only the general path can tell: scores too far apart, impossible labels.
         """
-        chain = self._crf.chain()
         tables = [table.value for table in self._tables]
         weights = [parameter.value for parameter in self._weights]
-        steps = chain.transitions, chain.start, chain.end
-        found = self._kernel(prepared, steps, tables, weights, crew)
+        found = self._kernel(prepared, self._chain(), tables, weights, crew)
         if found is None:
             return None
         gradients: dict[Node, Gradient] = dict(zip(self._weights, found.weights, strict=True))
         for table, (rows, sums) in zip(self._tables, found.tables, strict=True):
             gradients[table] = RowGradient(rows, sums, table.shape)
         return found.loss, gradients
+
+    def _chain(self) -> tuple[Array, Array, Array]:
+        """What ``CRF.chain()`` returns, without its checks of shapes and types, which cannot change in training."""
+        tables = []
+        for parameter, forbidden in self._steps:
+            table = parameter.value.astype(np.float64)
+            if not np.vdot(table, table) <= LARGEST_SCORE**2:  # false for NaN as well
+                self._crf.chain()  # raises the error
+            if forbidden is not None:
+                table[forbidden] = -np.inf
+            tables.append(table)
+        transitions, start, end = tables
+        return transitions, start, end
 
     def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> TaggerBatch | None:
         """What does not depend on the parameters; None where partial labels leave several labels open."""
@@ -138,7 +158,9 @@ def _fused_training(network: Any) -> FusedTraining | None:
     if not isinstance(network, TaggerNetwork) or network.crf is None or network.dtype != np.float32:
         return None
     config = network.config
-    has_other_parts = network.extra_tables is not None or len(network.outputs) != 1 or config.l2
+    has_other_parts = (
+        network.extra_tables is not None or network.named is not None or len(network.outputs) != 1 or config.l2
+    )
     layers = _known_layers(network.encoder)
     if layers is None or has_other_parts or layers.activation.function not in kernels.ACTIVATIONS:
         return None

@@ -13,15 +13,22 @@ from postil import graph
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs
 from postil.graph import Input, Node, Parameterised, Result
+from postil.kernels import Attributes
 from postil.models.config import TaggerConfig
 from postil.models.scoring.encoders import ENCODERS, LayerMaker
 from postil.models.scoring.pieces import Piece, in_pieces
 from postil.network import Chain, Dropout, Linear, Window
+from postil.network.attributes import weighted_rows
 from postil.network.finish import finish_of
 from postil.network.layer import Run
 from postil.network.shared_windows import shared_windows
 from postil.objectives import l2
 from postil.objectives.crf_objective import offset_scores
+
+NAMED_NOISE = 0.1
+"""Share of the hand-made features that are left out in training, at most: fewer than of entries of vectors, because
+each is the only one of its kind. This and the pace of their weights (``LayerMaker.weights``) come from a few runs on
+held-out data, whose differences are no larger than those between seeds."""
 
 
 @final
@@ -54,11 +61,12 @@ class ScoringNetwork(Parameterised, ABC):
         extra_sizes: list[tuple[int, int]],
         vectors: Array | None,
         word_counts: Array,
+        named: int = 0,
         rng: "np.random.Generator | None",
         bias: bool = True,
         dtype: Any = np.float32,
     ) -> None:
-        """Without ``bias`` the output maps have none.
+        """Without ``bias`` the output maps have none. ``named`` is the number of hand-made features.
 
         Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
         """
@@ -76,6 +84,7 @@ class ScoringNetwork(Parameterised, ABC):
         self.encoder = encoder.build(make, D)
         H = D if encoder.keeps_width else config.hidden
         self.outputs = [make.linear(H, L, bias=bias) for _ in range(config.offsets)]
+        self.named = make.weights(named, L) if named else None  # (A, L)
 
     @abstractmethod
     def objective(self, scores: Result, example: Example, rng: "np.random.Generator") -> Node:
@@ -95,7 +104,22 @@ class ScoringNetwork(Parameterised, ABC):
 
     def scores(self, inputs: Inputs, rng: "np.random.Generator | None" = None) -> Result:
         """One score per token and label, a node (N, L) that carries the offsets."""
-        return self._outputs(self._hidden(inputs, rng), inputs.offsets)
+        scores = self._outputs(self._hidden(inputs, rng), inputs.offsets)
+        if self.named is None or inputs.attributes is None:
+            return scores
+        scores = graph.add(scores, weighted_rows(self.named, self._with_noise(inputs.attributes, rng)))
+        scores.offsets = inputs.offsets
+        return scores
+
+    def _with_noise(self, attributes: Attributes, rng: "np.random.Generator | None") -> Attributes:
+        """Some of the attributes of each token, in training; their values make up for the others."""
+        rate = min(NAMED_NOISE, self.noise.rate)
+        if rng is None or not rate:
+            return attributes
+        is_kept = rng.random(len(attributes.ids)) >= rate
+        values = np.ones(len(attributes.ids)) if attributes.values is None else attributes.values
+        kept = np.concatenate([[0], np.cumsum(is_kept)])
+        return Attributes(attributes.ids[is_kept], values[is_kept] / (1 - rate), kept[attributes.offsets])
 
     def scores_of(self, X: Node, rng: "np.random.Generator | None" = None) -> Result:
         """The scores (N, L) of token vectors (N, D) that carry offsets."""
@@ -183,4 +207,5 @@ def feature_sizes(config: TaggerConfig, features: InputFeatures) -> dict[str, An
         "form_sizes": features.form_sizes(),
         "extra_sizes": features.extra_sizes(config.column_dim, config.gazetteer_dim),
         "word_counts": features.words.counts,
+        "named": 0 if features.named is None else len(features.named),
     }
