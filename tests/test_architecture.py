@@ -181,6 +181,7 @@ PUBLIC = {
             "convolution",
             "MaxOverTime",
             "SentenceConvolution",
+            "CharacterConvolution",
         ],
         *["ACTIVATIONS", "Activation", "ParametricReLU", "Dropout", "LayerNorm", "Chain", "Concatenation", "Residual"],
         *["Composition", "SumComposition", "AffineComposition", "TensorComposition", "TreeLSTM"],

@@ -90,6 +90,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         min_affix_count: int | Unset = UNSET,
         cluster_dim: int | Unset = UNSET,
         name_dim: int | Unset = UNSET,
+        character_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,
         column_dim: int | Unset = UNSET,
         gazetteer_dim: int | Unset = UNSET,

@@ -1,6 +1,7 @@
 """Layers: arrays to scores, each with its backward beside its forward."""
 
 from postil.network.activations import ACTIVATIONS, Activation, ParametricReLU
+from postil.network.characters import CharacterConvolution
 from postil.network.containers import Chain, Concatenation, Residual
 from postil.network.dropout import Dropout
 from postil.network.initialisers import (
@@ -41,6 +42,7 @@ __all__ = [
     "convolution",
     "MaxOverTime",
     "SentenceConvolution",
+    "CharacterConvolution",
     "ACTIVATIONS",
     "Activation",
     "ParametricReLU",
