@@ -201,7 +201,7 @@ PUBLIC = {
         *["Answers", "Question", "chain_answers"],
         *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
-        *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
+        *["windows", "windows_back", "first_maxima", "normalise_rows", "normalise_rows_back"],
         *["activate", "sum_of_squares", "sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
         *["AdamMemory", "AdamSettings", "Noise", "Totals"],
         *["binary_shape", "TreeCells", "cells_up", "cells_down", "leaf_cells_up", "leaf_cells_down"],

@@ -62,6 +62,7 @@ __all__ = [
     "sum_windows",
     "windows",
     "windows_back",
+    "first_maxima",
     "normalise_rows",
     "normalise_rows_back",
     "activate",
@@ -146,6 +147,7 @@ normalise_windows = _chosen(plain_windows.normalise_windows)
 add_bias = _chosen(plain_windows.add_bias)
 windows = _chosen(plain_layers.windows)
 windows_back = _chosen(plain_layers.windows_back)
+first_maxima = _chosen(plain_layers.first_maxima)
 normalise_rows = _chosen(plain_layers.normalise_rows)
 normalise_rows_back = _chosen(plain_layers.normalise_rows_back)
 activate = _chosen(plain_layers.activate)
