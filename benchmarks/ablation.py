@@ -1,115 +1,234 @@
-"""What each kind of knowledge is worth: scores with and without vectors, clusters, name lists, a teacher, an ensemble.
+"""What each kind of knowledge is worth: `fast` and `accurate` with and without vectors, clusters, teachers, on dev.
 
-    python -m benchmarks.ablation TRAIN DEV TEST --seeds 0 1 2 --unlabelled RAW
-    python -m benchmarks.ablation TRAIN DEV TEST --rows plain vectors "vectors, clusters" --presets fast
-    python -m benchmarks.ablation TRAIN DEV TEST … --test       score the test part too: once, when all is chosen
+    python -m benchmarks.ablation DATA --unlabelled RAW            the whole table: all corpora, rows, presets, 3 seeds
+    python -m benchmarks.ablation DATA --corpora wikigold wnut17 --rows plain vectors --presets fast --seeds 0
+    python -m benchmarks.ablation DATA --unlabelled RAW --rows "vectors, clusters, taught" --test
 
-Every row is trained with every seed; the table has mean and spread on dev. The teacher of a row is one ensemble of
-three ``accurate`` networks with the same knowledge, trained once and used for all seeds and presets, as
-``postil train --unlabelled`` trains it; its CPU time stands apart.
+DATA is a folder with a folder per corpus, each with train, dev and test (``.txt``, or ``.pos.txt``). Every training is
+cached under ``benchmarks/results/`` as soon as it is done, so the command can be interrupted at any time and goes on
+when it is run again; a changed preset or changed data are trained again. The table has the mean over seeds and their
+standard deviation; wikigold is the mean of five folds.
+
+A taught row has one teacher per corpus and fold, trained as ``postil train --unlabelled`` trains it and used for all
+seeds and presets. Its CPU time is not in that of the row. Test scores are written to a file of their own, which is read
+only with ``--test``: choose on dev, then look once.
 """
 
 import argparse
+import hashlib
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, NamedTuple, final
 
-from benchmarks.accuracy import Part, load_part
+import postil
+from benchmarks.accuracy import Part, splits
 from benchmarks.environments import RESULTS
 from benchmarks.measuring import parser
 from postil.commands import teaching
-from postil.models import Tagger
+from postil.models import PRESETS, Tagger
+from postil.models.config import configured
 
-VECTORS, CLUSTERS = {"vectors": "glove-50d"}, {"clusters": "brown"}
+CORPORA = ["wikigold", "wnut17", "ncbi_disease", "btc", "ud_ewt"]
+FOLDS = {"wikigold": 5}  # its dev and test parts are too small to say much
+VECTORS, CLUSTERS, TAUGHT = {"vectors": "glove-50d"}, {"clusters": "brown"}, {"taught": True}
 NAMES = {"gazetteers": ("names", "places")}
-ROWS: dict[str, dict[str, Any]] = {
+TABLE: dict[str, dict[str, Any]] = {
     "plain": {},
-    "clusters": CLUSTERS,
-    "clusters, names": CLUSTERS | NAMES,
     "vectors": VECTORS,
     "vectors, clusters": VECTORS | CLUSTERS,
-    "vectors, clusters, names": VECTORS | CLUSTERS | NAMES,
-    "teacher": {"teacher": True},
-    "vectors, clusters, teacher": VECTORS | CLUSTERS | {"teacher": True},
-    "vectors, clusters, ensemble of 3": VECTORS | CLUSTERS | {"ensemble": 3},
+    "vectors, clusters, taught": VECTORS | CLUSTERS | TAUGHT,
 }
+ROWS = TABLE | {
+    "clusters": CLUSTERS,
+    "clusters, names": CLUSTERS | NAMES,
+    "vectors, clusters, names": VECTORS | CLUSTERS | NAMES,
+    "taught": TAUGHT,
+    "vectors, taught": VECTORS | TAUGHT,
+}
+FEWEST_TOKENS = 50_000  # that are tagged to measure the speed
+
+
+class Fold(NamedTuple):
+    """One split of a corpus."""
+
+    corpus: str
+    number: int
+    parts: tuple[Part, Part, Part]
+    digest: str
 
 
 def main() -> int:
     arguments = _arguments()
-    train, dev, test = map(load_part, arguments.files)
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    folds = [fold for corpus in arguments.corpora for fold in _folds(arguments, corpus)]
+    cache = Cache(RESULTS)
+    rows: dict[tuple[str, str], dict[tuple[str, int], list[dict[str, float]]]] = {}
     for name in arguments.rows:
-        for preset in arguments.presets:
-            runs = [_run(arguments, train, dev, test, preset, seed, dict(ROWS[name])) for seed in arguments.seeds]
-            row = {"train": arguments.files[0], "row": name, "preset": preset, "seeds": arguments.seeds, "runs": runs}
-            print(_line(row), flush=True)
-            with (RESULTS / "ablation.jsonl").open("a", encoding="utf8") as log:
-                log.write(json.dumps(row) + "\n")
+        for fold in folds:
+            for preset in arguments.presets:
+                for seed in arguments.seeds:
+                    run = _run(arguments, cache, fold, name, preset, seed)
+                    rows.setdefault((name, preset), {}).setdefault((fold.corpus, seed), []).append(run)
+    for part in ("dev", "test") if arguments.test else ("dev",):
+        print("\n".join(table(rows, arguments.corpora, arguments.seeds, part)))
     return 0
 
 
 def _arguments() -> argparse.Namespace:
     options = parser(__doc__)
-    options.add_argument("files", nargs=3, metavar="FILE", help="train, dev and test")
-    options.add_argument("--presets", nargs="+", default=["fast", "accurate"])
-    options.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), metavar="ROW")
+    options.add_argument("data", type=Path, metavar="DATA", help="folder of corpora")
+    options.add_argument("--corpora", nargs="+", default=CORPORA)
+    options.add_argument("--presets", nargs="+", choices=list(PRESETS), default=["fast", "accurate"], metavar="PRESET")
+    options.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(TABLE), metavar="ROW")
     options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    options.add_argument("--unlabelled", action="append", default=[], metavar="TEXT", help="for rows with a teacher")
+    options.add_argument("--unlabelled", action="append", default=[], metavar="TEXT", help="for taught rows")
     options.add_argument("--unlabelled-tokens", type=int, default=teaching.MOST_TOKENS)
-    options.add_argument("--test", action="store_true", help="score the test part as well")
+    options.add_argument("--test", action="store_true", help="show the scores of the test parts as well")
     arguments = options.parse_args()
     if not arguments.unlabelled:
-        arguments.rows = [name for name in arguments.rows if "teacher" not in ROWS[name]]
+        arguments.rows = [name for name in arguments.rows if "taught" not in ROWS[name]]
     arguments.seed, arguments.encoding = 0, None  # of the sample of raw text
     return arguments
 
 
+def _folds(arguments: argparse.Namespace, corpus: str) -> Iterator[Fold]:
+    folder: Path = arguments.data / corpus
+    suffix = ".txt" if (folder / "train.txt").exists() else ".pos.txt"
+    files = [str(folder / f"{part}{suffix}") for part in ("train", "dev", "test")]
+    for number, parts in enumerate(splits(files, FOLDS.get(corpus))):
+        yield Fold(corpus, number, parts, hashlib.sha256(json.dumps(parts).encode()).hexdigest())
+
+
+# ------------------------------------------------------------------------------------------------------------- runs
+
+
+@final
+class Cache:
+    """Runs by their key, one line of JSON each; test scores stand in a second file."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.teachers = folder / "ablation-teachers"
+        self.teachers.mkdir(exist_ok=True)
+        self._files = {"dev": folder / "ablation.jsonl", "test": folder / "ablation-test.jsonl"}
+        self._runs: dict[str, dict[str, Any]] = {}
+        for file in self._files.values():
+            for line in file.read_text(encoding="utf8").splitlines() if file.exists() else ():
+                run = json.loads(line)
+                self._runs[run["key"]] = self._runs.get(run["key"], {}) | run
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        return self._runs.get(key)
+
+    def put(self, key: str, run: Mapping[str, Any]) -> dict[str, Any]:
+        parts = {"dev": {k: v for k, v in run.items() if k != "test"}}
+        parts |= {"test": {"test": run["test"]}} if "test" in run else {}
+        for name in reversed(parts):  # a run whose dev score is there is complete
+            with self._files[name].open("a", encoding="utf8") as log:
+                log.write(json.dumps({"key": key} | parts[name]) + "\n")
+        self._runs[key] = dict(run)
+        return self._runs[key]
+
+
+def _key(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
+
+
 def _run(
-    arguments: argparse.Namespace, train: Part, dev: Part, test: Part, preset: str, seed: int, settings: dict[str, Any]
+    arguments: argparse.Namespace, cache: Cache, fold: Fold, name: str, preset: str, seed: int
 ) -> dict[str, float]:
-    lesson, teacher_seconds = {}, 0.0
-    if settings.pop("teacher", False):
-        lesson, teacher_seconds = _lesson(arguments, tuple(arguments.files), tuple(sorted(settings.items())))
+    settings = dict(ROWS[name])
+    is_taught = settings.pop("taught", False)
+    raw = [arguments.unlabelled, arguments.unlabelled_tokens, _teacher_settings()] if is_taught else None
+    key = _key(fold.digest, asdict(configured(preset, {})), settings, raw, seed)
+    known = cache.get(key)
+    if known is not None and "dev" in known:
+        return known
+    lesson = _lesson(arguments, cache, fold, settings) if is_taught else {}
+    train, dev, test = fold.parts
     tagger = Tagger(preset=preset, seed=seed, **settings)
     began = time.process_time()
     tagger.fit(*train, dev=dev, **lesson)
-    row = {"cpu": time.process_time() - began, "teacher cpu": teacher_seconds, "dev": 100 * tagger.score(*dev)}
-    return row | ({"test": 100 * tagger.score(*test)} if arguments.test else {})
+    run = {"corpus": fold.corpus, "fold": fold.number, "row": name, "preset": preset, "seed": seed}
+    run |= {"cpu": time.process_time() - began, "dev": 100 * tagger.score(*dev), "test": 100 * tagger.score(*test)}
+    run["rate"] = _rate(tagger, dev[0])
+    where = f"{fold.corpus} {fold.number}, {name}, {preset}, seed {seed}"
+    print(f"{where}: dev {run['dev']:.2f}, {run['cpu']:.0f} CPU s", file=sys.stderr, flush=True)
+    return cache.put(key, run)
 
 
-_KEPT: dict[Any, Any] = {}
+def _rate(tagger: Tagger, X: list[list[str]]) -> float:
+    """Tokens tagged per CPU second, in lists of tokens whose words have been met before."""
+    tagger.predict(X)
+    tokens = sum(map(len, X))
+    rounds = -(-FEWEST_TOKENS // tokens)
+    began = time.process_time()
+    for _ in range(rounds):
+        tagger.predict(X)
+    return rounds * tokens / (time.process_time() - began)
 
 
-def _lesson(
-    arguments: argparse.Namespace, files: tuple[str, ...], settings: tuple[tuple[str, Any], ...]
-) -> tuple[dict[str, Any], float]:
-    """Raw text and a teacher with this knowledge, made once."""
-    if settings not in _KEPT:
-        train, dev = load_part(files[0]), load_part(files[1])
-        began = time.process_time()
-        teacher = Tagger(preset=teaching.PRESET, ensemble=teaching.MEMBERS, seed=100, **dict(settings))
-        teacher.fit(*train, dev=dev)
-        seconds = time.process_time() - began
-        print(f"teacher: dev {100 * teacher.score(*dev):.2f}, {seconds:.0f} CPU s", flush=True)
-        _KEPT[settings] = {"unlabelled": _raw(arguments), "teachers": [teacher]}, seconds
-    return _KEPT[settings]  # type: ignore[no-any-return]
+# --------------------------------------------------------------------------------------------------------- teachers
 
 
-def _raw(arguments: argparse.Namespace) -> list[list[str]]:
-    if "raw" not in _KEPT:
-        _KEPT["raw"] = teaching.raw_sentences(arguments)
-    return _KEPT["raw"]  # type: ignore[no-any-return]
+def _teacher_settings() -> dict[str, Any]:
+    return asdict(configured(teaching.PRESET, {"ensemble": teaching.MEMBERS}))
 
 
-def _line(row: dict[str, Any]) -> str:
-    runs = row["runs"]
-    parts = [f"{part} {_with_spread([run[part] for run in runs])}" for part in ("dev", "test") if part in runs[0]]
-    seconds = f"{mean(run['cpu'] for run in runs):.0f} CPU s"
-    return f"{row['row']:<34} {row['preset']:<10} {'  '.join(parts)}  {seconds}"
+_RAW: list[list[str]] = []
+
+
+def _lesson(arguments: argparse.Namespace, cache: Cache, fold: Fold, settings: dict[str, Any]) -> dict[str, Any]:
+    """Raw text and a teacher with this knowledge, which is trained once."""
+    if not _RAW:
+        _RAW.extend(teaching.raw_sentences(arguments))
+    key = _key("teacher", fold.digest, _teacher_settings(), settings)
+    path = cache.teachers / f"{key}.postil"
+    if path.exists() and cache.get(key):
+        return {"unlabelled": _RAW, "teachers": [postil.load(path)]}
+    train, dev, _ = fold.parts
+    teacher = Tagger(preset=teaching.PRESET, ensemble=teaching.MEMBERS, seed=100, **settings)
+    began = time.process_time()
+    teacher.fit(*train, dev=dev)
+    run = {"corpus": fold.corpus, "fold": fold.number, "teacher of": settings, "cpu": time.process_time() - began}
+    run["teacher dev"] = 100 * teacher.score(*dev)
+    teacher.save(path)
+    cache.put(key, run)
+    what = f"teacher of {fold.corpus} {fold.number}"
+    print(f"{what}: dev {run['teacher dev']:.2f}, {run['cpu']:.0f} CPU s", file=sys.stderr, flush=True)
+    return {"unlabelled": _RAW, "teachers": [teacher]}
+
+
+# ------------------------------------------------------------------------------------------------------------ table
+
+
+def table(
+    rows: Mapping[tuple[str, str], Mapping[tuple[str, int], Sequence[Mapping[str, float]]]],
+    corpora: Sequence[str],
+    seeds: Sequence[int],
+    part: str,
+) -> list[str]:
+    """A Markdown table of one part, and by how much ``accurate`` is ahead of ``fast``."""
+    lines = [f"| {part} | preset | " + " | ".join(corpora) + " | CPU s | tokens/s |"]
+    lines.append("|---|---|" + "---|" * (len(corpora) + 2))
+    scores: dict[tuple[str, str], list[float]] = {}
+    for (name, preset), runs in rows.items():
+        by_seed = [[mean(run[part] for run in runs[corpus, seed]) for seed in seeds] for corpus in corpora]
+        scores[name, preset] = [mean(values) for values in by_seed]
+        all_runs = [run for of_seed in runs.values() for run in of_seed]
+        cpu, rate = mean(run["cpu"] for run in all_runs), mean(run["rate"] for run in all_runs)
+        cells = [_with_spread(values) for values in by_seed]
+        lines.append(f"| {name} | {preset} | " + " | ".join(cells) + f" | {cpu:.0f} | {rate:,.0f} |")
+    for name, preset in rows:
+        if preset == "accurate" and (name, "fast") in scores:
+            pairs = zip(scores[name, "accurate"], scores[name, "fast"], strict=True)
+            gains = " | ".join(f"{ours - theirs:+.2f}" for ours, theirs in pairs)
+            lines.append(f"| {name} | accurate − fast | {gains} | | |")
+    return lines
 
 
 def _with_spread(values: Sequence[float]) -> str:

@@ -13,7 +13,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import mean, stdev
 from tempfile import TemporaryDirectory
@@ -40,7 +40,7 @@ def main() -> int:
     for preset in arguments.presets:
         runs = [
             _crfsuite(parts) if preset == CRFSUITE else _run(parts, preset, seed, arguments.vectors, settings)
-            for parts in _splits(arguments)
+            for parts in splits(arguments.files, arguments.folds)
             for seed in (arguments.seeds if preset != CRFSUITE else [0])
         ]
         row = _row(arguments, preset, runs)
@@ -66,13 +66,14 @@ def load_part(path: str) -> Part:
     return [sentence.tokens for sentence in sentences], [sentence.labels or [] for sentence in sentences]
 
 
-def _splits(arguments: argparse.Namespace) -> Iterator[tuple[Part, Part, Part]]:
-    parts = [load_part(path) for path in arguments.files]
-    if not arguments.folds:
+def splits(files: Sequence[str], folds: int | None = None) -> Iterator[tuple[Part, Part, Part]]:
+    """Train, dev and test; with ``folds``, as many splits of all three files together."""
+    parts = [load_part(path) for path in files]
+    if not folds:
         yield parts[0], parts[1], parts[2]
         return
     X, y = [s for part in parts for s in part[0]], [s for part in parts for s in part[1]]
-    N, n = len(X), arguments.folds
+    N, n = len(X), folds
     for fold in range(n):
         test = range(fold * N // n, (fold + 1) * N // n)
         first = (fold + 1) % n * N // n

@@ -101,7 +101,7 @@ def checked_offsets(offsets: Any, rows: int) -> Array:
             expected="a vector of integers, one longer than the number of sentences",
             got=describe(array),
         )
-    if array[0] != 0 or array[-1] != rows or (array[1:] < array[:-1]).any():
+    if array[0] != 0 or array[-1] != rows or (len(array) > 2 and (array[1:] < array[:-1]).any()):
         raise ShapeError(
             "offsets of a ragged batch",
             expected=f"a rising sequence from 0 to {rows}, the number of rows",

@@ -3,24 +3,6 @@
 import sys
 
 from postil.integrations import crfsuite
-from postil.integrations.crfsuite import (
-    CRF,
-    CRFSUITE_VERSION,
-    BaseTrainer,
-    ItemSequence,
-    LinePerIterationTrainer,
-    Tagger,
-    Trainer,
-)
-
-__all__ = [
-    "CRF",
-    "Trainer",
-    "BaseTrainer",
-    "LinePerIterationTrainer",
-    "Tagger",
-    "ItemSequence",
-    "CRFSUITE_VERSION",
-]
+from postil.integrations.crfsuite import *  # noqa: F403 - for editors and type checkers, without a second list of names
 
 sys.modules[__name__] = crfsuite  # one module under two names: its classes are the same ones

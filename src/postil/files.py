@@ -8,8 +8,7 @@ name the file that was asked for.
 import contextlib
 import io
 import os
-import secrets
-import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast, final
@@ -34,7 +33,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
             if target.exists():
-                shutil.copymode(target, temporary)
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             temporary.replace(target)
     _sync_folder(target.parent)
 
@@ -104,7 +103,7 @@ def _naming(asked: Path) -> Iterator[None]:
 def _partial_file(target: Path, asked: Path) -> Iterator[tuple[Path, BinaryIO]]:
     """A new file beside the target, locked while it is written and gone afterwards, unless it was renamed."""
     while True:
-        path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+        path = target.with_name(f".{target.name}.{os.urandom(4).hex()}.partial")
         with _opened(path, "xb", asked) as stream:
             try:
                 if not _lock(stream) or not path.exists():

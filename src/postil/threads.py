@@ -1,47 +1,95 @@
 """BLAS is held to one thread: results then repeat to the last bit, and our own threads do not fight with it."""
 
 import ctypes
+import importlib
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache, partial
 from threading import Lock
-from typing import Any, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Self, TypeVar, final
 
-from threadpoolctl import ThreadpoolController
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _T = TypeVar("_T")
 _lock = Lock()
 _inside = 0  # how many blocks are open, in all threads
-_limits: Any = None
-# Names of cblas_sgemm in builds of OpenBLAS -> whether its sizes have 64 bits
-_PRODUCTS = {"scipy_cblas_sgemm64_": True, "cblas_sgemm64_": True, "scipy_cblas_sgemm": False, "cblas_sgemm": False}
+_restore: Callable[[], object] | None = None
+_WIDE, _NARROW = ("scipy_{}64_", "{}64_"), ("scipy_{}", "{}")
+"""How builds of OpenBLAS name a function: those whose sizes have 64 bits, and the others."""
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _library() -> ctypes.CDLL | None:
+    """NumPy's module of matrix products: symbols are also found in the libraries that it is linked with."""
+    module = importlib.import_module("numpy._core._multiarray_umath")
+    try:
+        return ctypes.CDLL(str(module.__file__))
+    except OSError:
+        return None
+
+
+def _function(name: str) -> tuple[Any, bool]:
+    """A function of OpenBLAS, and whether its sizes have 64 bits; None where NumPy uses another library."""
+    library = _library()
+    for pattern in (*_WIDE, *_NARROW):
+        function = getattr(library, pattern.format(name), None)
+        if function is not None:
+            return function, pattern in _WIDE
+    return None, False
+
+
+@cache
+def _setter() -> tuple[Callable[[], int], Callable[[int], object]] | None:
+    """Functions that return and set the number of threads; None where OpenBLAS has none."""
+    (get, _), (set_, _) = _function("openblas_get_num_threads"), _function("openblas_set_num_threads")
+    return None if get is None or set_ is None else (get, set_)
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()  # looking for the libraries takes milliseconds: once
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def _limit() -> Callable[[], object]:
+    """Hold BLAS to one thread. Returns what undoes it."""
+    functions = _setter()
+    if functions is None:
+        limits: Callable[[], object] = _controller().limit(limits=1, user_api="blas").restore_original_limits
+        return limits
+    get, set_ = functions
+    before = get()
+    if before != 1:
+        set_(1)
+    return partial(set_, before) if before != 1 else _nothing
+
+
+def _nothing() -> None:
+    """BLAS had one thread before."""
+
+
+@final
+class one_blas_thread:
     """Inside the ``with`` block every matrix product runs on one core; afterwards as before.
 
     The limit is one of the whole process, so blocks of several threads share it: the first one sets it, and only the
     last one gives the cores back.
     """
-    global _inside, _limits
-    with _lock:
-        if not _inside:
-            _limits = _controller().limit(limits=1, user_api="blas")
-        _inside += 1
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        global _inside, _restore
+        with _lock:
+            if not _inside:
+                _restore = _limit()
+            _inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        global _inside
         with _lock:
             _inside -= 1
-            if not _inside:
-                _limits.restore_original_limits()
+            if not _inside and _restore is not None:
+                _restore()
 
 
 @cache
@@ -50,13 +98,16 @@ def blas_product() -> tuple[int, bool] | None:
 
     With it, whether its sizes are integers of 64 bits. None where it is not known: another library, another name.
     """
-    for library in _controller().lib_controllers:
-        if library.internal_api == "openblas":
-            for name, is_wide in _PRODUCTS.items():
-                function = getattr(library.dynlib, name, None)
-                if function is not None:
-                    return ctypes.cast(function, ctypes.c_void_p).value or 0, is_wide
-    return None
+    if _setter() is None:
+        return None
+    function, is_wide = _function("cblas_sgemm")
+    return None if function is None else (ctypes.cast(function, ctypes.c_void_p).value or 0, is_wide)
+
+
+def _pool(threads: int) -> "ThreadPoolExecutor":
+    from concurrent.futures import ThreadPoolExecutor  # slow to import; one thread needs none
+
+    return ThreadPoolExecutor(threads)
 
 
 @final
@@ -64,7 +115,7 @@ class Team:
     """A pool of threads for Python functions; with one thread, the caller's own does everything."""
 
     def __init__(self, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._pool = _pool(threads) if threads > 1 else None
 
     def __enter__(self) -> Self:
         return self

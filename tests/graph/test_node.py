@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -33,3 +36,17 @@ def test_an_array_is_no_node():
 def test_a_value_must_be_floats():
     with pytest.raises(DtypeError, match="parameter W"):
         Parameter(np.array([1, 2]), "W")
+
+
+def test_operations_are_there_without_being_imported():
+    """In a process of its own: another test may have imported them."""
+    code = (
+        "import numpy as np\n"
+        "from postil.graph.node import METHODS, Parameter\n"
+        "a, b = (Parameter(np.array([[3.0, 4.0]]), name) for name in 'ab')\n"
+        "print((a + b).value, (2 * a).value, a.T.shape, a[0].shape, a.sum().value)\n"
+        "from postil.graph import operations\n"
+        "print(set(METHODS) == set(operations._METHODS))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == "[[6. 8.]] [[6. 8.]] (2, 1) (2,) 7.0 True".split()

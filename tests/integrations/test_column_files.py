@@ -11,7 +11,7 @@ import pytest
 import postil
 from oracles.corpora import named_entities
 from postil.errors import ConfigurationError, DataError
-from postil.integrations import arrow, column_files, column_sources
+from postil.integrations import arrow, column_files, column_sources, part_folders
 from postil.integrations.column_files import ColumnJob, write_file, write_folder
 
 pytestmark = pytest.mark.extra("pyarrow")
@@ -50,7 +50,7 @@ def by_id(table):
 @pytest.mark.parametrize("rows", [3, 4096])
 def test_a_folder_has_every_row_with_its_answers(news, tmp_path, tagger, monkeypatch, threads, rows):
     monkeypatch.setattr(column_sources, "ROWS", rows)
-    monkeypatch.setattr(column_files, "ROWS_WRITTEN", 7)
+    monkeypatch.setattr(part_folders, "ROWS_WRITTEN", 7)
     written = write_folder([news], tagger, ColumnJob(parts=("entities", "labels")), tmp_path / "out", threads=threads)
     assert written.rows == len(TEXTS) and len(written.parts) == 4 and not written.kept
     given, tagged = read(news), read(tmp_path / "out")

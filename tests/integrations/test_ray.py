@@ -165,7 +165,7 @@ def test_mistakes_are_told_in_one_line(ray, data, names_model, tmp_path):
     with pytest.raises(ConfigurationError, match="workers must be at least 1"):
         tag(data, names_model, tmp_path / "b", workers=0)
     tag(data / "0.parquet", names_model, tmp_path / "c", workers=1)
-    with pytest.raises(ConfigurationError, match=r"parts of another job: expected threshold None, got 0\.5"):
+    with pytest.raises(ConfigurationError, match=r"another job: expected a new folder, or threshold None, got 0\.5"):
         tag(data / "0.parquet", names_model, tmp_path / "c", threshold=0.5)
 
 

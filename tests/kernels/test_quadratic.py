@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.errors import DtypeError, ShapeError
+from postil.errors import DtypeError, IndexRangeError, ShapeError
 from postil.kernels import plain_quadratic as plain
 
 compiled = pytest.importorskip("postil.kernels.compiled_quadratic", reason="the kernels were not compiled here")
@@ -66,6 +66,36 @@ def test_a_row_is_the_same_in_any_company(seed, N):
     whole, half = results(compiled, **case), results(compiled, **again)
     for name in ("Z", "dC"):
         np.testing.assert_allclose(half[name], whole[name][: N // 2], rtol=1e-5, atol=1e-5)
+
+
+@given(seeds, rows, columns, units, kinds)
+def test_forms_of_two_rows_are_the_same(seed, N, K, D, kind):
+    case = drawn(seed, N, K, D, kind)
+    L, R, V = case["C"], case["C"][::-1], case["V"]
+    expected = case["dZ"] + np.einsum("nj,jdk,nk->nd", L, V, R)
+    for module in (plain, compiled):
+        out = case["dZ"].copy()
+        module.bilinear_forms(L, R, V, out=out)
+        assert_close(out, expected)
+
+
+@given(seeds, rows, columns, units, kinds)
+def test_chosen_products_are_the_same(seed, N, K, D, kind):
+    case = drawn(seed, N, K, D, kind)
+    rng = np.random.default_rng(seed)
+    M, which = rng.normal(size=(3, K, D)).astype(kind), rng.integers(0, 3, N)
+    expected = case["dZ"] + np.einsum("nk,nkd->nd", case["C"], M[which])
+    for module in (plain, compiled):
+        out = case["dZ"].copy()
+        module.chosen_products(case["C"], M, which, out=out)
+        assert_close(out, expected)
+
+
+@BOTH
+@pytest.mark.parametrize("wrong", [-1, 3])
+def test_a_matrix_that_is_not_there(module, wrong):
+    with pytest.raises(IndexRangeError):
+        module.chosen_products(np.ones((2, 4)), np.ones((3, 4, 5)), np.array([0, wrong]), out=np.zeros((2, 5)))
 
 
 def test_wrong_arguments():

@@ -54,6 +54,19 @@ def test_the_fast_path_scores_as_the_graph_does(preset):
     assert np.allclose(graph, parts.network.unary(inputs), atol=1e-5)
 
 
+def test_the_fast_path_of_an_ensemble_knows_extra_columns_and_text(trained):
+    X, y = corpora.named_entities(20)
+    columns = [[(form, form[0]) for form in tokens] for tokens in X]
+    tagger = postil.Tagger(preset="accurate", ensemble=3, hidden=8, epochs=1).fit(columns, y)
+    parts = tagger.fitted_parts()
+    graph = parts.network.scores(parts.features.inputs(columns[:5])).value
+    assert np.allclose(graph, parts.scorer().scores(columns[:5])[0], atol=1e-5)
+    assert trained.fitted_parts().scorer().takes_cells, "words of a text are looked up once for all members"
+    tokens = [["Anna", "saw", "Oslo", "."], ["She", "likes", "Paris", "."]]
+    found = [sentence.labels for sentence in trained.tag("Anna saw Oslo. She likes Paris.").sentences]
+    assert found == trained.predict(tokens)
+
+
 def test_a_trained_ensemble_is_a_tagger_like_any_other(trained, tmp_path):
     X, y = corpora.named_entities(60)
     assert isinstance(trained.fitted_parts().network, EnsembleNetwork)

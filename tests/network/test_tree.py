@@ -71,6 +71,22 @@ def test_values_and_gradients_are_those_of_the_recursion(kind, trees, seed):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("often", [1, 5, 100], ids=["rare words", "some frequent words", "frequent words"])
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("kind", COMPOSITIONS)
+@given(trees=forests, seed=st.integers(0, 100))
+@examples(0.3)
+def test_prediction_composes_as_training_does(kind, activation, often, trees, seed):
+    composition, table = made(kind, seed, activation)
+    plan = Forest.of(trees).schedule(np.arange(len(trees)))
+    forms = np.concatenate([leaf_ids(tree) for tree in trees])[plan.nodes[: plan.leaves]]
+    uses = np.zeros((2, len(WORDS)), np.int64)
+    for row, form in enumerate(forms):
+        uses[plan.parents[row] & 1, form] += plan.parents[row] < 2 * plan.inner
+    X = composition.composer(table.value, lambda: often * uses)(forms, plan)
+    np.testing.assert_allclose(X, composition.upward(table.value[forms], plan)[0], rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", COMPOSITIONS)
 def test_the_company_of_other_trees_changes_nothing(kind):
     composition, table = made(kind)

@@ -142,7 +142,7 @@ def test_a_missing_file_comes_after_the_files_before_it(model, tmp_path, capsysb
 
 
 def test_small_inputs_start_no_process(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(bulk, "Workers", None)
+    monkeypatch.setattr(workers, "Workers", None)
     monkeypatch.setattr(bulk, "PASSAGE", 1 << 20)
     (tmp_path / "a.conll").write_bytes(CONLL)
     assert main(["tag", str(model), str(tmp_path / "a.conll"), "--threads", "4"]) == 0

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from postil.commands.kinds import refuse
 from postil.commands.models import open_model, warn_of_long_sentences
@@ -18,16 +18,15 @@ from postil.commands.reading import (
     warn_of_unspaced,
 )
 from postil.commands.writing import add_force_argument, check_output
-from postil.errors import ConfigurationError, DataError, printable
+from postil.errors import DataError, printable
 from postil.markup import Markup, joined
-from postil.models.answers.labelling import Labelling
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import takes_characters, tokens_of
 from postil.serving.options import check_columns
-from postil.text import Sentence, spans_from_labels, tokenise
+from postil.serving.places import Place, place_of_span, places_of_entities, places_of_words
+from postil.text import Sentence, tokenise
 from postil.text.characters import characters
 from postil.text.formats import FORMATS, read
-from postil.text.lines import shortened
 from postil.text.output import write_text
 
 DESCRIPTION = """\
@@ -156,70 +155,17 @@ def _sentences(arguments: argparse.Namespace, by_characters: bool) -> list[Sente
 # ------------------------------------------------------------------------------------------------ what to explain
 
 
-class Place(NamedTuple):
-    """Tokens of one sentence and the label to explain (None: the one that the model predicts)."""
-
-    sentence: Sentence
-    start: int
-    end: int
-    label: str | None
-
-
 def _chosen(
     model: Any, sentences: list[Sentence], arguments: argparse.Namespace, by_characters: bool
 ) -> Iterator[Place]:
     if arguments.span is not None:
         start, end = arguments.span
-        yield _at(sentences, start, end, arguments.label)
+        yield place_of_span(sentences, start, end, arguments.label, "--span")
     elif arguments.entity is not None:
         cut = characters if by_characters else tokenise
         is_raw = arguments.input in ("text", CHARACTERS)
         words = cut(arguments.entity).tokens if is_raw else arguments.entity.split()
-        yield from _named(sentences, words, arguments.label)
+        yield from places_of_words(sentences, words, arguments.label, "--entity")
     else:
-        yield from _found(model, sentences, arguments.label)
-
-
-def _at(sentences: list[Sentence], start: int, end: int, label: str | None) -> Place:
-    """The span of tokens that are numbered through all sentences."""
-    first = 0
-    for sentence in sentences:
-        if first <= start < end <= first + len(sentence):
-            return Place(sentence, start - first, end - first, label)
-        first += len(sentence)
-    room = f"must satisfy 0 <= START < END <= {first}" + (", inside one sentence" if len(sentences) > 1 else "")
-    raise ConfigurationError("--span", expected=room, got=f"{start}:{end}")
-
-
-def _named(sentences: list[Sentence], words: list[str], label: str | None) -> Iterator[Place]:
-    """Every occurrence of these words."""
-    places = [
-        Place(sentence, start, start + len(words), label)
-        for sentence in sentences
-        for start in range(len(sentence) - len(words) + 1)
-        if words and sentence.tokens[start : start + len(words)] == words
-    ]
-    if not places:
-        tokens = " ".join(token for sentence in sentences for token in sentence.tokens)
-        raise ConfigurationError(
-            "--entity", expected=f"must be whole words of {shortened(tokens)}", got=repr(" ".join(words))
-        )
-    yield from places
-
-
-def _found(model: Any, sentences: list[Sentence], label: str | None) -> Iterator[Place]:
-    """The entities that the model finds; with ``label`` only those."""
-    learnt = model.fitted_parts().labelling
-    scheme = learnt.scheme if isinstance(learnt, Labelling) else learnt.span_scheme
-    if scheme == "none":
-        raise ConfigurationError(
-            "labels without spans need a word to explain", expected="--entity WORD or --span START:END"
-        )
-    known = learnt.classes if isinstance(learnt, Labelling) else (learnt.label,)
-    if label is not None and label not in known:
-        raise ConfigurationError("--label", expected=f"one of {', '.join(known)}", got=repr(label))
-    model.annotate(sentences)
-    for sentence in sentences:
-        for span in spans_from_labels(sentence.labels or [], scheme):
-            if label in (None, span.label):
-                yield Place(sentence, span.start, span.end, span.label)
+        instead = "--entity WORD or --span START:END"
+        yield from places_of_entities(model, sentences, arguments.label, what="--label", instead=instead)

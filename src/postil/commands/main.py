@@ -49,6 +49,11 @@ COMMANDS: dict[str, Entry] = {
     "tag": Entry("postil.commands.tag", "label text"),
     "tune": Entry("postil.commands.tune", "trade precision for recall in a trained model"),
     "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
+    "serve": Entry("postil.commands.serve", "serve models: an HTTP API and a page to look at them"),
+    "doctor": Entry("postil.commands.doctor", "find what is odd or wrong in labelled data"),
+    "crossval": Entry("postil.commands.crossval", "score a model of the data without a held-out file"),
+    "curve": Entry("postil.commands.curve", "draw a learning curve: what would more data bring?"),
+    "compare": Entry("postil.commands.compare", "compare two taggers on labelled data"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
     "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
@@ -153,8 +158,18 @@ def _dispatch(words: list[str]) -> int:
         warnings.showwarning = _shown(warnings.showwarning)
         # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
         with _signals_held():
-            arguments = parser.parse_intermixed_args(words[1:])
+            arguments = _parsed(parser, words[1:])
         return command.run(arguments)
+
+
+def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """Positional words and options in any order.
+
+    The parser would format its usage first, which only --help prints, and which takes longer than to parse.
+    """
+    if not any(word.startswith("-") and "h" in word for word in words):
+        parser.usage = argparse.SUPPRESS
+    return parser.parse_intermixed_args(words)
 
 
 _SHOWN = (CheckpointWarning, WorkerWarning)

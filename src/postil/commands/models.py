@@ -4,9 +4,8 @@ import argparse
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from postil.commands.labelled import resolve_partial_labels, widen
 from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError, DataError, UnicodeVersionWarning
 from postil.features.inputs import Token
@@ -17,9 +16,11 @@ from postil.models.scoring.encoders import ENCODERS
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import tokens_of
 from postil.models.storage import load
-from postil.text.labelled import LabelledFile
 from postil.text.partial_label import PartialLabel
 from postil.text.schemes import recognise
+
+if TYPE_CHECKING:
+    from postil.text.labelled import LabelledFile
 
 
 def open_model(name: str) -> Estimator[Any, Any]:
@@ -37,12 +38,12 @@ def open_model(name: str) -> Estimator[Any, Any]:
     return model
 
 
-def inputs_of(file: LabelledFile) -> list[list[Token]]:
+def inputs_of(file: "LabelledFile") -> list[list[Token]]:
     """The sentences of a file as a tagger or detector takes them."""
     return [tokens_of(sentence) for sentence in file.sentences]
 
 
-def checked_scheme(file: LabelledFile, labelling: Labelling) -> str:
+def checked_scheme(file: "LabelledFile", labelling: Labelling) -> str:
     """The scheme of a file's labels, to be compared with a model's: either both encode spans or neither does."""
     if not labelling.has_spans:
         _warn_if_none_known(file, labelling)
@@ -58,7 +59,7 @@ def checked_scheme(file: LabelledFile, labelling: Labelling) -> str:
     return scheme
 
 
-def warn_of_unknown_classes(file: LabelledFile, known_classes: Sequence[str]) -> None:
+def warn_of_unknown_classes(file: "LabelledFile", known_classes: Sequence[str]) -> None:
     """Warn, with both lists, of classes that the model does not know: it cannot find any of their entities."""
     classes = Labelling.of(file.labels).classes
     unknown = [name for name in classes if name not in known_classes]
@@ -73,7 +74,7 @@ def _listed(names: Iterable[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} others" if len(names) > most else "")
 
 
-def _warn_if_none_known(file: LabelledFile, labelling: Labelling) -> None:
+def _warn_if_none_known(file: "LabelledFile", labelling: Labelling) -> None:
     """If the model knows none of the labels, this is the wrong file or the wrong column."""
     labels = dict.fromkeys(label for sentence in file.labels for label in sentence)
     if not any(isinstance(label, PartialLabel) for label in labels) and set(labels).isdisjoint(labelling.data_labels()):
@@ -88,8 +89,10 @@ def warn_of_long_sentences(model: Estimator[Any, Any], lengths: Iterable[int]) -
         warn(f"{number:,} sentences of more than {longest:,} words are split: a word sees only its own piece")
 
 
-def resolve_labels(model: SentenceEstimator[Any, Any], file: LabelledFile, arguments: argparse.Namespace) -> None:
+def resolve_labels(model: SentenceEstimator[Any, Any], file: "LabelledFile", arguments: argparse.Namespace) -> None:
     """Recognise unknown and alternative labels in a file to score on, and classes that it does not annotate."""
+    from postil.commands.labelled import resolve_partial_labels, widen  # only where a file has labels
+
     labelling = model.fitted_parts().labelling
     resolve_partial_labels([file], arguments.partial, known=labelling.answers)
     widen(file, labelling)

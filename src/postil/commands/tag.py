@@ -24,7 +24,6 @@ from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.models.estimator import Estimator
 from postil.models.sentences import takes_characters
-from postil.models.tree_classifier import TreeClassifier
 from postil.serving import label
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.tree import SHAPES
@@ -132,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _usual_output(model: Estimator[Any, Any]) -> str:
-    return "trees" if isinstance(model, TreeClassifier) else "conll"
+    return "trees" if model.KIND == "tree-classifier" else "conll"
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from postil.commands.terminal.tag_progress import progress_line
 from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, printable
 from postil.models.tagger import Tagger
-from postil.serving.tagger_answers import threshold_of
+from postil.serving.options import threshold_of
 
 PARQUET, CSV = "parquet", "csv"
 COLUMN_INPUTS = (PARQUET, CSV)
@@ -88,7 +88,7 @@ def threshold_for_tables(arguments: argparse.Namespace, model: Any) -> Mapping[s
     """The lowest probability of each class that the command line asks for."""
     options = tagging_options(arguments)
     if isinstance(model, Tagger):
-        return threshold_of(model, options)
+        return threshold_of(model.labelling, options)
     options.refuse("threshold", "class_thresholds", why="a detector has no probabilities")
     return None
 

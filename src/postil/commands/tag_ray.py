@@ -1,9 +1,7 @@
 """``postil tag --engine ray``: Parquet files into a folder of Parquet parts, on the cores of one machine or of many."""
 
 import argparse
-import logging
 import os
-import socket
 
 from postil.commands.models import open_model
 from postil.commands.tag_columns import PARQUET, check_for_tables, threshold_for_tables
@@ -59,6 +57,8 @@ def _start_ray(address: str | None) -> None:
     ray = needed("ray", "ray")
     data = needed("ray.data", "ray")
     data.DataContext.get_current().enable_progress_bars = False
+    import logging
+
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     if ray.is_initialized():
         return
@@ -75,6 +75,8 @@ def _start_ray(address: str | None) -> None:
 
 def _check_reachable(address: str) -> None:
     """Ray itself waits for minutes where nobody answers."""
+    import socket
+
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=5).close()

@@ -1,11 +1,11 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from postil.commands import teaching
+from postil.commands import gains, teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
 from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
@@ -19,6 +19,7 @@ from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import INPUT
+from postil.models.tagger import Tagger
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
@@ -92,6 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ensemble", type=int, metavar="N", help="train N networks and average them")
     teaching.add_arguments(parser)
+    gains.add_arguments(parser)
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument(
         "--threads", type=int, default=1, help="number of cores to use; does not change the result (default: 1)"
@@ -124,13 +126,18 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) is not None:
             arguments.settings.append(f"{name}={getattr(arguments, name)}")
     teaching.check_arguments(arguments)
+    gains.check_arguments(arguments)
     if _learns_from_trees(arguments):
-        for option in ("clusters", "ensemble", "unlabelled"):
+        for option in ("clusters", "ensemble", "unlabelled", "gains"):
             refuse(arguments, option, "it is for taggers of words")
         from postil.commands.tree_classifying import new_fitting
 
         return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
-    return _train(*_new_fitting(arguments), arguments)
+    model, fitting, held_out, learnt = _new_fitting(arguments)
+    code = _train(model, fitting, held_out, arguments)
+    if code == 0 and gains.are_wanted(arguments):
+        gains.show(arguments, model, *learnt)
+    return code
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
@@ -161,8 +168,8 @@ def _learns_from_trees(arguments: argparse.Namespace) -> bool:
 
 def _new_fitting(
     arguments: argparse.Namespace,
-) -> tuple[SentenceEstimator[Any, Any], Any, dict[str, LabelledFile]]:
-    """The tagger or detector, its training, and the files to score it on at the end."""
+) -> tuple[SentenceEstimator[Any, Any], Any, dict[str, LabelledFile], tuple[Any, Sequence[Tagger]]]:
+    """The tagger or detector, its training, the files to score it on at the end, and what it learns from."""
     settings = dict(parsed_setting(text) for text in arguments.settings)
     known = _known(arguments)
     model = _model(arguments, settings, known)
@@ -176,6 +183,7 @@ def _new_fitting(
     _check_data(train, held_out, arguments)
     warn_of_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
     data = *_examples(*train), _examples(held_out["dev"]) if "dev" in held_out else None
+    lesson = teaching.lesson(arguments, model, data)
     fitting = model.fitting(
         *data,
         checkpoint=_checkpoint(arguments),
@@ -183,11 +191,11 @@ def _new_fitting(
         resume=arguments.resume and (_checkpoint(arguments).exists() or not arguments.unlabelled),
         warm_start=known,
         partial=arguments.partial,
-        **teaching.lesson(arguments, model, data),
+        **lesson,
     )
     if options["characters"]:
         fitting.parts.about[INPUT] = CHARACTERS
-    return model, fitting, held_out
+    return model, fitting, held_out, (data, lesson.get("teachers", ()))
 
 
 def _known(arguments: argparse.Namespace) -> SentenceEstimator[Any, Any] | None:

@@ -12,7 +12,7 @@ _BLUR = 0.1
 
 
 def batches_of_similar_length(
-    lengths: Sequence[int] | Array, size: int, rng: np.random.Generator, *, unit: str = "sentences"
+    lengths: Sequence[int] | Array, size: int, rng: "np.random.Generator", *, unit: str = "sentences"
 ) -> list[Array]:
     """Divide sentences (B,) into batches of similar length: a list of index arrays, in random order, each index once.
 

@@ -12,12 +12,14 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError, ModelFileError
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
 from postil.features.lexicon import Lexicon
+from postil.features.named import NamedFeatures
 from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.features.words import WordFeatureConfig, WordFeatures, distinct, feature_vocabulary, frequent_values
+from postil.kernels import Attributes
 from postil.kernels.characters import frozen
 
-# A token is its form, or a tuple of its form and the extra columns of the file.
+# A token is its form, or a tuple of its form and the extra columns of the file; a FeatureToken is such a tuple too.
 Token: TypeAlias = str | tuple[str, ...]
 
 
@@ -31,6 +33,7 @@ class Inputs:
     places: Array  # (N,) which form stands at each token
     extra: Array  # (N, E) ids of the features of the token in its sentence: columns of the file, gazetteers
     offsets: Array  # (B + 1,)
+    attributes: Attributes | None = None  # hand-made features of the N tokens
 
     def selected(self, sentences: Array) -> "Inputs":
         """The arrays of some of the sentences, in the order given, with only the forms that occur in them."""
@@ -38,15 +41,34 @@ class Inputs:
         lengths = self.offsets[sentences + 1] - starts
         offsets = offsets_from_lengths(lengths)
         rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        return self._with_places(self.places[rows], self.extra[rows], offsets)
+        attributes = None if self.attributes is None else selected_attributes(self.attributes, rows)
+        return self._with_places(self.places[rows], self.extra[rows], offsets, attributes)
 
     def rows(self, first: int, end: int, offsets: Array) -> "Inputs":
         """The tokens ``first:end``, cut into sentences by ``offsets``, with only the forms that occur among them."""
-        return self._with_places(self.places[first:end], self.extra[first:end], offsets)
+        attributes = None if self.attributes is None else selected_attributes(self.attributes, np.arange(first, end))
+        return self._with_places(self.places[first:end], self.extra[first:end], offsets, attributes)
 
-    def _with_places(self, places: Array, extra: Array, offsets: Array) -> "Inputs":
+    def _with_places(self, places: Array, extra: Array, offsets: Array, attributes: Attributes | None) -> "Inputs":
         used, places = distinct_numbers(places, len(self.forms))
-        return Inputs(forms=self.forms[used], vectors=self.vectors[used], places=places, extra=extra, offsets=offsets)
+        return Inputs(
+            forms=self.forms[used],
+            vectors=self.vectors[used],
+            places=places,
+            extra=extra,
+            offsets=offsets,
+            attributes=attributes,
+        )
+
+
+def selected_attributes(attributes: Attributes, tokens: Array) -> Attributes:
+    """The attributes of some of the tokens, in the order given."""
+    starts = attributes.offsets[tokens]
+    sizes = attributes.offsets[tokens + 1] - starts
+    offsets = offsets_from_lengths(sizes)
+    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
+    values = None if attributes.values is None else attributes.values[places]
+    return Attributes(attributes.ids[places], values, offsets)
 
 
 def distinct_numbers(numbers: Array, size: int) -> tuple[Array, Array]:
@@ -63,10 +85,16 @@ def distinct_numbers(numbers: Array, size: int) -> tuple[Array, Array]:
 
 @final
 class InputFeatures:
-    """All features of a tagger: of words, of the file's extra columns (one vocabulary each), of gazetteers."""
+    """All features of a tagger: of words, of the file's extra columns (one vocabulary each), gazetteers, hand-made."""
 
-    def __init__(self, words: WordFeatures, columns: Sequence[Vocabulary], gazetteer: Gazetteer | None) -> None:
-        self.words, self.columns, self.gazetteer = words, list(columns), gazetteer
+    def __init__(
+        self,
+        words: WordFeatures,
+        columns: Sequence[Vocabulary],
+        gazetteer: Gazetteer | None,
+        named: NamedFeatures | None = None,
+    ) -> None:
+        self.words, self.columns, self.gazetteer, self.named = words, list(columns), gazetteer, named
         self.unicode: str | None = frozen().version_name
         """The version of Unicode by which the vocabularies were made; None where nobody wrote it down."""
         self._column_ids = [_CachedIds(vocabulary) for vocabulary in self.columns]
@@ -81,11 +109,12 @@ class InputFeatures:
         gazetteer: Gazetteer | None = None,
         lexicons: Mapping[str, Lexicon] = MappingProxyType({}),
         use_columns: bool = True,
+        named: NamedFeatures | None = None,
     ) -> "InputFeatures":
         """Number the values of every feature in the training sentences."""
         words = WordFeatures.build(config, (forms_of(tokens) for tokens in sentences), vectors, lexicons)
-        columns = _column_vocabularies(sentences) if use_columns else []
-        return cls(words, columns, gazetteer)
+        columns = _column_vocabularies(sentences) if use_columns and named is None else []
+        return cls(words, columns, gazetteer, named)
 
     def form_sizes(self) -> list[tuple[int, int]]:
         """(V, D) of each learnt feature of a form."""
@@ -103,7 +132,12 @@ class InputFeatures:
         distinct_forms, places, offsets = distinct(forms)
         ids, vectors = self.form_ids(distinct_forms)
         return Inputs(
-            forms=ids, vectors=vectors, places=places, extra=self.extra(sentences, forms, len(places)), offsets=offsets
+            forms=ids,
+            vectors=vectors,
+            places=places,
+            extra=self.extra(sentences, forms, len(places)),
+            offsets=offsets,
+            attributes=None if self.named is None else self.named.of(sentences),
         )
 
     def form_ids(self, forms: Sequence[str]) -> tuple[Array, Array]:
@@ -136,6 +170,8 @@ class InputFeatures:
             named |= {f"column{i}/{part}": array for part, array in vocabulary.arrays().items()}
         if self.gazetteer is not None:
             named |= {f"gazetteer/{part}": array for part, array in self.gazetteer.arrays().items()}
+        if self.named is not None:
+            named |= {f"named/{part}": array for part, array in self.named.arrays().items()}
         return named
 
     @classmethod
@@ -149,8 +185,13 @@ class InputFeatures:
                 "number of extra columns", expected="that of their vocabularies", got=repr(columns)[:80]
             )
         vocabularies = [feature_vocabulary(arrays_under(f"column{i}/", arrays), f"column{i}") for i in range(columns)]
-        names = arrays_under("gazetteer/", arrays)
-        features = cls(words, vocabularies, Gazetteer.from_arrays(names) if names else None)
+        names, named = arrays_under("gazetteer/", arrays), arrays_under("named/", arrays)
+        features = cls(
+            words,
+            vocabularies,
+            Gazetteer.from_arrays(names) if names else None,
+            NamedFeatures.from_arrays(named) if named else None,
+        )
         features.unicode = unicode
         return features
 

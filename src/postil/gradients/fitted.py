@@ -10,10 +10,12 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs, Token
+from postil.features.named import FeatureToken, NamedFeatures
 from postil.features.vocabulary import Vocabulary
 from postil.gradcheck import Report, examine
 from postil.gradients.fitted_trees import examine_tree_parts
 from postil.graph import Node
+from postil.kernels import Attributes
 from postil.models.parts import Parts
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example, ScoringNetwork
@@ -44,9 +46,17 @@ def made_up_sentences(features: InputFeatures, rng: np.random.Generator) -> list
 
     def token() -> Token:
         form = _drawn(words, rng) if words is not None and rng.random() < 0.9 else f"Word{rng.integers(100)}"
+        if features.named is not None:
+            return FeatureToken.of(form, dict.fromkeys(_some(features.named, rng), 0.5))
         return (form, *(_drawn(column, rng) for column in features.columns)) if features.columns else form
 
     return [[token() for _ in range(T)] for T in LENGTHS]
+
+
+def _some(named: NamedFeatures, rng: np.random.Generator) -> list[str]:
+    """Names of features, known ones where there is a list of them."""
+    numbers = rng.integers(len(named), size=3)
+    return [str(number) if named.names is None else named.names[int(number)] for number in numbers]
 
 
 def _drawn(values: Vocabulary, rng: np.random.Generator) -> str:
@@ -60,6 +70,7 @@ def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[ScoringNetwork | 
     form_rows, forms = _used(features)
     extra_rows, extra = _used(inputs.extra)
     (vector_rows,), vectors = _used(inputs.vectors[:, None])
+    named_rows, attributes = _used_attributes(inputs.attributes)
     has_words = bool(parts.config.word_dim)
     small = network.resized(
         form_sizes=_sizes(network.form_tables, form_rows),
@@ -67,15 +78,32 @@ def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[ScoringNetwork | 
         vectors=network.vectors[vector_rows] if network.vectors is not None else None,
         word_counts=network.word_counts[form_rows[0]] if has_words else network.word_counts,
         alphabet=network.alphabet,
+        named=len(named_rows),
     )
     rows = _rows("forms", network.form_tables, form_rows) | _rows("extra", network.extra_tables, extra_rows)
+    rows |= {"named": named_rows} if len(named_rows) else {}
     if isinstance(network, EnsembleNetwork):
         rows = {f"member{i}.{name}": kept for i in range(len(network.members)) for name, kept in rows.items()}
     for name, parameter in network.parameters().items():
         value = parameter.value[rows[name]] if name in rows else parameter.value
         small.parameters()[name].value = np.array(value)
     forms = np.concatenate([forms, characters], axis=1)
-    return small, Inputs(forms=forms, vectors=vectors[:, 0], places=inputs.places, extra=extra, offsets=inputs.offsets)
+    return small, Inputs(
+        forms=forms,
+        vectors=vectors[:, 0],
+        places=inputs.places,
+        extra=extra,
+        offsets=inputs.offsets,
+        attributes=attributes,
+    )
+
+
+def _used_attributes(attributes: Attributes | None) -> tuple[Array, Attributes | None]:
+    """The numbers of the attributes that occur, and the attributes numbered among them."""
+    if attributes is None:
+        return np.zeros(0, np.int64), None
+    used, places = np.unique(attributes.ids, return_inverse=True)
+    return used, attributes._replace(ids=places.astype(np.int32))
 
 
 def _used(ids: Array) -> tuple[list[Array], Array]:

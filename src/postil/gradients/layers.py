@@ -11,6 +11,8 @@ from postil.gradcheck import Report, examine
 from postil.gradients.requirements import FUSED
 from postil.gradients.rows import Examine, GradientCheck, Rng, of, row, sentences
 from postil.graph import Node
+from postil.kernels import Attributes
+from postil.network.attributes import weighted_rows
 from postil.network.finish import Finish
 from postil.network.shared_windows import shared_windows
 
@@ -53,6 +55,19 @@ def _tables() -> Iterator[GradientCheck]:
     yield row("lookup table", "A2", of(network.LookupTable), table)
     yield row("lookup tables, concatenated", "A2", of(kind), tables((6, 3), (4, 2)))
     yield row("lookup tables of one width", "A2", of(kind, "tables of one width"), tables((6, 2), (4, 2), (3, 1)))
+    yield row("sums of rows", "A2", of(weighted_rows), _attributes(has_values=False))
+    yield row("weighted sums of rows", "A2", of(weighted_rows, "values other than 1"), _attributes(has_values=True))
+
+
+def _attributes(*, has_values: bool) -> Examine:
+    """Three tokens, the second without an attribute, the last with one twice."""
+
+    def run(rng: Rng) -> Report:
+        values = rng.normal(size=5) if has_values else None
+        attributes = Attributes(np.array([4, 0, 1, 4, 4], np.int32), values, np.array([0, 2, 2, 5]))
+        return examine(lambda W: weighted_rows(W, attributes), rng.normal(size=(6, 3)))
+
+    return run
 
 
 def _simple_layers() -> Iterator[GradientCheck]:

@@ -10,7 +10,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, final
@@ -21,12 +21,11 @@ from postil.integrations.arrow import tag_table
 from postil.integrations.column_answers import Threshold
 from postil.integrations.column_sources import CSVSource, ParquetSource, checked_schema
 from postil.integrations.extras import needed
+from postil.integrations.part_folders import as_stored, check_same_job, gathered
 from postil.serving.bulk import check_threads, in_order
 from postil.threads import one_blas_thread
 
 JOB = "_job.json"
-ROWS_WRITTEN, BYTES_WRITTEN = 1 << 16, 1 << 26
-"""A row group is written when it has this many rows or bytes."""
 
 Progress = Callable[[int], None]
 """Called with the number of rows tagged since the last call."""
@@ -149,7 +148,7 @@ def part_name(path: str, number: int) -> str:
 
 def _begin(folder: Path, files: list[str], job: ColumnJob) -> None:
     """Make the folder, or find out that it holds parts of the same job, of files that have not changed since."""
-    asked = json.loads(json.dumps(asdict(job)))
+    asked = as_stored(job)
     stamps = {path: [Path(path).stat().st_size, Path(path).stat().st_mtime_ns] for path in files}
     if len(stamps) < len(files):
         raise ConfigurationError("files", expected="must be different", got="one of them twice")
@@ -161,10 +160,7 @@ def _begin(folder: Path, files: list[str], job: ColumnJob) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / JOB).exists():
         known = _known_job(folder)
-        changed = [name for name in asked if known["job"].get(name) != asked[name]]
-        if changed:
-            what = "the folder holds parts of another job"
-            raise ConfigurationError(what, expected="a new folder", got=f"another {changed[0]}", where=folder)
+        check_same_job(known["job"], asked, folder)
         for path, stamp in stamps.items():
             if known["files"].get(path, stamp) != stamp:
                 what = "the folder holds parts of a file that has changed since"
@@ -195,19 +191,20 @@ def _write(
     progress: Progress | None,
 ) -> int:
     """Tag batches of this schema and write them; returns the number of rows."""
-    pa, parquet = needed("pyarrow", "arrow"), needed("pyarrow.parquet", "arrow")
-    rows, held = 0, []
+    parquet = needed("pyarrow.parquet", "arrow")
+    rows = 0
     tagged = partial(job.tagged, model=model)
+
+    def counted(batch: Any) -> Any:
+        nonlocal rows
+        rows += batch.num_rows
+        if progress is not None:
+            progress(batch.num_rows)
+        return batch
+
     empty = job.tagged(("", schema.empty_table()), model)
     with one_blas_thread(), parquet.ParquetWriter(stream, empty.schema) as writer:
-        for batch in in_order(tagged, batches, threads) if threads > 1 else map(tagged, batches):
-            rows += batch.num_rows
-            held.append(batch)
-            if progress is not None:
-                progress(batch.num_rows)
-            if sum(one.num_rows for one in held) >= ROWS_WRITTEN or sum(one.nbytes for one in held) >= BYTES_WRITTEN:
-                writer.write_table(pa.Table.from_batches(held))
-                held = []
-        if held:
-            writer.write_table(pa.Table.from_batches(held))
+        answered = in_order(tagged, batches, threads) if threads > 1 else map(tagged, batches)
+        for table in gathered(map(counted, answered), "arrow"):
+            writer.write_table(table)
     return rows

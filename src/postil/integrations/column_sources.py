@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.integrations.arrow import is_text, known_column
 from postil.integrations.extras import needed
+from postil.integrations.part_folders import check_text_column
 
 ROWS = 1 << 12
 """Rows of a batch."""
@@ -84,13 +84,7 @@ class CSVSource:
 
 def checked_schema(source: ParquetSource | CSVSource, column: str) -> Any:
     """The schema of a file that has this column, and in it texts."""
-    try:
-        known_column(column, source.schema.names)
-    except DataError as error:
-        raise DataError(error.what, expected=error.expected, got=error.got, where=source.path) from None
-    kind = source.schema.field(column).type
-    if not is_text(kind):
-        raise DataError(f"the column {column!r}", expected="strings", got=str(kind), where=source.path)
+    check_text_column(source.schema, column, source.path)
     return source.schema
 
 

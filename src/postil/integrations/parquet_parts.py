@@ -10,20 +10,18 @@ import posixpath
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.integrations.arrow import is_text, known_column
 from postil.integrations.column_answers import Threshold
 from postil.integrations.extras import needed
+from postil.integrations.part_folders import as_stored, check_same_job, check_text_column, gathered
 
 JOB_FILE = "_postil.json"  # readers of folders skip names that begin with "_" or "."
 _BATCH_ROWS = 1024
-_ROW_GROUP_ROWS = 1 << 14
-_ROW_GROUP_BYTES = 1 << 26
 _WAITING = 16  # footers that are fetched at the same time: on object stores each costs a round trip
 _UNFINISHED = ".partial"
 
@@ -127,12 +125,7 @@ def _row_groups(system: Any, path: str, job: Job) -> list[int]:
             rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     except (pa.ArrowException, OSError) as error:
         raise DataError("not a Parquet file that can be read", got=str(error), where=path) from None
-    try:
-        kind = schema.field(known_column(job.column, schema.names)).type
-    except DataError as error:
-        raise DataError(error.what, expected=error.expected, got=error.got, where=path) from None
-    if not is_text(kind):
-        raise DataError(f"the column {job.column!r}", expected="strings", got=str(kind), where=path)
+    check_text_column(schema, job.column, path)
     return rows
 
 
@@ -151,18 +144,11 @@ def _cuts(rows: Sequence[int], least: int) -> Iterator[tuple[int, int]]:
 def _claimed(job: Job, groups: dict[str, list[int]], out: Any, folder: str) -> list[str]:
     """Every input file of the folder so far, in the order of their numbers; files may join, but not change."""
     path = f"{folder}/{JOB_FILE}"
-    told: dict[str, Any] = {**asdict(job), "files": {}}
+    told: dict[str, Any] = {**as_stored(job), "files": {}}
     if out.get_file_info(path).is_file:
         with out.open_input_stream(path) as stream:
             told = json.loads(stream.read())
-        for name, value in json.loads(json.dumps(asdict(job))).items():
-            if told.get(name) != value:
-                raise ConfigurationError(
-                    "the folder holds parts of another job",
-                    expected=f"{name} {told.get(name)}",
-                    got=value,
-                    where=folder,
-                )
+        check_same_job(told, as_stored(job), folder)
         changed = [name for name in groups if told["files"].get(name, groups[name]) != groups[name]]
         if changed:
             raise DataError("the file has changed since the folder was begun", where=changed[0])
@@ -191,14 +177,16 @@ def _write(out: Any, path: str, fill: Callable[[Any], object]) -> None:
 
 def write_part(part: Part, system: Any, out: Any, tagged: Callable[[Any], Any]) -> int:
     """Read the row groups of a part, write them as ``tagged`` returns each table, and return the number of rows."""
-    parquet = needed("pyarrow.parquet", "ray")
+    pa, parquet = needed("pyarrow", "ray"), needed("pyarrow.parquet", "ray")
     rows = 0
 
     def fill(stream: Any) -> None:
         nonlocal rows
         with system.open_input_file(part.source) as source:
             writer = None
-            for table in _tables(parquet.ParquetFile(source), range(part.first, part.end), tagged):
+            groups = list(range(part.first, part.end))
+            batches = parquet.ParquetFile(source).iter_batches(_BATCH_ROWS, row_groups=groups)
+            for table in gathered((tagged(pa.Table.from_batches([batch])) for batch in batches), "ray"):
                 writer = writer or parquet.ParquetWriter(stream, table.schema)
                 writer.write_table(table)
                 rows += table.num_rows
@@ -207,19 +195,6 @@ def write_part(part: Part, system: Any, out: Any, tagged: Callable[[Any], Any]) 
 
     _write(out, part.target, fill)
     return rows
-
-
-def _tables(file: Any, groups: range, tagged: Callable[[Any], Any]) -> Iterator[Any]:
-    """Tagged rows in tables of the size of a row group; one small batch after another is read and tagged."""
-    pa = needed("pyarrow", "ray")
-    waiting: list[Any] = []
-    for batch in file.iter_batches(_BATCH_ROWS, row_groups=list(groups)):
-        waiting.append(tagged(pa.Table.from_batches([batch])))
-        if sum(t.num_rows for t in waiting) >= _ROW_GROUP_ROWS or sum(t.nbytes for t in waiting) >= _ROW_GROUP_BYTES:
-            yield pa.concat_tables(waiting)
-            waiting = []
-    if waiting:
-        yield pa.concat_tables(waiting)
 
 
 def remove_unfinished(out: Any, folder: str) -> None:

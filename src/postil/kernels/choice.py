@@ -2,16 +2,13 @@
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
 from types import ModuleType
-from typing import ParamSpec, TypeVar
 
 from postil.errors import ConfigurationError
 from postil.kernels import plain
 
 CHOICES = ("auto", "plain", "compiled")
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 
 def _chosen_module() -> ModuleType:
@@ -35,13 +32,13 @@ def _description() -> str:
     return f"compiled ({_MODULE.instruction_set()})"
 
 
-def chosen(twin: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The function in use of a twin's name: ``plain.py`` has its twins in ``compiled.py``, and so on."""
-    if _MODULE is plain:
-        return twin
-    module = importlib.import_module(twin.__module__.replace("plain", "compiled"))
-    function: Callable[_P, _R] = getattr(module, twin.__name__)
-    return function
+def twins(modules: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Functions by the module they are taken from: ``plain_x`` itself, or its twin ``compiled_x``, if those are in use.
+
+    Both may be in one mapping with what only the plain module has: the key of the plain one is written differently.
+    """
+    replacement = "plain" if _MODULE is plain else "compiled"
+    return {f"postil.kernels{module.replace('plain', replacement)}": names for module, names in modules.items()}
 
 
 _MODULE = _chosen_module()

@@ -1,6 +1,7 @@
 """The compiled kernel under the name and arguments of ``plain_answers.py``."""
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous, label_scores
 from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, MOST_LABELS, finish, pointer, ready_offsets
 from postil.kernels.plain_answers import Answers, Question
+
+_known: WeakKeyDictionary[Question, Any] = WeakKeyDictionary()
+"""Of each question the number of labels, the arguments, and the arrays that they point to."""
 
 
 def chain_answers(
@@ -25,7 +29,7 @@ def chain_answers(
     path, whole, exact = np.empty(N, np.int64), np.empty(B), np.empty(B, np.bool_)
     of_labels = np.empty(N) if q.alike is not None else None
     spans, probabilities, found = np.empty((N, 4), np.int64), np.empty(N), np.zeros(1, np.int64)
-    asked, kept = _asked(q, L)
+    asked = _asked(q, L)
     code = lib.chain_answers(
         pointer(unary, BYTES),
         unary.itemsize == 4,
@@ -37,7 +41,6 @@ def chain_answers(
         ffi.NULL if of_labels is None else pointer(of_labels, DOUBLES),
         *(pointer(spans, INTEGERS), pointer(probabilities, DOUBLES), pointer(found, INTEGERS), pointer(exact, BYTES)),
     )
-    del kept  # the arrays behind the pointers, until here
     finish(code, "answers", offsets, N)
     M = int(found[0])
     return Answers(path, whole, of_labels, spans[:M].copy(), probabilities[:M].copy(), exact)
@@ -51,7 +54,16 @@ def _steps(transitions: Array, start: Array, end: Array, L: int) -> list[tuple[A
     ]
 
 
-def _asked(q: Question, L: int) -> tuple[list[Any], list[Array]]:
+def _asked(q: Question, L: int) -> list[Any]:
+    """The question as arguments of the kernel; made once, for the same question is asked again and again."""
+    known = _known.get(q)
+    if known is None or known[0] != L:
+        known = _known[q] = (L, *_arguments(q, L))
+    asked: list[Any] = known[1]
+    return asked
+
+
+def _arguments(q: Question, L: int) -> tuple[list[Any], list[Array]]:
     """The question as arguments of the kernel, and the arrays that they point to."""
     C = int(q.classes.max(initial=-1)) + 1 if q.classes is not None else 0
     if not -1 <= q.outside < L or (q.lowest is not None and q.outside < 0):

@@ -9,7 +9,7 @@ from postil.arrays import Array
 from postil.kernels import plain_quadratic
 from postil.kernels._compiled import lib
 from postil.kernels.checking import contiguous, floats
-from postil.kernels.compiled import BYTES, finish, pointer
+from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
 from postil.kernels.compiled_trees import reals
 
 _WHERE = "quadratic forms"
@@ -36,6 +36,25 @@ def quadratic_forms(C: Array, U: Array, W: Array, b: Array, out: Array) -> None:
         plain_quadratic.quadratic_forms(C, U, W, b, out)
     else:
         finish(lib.quadratic_forms(rows, kind.itemsize == 4, *weights, bias, N, K, D, Z), _WHERE)
+
+
+def bilinear_forms(L: Array, R: Array, U: Array, out: Array) -> None:
+    """See ``plain_quadratic.bilinear_forms``."""
+    L, (K, D, _) = floats(L, 2, _WHERE), U.shape
+    N, kind = len(L), L.dtype
+    rows = reals(L, kind, (N, K), "left rows"), kind.itemsize == 4, reals(R, kind, (N, K), "right rows")
+    Z = reals(out, kind, (N, D), "forms", changed=True)
+    finish(lib.bilinear_forms(*rows, reals(U, kind, (K, D, K), "one matrix a unit"), N, K, D, Z), _WHERE)
+
+
+def chosen_products(X: Array, M: Array, which: Array, out: Array) -> None:
+    """See ``plain_quadratic.chosen_products``."""
+    X, (m, K, D) = floats(X, 2, _WHERE), M.shape
+    N, kind = len(X), X.dtype
+    rows = reals(X, kind, (N, K), "rows"), kind.itemsize == 4, reals(M, kind, (m, K, D), "matrices"), m
+    which = contiguous(which, np.int64, (N,), "matrices of rows")
+    Z = reals(out, kind, (N, D), "products", changed=True)
+    finish(lib.chosen_products(*rows, pointer(which, INTEGERS), N, K, D, Z), "matrices of rows")
 
 
 def quadratic_forms_back(dZ: Array, C: Array, U: Array, W: Array, out: Array) -> None:

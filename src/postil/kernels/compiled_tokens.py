@@ -10,7 +10,7 @@ from postil.kernels import plain_tokens
 from postil.kernels._compiled import ffi, lib
 from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
 from postil.kernels.compiled_characters import tables
-from postil.kernels.patterns import Program
+from postil.kernels.matcher import Program
 from postil.kernels.plain_characters import character_places, decoded
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns, checked_documents, cut_chunk
 

@@ -185,11 +185,20 @@ int cells_down(void *const *cells, int single, const int64_t *children, const in
 int leaf_cells_down(void *const *cells, int single, const int64_t *parents, const void *dH, const void *sent_h,
                     const void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H);
 
+/* phrases.c: `single` as above */
+enum { OF_SUMS, OF_PAIRS, OF_CELLS };
+int composed_phrases(int how, int single, const void *states, int64_t U, const int64_t *forms, const int64_t *children,
+                     const int64_t *cuts, int64_t levels, int64_t n, int64_t P, int64_t H, const void *W,
+                     const void *bias, void *X, void *memory);
+
 /* quadratic.c: `single` as above */
 int quadratic_forms(const void *C, int single, const void *U, const void *W, const void *b, int64_t N, int64_t K,
                     int64_t D, void *Z);
 int quadratic_forms_back(const void *dZ, int single, const void *C, const void *U, const void *W, int64_t N, int64_t K,
                          int64_t D, void *dC);
+int bilinear_forms(const void *L, int single, const void *R, const void *U, int64_t N, int64_t K, int64_t D, void *Z);
+int chosen_products(const void *X, int single, const void *M, int64_t m, const int64_t *which, int64_t N, int64_t K,
+                    int64_t D, void *Z);
 int quadratic_weights(const void *dZ, int single, const void *C, int64_t N, int64_t K, int64_t D, void *dV);
 int sums_of_pairs(const void *V, int single, int64_t K, int64_t D, void *U);
 

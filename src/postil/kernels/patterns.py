@@ -20,6 +20,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.kernels.characters import BLOCK, LAST, Characters, Flag
+from postil.kernels.matcher import Program, Unsupported
 
 EDGE = 1
 """The bit of class 0."""
@@ -52,10 +53,6 @@ _OPERANDS = {
     "BACK": 1,  # characters
 }
 OPCODES = {name: number for number, name in enumerate(_OPERANDS)}
-
-
-class Unsupported(Exception):
-    """What the matcher does not know."""
 
 
 # ------------------------------------------------------------------------------------------------ nodes
@@ -509,41 +506,6 @@ class _Writing:
             self._emit("RUN_ALL", chars, node.low, node.high)  # nothing that could be given back would help
         else:
             self._emit("RUN", chars, node.low, node.high, self._set(follow))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Program:
-    """Expressions over one division of characters into classes."""
-
-    code: Array  # int32
-    sets: Array
-    """uint64; a set begins at the place that an operand names."""
-    index: Array  # uint16 (0x110000 // BLOCK,)
-    pages: Array  # uint16 (P, BLOCK)
-    entries: tuple[int, ...]
-    """Where the expressions begin in the code."""
-    widths: tuple[tuple[int, int], ...]
-    """The fewest and the most characters that they match."""
-    firsts: tuple[int, ...]
-    """The classes of characters with which they can begin, as bits."""
-
-    def first_bytes(self, place: int) -> Array:
-        """uint8 (256,): whether an expression's match can begin with a byte, in UTF-8."""
-        bits = self.firsts[place]
-        wanted = np.isin(self.pages, [number for number in range(bits.bit_length()) if bits >> number & 1])
-        blocks = np.flatnonzero(
-            np.asarray(wanted.any(axis=1))[self.index]
-        )  # much less than the classes of all characters
-        codes = (blocks[:, None] * BLOCK + np.arange(BLOCK))[wanted[self.index[blocks]]]
-        found = np.zeros(256, np.uint8)
-        found[[ord(character.encode("utf-8", "surrogatepass")[:1]) for character in map(chr, codes.tolist())]] = 1
-        return found
-
-    def classes(self) -> Array:
-        """uint16 (0x110000,)"""
-        classes: Array = self.pages[self.index].ravel()
-        return classes
 
 
 def compiled(patterns: Sequence[str], characters: Characters) -> Program:

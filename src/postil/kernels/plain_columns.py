@@ -77,12 +77,25 @@ def checked_columns(columns: Columns) -> Columns:
     return columns
 
 
+_FEW = 32
+"""Rows that Python compares sooner than NumPy reduces them."""
+
+
+def check_inside(cells: Array, size: int, where: str) -> None:
+    """Whether cells (N, 2) are ranges of ``size`` bytes."""
+    if len(cells) <= _FEW:
+        is_inside = all(0 <= first <= end <= size for first, end in cells.tolist())
+    else:
+        first, end = cells[:, 0], cells[:, 1]
+        is_inside = first.min() >= 0 and end.max() <= size and bool((first <= end).all())
+    if not is_inside:
+        raise IndexRangeError("an index points outside its table", where=where)
+
+
 def checked_cells(text: bytes, cells: Array) -> Array:
     """Cells (N, 2) as C expects them; each lies in the text."""
     ready = contiguous(cells, np.int64, (len(cells), 2), where="cells")
-    first, end = ready[:, 0], ready[:, 1]
-    if len(ready) and (first.min() < 0 or end.max() > len(text) or (end < first).any()):
-        raise IndexRangeError("an index points outside its table", where="cells")
+    check_inside(ready, len(text), "cells")
     return ready
 
 

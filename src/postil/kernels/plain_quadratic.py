@@ -9,6 +9,7 @@ compiled kernels read only one half of it.
 import numpy as np
 
 from postil.arrays import Array
+from postil.errors import IndexRangeError
 
 
 def sums_of_pairs(V: Array) -> Array:
@@ -36,6 +37,21 @@ def quadratic_forms(C: Array, U: Array, W: Array, b: Array, out: Array) -> None:
     out *= out.dtype.type(0.5)
     out += C @ W.T
     out += b
+
+
+def bilinear_forms(L: Array, R: Array, U: Array, out: Array) -> None:
+    """Add Σ_jk l_j U[j, d, k] r_k to ``out`` (N, D).  L (N, K), R (N, K), U (K, D, K), symmetric or not."""
+    K, D, _ = U.shape
+    out += np.matmul((L @ U.reshape(K, D * K)).reshape(len(L), D, K), R[:, :, None])[:, :, 0]
+
+
+def chosen_products(X: Array, M: Array, which: Array, out: Array) -> None:
+    """Add x M[which] of each row to ``out`` (N, D).  X (N, K), M (m, K, D), which (N,)."""
+    if len(which) and (which.min() < 0 or which.max() >= len(M)):
+        raise IndexRangeError("an index points outside its table", where="matrices of rows")
+    for i in np.unique(which):
+        rows = np.flatnonzero(which == i)
+        out[rows] += X[rows] @ M[i]
 
 
 def quadratic_forms_back(dZ: Array, C: Array, U: Array, W: Array, out: Array) -> None:

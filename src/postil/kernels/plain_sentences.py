@@ -15,8 +15,8 @@ import numpy as np
 
 from postil.arrays import Array, checked_offsets, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels import patterns
 from postil.kernels.characters import Characters, Flag, frozen
+from postil.kernels.matcher import Program
 from postil.kernels.plain_characters import character_offsets, decoded
 from postil.kernels.plain_columns import checked_cells
 from postil.kernels.plain_tokens import checked_documents
@@ -63,10 +63,21 @@ class SentencePatterns:
         self.words = dict(words)
         self.finals = {word for word, kind in self.words.items() if kind & Kind.FINAL}
         self.characters = characters if characters is not None else frozen()
-        self.line_break, self.emoticon, self.ellipsis = map(re.compile, self.sources)
 
     @functools.cached_property
-    def program(self) -> patterns.Program:
+    def line_break(self) -> re.Pattern[str]:
+        return re.compile(self.sources[0])
+
+    @functools.cached_property
+    def emoticon(self) -> re.Pattern[str]:
+        return re.compile(self.sources[1])
+
+    @functools.cached_property
+    def ellipsis(self) -> re.Pattern[str]:
+        return re.compile(self.sources[2])
+
+    @functools.cached_property
+    def program(self) -> Program:
         return program_of(self.sources, self.characters)
 
     @functools.cached_property

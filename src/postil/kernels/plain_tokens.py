@@ -14,11 +14,13 @@ from typing import NamedTuple, final
 import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
-from postil.errors import IndexRangeError, SlowRulesWarning
-from postil.kernels import patterns, programs
+from postil.errors import SlowRulesWarning
+from postil.kernels import programs
 from postil.kernels.characters import Characters, frozen
 from postil.kernels.checking import contiguous
+from postil.kernels.matcher import Program, Unsupported
 from postil.kernels.plain_characters import character_places, decoded
+from postil.kernels.plain_columns import check_inside
 
 
 @final
@@ -42,11 +44,11 @@ class TokenPatterns:
         return re.compile(self.depends)
 
     @functools.cached_property
-    def program(self) -> patterns.Program | None:
+    def program(self) -> Program | None:
         """For the compiled kernel; None, with a warning, where that does not know what an expression holds."""
         try:
             return programs.program_of([self.token, self.depends], self.characters)
-        except patterns.Unsupported as error:
+        except Unsupported as error:
             warnings.warn(
                 f"the compiled tokeniser does not know a part of these rules ({error}): Python's expressions are used, "
                 "with the same tokens, at about a tenth of the speed",
@@ -137,9 +139,7 @@ class TokenisedText(NamedTuple):
 def checked_documents(text: bytes, documents: Array) -> Array:
     """Documents (D, 2) as C expects them; each lies in the text."""
     ready = contiguous(documents, np.int64, (len(documents), 2), where="documents")
-    first, end = ready[:, 0], ready[:, 1]
-    if len(ready) and (first.min() < 0 or end.max() > len(text) or (end < first).any()):
-        raise IndexRangeError("an index points outside its table", where="documents")
+    check_inside(ready, len(text), "documents")
     return ready
 
 

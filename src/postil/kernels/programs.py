@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from postil.kernels.characters import Characters, frozen
-from postil.kernels.patterns import Program, compiled
+from postil.kernels.matcher import Program
 
 FILE = Path(__file__).with_name("programs.bin")
 _ARRAYS = {"code": "<i4", "sets": "<u8", "index": "<u2", "pages": "<u2"}
@@ -23,6 +23,12 @@ def program_of(expressions: Sequence[str], characters: Characters) -> Program:
     """The program of some expressions: that of the file if it holds them, else compiled here."""
     stored = _stored().get(tuple(expressions)) if characters is frozen() else None
     return compiled(expressions, characters) if stored is None else _read(stored)
+
+
+def compiled(expressions: Sequence[str], characters: Characters) -> Program:
+    from postil.kernels import patterns  # the compiler takes longer to import than all programs to read
+
+    return patterns.compiled(expressions, characters)
 
 
 @functools.cache

@@ -17,69 +17,8 @@
 #include "kernels.h"
 #include "portable.h"
 
-/* A compiler splits vectors that are wider than the processor's very badly, so each instruction set has a version of its
-   own: VECTOR bytes, and TILE × 2 of them fit into the registers. */
-#define PASTED(a, b) a##b
-#define JOINED(a, b) PASTED(a, b)
-#define VERSION(name) JOINED(OF(name), SUFFIX)
-
-#define SUFFIX _baseline
-#define VERSIONED
-#if defined(__AVX512F__)
-#define VECTOR 64
-#define TILE 10
-#elif defined(__AVX__)
-#define VECTOR 32
-#define TILE 5
-#else
-#define VECTOR 16
-#define TILE 5
-#endif
-#define BODY "quadratic_body.h"
-#include "both_types.h"
-
-#if POSTIL_LEVELS
-#undef SUFFIX
-#undef VERSIONED
-#undef VECTOR
-#undef TILE
-#define SUFFIX _avx2
-#define VERSIONED __attribute__((target("arch=x86-64-v3")))
-#define VECTOR 32
-#define TILE 5
-#define BODY "quadratic_body.h"
-#include "both_types.h"
-
-#undef SUFFIX
-#undef VERSIONED
-#undef VECTOR
-#undef TILE
-#define SUFFIX _avx512
-#define VERSIONED __attribute__((target("arch=x86-64-v4")))
-#define VECTOR 64
-#define TILE 10
-#define BODY "quadratic_body.h"
-#include "both_types.h"
-
-#define CALL(name, ...)                                                       \
-    switch (2 * instruction_level() + (single != 0)) {                        \
-        case 2 * AVX512 + 1: code = name##_single_avx512(__VA_ARGS__); break; \
-        case 2 * AVX512: code = name##_double_avx512(__VA_ARGS__); break;     \
-        case 2 * AVX2 + 1: code = name##_single_avx2(__VA_ARGS__); break;     \
-        case 2 * AVX2: code = name##_double_avx2(__VA_ARGS__); break;         \
-        case 1: code = name##_single_baseline(__VA_ARGS__); break;            \
-        default: code = name##_double_baseline(__VA_ARGS__);                  \
-    }
-#else
-#define CALL(name, ...) \
-    code = single ? name##_single_baseline(__VA_ARGS__) : name##_double_baseline(__VA_ARGS__);
-#endif
-
-#define RUN(name, ...)            \
-    int code;                     \
-    clear_flags();                \
-    CALL(name, __VA_ARGS__)       \
-    return code == DONE ? done() : code
+#define VERSIONED_BODY "quadratic_body.h"
+#include "versions.h"
 
 int quadratic_forms(const void *C, int single, const void *U, const void *W, const void *b, int64_t N, int64_t K,
                     int64_t D, void *Z) {
@@ -89,6 +28,17 @@ int quadratic_forms(const void *C, int single, const void *U, const void *W, con
 int quadratic_forms_back(const void *dZ, int single, const void *C, const void *U, const void *W, int64_t N, int64_t K,
                          int64_t D, void *dC) {
     RUN(forms_back, dZ, C, U, W, N, K, D, dC);
+}
+
+int bilinear_forms(const void *L, int single, const void *R, const void *U, int64_t N, int64_t K, int64_t D, void *Z) {
+    RUN(bilinear, L, R, U, N, K, D, Z);
+}
+
+int chosen_products(const void *X, int single, const void *M, int64_t m, const int64_t *which, int64_t N, int64_t K,
+                    int64_t D, void *Z) {
+    for (int64_t n = 0; n < N; n++)
+        if (which[n] < 0 || which[n] >= m) return WRONG_INDEX;
+    RUN(chosen_products, X, M, which, N, K, D, Z);
 }
 
 int quadratic_weights(const void *dZ, int single, const void *C, int64_t N, int64_t K, int64_t D, void *dV) {

@@ -139,6 +139,48 @@ VERSIONED static int VERSION(forms)(const REAL *C, const REAL *U, const REAL *W,
     return DONE;
 }
 
+/* Z += Σ_jk l_j U[j][d][k] r_k. */
+VERSIONED static int VERSION(bilinear)(const REAL *L, const REAL *R, const REAL *U, int64_t N, int64_t K, int64_t D,
+                                       REAL *Z) {
+    void *memory;
+    REAL *l = VERSION(room)(2 * K + D, &memory), *r = l + 2 * ACROSS * K, *z = r + 2 * ACROSS * K;
+    if (memory == NULL) return NO_MEMORY;
+    for (int64_t n = 0, rows; n < N; n += rows) {
+        rows = N - n > ACROSS ? 2 * ACROSS : ACROSS;
+        const int64_t count = N - n < rows ? N - n : rows;
+        VERSION(to_columns)(L + n * K, count, K, rows, l);
+        VERSION(to_columns)(R + n * K, count, K, rows, r);
+        VERSION(to_columns)(Z + n * D, count, D, rows, z);
+        for (int64_t j = 0; j < K; j++) {
+            const LINE *lj = (const LINE *)(l + j * rows);
+#define UNITS(d, size) VERSION(add_units)(U + (j * D + (d)) * K, K, r, K, lj, z + (d) * rows, size, wide)
+            if (rows == ACROSS) {
+                enum { wide = 1 };
+                IN_TILES(D, MOST, UNITS);
+            } else {
+                enum { wide = 2 };
+                IN_TILES(D, TILE, UNITS);
+            }
+#undef UNITS
+        }
+        VERSION(to_rows)(z, count, D, rows, Z + n * D);
+    }
+    free(memory);
+    return DONE;
+}
+
+/* z_n += x_nᵀ M[which_n], M (m, K, D). */
+VERSIONED static int VERSION(chosen_products)(const REAL *X, const REAL *M, const int64_t *which, int64_t N, int64_t K,
+                                              int64_t D, REAL *Z) {
+    for (int64_t n = 0; n < N; n++) {
+        const REAL *restrict m = M + which[n] * K * D, *restrict x = X + n * K;
+        REAL *restrict z = Z + n * D;
+        for (int64_t k = 0; k < K; k++)
+            for (int64_t d = 0; d < D; d++) z[d] += x[k] * m[k * D + d];
+    }
+    return DONE;
+}
+
 VERSIONED static int VERSION(forms_back)(const REAL *dZ, const REAL *C, const REAL *U, const REAL *W, int64_t N,
                                          int64_t K, int64_t D, REAL *dC) {
     void *memory;

@@ -1,35 +1,9 @@
 /* Trees: their shapes, and the cells of a Tree-LSTM, one level at a time, for float and double. */
 
-#include <math.h>
-#include <string.h>
-
 #include "flags.h"
 #include "kernels.h"
 #include "portable.h"
-
-/* By e^2x - 1, which keeps its digits near 0: 2 x = k log 2 + r, and e^r - 1 is a short sum. Nothing here branches, so
-   that loops over it become vector instructions. */
-INLINED float tanh_single(float x) {
-    const float magic = 12582912.0f; /* 1.5 · 2^23: adding it rounds to a whole number */
-    const float y = x > 9.5f ? 19.0f : x < -9.5f ? -19.0f : x + x;
-    const float shifted = y * 1.44269504f + magic, k = shifted - magic;
-    const float r = (y - k * 0.693359375f) - k * -2.12194440e-4f; /* log 2 in two parts; the first times k is exact */
-    float sum = 1.0f / 5040;
-    sum = sum * r + 1.0f / 720;
-    sum = sum * r + 1.0f / 120;
-    sum = sum * r + 1.0f / 24;
-    sum = sum * r + 1.0f / 6;
-    sum = sum * r + 0.5f;
-    sum = sum * (r * r) + r; /* e^r - 1 */
-    int32_t bits;
-    float power; /* 2^k */
-    memcpy(&bits, &shifted, sizeof bits);
-    bits = (int32_t)(((uint32_t)bits << 23) + (127u << 23));
-    memcpy(&power, &bits, sizeof power);
-    const float less_one = power * sum + (power - 1.0f);
-    return less_one / (less_one + 2.0f);
-}
-INLINED double tanh_double(double x) { return tanh(x); }
+#include "squash.h"
 
 #define BODY "trees_body.h"
 #include "both_types.h"

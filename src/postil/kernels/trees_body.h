@@ -14,20 +14,17 @@ INLINED OF(Cells) OF(cells)(void *const *arrays) {
     return (OF(Cells)){arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5]};
 }
 
-/* z + bias of all maps to gates and u, by tanh alone: σ(z) = (1 + tanh(z / 2)) / 2. */
-INLINED void OF(open)(REAL *restrict maps, const REAL *restrict bias, int64_t gates, int64_t H) {
-    const REAL half = (REAL)0.5;
-    for (int64_t d = 0; d < gates * H; d++) maps[d] = OF(tanh)((maps[d] + bias[d]) * half) * half + half;
-    for (int64_t d = gates * H; d < (gates + 1) * H; d++) maps[d] = OF(tanh)(maps[d] + bias[d]);
+/* z + bias of all maps to gates and u. */
+INLINED void OF(open)(REAL *maps, const REAL *bias, int64_t gates, int64_t H) {
+    OF(squash)(maps, bias, gates * H, (REAL)0.5, maps);
+    OF(squash)(maps + gates * H, bias + gates * H, H, 1, maps + gates * H);
 }
 
 /* h = o tanh(c) of one node, which its parent gets as well. */
 INLINED void OF(show)(const REAL *restrict o, const REAL *restrict c, int64_t H, REAL *restrict t, REAL *restrict h,
                       REAL *restrict part) {
-    for (int64_t d = 0; d < H; d++) {
-        t[d] = OF(tanh)(c[d]);
-        part[d] = h[d] = o[d] * t[d];
-    }
+    OF(squash)(c, NULL, H, 1, t);
+    for (int64_t d = 0; d < H; d++) part[d] = h[d] = o[d] * t[d];
 }
 
 INLINED void OF(leaf_cells_up)(OF(Cells) all, const REAL *bias, const int64_t *parents, int64_t n, int64_t H) {

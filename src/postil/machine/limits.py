@@ -131,8 +131,10 @@ def scoring_limit(tagger: Tagger, N: int) -> Limit:
 def tagger_training_limit(network: Any, batches: Iterable[Any]) -> Limit:
     """For one pass over the batches of a tagger that begins with a window, as ``fast``, ``accurate`` and window-* do.
 
-    Batches differ little; those of the middle are measured for all.
+    Batches differ little; those of the middle are measured for all. An ensemble costs as much as its members.
     """
+    members = members_of(network)
+    network = members[0]
     shards = [shard for batch in batches for shard in batch.shards]
     words = _mean(len(shard.inputs.forms) for shard in shards)
     tokens = _mean(len(shard.inputs.places) for shard in shards)
@@ -144,7 +146,7 @@ def tagger_training_limit(network: Any, batches: Iterable[Any]) -> Limit:
     moved = 2 * 4 * K * H * tokens + 4 * 4 * tokens * sum(H for H, _ in (first, *others))
     moved += ADAM * (_dense_numbers(network.parameters()) + _touched_numbers(middle.inputs.forms, network))
     recursion = recursion_seconds(chain_moments, np.diff(middle.inputs.offsets).tolist(), L) if network.crf else 0.0
-    n = len(shards)
+    n = len(members) * len(shards)
     return Limit(products=n * products, bytes=n * moved / bandwidth(), recursion=n * recursion)
 
 

@@ -1,24 +1,54 @@
 """Predictions against gold: counts that add up, and the ratios derived from them."""
 
-from postil.metrics.calibration import Calibration, calibrate, calibrate_by_label
-from postil.metrics.counts import Counts
-from postil.metrics.detection import (
-    DetectionScores,
-    PrecisionRecall,
-    Threshold,
-    average_precision,
-    best_threshold,
-    precision_recall,
-    score_detection,
-)
-from postil.metrics.evaluation import Evaluation, evaluate
-from postil.metrics.lengths import spans_by_length
-from postil.metrics.novelty import Known, known_from, spans_by_novelty, tokens_by_novelty
-from postil.metrics.significance import Comparison, Interval, bootstrap_interval, compare_systems
-from postil.metrics.spans import SpanScores, align, compare_spans, score_spans, sentence_counts
-from postil.metrics.tables import Table
-from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
-from postil.metrics.trees import TreeScores, score_trees
+import typing
+
+from postil import lazy
+
+if typing.TYPE_CHECKING:
+    from postil.metrics.calibration import Calibration, calibrate, calibrate_by_label
+    from postil.metrics.counts import Counts
+    from postil.metrics.detection import (
+        DetectionScores,
+        PrecisionRecall,
+        Threshold,
+        average_precision,
+        best_threshold,
+        precision_recall,
+        score_detection,
+    )
+    from postil.metrics.evaluation import Evaluation, evaluate
+    from postil.metrics.lengths import spans_by_length
+    from postil.metrics.novelty import Known, known_from, spans_by_novelty, tokens_by_novelty
+    from postil.metrics.significance import Comparison, Interval, bootstrap_interval, compare_systems
+    from postil.metrics.spans import SpanScores, align, compare_spans, score_spans, sentence_counts
+    from postil.metrics.tables import Table
+    from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
+    from postil.metrics.trees import TreeScores, score_trees
+else:
+    __getattr__, __dir__ = lazy.exports(
+        __name__,
+        {
+            ".calibration": ["Calibration", "calibrate", "calibrate_by_label"],
+            ".counts": ["Counts"],
+            ".detection": [
+                "DetectionScores",
+                "PrecisionRecall",
+                "Threshold",
+                "average_precision",
+                "best_threshold",
+                "precision_recall",
+                "score_detection",
+            ],
+            ".evaluation": ["Evaluation", "evaluate"],
+            ".lengths": ["spans_by_length"],
+            ".novelty": ["Known", "known_from", "spans_by_novelty", "tokens_by_novelty"],
+            ".significance": ["Comparison", "Interval", "bootstrap_interval", "compare_systems"],
+            ".spans": ["SpanScores", "align", "compare_spans", "score_spans", "sentence_counts"],
+            ".tables": ["Table"],
+            ".tokens": ["TokenScores", "score_tokens", "sentence_token_counts"],
+            ".trees": ["TreeScores", "score_trees"],
+        },
+    )
 
 __all__ = [
     "Counts",

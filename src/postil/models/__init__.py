@@ -3,8 +3,9 @@
 Names are imported when they are first used: whoever loads a tagger does not need trees.
 """
 
-import importlib
 import typing
+
+from postil import lazy
 
 if typing.TYPE_CHECKING:
     from postil.models.answers.constraints import Constraints
@@ -20,6 +21,25 @@ if typing.TYPE_CHECKING:
     from postil.models.tagger import Tagger
     from postil.models.tree_classifier import TreeClassifier
     from postil.models.tree_config import TreeConfig
+else:
+    __getattr__, __dir__ = lazy.exports(
+        __name__,
+        {
+            ".answers.constraints": ["Constraints"],
+            ".answers.decoding": ["Decoding"],
+            ".answers.node_labels": ["NodeLabel"],
+            ".config": ["PRESETS", "TaggerConfig"],
+            ".detector": ["Detector"],
+            ".ensemble": ["Ensemble"],
+            ".explaining.explanation": ["Explanation"],
+            ".explaining.tree_explanation": ["TreeExplanation"],
+            ".settings": ["UNSET"],
+            ".storage": ["load"],
+            ".tagger": ["Tagger"],
+            ".tree_classifier": ["TreeClassifier"],
+            ".tree_config": ["TreeConfig"],
+        },
+    )
 
 __all__ = [
     "Tagger",
@@ -37,31 +57,3 @@ __all__ = [
     "UNSET",
     "load",
 ]
-
-_MODULES = {
-    "Constraints": "postil.models.answers.constraints",
-    "Decoding": "postil.models.answers.decoding",
-    "PRESETS": "postil.models.config",
-    "TaggerConfig": "postil.models.config",
-    "Detector": "postil.models.detector",
-    "Ensemble": "postil.models.ensemble",
-    "Explanation": "postil.models.explaining.explanation",
-    "TreeExplanation": "postil.models.explaining.tree_explanation",
-    "UNSET": "postil.models.settings",
-    "load": "postil.models.storage",
-    "Tagger": "postil.models.tagger",
-    "NodeLabel": "postil.models.answers.node_labels",
-    "TreeClassifier": "postil.models.tree_classifier",
-    "TreeConfig": "postil.models.tree_config",
-}
-
-
-def __getattr__(name: str) -> typing.Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'postil.models' has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -26,6 +26,8 @@ from postil.models.sentences import entity, tokens_of
 from postil.models.settings import UNSET, Unset
 from postil.text import Entity, Sentence, labels_from_spans, recognise, with_marks
 
+_FIXED = {"objective": "margin", "ensemble": 1}  # whatever the preset says
+
 
 class Detections(NamedTuple):
     """What was found in one sentence: entities, the lowest score among the tokens of each, and that of every token."""
@@ -92,6 +94,9 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         name_dim: int | Unset = UNSET,
         character_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,
+        word_key: str | Unset | None = UNSET,
+        min_feature_count: int | Unset = UNSET,
+        feature_buckets: int | Unset | None = UNSET,
         column_dim: int | Unset = UNSET,
         gazetteer_dim: int | Unset = UNSET,
         position_dim: int | Unset = UNSET,
@@ -105,6 +110,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         input_dropout: float | Unset | None = UNSET,
         hidden_dropout: float | Unset | None = UNSET,
         word_dropout: float | Unset = UNSET,
+        mention_replacement: float | Unset = UNSET,
         objective: str | Unset = UNSET,
         offsets: int | Unset = UNSET,
         constrained: bool | Unset = UNSET,
@@ -144,14 +150,14 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     @classmethod
     def _rows(cls) -> dict[str, TaggerConfig]:
-        return {preset: configured(preset, {"objective": "margin"}) for preset in PRESETS}
+        return {preset: configured(preset, _FIXED) for preset in PRESETS}
 
     def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
         if settings.get("objective", "margin") != "margin":
             raise ConfigurationError("objective of a detector", expected="margin", got=settings["objective"])
         if settings.get("ensemble", 1) != 1:
             raise ConfigurationError("ensemble of a detector", expected="1: only taggers have ensembles")
-        return configured(self.preset, {**settings, "objective": "margin"})
+        return configured(self.preset, {**settings, **_FIXED})
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> Target:
         return Target.of(self.label, y)
@@ -162,7 +168,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         features: InputFeatures,
         labels: Target,
         vectors: Array | None,
-        rng: np.random.Generator | None,
+        rng: "np.random.Generator | None",
     ) -> DetectorNetwork:
         return DetectorNetwork(config, **feature_sizes(config, features), vectors=vectors, rng=rng)
 
@@ -196,7 +202,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
         """One score per token, an array (T,) for each sentence. Higher is likelier; scores are not probabilities."""
-        scorer, X = self.fitted_parts().scorer(), listed_sentences(X)
+        scorer, X = self.fitted_parts().scorer(), listed_sentences(X, word_key=self._word_key)
         answers: list[Array] = [np.zeros(0)] * len(X)
         for which, scores, offsets in scored(scorer, X):
             of_tokens = scores[:, 0].astype(np.float64)  # so that comparing with a threshold is exact
@@ -216,13 +222,13 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> DetectionScores:
         """Average precision, and at the threshold precision, recall and F1."""
         threshold = self.threshold
-        X, y = checked_for_scores(X, y)
+        X, y = checked_for_scores(X, y, self._word_key)
         truth, scores = self._truth_and_scores(X, y)
         return score_detection(truth, scores, threshold, label=self.label, sentences=len(X))
 
     def explain(self, tokens: Sequence[Token], start: int, end: int, label: str | None = None) -> Explanation:
         """What each word and each feature contributed to the lowest score of these tokens, above the threshold."""
-        parts, tokens = self.fitted_parts(), checked_sentence(tokens)
+        parts, tokens = self.fitted_parts(), checked_sentence(tokens, self._word_key)
         return explain_detection(parts, tokens, self.decision([tokens])[0], (start, end), label)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
@@ -246,7 +252,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
     def _truth_and_scores(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> tuple[Array, Array]:
         """(N,) and (N,) over all tokens of which it is known whether they have the label."""
         target = self.fitted_parts().labelling
-        X, y = checked_for_scores(X, y)
+        X, y = checked_for_scores(X, y, self._word_key)
         truth = np.concatenate(target.numbers(with_marks(y, X, known=[target.label])))
         known = truth != UNDECIDED
         return truth[known].astype(bool), np.concatenate(self.decision(X))[known]

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from postil.errors import DataError
 from postil.features.inputs import Token
+from postil.features.named import FeatureToken
 from postil.text import Sentence
 from postil.text.lines import shortened
 from postil.text.partial_label import PartialLabel
@@ -21,10 +22,11 @@ from postil.text.tree import Tree
 Sentences: TypeAlias = list[list[Token]]
 LabelLists: TypeAlias = list[list[str]]
 
+SHOWN_KEYS = 5  # of a dict, in an error
 _SENTENCES = "a list of sentences, each a list of tokens"
 _LABELS = "a list with one list of labels for each sentence"
 _TOKEN = "must be a string, or a tuple of strings: the form and its columns"
-_NO_DICTS = "feature dicts are not supported yet"
+_NO_DICTS = "feature dicts need word_key, the key of the word: Tagger(word_key='word')"
 
 
 def in_order(values: Any, what: str, expected: str, where: str | None = None) -> list[Any]:
@@ -63,8 +65,11 @@ def described(value: object) -> str:
 # ------------------------------------------------------------------------------------------------ sentences
 
 
-def listed_sentences(X: Any, name: str = "X") -> Sentences:
-    """Sentences as lists. What stands in the lists, ``check_tokens`` tells where scoring fails."""
+def listed_sentences(X: Any, name: str = "X", *, word_key: str | None = None) -> Sentences:
+    """Sentences as lists. What stands in the lists, ``check_tokens`` tells where scoring fails.
+
+    With ``word_key`` their tokens are feature dicts with the word under that key.
+    """
     X = in_order(X, name, _SENTENCES)
     if set(map(type, X)) - {list}:
         if all(isinstance(tokens, str) for tokens in X):
@@ -73,13 +78,40 @@ def listed_sentences(X: Any, name: str = "X") -> Sentences:
         if any(isinstance(tokens, Mapping) for tokens in X):
             raise DataError(name, expected=f"must be {_SENTENCES}", got=f"a list of dicts: {_NO_DICTS}")
         X = [in_order(tokens, "a sentence", "a list of tokens", where=f"sentence {i}") for i, tokens in enumerate(X)]
+    if word_key is not None:
+        return [with_features(tokens, word_key, f"sentence {i}, ") for i, tokens in enumerate(X)]
     sentences: Sentences = X
     return sentences
 
 
-def checked_sentences(X: Any, name: str = "X") -> Sentences:
+def with_features(items: Sequence[Any], word_key: str, where: str = "") -> list[Token]:
+    """Feature dicts as tokens with their word."""
+    if set(map(type, items)) == {FeatureToken}:
+        return list(items)
+    return [FeatureToken.of(_word(item, word_key, f"{where}token {t}"), item) for t, item in enumerate(items)]
+
+
+def _word(item: Any, word_key: str, where: str) -> str:
+    if type(item) is FeatureToken:
+        item = item[1]
+    if not isinstance(item, Mapping):
+        raise DataError(
+            "a token", expected=f"must be a feature dict, by word_key={word_key!r}", got=described(item), where=where
+        )
+    word = item.get(word_key)
+    if isinstance(word, str):
+        return word
+    if word is None:
+        keys = ", ".join(repr(key) for key in list(item)[:SHOWN_KEYS]) or "an empty dict"
+        got = f"{keys}, …" if len(item) > SHOWN_KEYS else keys
+    else:
+        got = described(word)
+    raise DataError("a feature dict", expected=f"must have the word under {word_key!r}", got=got, where=where)
+
+
+def checked_sentences(X: Any, name: str = "X", *, word_key: str | None = None) -> Sentences:
     """Sentences as lists of tokens, each of which was looked at."""
-    sentences = listed_sentences(X, name)
+    sentences = listed_sentences(X, name, word_key=word_key)
     if _are_plain(sentences):
         return sentences
     return [
@@ -88,19 +120,21 @@ def checked_sentences(X: Any, name: str = "X") -> Sentences:
     ]
 
 
-def checked_sentence(tokens: Any) -> list[Token]:
+def checked_sentence(tokens: Any, word_key: str | None = None) -> list[Token]:
     """One sentence as a list of tokens."""
     tokens = in_order(tokens, "a sentence", "a list of tokens")
     if any(isinstance(token, list) for token in tokens):
         got = "a list of lists: give one sentence at a time"
         raise DataError("a sentence", expected="must be a list of tokens", got=got)
+    if word_key is not None:
+        return with_features(tokens, word_key)
     return tokens if _are_plain([tokens]) else [_token(token, f"token {t}") for t, token in enumerate(tokens)]
 
 
 def _are_plain(X: Sentences) -> bool:
     """Whether all tokens are strings, or tuples of strings; of a subclass of these, False."""
     kinds = set(map(type, chain.from_iterable(X)))
-    if kinds <= {str}:
+    if kinds <= {str} or kinds == {FeatureToken}:
         return True
     if kinds != {tuple}:
         return False
@@ -112,6 +146,8 @@ def _token(token: Any, where: str) -> Token:
     """The token with Python's own strings instead of NumPy's."""
     if isinstance(token, str):
         return str(token)
+    if type(token) is FeatureToken:
+        return token
     if isinstance(token, tuple) and token:
         for value in token:
             if not isinstance(value, str):
@@ -129,9 +165,11 @@ def checked_documents(sentences: Any) -> list[Sentence]:
 # ------------------------------------------------------------------------------------------------ labels
 
 
-def checked_labelled(X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[Sentences, LabelLists]:
+def checked_labelled(
+    X: Any, y: Any, names: tuple[str, str] = ("X", "y"), *, word_key: str | None = None
+) -> tuple[Sentences, LabelLists]:
     """Sentences and their labels, one label for each token."""
-    X = checked_sentences(X, names[0])
+    X = checked_sentences(X, names[0], word_key=word_key)
     y = in_order(y, names[1], _LABELS)
     if len(X) != len(y):
         raise DataError("sentences and label sequences", expected=f"{len(X)} of each", got=f"{len(y)} label sequences")
@@ -149,15 +187,15 @@ def checked_labelled(X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tup
     return X, y
 
 
-def checked_for_scores(X: Any, y: Any) -> tuple[Sentences, LabelLists]:
+def checked_for_scores(X: Any, y: Any, word_key: str | None = None) -> tuple[Sentences, LabelLists]:
     """Labelled sentences, at least one: of none there is no score."""
-    X, y = checked_labelled(X, y)
+    X, y = checked_labelled(X, y, word_key=word_key)
     if not X:
         raise DataError("nothing to score", expected="at least one sentence", got="none")
     return X, y
 
 
-def checked_dev(dev: Any) -> tuple[Sentences, LabelLists] | None:
+def checked_dev(dev: Any, word_key: str | None = None) -> tuple[Sentences, LabelLists] | None:
     """Held-out sentences with their labels; None where there are none."""
     if dev is None:
         return None
@@ -167,7 +205,7 @@ def checked_dev(dev: Any) -> tuple[Sentences, LabelLists] | None:
     for part in dev:
         if isinstance(part, list | tuple) and part and all(isinstance(one, str) for one in part):
             raise DataError("dev", expected="a pair (X_dev, y_dev)", got="sentences without labels")
-    X, y = checked_labelled(dev[0], dev[1], ("X_dev", "y_dev"))
+    X, y = checked_labelled(dev[0], dev[1], ("X_dev", "y_dev"), word_key=word_key)
     return (X, y) if X else None
 
 

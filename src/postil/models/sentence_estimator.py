@@ -153,6 +153,12 @@ class SentenceEstimator(Estimator[Labels, Network]):
             teachers=teachers,
         )
 
+    @property
+    def _word_key(self) -> str | None:
+        """The key of the word in the feature dicts that the fitted model takes; None where it takes words."""
+        key: str | None = self.fitted_parts().config.word_key
+        return key
+
     # -------------------------------------------------------------------------------------------- answers
 
     def tag(self, text: str) -> Document:

@@ -247,6 +247,9 @@ def _features(
     if vectors is not None and len(vectors) != len(features.words.vocabularies["vector"]):
         V = len(features.words.vocabularies["vector"])
         raise ModelFileError("word vectors", expected=f"{V} rows, one for each word", got=len(vectors))
+    if (getattr(config, "word_key", None) is None) != (features.named is None):
+        expected = "none without word_key" if features.named is not None else "their names, with word_key"
+        raise ModelFileError("features of dicts", expected=expected, got="the other")
     return features
 
 

@@ -110,6 +110,9 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         name_dim: int | Unset = UNSET,
         character_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,
+        word_key: str | Unset | None = UNSET,
+        min_feature_count: int | Unset = UNSET,
+        feature_buckets: int | Unset | None = UNSET,
         column_dim: int | Unset = UNSET,
         gazetteer_dim: int | Unset = UNSET,
         position_dim: int | Unset = UNSET,
@@ -123,6 +126,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         input_dropout: float | Unset | None = UNSET,
         hidden_dropout: float | Unset | None = UNSET,
         word_dropout: float | Unset = UNSET,
+        mention_replacement: float | Unset = UNSET,
         objective: str | Unset = UNSET,
         offsets: int | Unset = UNSET,
         constrained: bool | Unset = UNSET,
@@ -179,7 +183,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         features: InputFeatures,
         labels: Labelling,
         vectors: Array | None,
-        rng: np.random.Generator | None,
+        rng: "np.random.Generator | None",
     ) -> TaggerNetwork | EnsembleNetwork:
         members = [
             TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=labels.mask, rng=rng)
@@ -234,7 +238,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         With ``constraints``, one or None per sentence, the best labels that satisfy them. Entities less probable than
         ``threshold`` (one for all classes, or by class) are dropped; the default is the thresholds of the model.
         """
-        posteriors, X = self._posteriors, listed_sentences(X)
+        posteriors, X = self._posteriors, listed_sentences(X, word_key=self._word_key)
         answers = Predictions([] for _ in X)
         for which, texts in self._label_texts(posteriors, X, constraints, threshold):
             for i, labels in zip(which, texts, strict=True):
@@ -264,7 +268,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         threshold: float | Mapping[str, float] | None = None,
     ) -> tuple[list[list[str]], list[Array]]:
         """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence."""
-        X = listed_sentences(X)
+        X = listed_sentences(X, word_key=self._word_key)
         answers = Predictions([] for _ in X)
         probabilities: list[Array] = [np.zeros(0) for _ in X]
         for block in self._posteriors.answers(X, constraints, threshold, label_probabilities=True):
@@ -284,13 +288,13 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         from postil.metrics import evaluate  # what only held-out data need is loaded with them
 
         labelling = self.labelling
-        X, y = checked_for_scores(X, y)
+        X, y = checked_for_scores(X, y, self._word_key)
         gold = with_marks(y, X, known=labelling.data_labels())
         return evaluate(gold, self.predict(X), scheme=labelling.scheme)
 
     def marginals(self, tokens: Sequence[Token], constraints: Constraints | None = None) -> list[dict[str, float]]:
         """The probability of every label at every token, over all label sequences."""
-        posterior = self._posteriors.of_one(checked_sentence(tokens), constraints)
+        posterior = self._posteriors.of_one(checked_sentence(tokens, self._word_key), constraints)
         marked = posterior.marked_beginnings() if self.labelling.scheme == "iob1" else None
         return self.labelling.marginals(posterior.marginals(), marked)
 
@@ -298,7 +302,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         self, tokens: Sequence[Token], k: int = 5, constraints: Constraints | None = None
     ) -> list[tuple[list[str], float]]:
         """The k most probable label sequences with their probabilities, best first; fewer if there are fewer."""
-        posteriors, tokens = self._posteriors, checked_sentence(tokens)
+        posteriors, tokens = self._posteriors, checked_sentence(tokens, self._word_key)
         at_most = len(self.labelling.labels) ** min(len(tokens), 64)  # Python's whole numbers do not overflow
         (paths,) = posteriors.of_one(tokens, constraints).ranked(min(k, at_most))
         return [(self.labelling.texts(labels), probability) for labels, probability in paths]
@@ -307,7 +311,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         self, tokens: Sequence[Token], labels: Sequence[str], constraints: Constraints | None = None
     ) -> float:
         """The probability of a whole label sequence."""
-        posteriors, tokens = self._posteriors, checked_sentence(tokens)
+        posteriors, tokens = self._posteriors, checked_sentence(tokens, self._word_key)
         (numbers,) = posteriors.labelling.numbers([checked_label_sequence(labels, tokens)])
         return float(posteriors.of_one(tokens, constraints).probabilities_of(numbers)[0])
 
@@ -319,7 +323,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         """
         from postil.models.explaining.explanation import explain_entity
 
-        posteriors, tokens = self._posteriors, checked_sentence(tokens)
+        posteriors, tokens = self._posteriors, checked_sentence(tokens, self._word_key)
         _, lattice = next(posteriors.lattices([tokens]))
         return explain_entity(self.fitted_parts(), tokens, lattice, (start, end), label)
 
@@ -330,7 +334,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
 
         Offsets count tokens.
         """
-        tokens = checked_sentence(tokens)
+        tokens = checked_sentence(tokens, self._word_key)
         forms = [token if isinstance(token, str) else token[0] for token in tokens]
         (entities,) = self.entities_above([Sentence(forms)], lowest, constraints=[constraints], X=[tokens])
         return entities
@@ -436,7 +440,9 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         from postil.models.answers.calibration import Labelled, calibrated
 
         parts = self.fitted_parts()
-        parts.decoding = calibrated(parts.decoding, Labelled.of(self._posteriors, *checked_for_scores(X, y)))
+        parts.decoding = calibrated(
+            parts.decoding, Labelled.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
+        )
         return parts.decoding
 
     def tune(
@@ -458,7 +464,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         from postil.models.answers.tuning import checked_wish, tuned
 
         figure, wanted = checked_wish(recall, precision, margin)
-        dial = Dial.of(self._posteriors, *checked_for_scores(X, y))
+        dial = Dial.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
         result = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
         self.decoding = dial.decoding(result.chosen.setting, self.decoding)
         return result

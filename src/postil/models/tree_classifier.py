@@ -27,8 +27,6 @@ from postil.threads import one_blas_thread
 if TYPE_CHECKING:
     from postil.models.fitting.trees import TreeFitting
 
-NODES_PER_BLOCK = 4096  # what is predicted at once: large enough for matrix products, small enough for the cache
-
 # What users give for a tree: a Tree, nested tuples (label, child, …), an nltk.Tree, or plain tokens.
 TreeLike: TypeAlias = Any
 Dev: TypeAlias = list[TreeLike] | tuple[Sequence[TreeLike], Sequence[str] | None]
@@ -186,7 +184,7 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
     def predict(self, trees: Sequence[TreeLike]) -> list[str]:
         """The label of every tree."""
         labels = self.fitted_parts().labelling.labels
-        return [labels[i] for i in self._root_scores(trees).argmax(axis=1)]
+        return [labels[i] for i in self._root_scores(trees).argmax(axis=1).tolist()]
 
     def predict_proba(self, trees: Sequence[TreeLike]) -> Array:
         """(B, C) probabilities of the labels of every tree, in the order of ``classes_``."""
@@ -272,11 +270,11 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
         """Trees of similar height: their places, their rows, and the vectors (M, H) of their nodes."""
         network = self.fitted_parts().network
         with one_blas_thread():
-            states = network.word_states(inputs)
-            for which in _cut(inputs.forest):
+            composed = network.composer(inputs)
+            for which in _cut(inputs.forest, network.composition.nodes_per_block):
                 plan = inputs.forest.schedule(which)
                 forms = inputs.forms[plan.nodes[: plan.leaves]]
-                yield which, plan, network.composition.composed(states[forms], plan)
+                yield which, plan, composed(forms, plan)
 
 
 def _binarised(trees: Sequence[TreeLike], y: Sequence[str] | None, config: Any) -> list[Tree]:
@@ -296,10 +294,10 @@ def _binary(tree: TreeLike, number: int, config: Any) -> Tree:
         raise DataError(error.what, expected=error.expected, got=error.got, where=f"tree {number}") from None
 
 
-def _cut(forest: Forest) -> Iterator[Array]:
-    """Trees by height, in blocks of about NODES_PER_BLOCK."""
+def _cut(forest: Forest, nodes: int) -> Iterator[Array]:
+    """Trees by height, in blocks of about ``nodes`` nodes."""
     if not len(forest):
         return
     order = np.argsort(forest.tree_heights, kind="stable")
-    block_of = np.cumsum(forest.sizes[order]) // NODES_PER_BLOCK
+    block_of = np.cumsum(forest.sizes[order]) // nodes
     yield from np.split(order, np.flatnonzero(np.diff(block_of)) + 1)

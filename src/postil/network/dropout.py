@@ -13,13 +13,13 @@ from postil.kernels.plain_layers import kept_elements
 from postil.network.layer import Layer, LayerPullback, Run
 
 
-def noise_of(rate: float, rng: np.random.Generator) -> Noise:
+def noise_of(rate: float, rng: "np.random.Generator") -> Noise:
     """Drop a share ``rate``, rounded to 2⁻³². One number is drawn; the bits of the elements are made from it."""
     dropped = min(round(rate * 2**32), 2**32 - 1)
     return Noise(int(rng.integers(0, 2**64 - 1, dtype=np.uint64, endpoint=True)) if dropped else 0, dropped)
 
 
-def dropout(X: Array, rate: float, rows: bool, rng: np.random.Generator) -> tuple[Array, Callable[[Array], Array]]:
+def dropout(X: Array, rate: float, rows: bool, rng: "np.random.Generator") -> tuple[Array, Callable[[Array], Array]]:
     """Set a share ``rate`` of the elements (or rows) to 0 and scale the others, so that the mean stays.  X (N, D)."""
     noise = noise_of(rate, rng)
     if rows:

@@ -21,7 +21,7 @@ class Finish:
 
     activation: str
     rate: float
-    rng: np.random.Generator
+    rng: "np.random.Generator"
 
 
 def finish_of(layers: Sequence[Layer], run: Run) -> tuple[int, Finish | None]:

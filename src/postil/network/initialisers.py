@@ -14,10 +14,10 @@ from postil.errors import ConfigurationError, ShapeError
 from postil.graph import Parameter
 
 Shape: TypeAlias = tuple[int, ...]
-Initialiser: TypeAlias = Callable[[np.random.Generator, Shape], Array]
+Initialiser: TypeAlias = Callable[["np.random.Generator", Shape], Array]
 
 
-def fan_in_as_printed(rng: np.random.Generator, shape: Shape, fan_in: int | None = None) -> Array:
+def fan_in_as_printed(rng: "np.random.Generator", shape: Shape, fan_in: int | None = None) -> Array:
     """A10 to the letter: centred uniform with **variance** 1 / sqrt(fan-in).
 
     A uniform variable on ±a has the variance a²/3. Other texts read the sentence as variance 1 / fan-in: that is
@@ -26,12 +26,12 @@ def fan_in_as_printed(rng: np.random.Generator, shape: Shape, fan_in: int | None
     return _uniform_of_variance(rng, shape, 1 / np.sqrt(shape[-1] if fan_in is None else fan_in))
 
 
-def fan_in_variance(rng: np.random.Generator, shape: Shape, fan_in: int | None = None) -> Array:
+def fan_in_variance(rng: "np.random.Generator", shape: Shape, fan_in: int | None = None) -> Array:
     """Centred uniform with variance 1 / fan-in: preserves the variance of the inputs."""
     return _uniform_of_variance(rng, shape, 1 / (shape[-1] if fan_in is None else fan_in))
 
 
-def xavier(rng: np.random.Generator, shape: Shape) -> Array:
+def xavier(rng: "np.random.Generator", shape: Shape) -> Array:
     """Xavier initialisation (B7): U[± sqrt(6 / (n_in + n_out))]."""
     bound = np.sqrt(6 / (shape[-1] + shape[0]))
     return rng.uniform(-bound, bound, shape)
@@ -42,11 +42,13 @@ def constant(value: float) -> Initialiser:
     return lambda rng, shape: np.full(shape, float(value))
 
 
-def placeholder(rng: np.random.Generator, shape: Shape) -> Array:
+def placeholder(rng: "np.random.Generator", shape: Shape) -> Array:
     """Zeros that take no memory, whatever their shape, and cannot be written to: a model file's arrays replace them."""
     return np.broadcast_to(np.zeros((), np.float32), shape)
 
 
+UNUSED: Any = object()
+"""In place of a generator: every parameter is a placeholder. To import NumPy's takes as long as to read a model."""
 zeros = constant(0.0)
 ones = constant(1.0)
 
@@ -62,7 +64,7 @@ def new_parameter(
     name: str,
     shape: Shape,
     initialise: Initialiser,
-    rng: np.random.Generator,
+    rng: "np.random.Generator",
     dtype: Any,
     *,
     fan_in: int = 1,
@@ -70,20 +72,20 @@ def new_parameter(
 ) -> Parameter:
     """A parameter of a layer with its first value, after checking all arguments."""
     checked_sizes(shape, where=name)
-    if not isinstance(rng, np.random.Generator):
+    if rng is not UNUSED and not isinstance(rng, np.random.Generator):
         raise ConfigurationError("rng", expected="np.random.default_rng(…)", got=describe(rng), where=name)
     if not callable(initialise):
         raise ConfigurationError(
             "initialise", expected="a function, such as INITIALISERS['xavier']", got=describe(initialise), where=name
         )
-    value = np.asarray(initialise(rng, shape))
+    value = np.asarray(placeholder(rng, shape) if rng is UNUSED else initialise(rng, shape))
     if value.shape != shape:
         raise ShapeError("first value of a parameter", expected=shape, got=value.shape, where=name)
     # Not copied where the type is right: of zeros in place of a model file's arrays not even the pages are touched.
     return Parameter(value.astype(dtype, copy=False), name, fan_in=fan_in, decays=decays)
 
 
-def _uniform_of_variance(rng: np.random.Generator, shape: Shape, variance: float) -> Array:
+def _uniform_of_variance(rng: "np.random.Generator", shape: Shape, variance: float) -> Array:
     bound = np.sqrt(3 * variance)
     return rng.uniform(-bound, bound, shape)
 

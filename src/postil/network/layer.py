@@ -31,7 +31,7 @@ class Run:
     """
 
     offsets: Array | None = None
-    rng: np.random.Generator | None = None
+    rng: "np.random.Generator | None" = None
 
 
 class Layer(Parameterised, ABC):
@@ -49,7 +49,7 @@ class Layer(Parameterised, ABC):
     def name(self) -> str:
         return type(self).__name__
 
-    def __call__(self, x: Node | Ragged | Array, *, rng: np.random.Generator | None = None) -> Result:
+    def __call__(self, x: Node | Ragged | Array, *, rng: "np.random.Generator | None" = None) -> Result:
         """One node with the layer's output; its parents are ``x`` (where it is a node) and the parameters."""
         X, offsets = (x.data, x.offsets) if isinstance(x, Ragged) else _value_and_offsets(x)
         parameters = tuple(self.parameters().values())

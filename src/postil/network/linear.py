@@ -40,7 +40,7 @@ class Linear(Layer):
         D: int,
         H: int,
         *,
-        rng: np.random.Generator,
+        rng: "np.random.Generator",
         initialise: Initialiser = xavier,
         bias: bool = True,
         dtype: Any = np.float32,

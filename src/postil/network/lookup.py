@@ -30,7 +30,7 @@ def lookup(W: Array, ids: Array) -> tuple[Array, Callable[[Array], RowGradient]]
     return Y, pullback
 
 
-def _table(V: int, D: int, name: str, initialise: Initialiser, rng: np.random.Generator, dtype: Any) -> Parameter:
+def _table(V: int, D: int, name: str, initialise: Initialiser, rng: "np.random.Generator", dtype: Any) -> Parameter:
     # Tables are left out of L2 unless asked for (B5): decaying a million rows a step would undo the sparse update.
     return new_parameter(name, (V, D), initialise, rng, dtype, fan_in=1, decays=False)
 
@@ -44,7 +44,7 @@ class LookupTable(Layer):
         V: int,
         D: int,
         *,
-        rng: np.random.Generator,
+        rng: "np.random.Generator",
         initialise: Initialiser = fan_in_variance,
         dtype: Any = np.float32,
     ) -> None:
@@ -70,7 +70,7 @@ class LookupTables(Layer):
         self,
         sizes: Sequence[tuple[int, int]],
         *,
-        rng: np.random.Generator,
+        rng: "np.random.Generator",
         initialise: Initialiser = fan_in_variance,
         dtype: Any = np.float32,
     ) -> None:

@@ -24,7 +24,7 @@ def layer_norm(X: Array, gain: Array, bias: Array) -> tuple[Array, Callable[[Arr
 class LayerNorm(Layer):
     """Normalises each row to mean 0 and variance 1, then applies a learnt gain and bias. (N, D) to (N, D)."""
 
-    def __init__(self, D: int, *, rng: np.random.Generator, dtype: Any = np.float32) -> None:
+    def __init__(self, D: int, *, rng: "np.random.Generator", dtype: Any = np.float32) -> None:
         self.gain = new_parameter("gain", (D,), ones, rng, dtype, decays=False)
         self.bias = new_parameter("bias", (D,), zeros, rng, dtype, decays=False)
 

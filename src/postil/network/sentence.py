@@ -46,7 +46,7 @@ class SentenceConvolution(Layer):
         *,
         distance_dim: int = 5,
         longest_distance: int = 30,
-        rng: np.random.Generator,
+        rng: "np.random.Generator",
         initialise: Initialiser = xavier,
         dtype: Any = np.float32,
     ) -> None:

@@ -16,7 +16,7 @@ Letters: M nodes, n of them leaves, P = M - n phrases, D the width of all vector
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
@@ -25,11 +25,14 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, ShapeError
 from postil.features.trees import Schedule
 from postil.graph import Node, Parameterised, Result
+from postil.kernels.plain_phrases import PAIRS, SUMS
 from postil.network.activations import ACTIVATIONS
 from postil.network.initialisers import Initialiser, new_parameter, placeholder, xavier, zeros
 
 # dX (M, H) -> gradients of the leaves' vectors and of the parameters, in their order.
 Downward: TypeAlias = Callable[[Array], tuple[Array, ...]]
+# Which word each leaf (n,) is, and the schedule of its trees -> X (M, H), without a pullback.
+Composer: TypeAlias = Callable[[Array, Schedule], Array]
 
 
 # ------------------------------------------------------------------------------------------------ kernels
@@ -160,6 +163,93 @@ def tensor_composition(
     return X, downward
 
 
+# ------------------------------------------------------------------------------------------------ prediction
+
+
+def phrases_of(how: str, states: Array, W: Array, bias: Array | None = None) -> Composer:
+    """All levels in one kernel; ``states`` (U, S) of the distinct words, see ``kernels.composed_phrases``."""
+    return lambda forms, plan: kernels.composed_phrases(how, states, forms, plan.children, plan.levels, W, bias)
+
+
+@final
+class TensorComposer:
+    """The tensor composition without a pullback: [l; r]ᵀ V [l; r] is a form of l, one of r, and one of both.
+
+    The form of a word alone is computed once for each word and side. A word that is a part of many phrases has a
+    matrix by which the vector of the other part is multiplied, instead of the tensor.
+    """
+
+    OFTEN = 8  # uses of a word on one side that are worth a matrix
+
+    def __init__(self, words: Array, uses: Array, V: Array, W: Array, b: Array, *, activation: str) -> None:
+        """``words`` (U, D), ``uses`` (2, U)."""
+        self.words, self.activation, D = words, activation, len(b)
+        U = kernels.sums_of_pairs(V)
+        left, right = slice(0, D), slice(D, 2 * D)
+        self.sides = [
+            (np.ascontiguousarray(U[part, :, part]), np.ascontiguousarray(W[:, part]), bias)
+            for part, bias in ((left, b), (right, np.zeros_like(b)))
+        ]
+        self.both = np.ascontiguousarray(U[left, :, right])
+        # (2, U, D) forms of words as left and as right parts; those that are none are not filled in
+        self.forms_of_words = np.zeros((2, *words.shape), words.dtype)
+        for side, table in enumerate(self.forms_of_words):
+            used = np.flatnonzero(uses[side])
+            table[used] = self.alone(side, words[used])
+        self.matrices, self.matrix_of = self._matrices(uses)
+
+    def alone(self, side: int, X: Array) -> Array:
+        """The forms (N, D) of parts (N, D) on one side; the bias is that of the left one."""
+        Z = np.empty_like(X)
+        U, W, bias = self.sides[side]
+        kernels.quadratic_forms(X, U, W, bias, out=Z)
+        return Z
+
+    def _matrices(self, uses: Array) -> tuple[Array, Array]:
+        """(m, D, D) a matrix [other part, unit] for each frequent word and side, and its number (2, U), -1 for none."""
+        numbers, D = np.full(uses.shape, -1), self.words.shape[1]
+        found: list[Array] = []
+        for side, axes in ((0, (0, 2, 1)), (1, (2, 0, 1))):
+            frequent = np.flatnonzero(uses[side] >= self.OFTEN)
+            numbers[side, frequent] = sum(map(len, found)) + np.arange(len(frequent))
+            tensor = np.ascontiguousarray(self.both.transpose(axes)).reshape(D, D * D)
+            found.append((self.words[frequent] @ tensor).reshape(len(frequent), D, D))
+        return np.concatenate(found), numbers
+
+    def __call__(self, forms: Array, plan: Schedule) -> Array:
+        n, P, D = plan.leaves, plan.inner, self.words.shape[1]
+        X, alone = np.empty((n + P, D), self.words.dtype), np.empty((n + P, D), self.words.dtype)
+        X[:n] = self.words[forms]
+        side = plan.parents & 1
+        is_part = plan.parents < 2 * P  # all but roots
+        alone[:n] = self.forms_of_words[side[:n], forms]
+        matrices = np.full(n + P, -1)
+        matrices[:n] = self.matrix_of[side[:n], forms]
+        by_word = matrices[plan.children]  # (P, 2)
+        for a, b in plan.levels:
+            children = plan.children[a:b]
+            pair = alone[children]
+            Z = pair[:, 0] + pair[:, 1]
+            self._add_both(Z, X, children, by_word[a:b])
+            activate(self.activation, Z, out=X[n + a : n + b])
+            for which in (0, 1):
+                rows = n + a + np.flatnonzero((side[n + a : n + b] == which) & is_part[n + a : n + b])
+                alone[rows] = self.alone(which, X[rows])
+        return X
+
+    def _add_both(self, Z: Array, X: Array, children: Array, matrices: Array) -> None:
+        """Add the forms of both parts: by the matrix of the left one, of the right one, or by the tensor."""
+        left, right = matrices[:, 0] >= 0, matrices[:, 1] >= 0
+        for which, rows in ((0, np.flatnonzero(left)), (1, np.flatnonzero(right & ~left))):
+            part = np.zeros((len(rows), Z.shape[1]), Z.dtype)
+            kernels.chosen_products(X[children[rows, 1 - which]], self.matrices, matrices[rows, which], out=part)
+            Z[rows] += part
+        rows = np.flatnonzero(~(left | right))
+        part = np.zeros((len(rows), Z.shape[1]), Z.dtype)
+        kernels.bilinear_forms(X[children[rows, 0]], X[children[rows, 1]], self.both, out=part)
+        Z[rows] += part
+
+
 # ------------------------------------------------------------------------------------------------ compositions
 
 
@@ -172,18 +262,20 @@ class Composition(Parameterised, ABC):
 
     leaf_dim: int
     hidden: int
+    # Nodes predicted at once: large enough for matrix products, small enough for the cache.
+    nodes_per_block: ClassVar[int] = 4096
 
     @abstractmethod
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         """X (M, H), and the pullback, which propagates dX to the leaves and the parameters."""
 
-    def word_states(self, words: Array) -> Array:
-        """(U, S): the states of words (U, D) that phrases are composed from, computed once per distinct word."""
-        return words
+    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
+        """A function that composes batches for prediction, over distinct words (U, D).
 
-    def composed(self, states: Array, plan: Schedule) -> Array:
-        """X (M, H) from the states (n, S) of the leaves, without a pullback."""
-        return self.upward(states, plan)[0]
+        It computes what depends on a word alone once. ``uses()`` returns how often each word is the left and how often
+        it is the right part of a phrase, (2, U).
+        """
+        return lambda forms, plan: self.upward(words[forms], plan)[0]
 
     @property
     def name(self) -> str:
@@ -228,6 +320,9 @@ class SumComposition(_SameWidth):
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         return sum_composition(leaves, plan, self.W.value, activation=self.activation)
 
+    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
+        return phrases_of(SUMS, words, self.W.value) if self.activation == "tanh" else super().composer(words, uses)
+
 
 @final
 class AffineComposition(_SameWidth):
@@ -249,10 +344,17 @@ class AffineComposition(_SameWidth):
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         return affine_composition(leaves, plan, self.W.value, self.b.value, activation=self.activation)
 
+    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
+        if self.activation != "tanh":
+            return super().composer(words, uses)
+        return phrases_of(PAIRS, words, self.W.value, self.b.value)
+
 
 @final
 class TensorComposition(_SameWidth):
     """f(cᵀ V c + W c + b) with c = [x_1; x_2]: the parts are also multiplied with each other (RNTN)."""
+
+    nodes_per_block = 16384  # each level reads the whole tensor, which is larger than the vectors
 
     def __init__(
         self,
@@ -271,6 +373,10 @@ class TensorComposition(_SameWidth):
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         V, W, b = self.V.value, self.W.value, self.b.value
         return tensor_composition(leaves, plan, V, W, b, activation=self.activation)
+
+    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
+        V, W, b = self.V.value, self.W.value, self.b.value
+        return TensorComposer(words, uses(), V, W, b, activation=self.activation)
 
 
 def _small(initialise: Initialiser) -> Initialiser:

@@ -8,6 +8,7 @@ c = i ⊙ u. The five (three) maps are one matrix, in the order o, f_1, f_2, i, 
 and so do the four that the memory depends on.
 """
 
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -16,8 +17,9 @@ from postil import kernels
 from postil.arrays import Array
 from postil.features.trees import Schedule
 from postil.kernels import TreeCells
+from postil.kernels.plain_phrases import CELLS
 from postil.network.initialisers import Initialiser, constant, new_parameter, xavier, zeros
-from postil.network.tree import Composition, Downward, transposed
+from postil.network.tree import Composer, Composition, Downward, phrases_of, transposed
 
 
 def phrases_up(cells: TreeCells, plan: Schedule, U: Array, d: Array) -> None:
@@ -80,17 +82,8 @@ class TreeLSTM(Composition):
     def upward(self, leaves: Array, plan: Schedule) -> tuple[Array, Downward]:
         return tree_lstm(leaves, plan, self.W.value, self.b.value, self.U.value, self.d.value)
 
-    def word_states(self, words: Array) -> Array:
-        """h and c concatenated, (U, 2 H)."""
+    def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
         cells = TreeCells.empty(len(words), 0, self.hidden, words.dtype)
         np.matmul(words, self.W.value.T, out=cells.words.reshape(len(words), -1))
         kernels.leaf_cells_up(cells, self.b.value, np.zeros(len(words), np.int64))
-        return np.hstack([cells.h, cells.c])
-
-    def composed(self, states: Array, plan: Schedule) -> Array:
-        n, H = plan.leaves, self.hidden
-        cells = TreeCells.empty(n, plan.inner, H, states.dtype)
-        cells.h[:n], cells.c[:n] = states[:, :H], states[:, H:]
-        cells.parts[plan.parents[:n]] = cells.h[:n]
-        phrases_up(cells, plan, self.U.value, self.d.value)
-        return cells.h
+        return phrases_of(CELLS, np.hstack([cells.h, cells.c]), self.U.value, self.d.value)

@@ -61,7 +61,7 @@ class Window(Layer):
     """
 
     def __init__(
-        self, D: int, size: int, *, rng: np.random.Generator, initialise: Initialiser = zeros, dtype: Any = np.float32
+        self, D: int, size: int, *, rng: "np.random.Generator", initialise: Initialiser = zeros, dtype: Any = np.float32
     ) -> None:
         self.size = _odd(size)
         self.padding = new_parameter("padding", (D,), initialise, rng, dtype, decays=False)
@@ -90,7 +90,7 @@ class WindowAverage(Layer):
 
 
 def convolution(
-    D: int, H: int, size: int, *, rng: np.random.Generator, initialise: Initialiser = xavier, dtype: Any = np.float32
+    D: int, H: int, size: int, *, rng: "np.random.Generator", initialise: Initialiser = xavier, dtype: Any = np.float32
 ) -> Chain:
     """A4: the same linear layer at every window of the sentence. (N, D) to (N, H)."""
     return Chain(

@@ -2,21 +2,24 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
-from typing import Any, BinaryIO, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar, final
 
 from postil.errors import ConfigurationError
 from postil.models.estimator import Estimator
 from postil.serving.labelled import Labelled
 from postil.serving.labeller import Labeller
 from postil.serving.options import TaggingOptions
-from postil.serving.workers import Workers
 from postil.text import Sentence
 from postil.text.formats import Reading
 from postil.text.passages import Passage
+
+if TYPE_CHECKING:  # one thread needs neither
+    from concurrent.futures import Executor, Future
+
+    from postil.serving.workers import Workers
 
 PASSAGE = 1 << 19  # characters
 ALONE = 4  # passages that are labelled here while worker processes start
@@ -155,13 +158,15 @@ def labelled(passages: Iterator[Passage], labeller: Labeller, threads: int) -> G
     if threads == 1 or len(first) < ALONE * PAYS:
         yield from map(labeller.label, chain(first, passages))
         return
+    from postil.serving.workers import Workers
+
     with Workers(labeller, threads) as workers:
         yield from map(labeller.label, first[:ALONE])
         yield from by_workers(chain(first[ALONE:], passages), labeller, workers, threads)
 
 
 def by_workers(
-    passages: Iterable[Passage], labeller: Labeller, workers: Workers, threads: int
+    passages: Iterable[Passage], labeller: Labeller, workers: "Workers", threads: int
 ) -> Generator[Labelled, None, None]:
     """The answers of the workers, in order. What a worker fails to do is done here."""
 
@@ -187,6 +192,8 @@ def in_order(
     every second while a result is waited for; ``abandon``, where the results are not wanted any more, before calls that
     are running are waited for.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[Result]] = deque()
     is_done = False
@@ -204,13 +211,19 @@ def in_order(
         pool.shutdown(cancel_futures=True)
 
 
-def _result(future: Future[Result], watch: Callable[[], None] | None) -> Result:
+def _result(future: "Future[Result]", watch: Callable[[], None] | None) -> Result:
+    from concurrent.futures import wait
+
     while watch is not None and not wait([future], timeout=1.0).done:
         watch()
     return future.result()
 
 
-def _submitted(pool: Executor, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Future[Result]]:
+def _submitted(
+    pool: "Executor", function: Callable[[Item], Result], items: Iterable[Item]
+) -> "Iterator[Future[Result]]":
+    from concurrent.futures import Future
+
     try:
         for item in items:
             yield pool.submit(function, item)

@@ -19,8 +19,7 @@ from postil.models.tagger import Tagger
 from postil.network.sentence import LONGEST_VIEW
 from postil.serving import labelled
 from postil.serving.labelled import Labelled
-from postil.serving.options import TaggingOptions
-from postil.serving.tagger_answers import threshold_of
+from postil.serving.options import TaggingOptions, threshold_of
 from postil.text.output import is_utf8
 from postil.text.partial_label import looks_like_mark
 from postil.text.passages import Passage
@@ -29,7 +28,7 @@ from postil.text.plain_texts import PlainTexts, read_texts
 
 PAYS = not kernels.IN_USE.startswith("plain")
 """The Python versions of the kernels are slower than the general path."""
-_OTHER_OPTIONS = ("scores", "keep_gold", "nbest", "all_above", "constraints", "gazetteer_constraints")
+_OTHER_OPTIONS = ("scores", "tree", "keep_gold", "nbest", "all_above", "constraints", "gazetteer_constraints")
 
 
 class _Answers(NamedTuple):
@@ -49,7 +48,7 @@ class FastPath:
     def __init__(self, tagger: Tagger, options: TaggingOptions) -> None:
         self._posteriors, self._options = Posteriors(tagger.fitted_parts()), options
         self._labelling = tagger.labelling
-        self._threshold = threshold_of(tagger, options)
+        self._threshold = threshold_of(tagger.labelling, options)
         self._names = [label.encode() for label in tagger.labelling.spellings]
 
     @classmethod

@@ -1,13 +1,16 @@
 """A model with its options: passages in, labelled bytes out. The same in this process and in workers."""
 
-from typing import Any, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
 
 from postil.models.estimator import Estimator
 from postil.serving.fast_path import FastPath
-from postil.serving.general_path import GeneralPath
 from postil.serving.labelled import Labelled
 from postil.serving.options import TaggingOptions, check_columns
 from postil.text.passages import Passage
+
+if TYPE_CHECKING:
+    from postil.serving.general_path import GeneralPath
 
 
 @final
@@ -17,9 +20,16 @@ class Labeller:
     def __init__(self, model: Estimator[Any, Any], options: TaggingOptions, path: str | None = None) -> None:
         """``path``: the file of the model, for processes that open it themselves."""
         self.model, self.options, self.path = model, options, path
-        self.general = GeneralPath(model, options)
-        check_columns(model, options.reading.features or ())
         self.fast = FastPath.of(model, options)
+        if self.fast is None:
+            _ = self.general  # refuses options that do not apply to the model
+        check_columns(model, options.reading.features or ())
+
+    @cached_property
+    def general(self) -> "GeneralPath":
+        from postil.serving.general_path import GeneralPath  # seldom needed: most passages are plain
+
+        return GeneralPath(self.model, self.options)
 
     def label(self, passage: Passage) -> Labelled:
         """The passage with labels. Both paths return the same bytes."""

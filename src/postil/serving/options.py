@@ -6,6 +6,8 @@ from typing import Any, final
 
 from postil.errors import ConfigurationError
 from postil.models.answers.constraints import Constraints
+from postil.models.answers.decoding import lowest_probabilities
+from postil.models.answers.labelling import Labelling
 from postil.models.estimator import Estimator
 from postil.text.options import ReadOptions
 
@@ -81,3 +83,11 @@ def check_columns(model: Estimator[Any, Any], given: Sequence[object]) -> None:
             expected=f"--feature-columns with {expected} of them",
             got=len(given),
         )
+
+
+def threshold_of(labelling: Labelling, options: TaggingOptions) -> Mapping[str, float] | None:
+    """The lowest probability of entities by class; None: those of the model."""
+    if options.threshold is None and not options.class_thresholds:
+        return None
+    for_all = {} if options.threshold is None else dict.fromkeys(labelling.classes, options.threshold)
+    return lowest_probabilities(for_all | dict(options.class_thresholds), labelling)

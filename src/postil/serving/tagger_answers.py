@@ -6,7 +6,6 @@ from typing import Any
 
 from postil.errors import ConfigurationError
 from postil.models.answers.constraints import Constraints
-from postil.models.answers.decoding import lowest_probabilities
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.serving.annotations import (
@@ -20,7 +19,7 @@ from postil.serving.annotations import (
 )
 from postil.serving.constraints import ConstraintSource
 from postil.serving.general_path import Annotate
-from postil.serving.options import TaggingOptions
+from postil.serving.options import TaggingOptions, threshold_of
 from postil.text import Sentence
 from postil.text.options import Column
 from postil.text.output import Target
@@ -31,7 +30,7 @@ def annotator(tagger: Tagger, options: TaggingOptions) -> Annotate:
     options.refuse("tree", why="only tree classifiers build trees")
     if options.all_above is not None and not tagger.labelling.has_spans:
         raise ConfigurationError("all_above", expected="needs a model of spans", got="labels without spans")
-    threshold, constraints = threshold_of(tagger, options), ConstraintSource.of(tagger.labelling, options)
+    threshold, constraints = threshold_of(tagger.labelling, options), ConstraintSource.of(tagger.labelling, options)
     return partial(_annotate, tagger=tagger, options=options, threshold=threshold, constraints=constraints)
 
 
@@ -41,14 +40,6 @@ def column(tagger: Tagger, options: TaggingOptions) -> Column:
 
 def write(sentences: Iterable[Sentence], tagger: Tagger, options: TaggingOptions, target: Target) -> None:
     write_spans(sentences, target, tagger.labelling.scheme, options)
-
-
-def threshold_of(tagger: Tagger, options: TaggingOptions) -> Mapping[str, float] | None:
-    """The lowest probability of entities by class; None: those of the model."""
-    if options.threshold is None and not options.class_thresholds:
-        return None
-    for_all = {} if options.threshold is None else dict.fromkeys(tagger.labelling.classes, options.threshold)
-    return lowest_probabilities(for_all | dict(options.class_thresholds), tagger.labelling)
 
 
 def _annotate(

@@ -4,10 +4,10 @@ A *character* is what a reader takes for one: a letter with its combining marks,
 that modifies it. White space is no token.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterator
 
+from postil.lazy import Pattern
 from postil.text.tokenise import Tokens
 
 # Han with its extensions, kana, bopomofo; Thai, Lao, Tibetan, Burmese, Khmer.
@@ -16,12 +16,12 @@ _UNSPACED = (
     "\u3005-\u3007\u3040-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff"
 )
-UNSPACED = re.compile(f"[{_UNSPACED}]")
+UNSPACED = Pattern(f"[{_UNSPACED}]")
 LONGEST_WORD, LONGEST_MEAN, FEWEST = 11, 5, 2
 """Characters of such writing between spaces or marks: few words are longer, and on average none are."""
-_RUNS = re.compile(f"[{_UNSPACED}]+")
+_RUNS = Pattern(f"[{_UNSPACED}]+")
 _BREAK = r"\n\r\f\x85\u2028\u2029"
-_SENTENCE = re.compile(rf"[^{_BREAK}]+?(?:[。！？｡!?…]+[」』）】》〉”’\"')\]]*|(?=[{_BREAK}])|\Z)")
+_SENTENCE = Pattern(rf"[^{_BREAK}]+?(?:[。！？｡!?…]+[」』）】》〉”’\"')\]]*|(?=[{_BREAK}])|\Z)")
 _JOINER = "\u200d"
 # Consonants, vowels and finals of Hangul: they follow each other in this order in a syllable.
 _JAMO = ((0x1100, 0x115F), (0x1160, 0x11A7), (0x11A8, 0x11FF))

@@ -5,50 +5,29 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast, final
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
 from postil.errors import ConfigurationError, DataError
-from postil.text.annotated import (
-    AnnotatedText,
-    TextReader,
-    TextWriter,
-    json_texts,
-    sentences_of,
-    texts_of,
-    write_json_texts,
-)
+from postil.lazy import function
 from postil.text.blocks import conll_border
-from postil.text.brat import is_brat_folder, read_brat, save_brat
 from postil.text.characters import is_unspaced
-from postil.text.conll import Mark, read_conll
-from postil.text.conll_writer import write_conll
-from postil.text.conllu import Dependencies, read_conllu
-from postil.text.conllu_writer import write_conllu
-from postil.text.csv_table import read_csv, write_csv
-from postil.text.doccano import write_doccano
 from postil.text.document import Rest, Sentence
-from postil.text.hugging_face import read_parquet, save_parquet, write_datasets
-from postil.text.inline_xml import read_inline_xml, write_muc, write_stanford
-from postil.text.label_studio import read_label_studio, write_label_studio, write_label_studio_min
 from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source, Unread
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
 from postil.text.passages import Border, Passage, cut
 from postil.text.plain import line_border, read_text, read_tokens
 from postil.text.plain_texts import is_plain_record
-from postil.text.prodigy import write_prodigy
-from postil.text.recognition import recognise_format
-from postil.text.records import NOT_ACCEPTED, Record, parse
-from postil.text.relabelling import peek_scheme
+from postil.text.records import NOT_ACCEPTED, parse
 from postil.text.report import Report
-from postil.text.spans import read_jsonl, write_jsonl
-from postil.text.treebank import Bracketing, read_treebank, write_treebank
-from postil.text.webanno import read_webanno, write_webanno
+
+if TYPE_CHECKING:
+    from postil.text.annotated import AnnotatedText, TextReader, TextWriter
 
 Reader = Callable[[NumberedLines, ReadOptions, Report], Iterator[Sentence]]
 Writer = Callable[[Iterable[Sentence], WriteOptions, Report], Iterator[str]]
 Saver = Callable[[Iterable[Sentence], Target, WriteOptions, Report], None]
-TextSaver = Callable[[Iterable[AnnotatedText], Target, WriteOptions, Report], None]
+TextSaver = Callable[["Iterable[AnnotatedText]", Target, WriteOptions, Report], None]
 
 
 class Format(NamedTuple):
@@ -57,17 +36,17 @@ class Format(NamedTuple):
     title: str
     read: Reader
     write: Writer | None = None
-    keeps: type[Rest] | None = None
-    """The kind of ``Sentence.rest`` that the writer writes again."""
+    keeps: str | None = None
+    """The class of ``Sentence.rest`` that the writer writes again, by its name: its module is seldom needed."""
     keeps_text: bool = False
     """Whether the writer writes the raw text."""
     endings: tuple[str, ...] = ()
     """Endings of file names for which it is written."""
     border: Border | None = None
     """Where a source can be cut into passages; None: it is read from its beginning to its end."""
-    texts: TextReader | None = None
+    texts: "TextReader | None" = None
     """Reads whole texts with their spans, as annotation tools have them."""
-    write_texts: TextWriter | None = None
+    write_texts: "TextWriter | None" = None
     save: Saver | None = None
     """Writes sentences to a target that is not one file of text, instead of ``write``."""
     save_texts: TextSaver | None = None
@@ -86,65 +65,106 @@ class Format(NamedTuple):
         return self.write_texts is not None or self.save_texts is not None
 
 
-def _of_texts(title: str, texts: TextReader, write_texts: TextWriter, **others: Any) -> Format:
+# Readers and writers, imported when a file of their format is read or written.
+_json_texts = function("postil.text.annotated", "json_texts")
+_sentences_of = function("postil.text.annotated", "sentences_of")
+_texts_of = function("postil.text.annotated", "texts_of")
+_write_json_texts = function("postil.text.annotated", "write_json_texts")
+_is_brat_folder = function("postil.text.brat", "is_brat_folder")
+_read_brat = function("postil.text.brat", "read_brat")
+_save_brat = function("postil.text.brat", "save_brat")
+_read_conll = function("postil.text.conll", "read_conll")
+_write_conll = function("postil.text.conll_writer", "write_conll")
+_read_conllu = function("postil.text.conllu", "read_conllu")
+_write_conllu = function("postil.text.conllu_writer", "write_conllu")
+_read_csv = function("postil.text.csv_table", "read_csv")
+_write_csv = function("postil.text.csv_table", "write_csv")
+_write_doccano = function("postil.text.doccano", "write_doccano")
+_read_parquet = function("postil.text.hugging_face", "read_parquet")
+_save_parquet = function("postil.text.hugging_face", "save_parquet")
+_write_datasets = function("postil.text.hugging_face", "write_datasets")
+_read_inline_xml = function("postil.text.inline_xml", "read_inline_xml")
+_write_muc = function("postil.text.inline_xml", "write_muc")
+_write_stanford = function("postil.text.inline_xml", "write_stanford")
+_read_label_studio = function("postil.text.label_studio", "read_label_studio")
+_write_label_studio = function("postil.text.label_studio", "write_label_studio")
+_write_label_studio_min = function("postil.text.label_studio", "write_label_studio_min")
+_write_prodigy = function("postil.text.prodigy", "write_prodigy")
+_read_jsonl = function("postil.text.spans", "read_jsonl")
+_write_jsonl = function("postil.text.spans", "write_jsonl")
+_read_treebank = function("postil.text.treebank", "read_treebank")
+_write_treebank = function("postil.text.treebank", "write_treebank")
+_read_webanno = function("postil.text.webanno", "read_webanno")
+_write_webanno = function("postil.text.webanno", "write_webanno")
+
+
+def _of_texts(title: str, texts: "TextReader", write_texts: "TextWriter", **others: Any) -> Format:
     """The row of an annotation tool: sentences are made of its texts, and its texts of sentences."""
 
     def read(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
-        return sentences_of(texts(lines, options, report), lines, options, report)
+        return cast(Iterator[Sentence], _sentences_of(texts(lines, options, report), lines, options, report))
 
     def write(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
-        return write_texts(texts_of(sentences, options, report), options, report)
+        return write_texts(_texts_of(sentences, options, report), options, report)
 
-    return Format(title, read, write, Record, True, texts=texts, write_texts=write_texts, **others)
-
-
-def _read_brat(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
-    return sentences_of(read_brat(lines, options, report), lines, options, report)
+    return Format(title, read, write, "Record", True, texts=texts, write_texts=write_texts, **others)
 
 
-def _save_brat(sentences: Iterable[Sentence], target: Target, options: WriteOptions, report: Report) -> None:
-    save_brat(texts_of(sentences, options, report), target, options, report)
+def _read_brat_sentences(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+    return cast(Iterator[Sentence], _sentences_of(_read_brat(lines, options, report), lines, options, report))
+
+
+def _save_brat_sentences(sentences: Iterable[Sentence], target: Target, options: WriteOptions, report: Report) -> None:
+    _save_brat(_texts_of(sentences, options, report), target, options, report)
 
 
 FORMATS: dict[str, Format] = {
     "conll": Format(
-        "CoNLL columns", read_conll, write_conll, Mark, False, (".conll", ".tsv", ".txt", ".bio", ".iob"), conll_border
+        "CoNLL columns",
+        _read_conll,
+        _write_conll,
+        "Mark",
+        False,
+        (".conll", ".tsv", ".txt", ".bio", ".iob"),
+        conll_border,
     ),
-    "conllu": Format("CoNLL-U", read_conllu, write_conllu, Dependencies, True, (".conllu",)),
+    "conllu": Format("CoNLL-U", _read_conllu, _write_conllu, "Dependencies", True, (".conllu",)),
     "jsonl": Format(
         "JSON Lines",
-        read_jsonl,
-        write_jsonl,
-        Record,
+        _read_jsonl,
+        _write_jsonl,
+        "Record",
         True,
         (".jsonl", ".ndjson", ".json"),
         line_border,
-        texts=json_texts,
-        write_texts=write_json_texts,
+        texts=_json_texts,
+        write_texts=_write_json_texts,
     ),
-    "trees": Format("bracketed trees", read_treebank, write_treebank, Bracketing, False, (".ptb", ".mrg", ".trees")),
+    "trees": Format(
+        "bracketed trees", _read_treebank, _write_treebank, "Bracketing", False, (".ptb", ".mrg", ".trees")
+    ),
     "text": Format("plain text", read_text, border=line_border),
     "tokens": Format("pre-tokenised lines", read_tokens, border=line_border),
-    "doccano": _of_texts("doccano's JSON Lines", json_texts, write_doccano, like="jsonl"),
-    "prodigy": _of_texts("Prodigy's JSON Lines", json_texts, write_prodigy, like="jsonl"),
-    "label-studio": _of_texts("Label Studio's JSON", read_label_studio, write_label_studio),
-    "label-studio-min": _of_texts("Label Studio's JSON-MIN", read_label_studio, write_label_studio_min),
+    "doccano": _of_texts("doccano's JSON Lines", _json_texts, _write_doccano, like="jsonl"),
+    "prodigy": _of_texts("Prodigy's JSON Lines", _json_texts, _write_prodigy, like="jsonl"),
+    "label-studio": _of_texts("Label Studio's JSON", _read_label_studio, _write_label_studio),
+    "label-studio-min": _of_texts("Label Studio's JSON-MIN", _read_label_studio, _write_label_studio_min),
     "brat": Format(
         "brat standoff",
-        _read_brat,
-        keeps=Record,
+        _read_brat_sentences,
+        keeps="Record",
         keeps_text=True,
-        texts=read_brat,
-        save=_save_brat,
-        save_texts=save_brat,
+        texts=_read_brat,
+        save=_save_brat_sentences,
+        save_texts=_save_brat,
         opens=True,
     ),
-    "webanno": _of_texts("WebAnno TSV 3", read_webanno, write_webanno),
-    "muc": _of_texts("inline XML", read_inline_xml, write_muc, endings=(".sgml", ".sgm")),
-    "stanford": _of_texts("inline XML of Stanford", read_inline_xml, write_stanford, like="muc"),
-    "datasets": Format("JSON Lines for Hugging Face datasets", read_jsonl, write_datasets, like="jsonl"),
-    "parquet": Format("Parquet", read_parquet, save=save_parquet, opens=True, endings=(".parquet",)),
-    "csv": Format("a table of words", read_csv, write_csv, endings=(".csv",)),
+    "webanno": _of_texts("WebAnno TSV 3", _read_webanno, _write_webanno),
+    "muc": _of_texts("inline XML", _read_inline_xml, _write_muc, endings=(".sgml", ".sgm")),
+    "stanford": _of_texts("inline XML of Stanford", _read_inline_xml, _write_stanford, like="muc"),
+    "datasets": Format("JSON Lines for Hugging Face datasets", _read_jsonl, _write_datasets, like="jsonl"),
+    "parquet": Format("Parquet", _read_parquet, save=_save_parquet, opens=True, endings=(".parquet",)),
+    "csv": Format("a table of words", _read_csv, _write_csv, endings=(".csv",)),
 }
 
 
@@ -225,7 +245,7 @@ class Reading:
         assert isinstance(self._lines, Lines)
         return self._lines.originals()
 
-    def texts(self, options: ReadOptions) -> Iterator[AnnotatedText]:
+    def texts(self, options: ReadOptions) -> "Iterator[AnnotatedText]":
         """Whole texts with their spans instead of sentences, for a format of texts."""
         texts = FORMATS[self.format].texts
         assert texts is not None
@@ -249,6 +269,8 @@ class Reading:
         prefix = options.comment
         if prefix is not None and prefix != "auto":
             head = [line for line in head if not line.startswith(prefix)]
+        from postil.text.recognition import recognise_format  # knows every format
+
         format = recognise_format(head, self.name)
         return "conll" if format in ("text", "tokens") and options.names_columns else format
 
@@ -273,7 +295,7 @@ def _self_opening(source: Source, format: str | None) -> str | None:
         return format
     if path is None:
         return None
-    if is_brat_folder(Path(path)):
+    if Path(path).is_dir() and _is_brat_folder(Path(path)):
         return "brat"
     if Path(path).is_file():
         with Path(path).open("rb") as file:
@@ -336,6 +358,8 @@ def write(
     report = Report(name) if report is None else report
     row = FORMATS[name]
     if chosen.scheme == "auto" and row.has_spans:
+        from postil.text.relabelling import peek_scheme
+
         scheme, sentences = peek_scheme(sentences)
         chosen = replace(chosen, scheme=scheme)
     counted = _count_losses(sentences, row, report)
@@ -347,7 +371,7 @@ def write(
     return report
 
 
-def write_annotated(texts: Iterable[AnnotatedText], target: Target, format: str, report: Report) -> None:
+def write_annotated(texts: "Iterable[AnnotatedText]", target: Target, format: str, report: Report) -> None:
     """Write whole texts with their spans in a format of texts; ``report`` says what was left out."""
     row = FORMATS[_known(format, writing=True)]
     if row.save_texts is not None:
@@ -387,7 +411,7 @@ def _count_losses(sentences: Iterable[Sentence], row: Format, report: Report) ->
     before: Rest | None = None
     for sentence in sentences:
         rest = sentence.rest
-        if rest is not None and rest is not before and not (row.keeps is not None and isinstance(rest, row.keeps)):
+        if rest is not None and rest is not before and type(rest).__name__ != row.keeps:
             report.dropped.update(rest.lost())
         if sentence.text is not None and not row.keeps_text:
             report.dropped["raw texts of sentences (their spacing)"] += 1

@@ -27,6 +27,7 @@ from postil.models.explaining.contributions import (
     words_in_reach,
 )
 from postil.models.explaining.explanation import MOST_LISTED, LogOdds, allowed_labels, answered_label, log_odds_of
+from postil.models.scoring.ensemble_network import mean_scores, members_of
 from postil.objectives import Lattice, Posterior, log_odds_and_gradient, span_probabilities
 from postil.text import spans_from_labels
 
@@ -248,22 +249,33 @@ def test_the_gradient_is_the_slope_towards_the_empty_words(preset):
     copies = changed_copies(tagger.parts.features, TOKENS, range(5), groups)
     cells, _ = gradient_times_input(network, measure, copies, groups)
     original, unknown = (copies.selected(np.array([i])) for i in (ORIGINAL, UNKNOWN_WORDS))
-    x, x0 = network.token_vectors(original).value, network.token_vectors(unknown).value
+    members = members_of(network)
+    x, x0 = ([member.token_vectors(inputs).value for member in members] for inputs in (original, unknown))
 
-    def value(vectors):
+    def scores(member, vectors):
         node = Input(vectors)
         node.offsets = original.offsets
-        return measure.of(network.scores_of(node).value, original.offsets)[0]
+        return member.scores_of(node).value
 
-    step = 1e-5
-    assert cells.sum() == pytest.approx(
-        (value(x + step * (x - x0)) - value(x - step * (x - x0))) / (2 * step), rel=1e-6
-    )
+    def slope(chosen):
+        """Of the measure in the direction x - x₀, as far as it is chosen."""
+        moves = [(one - other) * chosen for one, other in zip(x, x0, strict=True)]
+        step = 1e-5
+        ahead, behind = (
+            [
+                scores(*each)
+                for each in zip(members, [one + sign * move for one, move in zip(x, moves, strict=True)], strict=True)
+            ]
+            for sign in (step, -step)
+        )
+        values = [measure.of(mean_scores(found), original.offsets)[0] for found in (ahead, behind)]
+        return (values[0] - values[1]) / (2 * step)
+
+    assert cells.sum() == pytest.approx(slope(1.0), rel=1e-6)
     for t in (2, 4):  # and of one word's one feature by itself
-        move = np.zeros_like(x)
-        move[t, groups[0].dims] = (x - x0)[t, groups[0].dims]
-        slope = (value(x + step * move) - value(x - step * move)) / (2 * step)
-        assert cells[t, 0] == pytest.approx(slope, rel=1e-5, abs=1e-8)
+        chosen = np.zeros_like(x[0])
+        chosen[t, groups[0].dims] = 1
+        assert cells[t, 0] == pytest.approx(slope(chosen), rel=1e-5, abs=1e-8)
 
 
 def test_of_a_linear_crf_the_gradients_make_up_all_scores():

@@ -25,7 +25,7 @@ def test_one_teacher_is_learnt_as_its_own_posterior(teachers):
     X, _ = corpora.named_entities(5)
     lesson = lesson_of(teachers[:1], X)
     for i, tokens in enumerate(X):
-        lattice = lesson.lattice(np.array([i]))
+        lattice = lesson.lattice(np.array([i]), [])
         posterior = teachers[0]._posteriors.of_one(tokens)
         assert np.allclose(lattice.unary, posterior.lattice.unary, atol=1e-5)
         assert np.array_equal(lattice.chain.transitions, posterior.lattice.chain.transitions)
@@ -33,7 +33,7 @@ def test_one_teacher_is_learnt_as_its_own_posterior(teachers):
 
 def test_scores_of_several_teachers_are_averaged(teachers):
     X, _ = corpora.named_entities(3)
-    both, one, other = (lesson_of(some, X).lattice(np.arange(3)) for some in (teachers, teachers[:1], teachers[1:]))
+    both, one, other = (lesson_of(some, X).lattice(np.arange(3), []) for some in (teachers, teachers[:1], teachers[1:]))
     assert np.allclose(both.unary, (one.unary + other.unary) / 2, atol=1e-5)
     assert not np.allclose(one.unary, other.unary, atol=1e-2)
 
@@ -43,11 +43,12 @@ def test_labelled_sentences_have_one_path_and_are_repeated(teachers):
     gold = teachers[0].labelling.numbers(y[:4])
     lesson = lesson_of(teachers, X, gold)
     assert 1 < lesson.repeats <= MOST_REPEATS
+    repeated = gold * lesson.repeats
     for i in (0, 3, 4, 4 * lesson.repeats - 1):
-        lattice = lesson.lattice(np.array([i]))
+        lattice = lesson.lattice(np.array([i]), repeated)
         assert np.array_equal(lattice.unary.argmax(axis=1), gold[i % 4])
         assert (np.isfinite(lattice.unary).sum(axis=1) == 1).all()
-    first_raw = lesson.lattice(np.array([4 * lesson.repeats]))
+    first_raw = lesson.lattice(np.array([4 * lesson.repeats]), repeated)
     assert len(first_raw.unary) == len(X[0])
     assert np.isfinite(first_raw.unary).all()
 

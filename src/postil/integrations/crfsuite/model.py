@@ -16,8 +16,8 @@ import numpy as np
 from postil import archive, kernels
 from postil.arrays import Array
 from postil.errors import DataError, ModelFileError
+from postil.features.attributes import AttributeTable
 from postil.integrations.crfsuite.crfsuite_file import MAGIC, CRFsuiteFile, parsed
-from postil.integrations.crfsuite.items import AttributeTable
 from postil.kernels import Attributes, PairWeights
 from postil.objectives import ChainScores, Lattice, Posterior, path_scores
 

@@ -26,7 +26,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.integrations.crfsuite.items import AttributeTable
+from postil.features.attributes import AttributeTable
 from postil.integrations.crfsuite.model import Model, Scorer
 from postil.kernels import Attributes, AttributeTokens, PairWeights
 from postil.objectives import ChainScores, Lattice, Posterior

@@ -15,9 +15,9 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
+from postil.features.attributes import AttributeTable, ItemSequence
 from postil.files import replaced
 from postil.integrations.crfsuite.algorithms import RUN, Step
-from postil.integrations.crfsuite.items import AttributeTable, ItemSequence
 from postil.integrations.crfsuite.model import Model
 from postil.integrations.crfsuite.parameters import ALGORITHMS, algorithm_named, cast, parameter_named
 from postil.integrations.crfsuite.problem import Corpus, FeatureSettings, Problem, check_lengths

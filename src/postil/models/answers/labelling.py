@@ -25,6 +25,7 @@ from postil.text.possible import PossibleLabels
 from postil.text.schemes import LETTERS, convert, parse_label
 
 MANY_CLASSES = 100
+_SHORT = 64  # tokens of a sentence that Python checks sooner than NumPy
 OUTSIDE = "O"
 
 
@@ -67,7 +68,7 @@ class Labelling:
         letters = dict.fromkeys(LETTERS[self.inner])
         return ["O", *(_spelt(letter, name) for name in self.classes for letter in letters)]
 
-    @property
+    @cached_property
     def outside(self) -> int | None:
         """The number of the label that says "no entity"; None where there is none."""
         return self.labels.index(OUTSIDE) if OUTSIDE in self.labels else None
@@ -144,11 +145,23 @@ class Labelling:
         """Whether every sentence keeps to the scheme of the network's labels."""
         if not self.has_spans or not len(numbers):
             return True
+        if len(offsets) == 2 and len(numbers) <= _SHORT:
+            return self._is_valid_sentence(numbers.tolist())
         steps = self.mask.transitions[numbers[:-1], numbers[1:]]
         filled = offsets[1:] > offsets[:-1]
         first, last = offsets[:-1][filled], offsets[1:][filled] - 1
         steps[last[:-1]] = True  # from one sentence to the next anything goes
         return bool(steps.all() and self.mask.start[numbers[first]].all() and self.mask.end[numbers[last]].all())
+
+    def _is_valid_sentence(self, numbers: list[int]) -> bool:
+        """The same for one short sentence, sooner than NumPy."""
+        start, may_follow, end = self._steps
+        return start[numbers[0]] and end[numbers[-1]] and all(may_follow[a][b] for a, b in pairwise(numbers))
+
+    @cached_property
+    def _steps(self) -> tuple[list[bool], list[list[bool]], list[bool]]:
+        mask = self.mask
+        return mask.start.tolist(), mask.transitions.tolist(), mask.end.tolist()
 
     def _is_bare(self, numbers: Array, offsets: Array) -> Array:
         """(N,) first tokens of entities that IOB1 does not mark: no entity of their class ends right before them."""

@@ -134,9 +134,8 @@ class Posteriors:
         self, threshold: float | Mapping[str, float] | None, label_probabilities: bool
     ) -> Callable[[list[int], Array, Array], BlockAnswers]:
         """What answers for blocks of sentences, from their places, scores and offsets."""
-        lowest = lowest_probabilities(self.decoding.thresholds if threshold is None else threshold, self.labelling)
         fuses = self._can_fuse and not (label_probabilities and self.labelling.scheme == "iob1")
-        chain, question = self._calibrated_chain(), self._question(lowest, label_probabilities)
+        chain, question = self._asked(threshold, label_probabilities)
 
         def answer(which: list[int], scores: Array, offsets: Array) -> BlockAnswers:
             answers = self._fused(which, scores, offsets, chain, question) if fuses else None
@@ -144,11 +143,25 @@ class Posteriors:
 
         return answer
 
+    def _asked(
+        self, threshold: float | Mapping[str, float] | None, label_probabilities: bool
+    ) -> tuple[ChainScores, kernels.Question]:
+        """The scores of steps and what the kernel is asked. Without a threshold they are the same for every call."""
+        cache, thresholds = self._parts.scorer().questions, self.decoding.thresholds
+        decoding, *cached = cache.get(label_probabilities, (None,))
+        if threshold is None and decoding is self.decoding:
+            return cached[0], cached[1]
+        lowest = lowest_probabilities(thresholds if threshold is None else threshold, self.labelling)
+        chain, question = self._calibrated_chain(), self._question(lowest, label_probabilities)
+        if threshold is None:
+            cache[label_probabilities] = self.decoding, chain, question
+        return chain, question
+
     def _fused(
         self, which: list[int], scores: Array, offsets: Array, chain: ChainScores, question: kernels.Question
     ) -> BlockAnswers | None:
         """None where the general path has to answer."""
-        if len(offsets) > 1 and int(np.diff(offsets).max()) > LONG:
+        if len(scores) > LONG and int(np.diff(offsets).max()) > LONG:
             return None
         answers = kernels.chain_answers(scores, offsets, chain.transitions, chain.start, chain.end, question)
         if not answers.is_exact.all():
@@ -243,6 +256,9 @@ class Posteriors:
         """``answers`` for such sentences, in their order. Only if ``takes_cells``."""
         answer = self._answering(threshold, label_probabilities)
         N, B = len(cells), len(offsets) - 1
+        if B == 1:
+            ((which, _, scores, block),) = scored_cells(self._parts.scorer(), text, cells, offsets)
+            return answer(which, scores, block)
         numbers, probabilities = np.empty(N, np.int64), np.empty(B)
         of_labels = np.empty(N) if label_probabilities else None
         spans, of_spans = [np.zeros((0, 4), np.int64)], [np.zeros(0)]

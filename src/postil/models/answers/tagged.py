@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array
+from postil.arrays import Array, offsets_from_lengths
+from postil.kernels.plain_columns import cells_between
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import BlockAnswers, Posteriors
@@ -144,8 +145,8 @@ def tagged(
 def _tagged(
     texts: list[str], content: list[bytes], posteriors: Posteriors, threshold: float | Mapping[str, float] | None
 ) -> TaggedTexts:
-    joined, edges = b"".join(content), np.cumsum([0, *map(len, content)])
-    answered = tagged_content(joined, np.stack([edges[:-1], edges[1:]], axis=1), posteriors, threshold)
+    joined, edges = b"".join(content), offsets_from_lengths([len(text) for text in content])
+    answered = tagged_content(joined, cells_between(edges), posteriors, threshold)
     return TaggedTexts(texts, joined, edges, *answered)
 
 

@@ -3,11 +3,12 @@
 To **leave out** a word is to put the empty word in its place, which no vocabulary knows: its features are those of the
 unknown word, it is in no gazetteer, and all others stay where they are. That sentence is really given to the network;
 what the number falls by is the word's contribution. A feature is left out by giving it the value of the empty word at
-every word.
+every word. A hand-made feature, a key of the tokens' dicts, is left out by removing it from all of them.
 
 **Gradient times input** is the first-order estimate of the same: ∂number/∂x · (x - x₀), x the vector of a word and x₀
 that of the empty word. One reverse pass gives it for all words and features. Without x₀ it would depend on where the
 vectors' origin happens to lie: moving all rows of a table by v, and the next layer's bias by -Wv, changes no answer.
+Hand-made features are added to the scores directly: what one of them adds is known exactly, ∂number/∂score · weight.
 """
 
 from abc import ABC, abstractmethod
@@ -20,14 +21,17 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs, Token, forms_of
+from postil.features.named import FeatureToken
 from postil.features.words import UNKNOWN
 from postil.graph import Parameter, dense, gradients
+from postil.kernels import Attributes
 from postil.models.config import TaggerConfig
 from postil.models.parts import Parts
 from postil.models.scoring.ensemble_network import EnsembleNetwork, members_of
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.pieces import reach
 from postil.network import Chain, Layer, SentenceConvolution
+from postil.network.attributes import sums_of_rows
 from postil.threads import one_blas_thread
 
 POSITION = "relative position"
@@ -80,12 +84,13 @@ def contributions(
     parts: Parts[Any, Any], tokens: Sequence[Token], measure: Measure, start: int, end: int
 ) -> Contributions:
     """To the measure of one sentence; words very far from the tokens ``start:end`` are not left out."""
-    network, groups = parts.network, feature_groups(parts.config, parts.features)
+    network, groups = parts.network, feature_groups(parts.config, parts.features, tokens)
     tried = words_in_reach(parts.config, len(tokens), start, end)
     copies = changed_copies(parts.features, tokens, tried, groups)
     with one_blas_thread():
         values = measured(network, measure, copies)
-        cells, positions = gradient_times_input(network, measure, copies, groups)
+        named = _of_keys(parts.features, tokens, groups)
+        cells, positions = gradient_times_input(network, measure, copies, groups, named)
     fallen = values[ORIGINAL] - values  # (B,)
     features = {
         group.name: Contribution(float(column.sum()), float(fell))
@@ -128,10 +133,14 @@ class FeatureGroup:
     forms: list[int]  # columns of Inputs.forms,
     extra: list[int]  # of Inputs.extra
     has_vector: bool  # and whether Inputs.vectors belongs to it
+    key: str | None = None  # of the tokens' dicts: then it has none of the above
 
 
-def feature_groups(config: TaggerConfig, features: InputFeatures) -> list[FeatureGroup]:
-    """In the order in which the token vectors hold them: of words, fixed vectors, columns of the file, gazetteers."""
+def feature_groups(config: TaggerConfig, features: InputFeatures, tokens: Sequence[Token] = ()) -> list[FeatureGroup]:
+    """In the order in which the token vectors hold them: of words, fixed vectors, columns of the file, gazetteers.
+
+    Then the keys of the tokens' dicts, where they have any.
+    """
     groups: dict[str, FeatureGroup] = {}
     D = 0
     for name, kind, column, width in _columns(config, features):
@@ -142,7 +151,16 @@ def feature_groups(config: TaggerConfig, features: InputFeatures) -> list[Featur
         if kind != "vector":
             {"forms": group.forms, "extra": group.extra}[kind].append(column)
         D += width
-    return list(groups.values())
+    keys = {} if features.named is None else dict.fromkeys(key for token in tokens for key in token[1])
+    of_keys = [
+        FeatureGroup(name=f"feature {printable_key(key)}", dims=[], forms=[], extra=[], has_vector=False, key=key)
+        for key in keys
+    ]
+    return [*groups.values(), *of_keys]
+
+
+def printable_key(key: str | bytes) -> str:
+    return key if isinstance(key, str) else key.decode("utf8", "replace")
 
 
 def _columns(config: TaggerConfig, features: InputFeatures) -> Iterator[tuple[str, str, int, int]]:
@@ -175,9 +193,11 @@ def words_in_reach(config: TaggerConfig, T: int, start: int, end: int) -> range:
     return range(max(0, start - 1 - view - FARTHEST), min(T, end + 1 + view + FARTHEST))
 
 
-def with_empty_words(tokens: Sequence[Token], which: Sequence[int], columns: int) -> list[Token]:
+def with_empty_words(tokens: Sequence[Token], which: Sequence[int], features: InputFeatures) -> list[Token]:
     """The sentence with the empty word in these places."""
-    empty: Token = (UNKNOWN, *([UNKNOWN] * columns)) if columns else UNKNOWN
+    empty: Token = (UNKNOWN, *([UNKNOWN] * len(features.columns))) if features.columns else UNKNOWN
+    if features.named is not None:
+        empty = FeatureToken.of(UNKNOWN, {})
     return [empty if t in which else token for t, token in enumerate(tokens)]
 
 
@@ -185,10 +205,11 @@ def changed_copies(
     features: InputFeatures, tokens: Sequence[Token], tried: Sequence[int], groups: Sequence[FeatureGroup]
 ) -> Inputs:
     """The sentence; all its words left out; each feature left out; each of the words ``tried`` left out."""
-    T, columns = len(tokens), len(features.columns)
-    nothing = with_empty_words(tokens, range(T), columns)
-    words = [with_empty_words(tokens, [t], columns) for t in tried]
-    inputs = features.inputs([tokens, nothing, *([tokens] * len(groups)), *words])
+    T = len(tokens)
+    nothing = with_empty_words(tokens, range(T), features)
+    words = [with_empty_words(tokens, [t], features) for t in tried]
+    without = [tokens if group.key is None else [_featured(t).without(group.key) for t in tokens] for group in groups]
+    inputs = features.inputs([tokens, nothing, *without, *words])
     # One row of features per token, not per distinct form: features are left out in single copies of the sentence.
     forms, vectors, extra = inputs.forms[inputs.places], inputs.vectors[inputs.places], inputs.extra.copy()
     unknown = slice(T, 2 * T)
@@ -199,7 +220,30 @@ def changed_copies(
         if group.has_vector:
             vectors[rows] = vectors[unknown]
     places = np.arange(len(forms))
-    return Inputs(forms=forms, vectors=vectors, places=places, extra=extra, offsets=inputs.offsets)
+    return Inputs(
+        forms=forms,
+        vectors=vectors,
+        places=places,
+        extra=extra,
+        offsets=inputs.offsets,
+        attributes=inputs.attributes,
+    )
+
+
+def _featured(token: Token) -> FeatureToken:
+    assert isinstance(token, FeatureToken), "the door has made them so"
+    return token
+
+
+def _of_keys(
+    features: InputFeatures, tokens: Sequence[Token], groups: Sequence[FeatureGroup]
+) -> list[tuple[int, Attributes]]:
+    """For each group that is a key of the tokens' dicts: its place among the groups, and its attributes alone."""
+    return [
+        (place, features.named.of([[_featured(token).only(group.key) for token in tokens]]))
+        for place, group in enumerate(groups)
+        if features.named is not None and group.key is not None
+    ]
 
 
 def measured(network: ScoringNetwork | EnsembleNetwork, measure: Measure, copies: Inputs) -> Array:
@@ -214,7 +258,11 @@ def measured(network: ScoringNetwork | EnsembleNetwork, measure: Measure, copies
 
 
 def gradient_times_input(
-    network: ScoringNetwork | EnsembleNetwork, measure: Measure, copies: Inputs, groups: Sequence[FeatureGroup]
+    network: ScoringNetwork | EnsembleNetwork,
+    measure: Measure,
+    copies: Inputs,
+    groups: Sequence[FeatureGroup],
+    named: Sequence[tuple[int, Attributes]] = (),
 ) -> tuple[Array, float | None]:
     """(T, F) of every word and feature; and of the relative positions, None where the network knows none.
 
@@ -224,6 +272,9 @@ def gradient_times_input(
     members = members_of(network)
     slope = measure.slope(network.unary(original), original.offsets).astype(network.dtype) / len(members)
     of_members = [_of_member(member, slope, original, unknown, groups) for member in members]
+    for member, (cells, _) in zip(members, of_members, strict=True):
+        for place, attributes in named:
+            cells[:, place] = (slope * sums_of_rows(member.named.value, attributes)).sum(axis=1)
     cells = np.sum([cells for cells, _ in of_members], axis=0)
     of_tables = [value for _, values in of_members for value in values]
     return cells, sum(of_tables) if of_tables else None

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, final
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
-from postil.features.inputs import InputFeatures, Token, forms_of
+from postil.features.inputs import InputFeatures, Inputs, Token, forms_of
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
+from postil.features.named import NamedFeatures
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
 from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
+from postil.models.fitting.replacing import MentionReplacement
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson
 from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
 from postil.models.inputs import checked_dev, checked_labelled
@@ -56,6 +58,25 @@ class FittedTrainee(Protocol):
     def fitted_parts(self) -> Parts[Any, Any]: ...
 
 
+class _Learnt(NamedTuple):
+    """Sentences to learn from: inputs, and the label numbers of each, (T,), or (T, …) where they are not known."""
+
+    inputs: Inputs
+    gold: Sequence[Array]
+
+    @property
+    def lengths(self) -> Array:
+        return np.diff(self.inputs.offsets)
+
+    def redrawn(self, tokens: Array, offsets: Array) -> "_Learnt":
+        """The same sentences made of other tokens (N,) of theirs; one without known labels must stay as it is."""
+        old = self.inputs
+        inputs = replace(old, places=old.places[tokens], extra=old.extra[tokens], offsets=offsets)
+        flat = np.concatenate([labels if labels.ndim == 1 else np.zeros(len(labels), np.int64) for labels in self.gold])
+        drawn = np.split(flat[tokens], offsets[1:-1])
+        return _Learnt(inputs, [new if of.ndim == 1 else of for new, of in zip(drawn, self.gold, strict=True)])
+
+
 @final
 class SentenceFitting(Fitting):
     """One training of a tagger or a detector, as Fitting describes it.
@@ -81,13 +102,15 @@ class SentenceFitting(Fitting):
         teachers: Sequence[Teacher] = (),
     ) -> None:
         estimator.check()
-        X, y, annotates = _checked_training_data(*checked_labelled(X, y), partial, annotates)
-        raw = checked_lesson(estimator, unlabelled, teachers)
-        dev = checked_dev(dev)
+        config = estimator._configured(estimator.settings)
+        labelled = checked_labelled(X, y, word_key=config.word_key)
+        X, y, annotates = _checked_training_data(*labelled, partial, annotates)
+        raw = checked_lesson(estimator, unlabelled, teachers, config.word_key)
+        dev = checked_dev(dev, config.word_key)
         held_out: Data | None = _with_words(*dev) if dev is not None else None
         all_sentences = [*X, *raw]
         config = adapted(
-            estimator._configured(estimator.settings),
+            config,
             len(all_sentences),
             sum(map(len, all_sentences)),
             continued=warm_start is not None,
@@ -103,8 +126,11 @@ class SentenceFitting(Fitting):
         self._gold = parts.labelling.numbers(y)
         self._lesson = Lesson(teachers, raw, self._gold, parts) if raw else None
         learnt = all_sentences if self._lesson is None else [*list(X) * self._lesson.repeats, *raw]
-        self._inputs = parts.features.inputs(learnt)
-        self._lengths = np.array([len(tokens) for tokens in learnt])
+        gold = (
+            [] if self._lesson is None else [*self._gold * self._lesson.repeats, *(np.zeros((len(t), 0)) for t in raw)]
+        )
+        self._learnt = self._whole = _Learnt(parts.features.inputs(learnt), gold or self._gold)
+        self._replacement = _replacement(config, self._whole.gold, parts.labelling)
         self._judge, self._judged_on = estimator._with_parts(parts), held_out or (X, y)
         self._is_held_out = held_out is not None
         parts.about |= {"preset": estimator.preset} | about(estimator, X, _data_digest(X, y))
@@ -122,38 +148,47 @@ class SentenceFitting(Fitting):
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Example]]:
         size = self.parts.config.batch_sentences
+        if self._replacement is not None:
+            self._learnt = self._whole.redrawn(*self._replacement.draw(rng))
         if self.parts.config.objective == "margin":
             return Batches(self._batch, batches_with_label(self._gold, size, rng))
-        return Batches(self._batch, batches_of_similar_length(self._lengths, size, rng))
+        return Batches(self._batch, batches_of_similar_length(self._learnt.lengths, size, rng))
 
     def _batch(self, which: Array) -> Batch[Example]:
         """A batch in shards, each with its share of the mean; one that has no share is left out."""
         count = min(self.parts.config.shards, len(which))
         pieces = np.array_split(which, count) if count > 1 else [which]
-        shards = [Example(inputs=self._inputs.selected(p), gold=self._gold_of(p)) for p in pieces]
+        shards = [Example(inputs=self._learnt.inputs.selected(p), gold=self._gold_of(p)) for p in pieces]
         weights = [self.parts.network.weight(shard) for shard in shards]
         shares = [weight / (sum(weights) or 1) for weight in weights]
         kept = [replace(shard, share=share) for shard, share in zip(shards, shares, strict=True) if share]
-        return Batch(kept, [shard.share for shard in kept], int(self._lengths[which].sum()))
+        return Batch(kept, [shard.share for shard in kept], int(self._learnt.lengths[which].sum()))
 
     def _gold_of(self, which: Array) -> Array | Lattice:
         """(N,) labels; where a sentence has several possible ones, (N, L) for all of them. Or what teachers say."""
         if self._lesson is not None:
-            return self._lesson.lattice(which)
-        gold = [self._gold[i] for i in which]
+            return self._lesson.lattice(which, self._learnt.gold)
+        gold = [self._learnt.gold[i] for i in which]
         if all(labels.ndim == 1 for labels in gold):
             return np.concatenate(gold)
         single = np.eye(len(self.parts.labelling.labels), dtype=bool)
         return np.concatenate([labels if labels.ndim == 2 else single[labels] for labels in gold])
 
     def _patience(self) -> int | None:
-        return patience_in_epochs(self.parts.config, len(self._lengths))
+        return patience_in_epochs(self.parts.config, len(self._learnt.gold))
 
     def _score(self) -> float:
         return float(self._judge.score(*self._judged_on))
 
     def _calibrate(self) -> None:
         self._judge._calibrate_after_fit(*self._judged_on, held_out=self._is_held_out)
+
+
+def _replacement(config: TaggerConfig, gold: Sequence[Array], labelling: Any) -> MentionReplacement | None:
+    """Only for spans: detectors and labels of words have no mentions."""
+    if not config.mention_replacement or config.objective == "margin" or not labelling.has_spans:
+        return None
+    return MentionReplacement(gold, labelling, config.mention_replacement)
 
 
 def batches_with_label(gold: Sequence[Array], size: int, rng: np.random.Generator) -> list[Array]:
@@ -196,6 +231,7 @@ def _new_parts(
         vectors=vectors,
         gazetteer=Gazetteer.load(files) if files else None,
         lexicons=lexicons,
+        named=_named_features(config, X),
     )
     if known is not None:
         features = extended_features(known.features, features)
@@ -206,6 +242,12 @@ def _new_parts(
     if known is not None:
         take_over(known, parts)
     return parts
+
+
+def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> NamedFeatures | None:
+    if config.word_key is None:
+        return None
+    return NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)
 
 
 def _vectors(estimator: SentenceTrainee, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:

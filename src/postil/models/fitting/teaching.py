@@ -41,7 +41,10 @@ class Student(Protocol):
 
 
 def checked_lesson(
-    student: Student, unlabelled: Sequence[Sequence[Token]] | None, teachers: Sequence[Teacher]
+    student: Student,
+    unlabelled: Sequence[Sequence[Token]] | None,
+    teachers: Sequence[Teacher],
+    word_key: str | None = None,
 ) -> list[Sequence[Token]]:
     """The raw sentences that have words; none where there is nothing to learn from teachers."""
     if unlabelled is None and not teachers:
@@ -51,7 +54,7 @@ def checked_lesson(
         raise ConfigurationError(f"{missing}: needed where the other is given", expected="unlabelled and teachers")
     if student._configured(student.settings).objective != "crf":
         raise ConfigurationError("objective of a student", expected="crf", got="another")
-    sentences = listed_sentences(unlabelled)
+    sentences = listed_sentences(unlabelled, word_key=word_key)
     checked_sentences(sentences)
     kept: list[Sequence[Token]] = [tokens for tokens in sentences if len(tokens)]
     if not kept:
@@ -74,7 +77,7 @@ class Lesson:
         # A third of what is learnt is labelled by people, as far as few repetitions reach.
         self.repeats = max(1, min(MOST_REPEATS, round(tokens / (2 * max(1, labelled)))))
         self._of_raw = [np.zeros((len(sentence), len(labels)), np.float32) for sentence in X]
-        self._of_gold = [_scores_of_gold(numbers, len(labels)) for numbers in gold]
+        self._first_raw = self.repeats * len(gold)
         chains = []
         for teacher in teachers:
             order = _order(teacher.labelling, labels)
@@ -84,13 +87,10 @@ class Lesson:
             chains.append(_reordered(lattice.chain, order))
         self._chain = _mean(chains, student.network.chain())
 
-    def lattice(self, which: Array) -> Lattice:
-        """The lattice of some of the learnt sentences."""
-        first_raw = self.repeats * len(self._of_gold)
-        scores = [
-            self._of_gold[i % len(self._of_gold)] if i < first_raw else self._of_raw[i - first_raw]
-            for i in which.tolist()
-        ]
+    def lattice(self, which: Array, gold: Sequence[Array]) -> Lattice:
+        """The lattice of some of the learnt sentences; ``gold`` has the labels of all that are labelled."""
+        first_raw, L = self._first_raw, self._chain.labels
+        scores = [_scores_of_gold(gold[i], L) if i < first_raw else self._of_raw[i - first_raw] for i in which.tolist()]
         offsets = offsets_from_lengths([len(of_sentence) for of_sentence in scores])
         return Lattice(unary=np.concatenate(scores).astype(np.float64), offsets=offsets, chain=self._chain)
 

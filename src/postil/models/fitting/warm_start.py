@@ -12,6 +12,7 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures
+from postil.features.named import NamedFeatures
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
 from postil.models.config import TaggerConfig
@@ -23,6 +24,7 @@ from postil.network import LookupTables
 ARCHITECTURE = (
     *("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "prefix_lengths", "suffix_lengths"),
     *("cluster_dim", "name_dim", "character_dim", "column_dim", "gazetteer_dim", "position_dim"),
+    *("word_key", "feature_buckets"),
     *("encoder", "window", "hidden", "layers", "ensemble", "activation", "objective", "offsets"),
 )
 
@@ -50,7 +52,13 @@ def extended_features(old: InputFeatures, new: InputFeatures) -> InputFeatures:
             got=new.words.config.vector_dim or "no vectors",
         )
     columns = [extended(*pair) for pair in zip(old.columns, new.columns, strict=True)]
-    return InputFeatures(_extended_words(old.words, new.words), columns, _gazetteer(old, new))
+    return InputFeatures(_extended_words(old.words, new.words), columns, _gazetteer(old, new), _named(old, new))
+
+
+def _named(old: InputFeatures, new: InputFeatures) -> NamedFeatures | None:
+    if old.named is None or new.named is None or old.named.names is None or new.named.names is None:
+        return new.named
+    return NamedFeatures(extended(old.named.names, new.named.names))
 
 
 def _gazetteer(old: InputFeatures, new: InputFeatures) -> Gazetteer | None:
@@ -123,6 +131,8 @@ def _places_of_labels(old: Parts[Any, Any], new: Parts[Any, Any]) -> dict[str, A
     labels = np.array([number[label] for label in old.labelling.labels])
     places: dict[str, Array | tuple[Array, ...]] = {"crf.start": labels, "crf.end": labels}
     places["crf.transitions"] = np.ix_(labels, labels)
+    if old.features.named is not None:
+        places["named"] = np.ix_(np.arange(len(old.features.named)), labels)
     for i in range(new.config.offsets):
         places |= {f"output{i}.W": labels, f"output{i}.b": labels}
     return places

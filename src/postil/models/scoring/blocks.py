@@ -40,10 +40,15 @@ def scored(scorer: FastScorer, X: Sequence[Sequence[Token]]) -> Iterator[tuple[l
 
 def scored_cells(
     scorer: FastScorer, text: bytes, cells: Array, offsets: Array
-) -> Iterator[tuple[list[int], Array, Array, Array]]:
+) -> Iterator[tuple[list[int], Array | slice, Array, Array]]:
     """The same for words that stand in cells (N, 2) of a text in UTF-8, in sentences (B + 1,): their places, those of
     their tokens (n,), scores (n, L) and offsets. The blocks, and so the scores, are those of ``scored``."""
     rows, ids = scorer.look_up_cells(text, cells)
+    if len(offsets) == 2:  # one sentence, as a server gets it: nothing to sort
+        warn_of_long_sentences(scorer.network.config, (len(cells),))
+        with one_blas_thread():
+            yield [0], slice(0, len(cells)), scorer.scores_of_words(rows, ids, offsets), offsets
+        return
     lengths = np.diff(offsets)
     warn_of_long_sentences(scorer.network.config, lengths.tolist())
     with one_blas_thread():

@@ -24,7 +24,7 @@ class DetectorNetwork(ScoringNetwork):
         """``sizes`` and the rest as ScoringNetwork takes them."""
         super().__init__(config, 1, bias=False, **sizes)
 
-    def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
+    def objective(self, scores: Result, example: Example, rng: "np.random.Generator") -> Node:
         """Every true window against some corrupt ones: mean cost of the pairs, or the sum.
 
         Corrupt windows are drawn from the example, whose windows are all scored in any case. Where all windows are
@@ -45,7 +45,7 @@ class DetectorNetwork(ScoringNetwork):
     def resized(self, **sizes: Any) -> "DetectorNetwork":
         return DetectorNetwork(self.config, rng=None, **sizes)
 
-    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+    def random_gold(self, offsets: Array, rng: "np.random.Generator") -> Array:
         """About every third window is true, the first one always and the last one never."""
         gold = (rng.random(int(offsets[-1])) < 1 / 3).astype(np.int64)
         gold[0], gold[-1] = 1, 0
@@ -56,7 +56,7 @@ class DetectorNetwork(ScoringNetwork):
         return self.unary(inputs)[:, 0].astype(np.float64)
 
 
-def sampled_pairs(gold: Array, corrupt: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def sampled_pairs(gold: Array, corrupt: int, rng: "np.random.Generator") -> tuple[Array, Array]:
     """Places of the true windows (P,), and for each of them of ``corrupt`` others, (P, C), drawn with replacement."""
     true, others = np.flatnonzero(gold == 1), np.flatnonzero(gold == 0)
     if not len(others):

@@ -12,6 +12,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from postil.graph import Parameter
 from postil.network import (
     INITIALISERS,
     Activation,
@@ -27,8 +28,11 @@ from postil.network import (
     Window,
     WindowAverage,
 )
-from postil.network.initialisers import fan_in_variance, placeholder
+from postil.network.initialisers import UNUSED, fan_in_variance, new_parameter, placeholder, zeros
 from postil.network.sentence import LONGEST_VIEW
+
+NAMED_PACE = 0.3
+"""Weights of hand-made features learn at this multiple of the rate: quicker ones leave the network nothing to learn."""
 
 
 class EncoderSettings(Protocol):
@@ -59,9 +63,9 @@ class LayerMaker:
     Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
     """
 
-    def __init__(self, config: EncoderSettings, rng: np.random.Generator | None, dtype: Any) -> None:
+    def __init__(self, config: EncoderSettings, rng: "np.random.Generator | None", dtype: Any) -> None:
         self.config, self.dtype = config, dtype
-        self.rng = rng or np.random.default_rng(0)
+        self.rng = rng or UNUSED
         self.initialise = INITIALISERS[config.initialiser] if rng is not None else placeholder
         self.initialise_table = fan_in_variance if rng is not None else placeholder
 
@@ -88,6 +92,13 @@ class LayerMaker:
 
     def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
         return Linear(D, H, rng=self.rng, initialise=self.initialise, bias=bias, dtype=self.dtype)
+
+    def weights(self, A: int, L: int) -> Parameter:
+        """Weights (A, L) of hand-made features, all 0: without evidence a feature says nothing."""
+        initialise = placeholder if self.initialise is placeholder else zeros
+        weights = new_parameter("named", (A, L), initialise, self.rng, self.dtype, decays=False)
+        weights.pace = NAMED_PACE
+        return weights
 
     def window(self, D: int) -> Window:
         return Window(D, self.config.window, rng=self.rng, dtype=self.dtype)

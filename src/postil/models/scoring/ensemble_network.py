@@ -35,9 +35,10 @@ class EnsembleNetwork(Parameterised):
             first.vectors,
             first.word_counts,
         )
+        self.named = None  # the members have their own
         self.form_tables, self.extra_tables, self.form_dim = first.form_tables, first.extra_tables, first.form_dim
 
-    def scores(self, inputs: Inputs, rng: np.random.Generator | None = None) -> Result:
+    def scores(self, inputs: Inputs, rng: "np.random.Generator | None" = None) -> Result:
         """The mean of the members' scores, a node (N, L) that carries the offsets."""
         total = reduce(add, [member.scores(inputs, rng) for member in self.members])
         mean: Result = total * (1 / len(self.members))
@@ -48,7 +49,7 @@ class EnsembleNetwork(Parameterised):
         """The scores (N, L) alone, to predict with."""
         return mean_scores([member.unary(inputs) for member in self.members])
 
-    def loss(self, example: Example, *, rng: np.random.Generator) -> Node:
+    def loss(self, example: Example, *, rng: "np.random.Generator") -> Node:
         """The sum of the members' losses: each learns as it would alone."""
         return reduce(add, [member.loss(example, rng=rng) for member in self.members])
 
@@ -66,7 +67,7 @@ class EnsembleNetwork(Parameterised):
     def resized(self, **sizes: Any) -> "EnsembleNetwork":
         return EnsembleNetwork([member.resized(**sizes) for member in self.members])
 
-    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+    def random_gold(self, offsets: Array, rng: "np.random.Generator") -> Array:
         return self.members[0].random_gold(offsets, rng)
 
     def lattice_over(self, scores: Array, offsets: Array) -> Lattice:

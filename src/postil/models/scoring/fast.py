@@ -2,7 +2,8 @@
 
 Words come as strings or as bytes of a text and leave as rows of the first layer's sums (``word_rows``), so features,
 lookups and the largest matrix product happen once per distinct word instead of once per token. What is left for a
-token: to add up the rows of its window, and the layers above.
+token: to add up the rows of its window, and the layers above. The rows of an ensemble's members stand side by side, so
+a word is looked up once for all of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,12 +16,13 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import InputFeatures, Token, forms_of
-from postil.models.scoring.ensemble_network import EnsembleNetwork, mean_scores
+from postil.models.scoring.ensemble_network import EnsembleNetwork, mean_scores, members_of
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.pieces import Piece, in_pieces
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.word_rows import WordRows
 from postil.network import Activation, Chain, Layer, Linear, Window, WindowAverage
+from postil.network.attributes import sums_of_rows
 from postil.network.inference import infer, infer_linear, is_fused
 from postil.network.layer import Run
 from postil.network.precomputed import WindowMap
@@ -76,22 +78,23 @@ class FastScorer:
     def __init__(self, features: InputFeatures, network: ScoringNetwork | EnsembleNetwork) -> None:
         self.features, self.network = features, network
         self.chain = network.chain() if isinstance(network, TaggerNetwork | EnsembleNetwork) else None
+        self.questions: dict[bool, Any] = {}  # what answers are read with, see `Posteriors`
         self._parameters = list(network.parameters().values())
         self._values = self._present_values()
-        members = network.members if isinstance(network, EnsembleNetwork) else []
-        self._members = [FastScorer(features, member) for member in members]
-        split = _split(network) if network.dtype == np.float32 and not isinstance(network, EnsembleNetwork) else None
-        self._split = split
-        if split is None:
+        self._members: list[ScoringNetwork] = members_of(network)
+        splits = [_split(member) for member in self._members] if network.dtype == np.float32 else []
+        self._splits = [split for split in splits if split is not None]
+        if not self._splits:
             return
-        words = network.form_dim
-        self._of_words = split.first.part(0, words, bias=True)
-        self._of_extra = split.first.part(words, split.first.W.shape[2], bias=False)
-        self._rows = WordRows(self._rows_of, self._of_words.padding.reshape(-1))
+        words, split = network.form_dim, self._splits[0]  # members are alike in everything but their parameters
+        self._of_words = [one.first.part(0, words, bias=True) for one in self._splits]
+        self._of_extra = [one.first.part(words, one.first.W.shape[2], bias=False) for one in self._splits]
         self._K, self._H = split.first.b.shape
+        padding = self._side_by_side([of_words.padding.reshape(1, -1) for of_words in self._of_words])
+        self._rows = WordRows(self._rows_of, padding[0])
         fused = bool(split.layers) and is_fused(split.layers[0])
         self._activation = split.layers[0].function if fused and isinstance(split.layers[0], Activation) else "identity"
-        self._above = split.layers[1:] if fused else split.layers
+        self._is_fused = fused
 
     def is_current(self, features: InputFeatures, network: ScoringNetwork | EnsembleNetwork) -> bool:
         """Whether the network still is what it was: the same arrays, and none of them can have been written to."""
@@ -111,22 +114,23 @@ class FastScorer:
 
     def scores(self, sentences: Sequence[Sequence[Token]]) -> tuple[Array, Array]:
         """(N, L) and the offsets (B + 1,)."""
-        if self._members:
-            of_members = [member.scores(sentences) for member in self._members]
-            return mean_scores([scores for scores, _ in of_members]), of_members[0][1]
-        if self._split is None:
+        if not self._splits:
             inputs = self.features.inputs(sentences)
             return self.network.unary(inputs), inputs.offsets
         offsets = offsets_from_lengths([len(tokens) for tokens in sentences])
         parts = [self._look_up(sentences)]
         if self.network.extra_tables:
             parts.append(self._extra_rows(sentences, int(offsets[-1])))
-        return self._scores_of_rows(parts, offsets), offsets
+        scores = self._scores_of_rows(parts, offsets)
+        if self.network.named is not None and self.features.named is not None:
+            scores += sums_of_rows(self.network.named.value, self.features.named.of(sentences))
+        return scores, offsets
 
     @property
     def takes_cells(self) -> bool:
         """Whether the scores depend on nothing but the words, and those have rows: then they need not be strings."""
-        return self._split is not None and not self.network.extra_tables and not self.features.columns
+        has_others = self.network.extra_tables or self.features.columns or self.features.named is not None
+        return bool(self._splits) and not has_others
 
     def look_up_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]:
         """Rows of words that stand in cells (N, 2) of a text in UTF-8, and which of them belongs to each cell, (N,).
@@ -149,8 +153,8 @@ class FastScorer:
         return self._scores_of(self._sums(of_piece, piece.offsets), piece.offsets)
 
     def _sums(self, parts: Sequence[tuple[Array, Array]], offsets: Array) -> Array:
-        """The first layer with its activation, (N, H)."""
-        sums = np.empty((int(offsets[-1]), self._H), np.float32)
+        """The first layers of M members with their activation, (N, M·H)."""
+        sums = np.empty((int(offsets[-1]), len(self._splits) * self._H), np.float32)
         for i, (rows, ids) in enumerate(parts):
             activation = self._activation if i == len(parts) - 1 else "identity"
             kernels.sum_windows(rows, ids, offsets, self._K, activation, sums, add=i > 0)
@@ -158,7 +162,7 @@ class FastScorer:
 
     def _look_up(self, sentences: Sequence[Sequence[Token]]) -> tuple[Array, Array]:
         tokens: list[Any] = list(chain.from_iterable(sentences))
-        if self.features.columns:
+        if self.features.columns or self.features.named is not None:
             return self._rows.look_up(forms_of(tokens))
         try:
             return self._rows.look_up(tokens)
@@ -167,24 +171,42 @@ class FastScorer:
 
     def _rows_of(self, text: bytes, cells: Array) -> Array:
         """The rows of words in cells (U, 2) of a text, from all that depends on the word alone."""
-        assert isinstance(self.network, ScoringNetwork), "members have their own rows"
         ids, vectors = self.features.form_ids_of_cells(text, cells)
-        return self._of_words.rows(self.network.form_vectors(ids, vectors))
+        pairs = zip(self._of_words, self._members, strict=True)
+        return self._side_by_side([of_words.rows(member.form_vectors(ids, vectors)) for of_words, member in pairs])
+
+    def _side_by_side(self, rows: Sequence[Array]) -> Array:
+        """M members' rows (U, K·H) as one (U, K·M·H): position by position."""
+        if len(rows) == 1:
+            return rows[0]
+        by_position = [of_member.reshape(-1, self._K, self._H) for of_member in rows]
+        return np.concatenate(by_position, axis=2).reshape(len(rows[0]), -1)
 
     def _extra_rows(self, sentences: Sequence[Sequence[Token]], N: int) -> tuple[Array, Array]:
         """Rows for the features of tokens in their sentences: every combination of values that occurs has one."""
         extra = self.features.extra(sentences, [forms_of(tokens) for tokens in sentences], N)
         distinct, ids = _distinct_rows(extra)
-        assert self.network.extra_tables is not None
-        X = self.network.extra_tables.forward(distinct, Run())[0]
-        return np.concatenate([np.zeros((1, self._of_extra.width), np.float32), self._of_extra.rows(X)]), ids + 1
+        rows = self._side_by_side(
+            [
+                of_extra.rows(member.extra_tables.forward(distinct, Run())[0])
+                for of_extra, member in zip(self._of_extra, self._members, strict=True)
+                if member.extra_tables is not None
+            ]
+        )
+        return np.concatenate([np.zeros((1, rows.shape[1]), np.float32), rows]), ids + 1
 
     def _scores_of(self, sums: Array, offsets: Array) -> Array:
-        split = self._split
-        assert split is not None
+        """The mean of the members' scores (N, L)."""
+        if len(self._splits) == 1:
+            return self._scores_of_member(self._splits[0], sums, offsets)
+        parts = [np.ascontiguousarray(sums[:, i * self._H : (i + 1) * self._H]) for i in range(len(self._splits))]
+        pairs = zip(self._splits, parts, strict=True)
+        return mean_scores([self._scores_of_member(split, part, offsets) for split, part in pairs])
+
+    def _scores_of_member(self, split: _Split, sums: Array, offsets: Array) -> Array:
         if split.shares is not None:
             sums *= split.shares(offsets)
-        hidden = infer(self._above, sums, offsets)
+        hidden = infer(split.layers[1:] if self._is_fused else split.layers, sums, offsets)
         if not split.outputs:
             return hidden
         maps = [infer_linear(hidden, output) for output in split.outputs]

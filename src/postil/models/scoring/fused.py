@@ -146,7 +146,9 @@ def _fused_training(network: Any) -> FusedTraining | None:
     if not isinstance(network, TaggerNetwork) or network.crf is None or network.dtype != np.float32:
         return None
     config = network.config
-    has_other_parts = network.extra_tables is not None or len(network.outputs) != 1 or config.l2
+    has_other_parts = (
+        network.extra_tables is not None or network.named is not None or len(network.outputs) != 1 or config.l2
+    )
     layers = _known_layers(network.encoder)
     if layers is None or has_other_parts or layers.activation.function not in kernels.ACTIVATIONS:
         return None

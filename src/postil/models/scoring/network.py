@@ -13,15 +13,21 @@ from postil import graph
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs
 from postil.graph import Input, Node, Parameterised, Result
+from postil.kernels import Attributes
 from postil.models.config import TaggerConfig
 from postil.models.scoring.encoders import ENCODERS, LayerMaker
 from postil.models.scoring.pieces import Piece, in_pieces
 from postil.network import Chain, Dropout, Linear, Window
+from postil.network.attributes import weighted_rows
 from postil.network.finish import finish_of
 from postil.network.layer import Run
 from postil.network.shared_windows import shared_windows
 from postil.objectives import l2
 from postil.objectives.crf_objective import offset_scores
+
+NAMED_NOISE = 0.1
+"""Share of the hand-made features that are left out in training, at most: fewer than of entries of vectors, because
+each is the only one of its kind. Chosen on held-out data, as is the pace of their weights (``LayerMaker.weights``)."""
 
 
 @final
@@ -52,12 +58,14 @@ class ScoringNetwork(Parameterised, ABC):
         extra_sizes: list[tuple[int, int]],
         vectors: Array | None,
         word_counts: Array,
-        rng: np.random.Generator | None,
+        named: int = 0,
         alphabet: int = 0,
+        rng: "np.random.Generator | None",
         bias: bool = True,
         dtype: Any = np.float32,
     ) -> None:
-        """``alphabet``: how many characters have ids. Without ``bias`` the output maps have none.
+        """Without ``bias`` the output maps have none. ``named`` is the number of hand-made features, ``alphabet`` that
+        of characters.
 
         Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
         """
@@ -77,9 +85,10 @@ class ScoringNetwork(Parameterised, ABC):
         self.encoder = encoder.build(make, D)
         H = D if encoder.keeps_width else config.hidden
         self.outputs = [make.linear(H, L, bias=bias) for _ in range(config.offsets)]
+        self.named = make.weights(named, L) if named else None  # (A, L)
 
     @abstractmethod
-    def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
+    def objective(self, scores: Result, example: Example, rng: "np.random.Generator") -> Node:
         """A node with the objective's value for scores (N, L)."""
 
     @abstractmethod
@@ -91,14 +100,29 @@ class ScoringNetwork(Parameterised, ABC):
         """The same network over feature tables of other sizes, all parameters zeros."""
 
     @abstractmethod
-    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+    def random_gold(self, offsets: Array, rng: "np.random.Generator") -> Array:
         """(N,) valid gold at random, for gradient checks."""
 
-    def scores(self, inputs: Inputs, rng: np.random.Generator | None = None) -> Result:
+    def scores(self, inputs: Inputs, rng: "np.random.Generator | None" = None) -> Result:
         """One score per token and label, a node (N, L) that carries the offsets."""
-        return self._outputs(self._hidden(inputs, rng), inputs.offsets)
+        scores = self._outputs(self._hidden(inputs, rng), inputs.offsets)
+        if self.named is None or inputs.attributes is None:
+            return scores
+        scores = scores + weighted_rows(self.named, self._with_noise(inputs.attributes, rng))
+        scores.offsets = inputs.offsets
+        return scores
 
-    def scores_of(self, X: Node, rng: np.random.Generator | None = None) -> Result:
+    def _with_noise(self, attributes: Attributes, rng: "np.random.Generator | None") -> Attributes:
+        """Some of the attributes of each token, in training; their values make up for the others."""
+        rate = min(NAMED_NOISE, self.noise.rate)
+        if rng is None or not rate:
+            return attributes
+        is_kept = rng.random(len(attributes.ids)) >= rate
+        values = np.ones(len(attributes.ids)) if attributes.values is None else attributes.values
+        kept = np.concatenate([[0], np.cumsum(is_kept)])
+        return Attributes(attributes.ids[is_kept], values[is_kept] / (1 - rate), kept[attributes.offsets])
+
+    def scores_of(self, X: Node, rng: "np.random.Generator | None" = None) -> Result:
         """The scores (N, L) of token vectors (N, D) that carry offsets."""
         return self._outputs(self.encoder(self.noise(X, rng=rng), rng=rng), X.offsets)
 
@@ -119,7 +143,7 @@ class ScoringNetwork(Parameterised, ABC):
 
         return in_pieces(inputs.offsets, self.config, scores)
 
-    def _hidden(self, inputs: Inputs, rng: np.random.Generator | None) -> Result:
+    def _hidden(self, inputs: Inputs, rng: "np.random.Generator | None") -> Result:
         """The encoder's output (N, H). Where it begins with a window of forms alone, a form is multiplied only once."""
         layers = self.encoder.layers if isinstance(self.encoder, Chain) else []
         match layers:
@@ -171,14 +195,14 @@ class ScoringNetwork(Parameterised, ABC):
         F = len(self.form_tables.sizes) if self.form_tables is not None else 0
         return (forms, forms[:, :0]) if self.characters is None else (forms[:, :F], forms[:, F:])
 
-    def loss(self, example: Example, *, rng: np.random.Generator) -> Node:
+    def loss(self, example: Example, *, rng: "np.random.Generator") -> Node:
         """The objective, and the regulariser outside its mean."""
         loss = self.objective(self.scores(self.with_unknown_words(example.inputs, rng), rng), example, rng)
         if self.config.l2:
             loss = loss + l2(self.parameters().values(), self.config.l2)
         return loss
 
-    def with_unknown_words(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+    def with_unknown_words(self, inputs: Inputs, rng: "np.random.Generator") -> Inputs:
         """Some words are replaced by the unknown word, rare ones more often, so that it has something to learn from."""
         strength = self.config.word_dropout
         if not (strength and self.config.word_dim):
@@ -201,4 +225,5 @@ def feature_sizes(config: TaggerConfig, features: InputFeatures) -> dict[str, An
         "extra_sizes": features.extra_sizes(config.column_dim, config.gazetteer_dim),
         "word_counts": features.words.counts,
         "alphabet": len(features.words.vocabularies.get("character", ())),
+        "named": 0 if features.named is None else len(features.named),
     }

@@ -26,7 +26,7 @@ class TaggerNetwork(ScoringNetwork):
         self.mask = mask
         self.crf = _crf(config, mask, dtype) if config.objective == "crf" else None
 
-    def objective(self, scores: Result, example: Example, rng: np.random.Generator) -> Node:
+    def objective(self, scores: Result, example: Example, rng: "np.random.Generator") -> Node:
         """The mean over words (softmax) or sentences (CRF)."""
         if self.crf is not None:
             return self.crf.loss(scores, example.gold)
@@ -42,7 +42,7 @@ class TaggerNetwork(ScoringNetwork):
     def resized(self, **sizes: Any) -> "TaggerNetwork":
         return TaggerNetwork(self.config, mask=self.mask, rng=None, **sizes)
 
-    def random_gold(self, offsets: Array, rng: np.random.Generator) -> Array:
+    def random_gold(self, offsets: Array, rng: "np.random.Generator") -> Array:
         """The best labels under random scores and the scheme's mask."""
         L = len(self.mask.start)
         chain = ChainScores.under_mask(L, **_masks(self.mask))

@@ -16,6 +16,7 @@ from postil.models.tree_config import TreeConfig
 from postil.network import INITIALISERS, Dropout, Linear, LookupTable
 from postil.network.initialisers import fan_in_variance, placeholder
 from postil.network.initialisers import zeros as zero_values
+from postil.network.tree import Composer
 from postil.network.tree_compositions import new_composition
 from postil.objectives import l2, softmax_cross_entropy
 from postil.text.tree import Tree
@@ -48,6 +49,17 @@ class TreeInputs:
     def words(self) -> Array:
         """(N,) row of the table at each leaf."""
         return np.asarray(self.form_words[self.forms])
+
+    @property
+    def uses(self) -> Array:
+        """(2, U): how often each form is the left and how often the right part of a phrase."""
+        places = np.flatnonzero(self.forest.heights)
+        counts = []
+        for side in (0, 1):
+            children = places - self.forest.back[places, side]
+            leaves = children[self.forest.heights[children] == 0]
+            counts.append(np.bincount(self.forms[leaves], minlength=len(self.form_words)))
+        return np.stack(counts)
 
     def selected(self, trees: Array) -> "TreeBatch":
         plan = self.forest.schedule(trees)
@@ -142,10 +154,10 @@ class TreeNetwork(Parameterised):
             self.mapped(self.word_noise(self.word_vectors(batch.words, batch.vectors, rng), rng=rng)), batch.plan
         )
 
-    def word_states(self, inputs: TreeInputs) -> Array:
-        """(U, S): what the composition needs to know of each form; for prediction, where it is the same everywhere."""
-        vectors = self.mapped(self.word_vectors(inputs.form_words, inputs.form_vectors)).value
-        return self.composition.word_states(vectors)
+    def composer(self, inputs: TreeInputs) -> Composer:
+        """A function that composes batches of these trees for prediction, where a word is the same everywhere."""
+        words = self.mapped(self.word_vectors(inputs.form_words, inputs.form_vectors)).value
+        return self.composition.composer(words, lambda: inputs.uses)
 
     def mapped(self, words: Node) -> Node:
         """Word vectors (n, D) in the width of the composition's leaves."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from postil.crfsuite import ItemSequence
 from postil.errors import DataError
-from postil.integrations.crfsuite.items import AttributeTable, flattened
+from postil.features.attributes import AttributeTable, flattened
 
 ITEMS = [
     {"word": "Rome", "title": True, "len": 4, "share": 0.5},

@@ -14,7 +14,9 @@ key of a dict, and the same value here.
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from threading import Lock
 from typing import Any, final
+from zlib import crc32
 
 import numpy as np
 
@@ -115,19 +117,22 @@ class _NameTable(dict[Any, int]):
 class AttributeTable:
     """Numbers of attributes. A growing one numbers new names as they come; otherwise they are unknown.
 
+    With ``buckets`` the number of every name is its hash, below that: nothing is unknown, and names may share a number.
+
     Codes: the number of an attribute whose value is 1; UNKNOWN; below that -2 - 2 · number where the value is 0 (False
     is common, and is as quick as True), and -3 - 2 · i for entry i of ``_weighted``.
     """
 
-    def __init__(self, names: Iterable[str] = (), *, grows: bool) -> None:
+    def __init__(self, names: Iterable[str] = (), *, grows: bool, buckets: int | None = None) -> None:
         self.ids: dict[str, int] = {name: number for number, name in enumerate(names)}
-        self.grows = grows
+        self.grows, self.buckets = grows, buckets
+        self._lock = Lock()
         self._pairs, self._names = _PairTable(self), _NameTable(self)
         self._weighted: list[tuple[int, float]] = []
 
     def code(self, name: str, value: float, pair: tuple[Any, Any] | None = None) -> int:
         """The code of an attribute; remembered for the pair or the name it came from unless its value is a measure."""
-        number = self.ids.get(name)
+        number = self.ids.get(name) if self.buckets is None else _hashed(name, self.buckets)
         if number is None:
             number = self.ids.setdefault(name, len(self.ids)) if self.grows else UNKNOWN
         if number == UNKNOWN or (value == 0 and not self.grows):
@@ -152,19 +157,21 @@ class AttributeTable:
             return _joined([self._ready(s) for s in sequences]), offsets
         items = [*chain.from_iterable(s._rows if isinstance(s, ItemSequence) else s for s in sequences)]
         plain = not any(isinstance(s, ItemSequence) for s in sequences)
-        try:
-            return self._from_codes(*(self._fast_codes(items) if plain else self._codes(items))), offsets
-        except TypeError:  # nested, mixed or unhashable: one by one
-            return self._from_codes(*self._codes(items)), offsets
-        finally:
-            self._weighted.clear()
+        with self._lock:  # threads that share a model share the entries of ``_weighted``
+            try:
+                return self._from_codes(*(self._fast_codes(items) if plain else self._codes(items))), offsets
+            except TypeError:  # nested, mixed or unhashable: one by one
+                return self._from_codes(*self._codes(items)), offsets
+            finally:
+                self._weighted.clear()
 
     def _ready(self, sequence: ItemSequence) -> Attributes:
         """The attributes of a sequence, numbered once for a table that does not grow."""
         if sequence._encoded is not None and sequence._encoded[0] is self:
             return sequence._encoded[1]
-        attributes = self._from_codes(*self._codes(sequence._rows))
-        self._weighted.clear()
+        with self._lock:
+            attributes = self._from_codes(*self._codes(sequence._rows))
+            self._weighted.clear()
         if not self.grows:
             sequence._encoded = self, attributes
         return attributes
@@ -199,6 +206,10 @@ class AttributeTable:
         codes[places] = np.where(is_zero, i, weighted[:, 0])
         values[places] = np.where(is_zero, 0.0, weighted[:, 1])
         return Attributes(codes, values, _offsets_of(sizes))
+
+
+def _hashed(name: str, buckets: int) -> int:
+    return crc32(name.encode("utf8", "surrogatepass")) % buckets
 
 
 def _is_flat(item: Any) -> bool:

@@ -1,0 +1,79 @@
+"""``postil compare``: is one model better than another, and where do they differ?"""
+
+import argparse
+import json
+from pathlib import Path
+
+from postil.commands.labelled import load
+from postil.commands.models import inputs_of, open_model, resolve_labels
+from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.writing import add_force_argument, check_output
+from postil.curation.comparison import ModelComparison, compare
+from postil.errors import ConfigurationError, printable
+from postil.models.sentences import takes_characters
+from postil.models.tagger import Tagger
+from postil.serving.options import check_columns
+from postil.text.output import write_text
+
+DESCRIPTION = """\
+Compare two taggers on labelled data: scores side by side, a paired test (bootstrap and randomisation over sentences),
+and the sentences that they label differently.
+
+  postil compare old.postil new.postil test.txt
+  postil compare old.postil new.postil test.txt --report differences.html
+"""
+_SHOWN = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("first", metavar="A", help="model file")
+    parser.add_argument("second", metavar="B", help="model file to compare with it")
+    parser.add_argument("data", metavar="DATA", help="labelled file of any format")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page with all differences")
+    parser.add_argument("--resamples", type=int, default=2000, metavar="N", help="bootstrap resamples (default: 2000)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the resampling (default: 0)")
+    add_force_argument(parser)
+    add_partial_argument(add_reading_arguments(parser))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    names = [arguments.first, arguments.second]
+    if arguments.report is not None:
+        check_output(arguments.report, "report", "report", inputs=[*names, arguments.data], force=arguments.force)
+    taggers = []
+    for name in names:
+        model = open_model(name)
+        if not isinstance(model, Tagger):
+            raise ConfigurationError("model", expected="must be a tagger", got=f"a {model.KIND}", where=name)
+        check_columns(model, arguments.feature_columns)
+        taggers.append(model)
+    first, second = taggers
+    file = load(arguments.data, **reading_options(arguments, takes_characters(first.fitted_parts())))
+    resolve_labels(first, file, arguments)
+    result = compare(first, second, inputs_of(file), file.labels, resamples=arguments.resamples, seed=arguments.seed)
+    if arguments.report is not None:
+        from postil.reports.comparison import comparison_page
+
+        write_text(arguments.report, [comparison_page(result, names, file)])
+    if arguments.json:
+        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
+        return 0
+    _show(result, names)
+    for one in result.differences[:_SHOWN]:
+        print(printable(f"  {file.where(one.sentence, 0)}: {' '.join(one.tokens)[:90]}"))
+    if len(result.differences) > _SHOWN:
+        print(f"  … and {len(result.differences) - _SHOWN:,} more: --report shows them side by side")
+    if arguments.report is not None:
+        print(f"\nThe report is in {arguments.report}: open it in a browser.")
+    return 0
+
+
+def _show(result: ModelComparison, names: list[str]) -> None:
+    from postil.commands.terminal.display import make_console, show_table
+    from postil.reports.comparison import scores_table
+
+    show_table(make_console(), scores_table(result, names))
+    winners = [one.winner for one in result.differences]
+    better = f"{winners.count('first'):,} better by {names[0]}, {winners.count('second'):,} by {names[1]}"
+    print(f"\n{len(winners):,} sentences are labelled differently: {better}")

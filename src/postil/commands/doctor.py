@@ -1,0 +1,117 @@
+"""``postil doctor``: what is odd or wrong in labelled data."""
+
+import argparse
+import json
+from pathlib import Path
+
+from postil.commands.curating import add_data_arguments, add_tagger_arguments, joined, load_labelled, tagger_of
+from postil.commands.reading import reading_options
+from postil.commands.terminal.notices import note
+from postil.commands.terminal.rounds import training_progress
+from postil.commands.writing import add_force_argument, check_output
+from postil.curation.corrections import apply, review
+from postil.curation.diagnosis import Diagnosis, diagnosed
+from postil.errors import ConfigurationError
+from postil.text.formats import read, write
+from postil.text.output import write_text
+from postil.text.schemes import recognise
+
+DESCRIPTION = """\
+Examine labelled data before anything is trained on them, with file and line for every finding: labels that break their
+scheme, sentences that occur in two splits, mentions labelled in several ways, entities that end in punctuation, odd
+characters, rare and missing classes. Then small models are trained to find labels that are probably wrong, and to say
+what more data would bring. Nothing is changed.
+
+  postil doctor train.txt --dev dev.txt --test test.txt
+  postil doctor train.txt --quick                            without training anything
+  postil doctor train.txt --report health.html               one HTML page
+  postil doctor train.txt --review doubts.jsonl              suspected errors, to be looked through
+  postil doctor --apply doubts.jsonl train.txt -o better.txt what was accepted, put into the data
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", metavar="DATA", nargs="+", help="labelled files to train on")
+    parser.add_argument("--dev", metavar="FILE", help="labelled file for development")
+    parser.add_argument("--test", metavar="FILE", help="labelled file for testing")
+    parser.add_argument("--quick", action="store_true", help="train no models: only look at the data")
+    parser.add_argument("--folds", type=int, default=5, metavar="N", help="parts to hold out in turn (default: 5)")
+    parser.add_argument(
+        "--repeats", type=int, default=2, metavar="N", help="how often every sentence is held out (default: 2)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page with all findings")
+    parser.add_argument("--review", metavar="FILE", type=Path, help="write suspected errors as JSON Lines")
+    parser.add_argument("--apply", metavar="FILE", help="put the accepted records of a review into DATA")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="--apply: the corrected file to write")
+    add_force_argument(parser)
+    add_tagger_arguments(parser, "to find wrong labels")
+    add_data_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    inputs = [*arguments.data, arguments.dev, arguments.test, arguments.apply]
+    for path, what, kind in ((arguments.report, "report", "report"), (arguments.review, "review", "jsonl")):
+        if path is not None:
+            check_output(path, what, kind, inputs=inputs, force=arguments.force)
+    if arguments.apply is not None or arguments.output is not None:
+        return _apply(arguments, inputs)
+    diagnosis = _diagnosis(arguments)
+    if arguments.report is not None:
+        from postil.reports.diagnosis import diagnosis_page
+
+        write_text(arguments.report, [diagnosis_page(diagnosis)])
+    if arguments.review is not None:
+        write_text(arguments.review, review(diagnosis))
+    if arguments.json:
+        print(json.dumps(diagnosis.to_dict(), indent=2, ensure_ascii=False))
+        return 0
+    from postil.commands.terminal.diagnosis import show
+
+    show(diagnosis)
+    if arguments.report is not None:
+        print(f"\nThe report is in {arguments.report}: open it in a browser.")
+    if arguments.review is not None:
+        print(
+            f'\nThe suspected errors are in {arguments.review}: set "answer" to "accept" or "reject", then --apply it.'
+        )
+    return 0
+
+
+def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
+    for name in ("folds", "repeats"):
+        lowest = {"folds": 2, "repeats": 1}[name]
+        if getattr(arguments, name) < lowest:
+            raise ConfigurationError(name, expected=f"must be at least {lowest}", got=getattr(arguments, name))
+    tagger = tagger_of(arguments)
+    splits = [joined(load_labelled(arguments.data, arguments), ", ".join(arguments.data))]
+    splits += [
+        joined(load_labelled([path], arguments), path) for name in ("dev", "test") if (path := getattr(arguments, name))
+    ]
+    with training_progress() as progress:
+        return diagnosed(
+            splits,
+            quick=arguments.quick,
+            estimator=tagger,
+            folds=arguments.folds,
+            repeats=arguments.repeats,
+            seed=arguments.seed,
+            jobs=arguments.threads,
+            progress=progress,
+        )
+
+
+def _apply(arguments: argparse.Namespace, inputs: list[str]) -> int:
+    if arguments.apply is None or arguments.output is None or len(arguments.data) != 1:
+        raise ConfigurationError("--apply", expected="needs one DATA and -o FILE", got=None)
+    options = {**reading_options(arguments), "features": None}  # all columns are kept
+    with read(arguments.data[0], **options) as reading:
+        sentences = list(reading)
+    check_output(arguments.output, "output", reading.format, inputs=inputs, force=arguments.force)
+    with read(arguments.apply, split=False) as reviewed:
+        scheme = recognise([sentence.labels or [] for sentence in sentences])
+        applied = apply(reviewed, sentences, scheme, arguments.apply)
+    write(sentences, arguments.output, reading.format, reading.report, scheme=scheme, label=arguments.label_column)
+    changed = f"{applied.changed:,} sentences changed, {applied.unchanged:,} confirmed"
+    note(f"{arguments.output}: {changed}, {applied.left:,} not answered")
+    return 0

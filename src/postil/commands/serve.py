@@ -1,0 +1,109 @@
+"""``postil serve``: models behind an HTTP API, and a page to look at them."""
+
+import argparse
+import logging
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from postil.commands.terminal.notices import note
+from postil.errors import ConfigurationError, UnspacedTextWarning
+from postil.integrations.extras import needed
+
+DESCRIPTION = """\
+Serve models: an HTTP API, and a page to tag, to explain and to look inside. Needs the extra serve.
+
+  postil serve ner.postil
+  postil serve ner.postil pos.postil sentiment.postil --port 8080
+  postil serve ner.postil --reload                                a file that is replaced is opened again
+  POSTIL_TOKEN=$(cat secret) postil serve ner.postil --host 0.0.0.0
+
+  curl -s localhost:8000/api/tag -H 'Content-Type: application/json' -d '{"text": "Museums in Paris are amazing."}'
+
+The server listens on this machine only, unless --host says otherwise; it then needs a token of at least 16 characters,
+which requests send as "Authorization: Bearer TOKEN". Ctrl-C or SIGTERM ends it after the requests that are under way.
+docs/use/serving.md describes the API; /api/openapi.json describes it to programs.
+"""
+VARIABLE = "POSTIL_TOKEN"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("models", metavar="MODEL", nargs="+", help="model files; each is served by its file name")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free one (default: 8000)")
+    parser.add_argument("--reload", action="store_true", help="open a model file again when it is replaced")
+    access = parser.add_argument_group("access")
+    access.add_argument("--token-file", type=Path, metavar="FILE", help=f"file with the token (or {VARIABLE})")
+    access.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="name of this server (repeatable)"
+    )
+    access.add_argument(
+        "--allow-origin", action="append", default=[], metavar="URL", help="site whose pages may call (repeatable)"
+    )
+    limits = parser.add_argument_group("limits")
+    limits.add_argument("--max-body", type=int, default=1_000_000, metavar="BYTES", help="(default: 1000000)")
+    limits.add_argument("--max-tokens", type=int, default=20_000, metavar="N", help="per request (default: 20000)")
+    limits.add_argument("--seconds", type=float, default=10.0, metavar="S", help="per request (default: 10)")
+    limits.add_argument("--queue", type=int, default=64, metavar="N", help="requests that may wait (default: 64)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    needed("uvicorn", "serve")
+    needed("starlette", "serve")
+    needed("httptools", "serve")
+    needed("prometheus_client", "serve")
+    from postil.server.app import create_app
+    from postil.server.running import bound
+    from postil.server.running import run as listen
+
+    settings = server_settings(arguments)
+    registry = _registry(arguments.models)
+    warnings.simplefilter("ignore", UnspacedTextWarning)  # clients choose the texts; nobody reads about each of them
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="postil: %(message)s")
+    logging.getLogger("postil.server").setLevel(logging.INFO)
+    app = create_app(registry, settings, reload=arguments.reload)
+    listening = bound(settings)
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    names = ", ".join(served.name for served in registry)
+    try:
+        listen(app, listening, lambda: note(f"serving {names} at http://{shown}:{port} (Ctrl-C ends it)"))
+    except KeyboardInterrupt:  # SIGTERM, too: uvicorn has finished what was under way
+        note("stopped")
+    finally:
+        listening.close()
+    return 0
+
+
+def server_settings(arguments: argparse.Namespace) -> Any:
+    """The settings that the command line asks for."""
+    from postil.server.settings import ServerSettings
+
+    return ServerSettings(
+        host=arguments.host,
+        port=arguments.port,
+        token=_token(arguments.token_file),
+        hosts=tuple(arguments.allow_host),
+        origins=tuple(arguments.allow_origin),
+        max_body=arguments.max_body,
+        max_tokens=arguments.max_tokens,
+        seconds=arguments.seconds,
+        queue=arguments.queue,
+    )
+
+
+def _token(path: Path | None) -> str | None:
+    if path is not None:
+        return path.read_text(encoding="utf8").strip()
+    return os.environ.get(VARIABLE) or None
+
+
+def _registry(models: list[str]) -> Any:
+    from postil.server.registry import Registry
+
+    for name in models:
+        if not Path(name).is_file():
+            raise ConfigurationError("no such model file", got=repr(name))
+    return Registry.of_files(models)

@@ -1,0 +1,17 @@
+"""From labels to better labels: how good a model is and will be, what is wrong in the data, what to label next."""
+
+from postil.curation.comparison import ModelComparison, compare
+from postil.curation.cross_validation import CrossValidation, crossval
+from postil.curation.diagnosis import Diagnosis, doctor
+from postil.curation.learning_curve import LearningCurve, curve
+
+__all__ = [
+    "CrossValidation",
+    "Diagnosis",
+    "LearningCurve",
+    "ModelComparison",
+    "compare",
+    "crossval",
+    "curve",
+    "doctor",
+]

@@ -1,0 +1,65 @@
+"""Names, functions and patterns that are made when they are first used: a process starts with what it needs."""
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, final
+
+
+def exports(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a package (PEP 562) whose public names live in modules below it.
+
+    ``modules`` maps a module (".crf" is one of the package itself) to the names that come from it. A name is looked up
+    once; from then on it is an ordinary attribute of the package.
+    """
+    places = {name: module for module, names in modules.items() for name in names}
+
+    def getattr_(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(places[name], package), name)
+        setattr(importlib.import_module(package), name, value)
+        return value
+
+    return getattr_, lambda: sorted(places)
+
+
+def function(module: str, name: str) -> Callable[..., Any]:
+    """A function whose module is imported when it is first called: for tables of functions of which few are used."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        found = sys.modules.get(module) or importlib.import_module(module)
+        return getattr(found, name)(*arguments, **options)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+@final
+class Pattern:
+    """A regular expression that is compiled when it is first used: those of scripts and formats are seldom needed."""
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._pattern, self._flags = pattern, flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self._pattern, self._flags)
+
+    @cached_property
+    def match(self) -> Callable[[str], re.Match[str] | None]:
+        return self._compiled.match
+
+    @cached_property
+    def search(self) -> Callable[[str], re.Match[str] | None]:
+        return self._compiled.search
+
+    @cached_property
+    def findall(self) -> Callable[[str], list[Any]]:
+        return self._compiled.findall
+
+    @cached_property
+    def finditer(self) -> Callable[[str], Iterable[re.Match[str]]]:
+        return self._compiled.finditer

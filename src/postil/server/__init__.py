@@ -1,0 +1,13 @@
+"""The HTTP server: an API for models and the page that shows them. Needs the extra ``serve``.
+
+    guard       who asks, from where; headers and errors of every answer
+    app         routes: bodies in, a job for a worker, its answer out
+    batching    the worker thread that takes what waits as one batch
+    answers     requests to answers, by the same code as the command line; lattice: what the page draws
+    requests    what may be asked, as JSON Schemas; schema checks by them, openapi shows them
+    registry    the models, by name
+    running     the process: uvicorn, its patience, its end
+    page/       HTML, CSS and scripts, as they are sent
+
+``app.create_app(registry.Registry.of_files([…]))`` is an ASGI application for anybody's own server.
+"""

@@ -1,0 +1,135 @@
+"""Work beside the event loop: one thread that takes whatever waits as one batch, and a queue that cannot grow.
+
+Nothing is delayed to make a batch larger: while one batch is at work, the next one gathers. The thread is woken once
+per batch, after all requests that have arrived together are read: a thread that is woken for every request would fight
+with the event loop for Python's lock. A request is refused at once where the queue is full, by number or by the seconds
+that its work is expected to take. One whose client has left gives its place back and is skipped.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, final
+
+from postil.server.failures import refused
+
+MOST_AT_ONCE = 64
+RETRY_AFTER = "1"
+_SMOOTHING = 0.1
+
+
+@final
+@dataclass(eq=False, slots=True)
+class Job:
+    """One request's work. Jobs of equal ``group`` are done together."""
+
+    group: Hashable
+    content: Any
+    size: int
+    future: "asyncio.Future[Any]"
+    is_waiting: bool = True
+
+
+Work = Callable[[Hashable, Sequence[Any]], Sequence[Any]]
+"""From a group and the contents of its jobs to their answers; an answer may be an exception."""
+
+
+@final
+class Worker:
+    """Runs jobs in a thread of its own."""
+
+    def __init__(self, work: Work, *, queue: int, wait: float, watch: Callable[[int], None] | None = None) -> None:
+        """``watch`` is told the size of every batch."""
+        self._work, self._most, self._wait, self._watch = work, queue, wait, watch
+        self._batches: SimpleQueue[list[Job] | None] = SimpleQueue()
+        self._pending: list[Job] = []
+        self._is_busy = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self.waiting, self._waiting_size = 0, 0  # changed in the event loop only
+        self._pace = 0.0  # seconds per unit of size, as measured
+
+    def start(self) -> None:
+        """In the event loop that will submit."""
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._run, name="postil-worker", daemon=True)
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Finish what was submitted, then end the thread."""
+        while self._pending or self._is_busy:
+            await asyncio.sleep(0.005)
+        self._batches.put(None)
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+
+    def submit(self, group: Hashable, content: Any, size: int) -> Job:
+        """Queue a job whose work grows with ``size``; its ``future`` has the answer. Refused where too much waits."""
+        is_full = self.waiting >= self._most or (self.waiting and self._waiting_size * self._pace > self._wait)
+        if is_full:
+            raise refused("busy", "too many requests are waiting; try again", {"retry-after": RETRY_AFTER})
+        assert self._loop is not None, "started"
+        job = Job(group, content, size, self._loop.create_future())
+        self.waiting += 1
+        self._waiting_size += size
+        self._pending.append(job)
+        if not self._is_busy:
+            self._is_busy = True
+            self._loop.call_soon(self._send)  # with whatever else is read by then
+        return job
+
+    def _send(self) -> None:
+        """Give the thread the next batch, if there is one."""
+        while self._pending:
+            batch = [job for job in self._pending[:MOST_AT_ONCE] if job.is_waiting]
+            del self._pending[:MOST_AT_ONCE]
+            if batch:
+                self._batches.put(batch)
+                return
+        self._is_busy = False
+
+    def leave(self, job: Job) -> None:
+        """Give the job's place back: its client is gone, or its time is over."""
+        if job.is_waiting:
+            job.is_waiting = False
+            self.waiting -= 1
+            self._waiting_size -= job.size
+
+    # -------------------------------------------------------------------------------------------- in the thread
+
+    def _run(self) -> None:
+        while (batch := self._batches.get()) is not None:
+            self._answer(batch)
+
+    def _answer(self, batch: list[Job]) -> None:
+        groups: dict[Hashable, list[Job]] = {}
+        for job in batch:
+            groups.setdefault(job.group, []).append(job)
+        began, answered = time.perf_counter(), list[tuple[Job, Any]]()
+        for group, jobs in groups.items():
+            try:
+                answers = self._work(group, [job.content for job in jobs])
+            except Exception as error:
+                answers = [error] * len(jobs)
+            answered += zip(jobs, answers, strict=True)
+            if self._watch is not None:
+                self._watch(len(jobs))
+        seconds = time.perf_counter() - began
+        assert self._loop is not None, "started"
+        self._loop.call_soon_threadsafe(self._deliver, answered, seconds)
+
+    def _deliver(self, answered: list[tuple[Job, Any]], seconds: float) -> None:
+        self._send()
+        size = max(1, sum(job.size for job, _ in answered))
+        self._pace += _SMOOTHING * (seconds / size - self._pace)
+        for job, answer in answered:
+            self.leave(job)
+            if job.future.done():
+                continue
+            if isinstance(answer, Exception):
+                job.future.set_exception(answer)
+            else:
+                job.future.set_result(answer)

@@ -1,0 +1,193 @@
+"""Around every request: who asks, from where, with what; headers of every answer; no error without its form.
+
+Host      must be an address or a known name: another site's name that points here (DNS rebinding) is refused
+Origin    must be this server's own, or one that was opened: other sites' pages cannot call
+token     compared in constant time, where one is set
+"""
+
+import hmac
+import ipaddress
+import json
+import logging
+import socket
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, final
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+
+from postil.server.failures import Refusal, refused
+from postil.server.monitoring import Monitor
+from postil.server.settings import ServerSettings, is_loopback
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Any, Receive, Send], Awaitable[None]]
+log = logging.getLogger("postil.server")
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+_NEEDS_TOKEN = ("/api/", "/metrics")
+_CLIENT_LEFT = 499
+_MOST_SEEN = 100
+
+
+class ClientLeft(Exception):
+    """Nobody waits for the answer any more."""
+
+
+@final
+class Guard:
+    """An ASGI application around another one."""
+
+    def __init__(self, app: App, settings: ServerSettings, monitor: Monitor) -> None:
+        self._app, self._settings, self._monitor = app, settings, monitor
+        names = {"localhost", *map(str.lower, settings.hosts)}
+        self._names = names if settings.is_local else {*names, settings.host.lower(), socket.gethostname().lower()}
+        self._seen: set[bytes] = set()  # hosts that are known: to parse one costs more than all other checks
+        self._token = None if settings.token is None else b"Bearer " + settings.token.encode()
+        self._origins = {
+            origin.rstrip("/").lower().encode(): origin.rstrip("/").encode() for origin in settings.origins
+        }
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+        scope["app"] = self  # Starlette's routes then raise errors instead of answering plain text
+        extra = list(_HEADERS)
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *extra]
+            await send(message)
+
+        try:
+            allowed = self._check(scope)
+            if allowed is not None:
+                extra += [(b"access-control-allow-origin", allowed), (b"vary", b"origin")]
+                if scope["method"] == "OPTIONS":
+                    await _preflight(answer)
+                    return
+            await self._app(scope, receive, answer)
+        except ClientLeft:
+            status = _CLIENT_LEFT
+        except Exception as error:
+            if status:  # half an answer is out: nothing can be added
+                log.exception("an answer was not completed")
+            else:
+                await _refuse(answer, as_refusal(error), scope)
+        finally:
+            self._monitor.answered(scope["path"], status, time.perf_counter() - began)
+
+    # -------------------------------------------------------------------------------------------- checks
+
+    def _check(self, scope: Any) -> bytes | None:
+        """Refuse what must not pass; return another origin that may read the answer."""
+        hosts: list[bytes] = []
+        origin = token = site = None
+        for name, value in scope["headers"]:
+            if name == b"host":
+                hosts.append(value)
+            elif name == b"origin":
+                origin = value
+            elif name == b"authorization":
+                token = value
+            elif name == b"sec-fetch-site":
+                site = value
+        if len(hosts) != 1 or not (hosts[0] in self._seen or self._is_known(hosts[0])):
+            raise refused("host", "the Host header does not name this server (--allow-host NAME adds a name)")
+        other = self._other_origin(origin, hosts[0])
+        path = scope["path"]
+        if other is None and site == b"cross-site" and path.startswith(_NEEDS_TOKEN):
+            raise refused("origin", "another site's page must not call this server")
+        if scope["method"] == "OPTIONS" and other is not None:
+            return other  # browsers ask without the token
+        if (
+            self._token is not None
+            and path.startswith(_NEEDS_TOKEN)
+            and not hmac.compare_digest(token or b"", self._token)
+        ):
+            raise refused("token", "the API needs a bearer token", {"www-authenticate": "Bearer"})
+        return other
+
+    def _is_known(self, host: bytes) -> bool:
+        is_known = self._names_this_server(host)
+        if is_known and len(self._seen) < _MOST_SEEN:
+            self._seen.add(host)
+        return is_known
+
+    def _names_this_server(self, host: bytes) -> bool:
+        """Addresses are safe: rebinding needs a name. On loopback they must be loopback's."""
+        try:
+            name = urlsplit(f"//{host.decode('ascii')}").hostname
+        except (UnicodeDecodeError, ValueError):
+            return False
+        if name is None:
+            return False
+        if name in self._names:
+            return True
+        if self._settings.is_local:
+            return is_loopback(name)
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def _other_origin(self, origin: bytes | None, host: bytes) -> bytes | None:
+        if origin is None or origin.lower() in (b"http://" + host.lower(), b"https://" + host.lower()):
+            return None
+        if origin.lower() not in self._origins:
+            raise refused("origin", "pages of this origin must not call this server (--allow-origin opens it)")
+        return self._origins[origin.lower()]
+
+
+# ------------------------------------------------------------------------------------------------ answers
+
+
+def as_refusal(error: Exception) -> Refusal:
+    """What the client hears of an error. Of a defect, nothing: the log has it."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, HTTPException):
+        code = {404: "path", 405: "method"}.get(error.status_code, "internal")
+        message = {"path": "there is nothing at this path", "method": "this path does not answer this method"}
+        return refused(code, message.get(code, "not answered"), dict(error.headers or {}))
+    log.error("a request failed", exc_info=error)
+    return refused("internal", "the server failed; its log has the details")
+
+
+async def _refuse(send: Send, refusal: Refusal, scope: Any) -> None:
+    body = json.dumps(refusal.as_dict()).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers += [(name.lower().encode(), value.encode()) for name, value in refusal.headers.items()]
+    if refusal.code in ("body", "slow"):  # the rest of the body is not read
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+async def _preflight(send: Send) -> None:
+    headers = [
+        (b"access-control-allow-methods", b"GET, POST"),
+        (b"access-control-allow-headers", b"authorization, content-type"),
+        (b"access-control-max-age", b"600"),
+    ]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})

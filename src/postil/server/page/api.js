@@ -1,0 +1,49 @@
+// Calls of the server. A call that a newer one has overtaken is given up.
+
+const running = new Map();
+let token = sessionStorage.getItem("token") ?? "";
+
+export class ApiError extends Error {
+  constructor(code, message) { super(message); this.code = code; }
+}
+
+async function sent(path, body, signal) {
+  const headers = { "Content-Type": "application/json" };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  const options = body === undefined ? { headers, signal } : { method: "POST", headers, signal, body: JSON.stringify(body) };
+  const answer = await fetch(path, options);
+  const content = await answer.json();
+  if (answer.status === 401 && asked()) return sent(path, body, signal);
+  if (!answer.ok) throw new ApiError(content.error.code, content.error.message);
+  return content;
+}
+
+function asked() {
+  const given = window.prompt("This server needs its token:");
+  if (!given) return false;
+  token = given.trim();
+  sessionStorage.setItem("token", token);
+  return true;
+}
+
+/** The answer to a request; null where a newer request with the same purpose has come meanwhile. */
+export async function call(path, body, purpose = path) {
+  running.get(purpose)?.abort();
+  const control = new AbortController();
+  running.set(purpose, control);
+  try {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await sent(path, body, control.signal);
+      } catch (error) {
+        if (error.code !== "busy" || attempt > 4) throw error;
+        await new Promise((done) => { setTimeout(done, 300); });
+      }
+    }
+  } catch (error) {
+    if (error.name === "AbortError") return null;
+    throw error;
+  } finally {
+    if (running.get(purpose) === control) running.delete(purpose);
+  }
+}

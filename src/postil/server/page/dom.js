@@ -1,0 +1,99 @@
+// Elements from data: text is always text, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function filled(element, properties, children) {
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [key, item] of Object.entries(value)) element.style.setProperty(key, item);
+    else if (name in element && !(element instanceof SVGElement) && name !== "list") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** An HTML element: h("p", {className: "note"}, "text", child). */
+export function h(name, properties, ...children) {
+  return filled(document.createElement(name), properties, children);
+}
+
+/** An SVG element. */
+export function s(name, properties, ...children) {
+  return filled(document.createElementNS(SVG, name), properties, children);
+}
+
+/** Call a function once the calls have stopped for some milliseconds. */
+export function debounced(milliseconds, call) {
+  let timer;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => call(...values), milliseconds);
+  };
+}
+
+/** A class name with the colour of a label: the same label has the same colour in all views. */
+export function colour(label, labels) {
+  const place = labels.indexOf(label);
+  return place < 0 || place > 7 ? "label-other" : `label-${place}`;
+}
+
+export function percent(probability) {
+  if (probability > 0 && probability < 0.0005) return "<0.1 %";
+  return probability > 0.9995 && probability < 1 ? ">99.9 %" : `${(100 * probability).toFixed(1)} %`;
+}
+
+export function signed(value, digits = 2) {
+  if (value === null || value === undefined) return "–";
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) !== 0 ? `−${text}` : `+${text}`;
+}
+
+export function number(value, digits = 4) {
+  if (value === null || value === -Infinity) return "−∞";
+  return value.toFixed(digits).replace("-", "−");
+}
+
+/** Say something in the status line, for screen readers too. */
+export function say(text, milliseconds = 2500) {
+  const status = document.getElementById("status");
+  status.textContent = text;
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => { status.textContent = ""; }, milliseconds);
+}
+
+/** Show a tip beside an element while the mouse is on it or it has the focus. */
+export function tip(element, text) {
+  const box = document.getElementById("tip");
+  const show = () => {
+    const place = element.getBoundingClientRect();
+    box.textContent = typeof text === "function" ? text() : text;
+    box.hidden = false;
+    const left = Math.min(place.left, window.innerWidth - box.offsetWidth - 8);
+    const below = place.bottom + 6 + box.offsetHeight < window.innerHeight;
+    box.style.setProperty("left", `${Math.max(4, left)}px`);
+    box.style.setProperty("top", `${below ? place.bottom + 6 : place.top - box.offsetHeight - 6}px`);
+  };
+  const hide = () => { box.hidden = true; };
+  element.addEventListener("mouseenter", show);
+  element.addEventListener("mouseleave", hide);
+  element.addEventListener("focus", show);
+  element.addEventListener("blur", hide);
+  return element;
+}
+
+/** Copy a text; where the browser does not allow it, show it to be copied by hand. */
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`${what} copied`);
+  } catch {
+    const box = h("textarea", { value: text, rows: 8, "aria-label": what });
+    const dialog = h("dialog", { onclose: () => dialog.remove() }, h("p", {}, `Copy the ${what} from here:`), box,
+      h("form", { method: "dialog" }, h("button", {}, "Close")));
+    document.body.append(dialog);
+    dialog.showModal();
+    box.select();
+  }
+}

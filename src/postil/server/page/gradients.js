@@ -1,0 +1,275 @@
+// Gradient lab: a flow graph that can be walked, changed, checked and trained.
+
+import { keep } from "/page/address.js";
+import { debounced, h, number, s, say, tip } from "/page/dom.js";
+import { ACTIVATIONS, OPERATIONS, OPTIMISERS } from "/page/flow.js";
+import { heading } from "/page/shared.js";
+import { TOURS } from "/page/tours.js";
+
+const [WIDTH, HEIGHT, GAP_X, GAP_Y] = [104, 40, 14, 30];
+const shape = (value) => (value ? `${value.length} × ${value[0].length}` : "");
+
+/** Row of every node: leaves stand right above their first successor. */
+function rowsOf(nodes) {
+  const rows = nodes.map(() => 0);
+  for (const node of nodes) if (node.parents.length) rows[node.number] = Math.max(...node.parents.map((one) => rows[one.number])) + 1;
+  for (const node of nodes) {
+    if (node.parents.length) continue;
+    const users = nodes.filter((one) => one.parents.includes(node)).map((one) => rows[one.number]);
+    rows[node.number] = Math.max(0, Math.min(...users) - 1);
+  }
+  return rows;
+}
+
+export function mount(root, values) {
+  const state = {
+    tour: values.get("tour") in TOURS ? values.get("tour") : "window", step: Number(values.get("step") ?? 0),
+    words: values.get("words")?.split(" ").filter(Boolean) ?? null, activation: values.get("activation") ?? null,
+  };
+  let graph;
+  let forwardTo; // number of the last node that has a value
+  let backTo; // number of the last node that has a gradient; nodes.length: none
+  let chosen = null;
+  let checked = null;
+  let history = [];
+  let memories = new Map();
+  let places = new Map();
+
+  const tour = () => TOURS[state.tour];
+  const words = () => state.words ?? tour().words;
+  const activation = () => (state.activation in ACTIVATIONS ? state.activation : tour().activation);
+
+  function kept() {
+    keep("gradients", { tour: state.tour, step: state.step || "", words: state.words?.join(" ") ?? "", activation: state.activation ?? "" });
+  }
+
+  function build() {
+    graph = tour().build({ words: words(), activation: activation() });
+    memories = new Map();
+    history = [];
+    forwardTo = -1;
+    backTo = graph.nodes.length;
+    checked = null;
+    arrange();
+    follow();
+  }
+
+  function follow() {
+    state.step = Math.max(0, Math.min(tour().steps.length - 1, state.step || 0));
+    const [, name, phase] = tour().steps[state.step];
+    chosen = graph.nodes.find((node) => node.name === name) ?? graph.nodes.at(-1);
+    if (phase === "forward") { walk(chosen.number, graph.nodes.length); } else walk(graph.nodes.length - 1, chosen.number);
+    checked = null;
+    kept();
+    draw();
+  }
+
+  /** Values up to one node and gradients down to another. */
+  function walk(forward, back) {
+    forwardTo = Math.max(-1, Math.min(graph.nodes.length - 1, forward));
+    backTo = back;
+    graph.forward();
+    if (back < graph.nodes.length) graph.backward(Math.max(0, back));
+    else for (const node of graph.nodes) { node.gradient = null; node.contributions = []; }
+  }
+
+  // ---------------------------------------------------------------------------------------------- drawing
+  function arrange() {
+    const rows = rowsOf(graph.nodes);
+    const by = [];
+    for (const node of graph.nodes) (by[rows[node.number]] ??= []).push(node);
+    const most = Math.max(...by.map((row) => row.length));
+    places = new Map();
+    by.forEach((row, r) => row.forEach((node, i) => places.set(node, {
+      x: ((most - row.length) / 2 + i) * (WIDTH + GAP_X), y: r * (HEIGHT + GAP_Y),
+    })));
+    places.width = most * (WIDTH + GAP_X);
+    places.height = by.length * (HEIGHT + GAP_Y);
+  }
+
+  function box(node) {
+    const { x, y } = places.get(node);
+    const isDone = node.number <= forwardTo;
+    const isBack = node.number >= backTo;
+    const group = s("g", {
+      class: `node ${node.kind} ${isBack ? "back" : isDone ? "done" : ""} ${node === chosen ? "chosen" : ""}`, role: "button",
+      tabindex: node === chosen ? 0 : -1, "data-node": node.number, "aria-label": `${node.name}, ${node.kind}, ${isBack ? "value and gradient" : isDone ? "value" : "not computed yet"}`,
+    }, s("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 6 }),
+    s("text", { x: x + WIDTH / 2, y: y + 17, "text-anchor": "middle" }, node.name.length > 15 ? `${node.name.slice(0, 14)}…` : node.name),
+    s("text", { x: x + WIDTH / 2, y: y + 33, "text-anchor": "middle", class: "soft" }, isDone ? (node.value.length * node.value[0].length === 1 ? number(node.value[0][0]) : shape(node.value)) : "·"));
+    return tip(group, () => `${node.name}: ${node.operation ?? node.kind}`);
+  }
+
+  function drawGraph() {
+    const edges = graph.nodes.flatMap((node) => node.parents.map((parent) => {
+      const [from, to] = [places.get(parent), places.get(node)];
+      const [x1, y1, x2, y2] = [from.x + WIDTH / 2, from.y + HEIGHT, to.x + WIDTH / 2, to.y];
+      return s("path", { class: "edge", d: `M${x1} ${y1} C${x1} ${y1 + GAP_Y} ${x2} ${y2 - GAP_Y} ${x2} ${y2}` });
+    }));
+    drawing.replaceChildren(s("svg", { class: "drawing", width: places.width, height: places.height, viewBox: `-3 -3 ${places.width + 6} ${places.height + 6}`, role: "group", "aria-label": "Flow graph" }, edges, graph.nodes.map(box)));
+  }
+
+  function heat(value, name, change) {
+    const largest = Math.max(...value.flat().map(Math.abs), 1e-12);
+    return h("div", { className: "scroll" }, h("table", { className: "heat", "aria-label": name }, h("tbody", {}, value.map((row, i) => h("tr", {}, row.map((item, j) => {
+      const cell = h("td", { className: item < 0 ? "oppose" : "support", style: { "--share": Math.abs(item) / largest } });
+      if (change) cell.append(h("input", { type: "number", step: 0.1, className: "wide", value: Number(item.toFixed(6)), "aria-label": `${name}, row ${i + 1}, column ${j + 1}`, onchange: (event) => change(i, j, Number(event.target.value)) }));
+      else cell.textContent = number(item);
+      return cell;
+    }))))));
+  }
+
+  function drawNode() {
+    const node = chosen;
+    const operation = OPERATIONS[node.operation];
+    const rule = operation && (typeof operation.rule === "function" ? operation.rule(node.detail) : operation.rule);
+    const parts = [h("h2", {}, node.name, h("span", { className: "note" }, `  ${node.operation ?? node.kind}, ${shape(node.value)}`))];
+    if (rule) parts.push(h("p", { className: "mono" }, rule), h("p", { className: "note" }, `Equation ${operation.equation}`));
+    else if (node.about) parts.push(h("p", { className: "note" }, node.about));
+    if (node.number <= forwardTo) {
+      const editable = !node.operation && (node.editing ?? false);
+      parts.push(h("h3", {}, "Value"), heat(node.value, `value of ${node.name}`, editable ? (i, j, item) => { node.leaf[i][j] = item; checked = null; walk(forwardTo, backTo); draw(); } : null));
+      if (!node.operation) parts.push(h("button", { "aria-pressed": String(editable), onclick: () => { node.editing = !editable; draw(); } }, "change the numbers"));
+    } else parts.push(h("p", { className: "note" }, "Not computed yet: step forward."));
+    if (node.gradient) {
+      parts.push(h("h3", {}, `Gradient ∂${graph.nodes.at(-1).name}/∂${node.name}`), heat(node.gradient, `gradient of ${node.name}`));
+      if (node.contributions.length > 1) {
+        parts.push(h("details", { open: true }, h("summary", {}, `The sum over ${node.contributions.length} successors`),
+          node.contributions.map((one) => [h("p", { className: "note" }, `from ${one.from}`), heat(one.gradient, `from ${one.from}`)])));
+      } else if (node.contributions.length) parts.push(h("p", { className: "note" }, `From its only successor, ${node.contributions[0].from}.`));
+      parts.push(h("div", { className: "row" }, h("button", { onclick: check }, "Check numerically"), h("label", {}, "h = ", stepSize)));
+      if (checked) parts.push(checkTable());
+    } else if (node.number <= forwardTo) parts.push(h("p", { className: "note" }, "No gradient yet: step backward from the last node."));
+    panel.replaceChildren(...parts);
+  }
+
+  function check() {
+    const step = Number(stepSize.value) || 1e-5;
+    checked = { step, ...graph.slopes(chosen, step) };
+    draw();
+  }
+
+  function checkTable() {
+    const rows = chosen.gradient.flatMap((row, i) => row.map((item, j) => [`${i + 1}, ${j + 1}`, item, checked.central[i][j], checked.forward[i][j]]));
+    const worst = Math.max(...rows.map(([, a, b]) => Math.abs(a - b)));
+    return h("div", { className: "scroll" }, h("table", { "aria-label": "Numerical check" },
+      h("thead", {}, h("tr", {}, ["entry", "gradient", "central", "one-sided"].map((text) => h("th", { className: "number" }, text)))),
+      h("tbody", {}, rows.slice(0, 40).map(([place, ...items]) => h("tr", {}, h("td", { className: "number" }, place), items.map((item) => h("td", { className: "number mono" }, number(item, 8))))))),
+    h("p", {}, `Largest difference from the central slope: ${worst.toExponential(1)}`));
+  }
+
+  function drawTour() {
+    const steps = tour().steps;
+    const [text] = steps[state.step];
+    const go = (by) => () => { state.step += by; follow(); };
+    guide.replaceChildren(h("h2", {}, tour().title), h("p", { id: "said", "aria-live": "polite" }, text),
+      h("div", { className: "row" }, h("button", { disabled: state.step === 0, onclick: go(-1) }, "Previous"), h("button", { className: "first", disabled: state.step === steps.length - 1, onclick: go(1) }, "Next"),
+        h("span", { className: "note" }, `Step ${state.step + 1} of ${steps.length}`)));
+  }
+
+  function drawTraining() {
+    const output = graph.nodes.at(-1);
+    loss.textContent = `${output.name} = ${number(output.value[0][0], 6)}`;
+    past.replaceChildren(...history.slice(-8).map(([name, before, after]) => h("li", {}, `${name}: ${number(before, 6)} → ${number(after, 6)}`)));
+  }
+
+  function draw() {
+    drawTour();
+    drawGraph();
+    drawNode();
+    drawTraining();
+    forwardButton.disabled = forwardTo >= graph.nodes.length - 1;
+    backButton.disabled = backTo <= 0;
+  }
+
+  // ---------------------------------------------------------------------------------------------- walking
+  function stepForward() {
+    walk(forwardTo + 1, graph.nodes.length);
+    chosen = graph.nodes[forwardTo];
+    checked = null;
+    draw();
+    say(`${chosen.name} computed`);
+  }
+
+  function stepBackward() {
+    walk(graph.nodes.length - 1, Math.min(backTo, graph.nodes.length) - 1);
+    chosen = graph.nodes[backTo];
+    checked = null;
+    draw();
+    say(`gradient of ${chosen.name} computed`);
+  }
+
+  function whole() { walk(graph.nodes.length - 1, 0); checked = null; draw(); }
+
+  function train() {
+    walk(graph.nodes.length - 1, 0);
+    const before = graph.output();
+    for (const node of graph.parameters()) {
+      if (!memories.has(node)) memories.set(node, {});
+      node.leaf = OPTIMISERS[optimiser.value](node.leaf, node.gradient, Number(rate.value) || 0, memories.get(node));
+    }
+    walk(graph.nodes.length - 1, 0);
+    history.push([optimiser.value, before, graph.output()]);
+    checked = null;
+    draw();
+  }
+
+  function choose(event) {
+    const place = event.target.closest?.("[data-node]")?.dataset.node;
+    if (place === undefined) return;
+    chosen = graph.nodes[Number(place)];
+    checked = null;
+    draw();
+    drawing.querySelector(`[data-node="${place}"]`).focus();
+  }
+
+  function key(event) {
+    const place = event.target.closest?.("[data-node]")?.dataset.node;
+    if (place === undefined) return;
+    const to = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (to === undefined && event.key !== "Enter" && event.key !== " ") return;
+    chosen = graph.nodes[Math.max(0, Math.min(graph.nodes.length - 1, Number(place) + (to ?? 0)))];
+    checked = null;
+    draw();
+    drawing.querySelector(`[data-node="${chosen.number}"]`).focus();
+    event.preventDefault();
+  }
+
+  // ---------------------------------------------------------------------------------------------- the page
+  const [guide, panel, past] = [h("section", { className: "card", "aria-label": "Tour" }), h("section", { className: "card", "aria-label": "Node" }), h("ol", {})];
+  const drawing = h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Drawing of the graph", onclick: choose, onkeydown: key });
+  const loss = h("strong", { id: "loss" });
+  const stepSize = h("input", { type: "text", value: "1e-5", size: 6, "aria-label": "step of the numerical check" });
+  const forwardButton = h("button", { onclick: stepForward }, "Step forward");
+  const backButton = h("button", { onclick: stepBackward }, "Step backward");
+  const tours = h("select", { id: "tour", onchange: () => { state.tour = tours.value; state.step = 0; state.words = null; state.activation = null; fill(); build(); } },
+    Object.entries(TOURS).map(([id, one]) => h("option", { value: id, selected: id === state.tour }, one.title)));
+  const rewritten = debounced(250, () => {
+    const given = sentence.value.split(/\s+/).filter(Boolean);
+    if (given.length !== tour().words.length) { say(`This example needs ${tour().words.length} words.`); return; }
+    state.words = given;
+    state.step = Math.min(state.step, tour().steps.length - 1);
+    build();
+  });
+  const sentence = h("input", { type: "text", id: "words", size: 30, oninput: rewritten });
+  const functions = h("select", { id: "activation", onchange: () => { state.activation = functions.value; build(); } }, Object.keys(ACTIVATIONS).map((name) => h("option", { value: name }, name)));
+  const optimiser = h("select", { id: "optimiser" }, Object.keys(OPTIMISERS).map((name) => h("option", {}, name)));
+  const rate = h("input", { type: "number", id: "rate", value: 0.1, step: 0.05 });
+  function fill() {
+    sentence.value = words().join(" ");
+    sentence.disabled = tour().words.length === 0;
+    functions.value = activation();
+  }
+  root.append(...heading("Gradient lab", "Small networks, computed node by node, forward and backward, here in the page. Every number can be changed, and checked by hand."),
+    h("div", { className: "card" }, h("div", { className: "row" }, h("label", { htmlFor: "tour" }, "Example"), tours, h("label", { htmlFor: "words" }, "Words"), sentence, h("label", { htmlFor: "activation" }, "Activation"), functions)),
+    guide,
+    h("div", { className: "grid even" },
+      h("div", {}, h("section", { className: "card", "aria-label": "Flow graph" },
+        h("div", { className: "row" }, forwardButton, backButton, h("button", { onclick: whole }, "Run all"), h("button", { onclick: () => { walk(-1, graph.nodes.length); chosen = graph.nodes[0]; draw(); } }, "Begin again"), h("button", { onclick: build }, "First numbers")),
+        drawing),
+      h("section", { className: "card", "aria-label": "Training" }, h("div", { className: "row" }, loss, h("button", { onclick: train }, "One step of"), h("label", { htmlFor: "optimiser", className: "skip" }, "Optimiser"), optimiser, h("label", { htmlFor: "rate" }, "rate"), rate), past,
+        h("p", { className: "note" }, "Every parameter moves against its gradient. For the window score alone, that makes the score smaller."))),
+      panel));
+  fill();
+  build();
+}

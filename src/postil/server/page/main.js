@@ -1,0 +1,66 @@
+// Which view is shown, with which model.
+
+import { call } from "/page/api.js";
+import { read, written } from "/page/address.js";
+import { h, say } from "/page/dom.js";
+
+const VIEWS = {
+  tag: ["Tag", "/page/tag.js"],
+  why: ["Why", "/page/why.js"],
+  lattice: ["Lattice", "/page/lattice.js"],
+  tree: ["Tree", "/page/tree.js"],
+  gradients: ["Gradient lab", "/page/gradients.js"],
+  errors: ["Errors", "/page/errors.js"],
+};
+const SHARED = ["text", "model"];
+const main = document.getElementById("main");
+const chooser = document.getElementById("model");
+let models = [];
+let shared = {};
+let close = null;
+
+function drawn(view, values) {
+  const links = Object.entries(VIEWS).map(([name, [title]]) => h("li", {},
+    h("a", { href: written(name, shared), ...(name === view ? { "aria-current": "page" } : {}) }, title)));
+  document.getElementById("views").replaceChildren(...links);
+  document.title = `${VIEWS[view][0]} – Postil`;
+  chooser.replaceChildren(...models.map((one) => h("option", { value: one.name }, `${one.name} (${one.kind})`)));
+  if (values.get("model")) chooser.value = values.get("model");
+  if (chooser.selectedIndex < 0) chooser.selectedIndex = 0;
+}
+
+async function show() {
+  const { view: asked, values } = read();
+  const view = asked in VIEWS ? asked : "tag";
+  shared = Object.fromEntries(SHARED.map((name) => [name, values.get(name)]));
+  drawn(view, values);
+  const { mount } = await import(VIEWS[view][1]);
+  close?.();
+  main.replaceChildren();
+  const name = values.get("model");
+  const model = models.find((one) => one.name === name) ?? null;
+  if (name && !model) say(`There is no model ${name} here.`);
+  close = mount(main, values, { models, model }) ?? null;
+}
+
+function chosen() {
+  const { view, values } = read();
+  values.set("model", chooser.value);
+  for (const name of ["force", "forbid", "span", "label"]) values.delete(name);
+  location.hash = `/${view || "tag"}?${values}`;
+}
+
+document.addEventListener("kept", (event) => {
+  for (const name of SHARED) if (event.detail[name] !== undefined) shared[name] = event.detail[name];
+  const { view, values } = read();
+  drawn(view in VIEWS ? view : "tag", values);
+});
+
+try {
+  ({ models } = await call("/api/models"));
+  chooser.addEventListener("change", chosen);
+  window.addEventListener("hashchange", show);
+  await show();
+} catch (error) {
+  main.replaceChildren(h("p", { className: "error", role: "alert" }, `The server does not answer: ${error.message}`));
+}

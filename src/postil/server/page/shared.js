@@ -1,0 +1,29 @@
+// What several views have: the box for text, the model that fits, errors.
+
+import { h } from "/page/dom.js";
+
+export const EXAMPLE = "Museums in Paris are amazing.";
+
+/** The model of the address if it is of these kinds, else the first one that is; null where there is none. */
+export function fitting(context, ...kinds) {
+  if (context.model && kinds.includes(context.model.kind)) return context.model;
+  return context.models.find((one) => kinds.includes(one.kind)) ?? null;
+}
+
+/** The box to type into. */
+export function textBox(value, oninput, label = "Text", rows = 3) {
+  const box = h("textarea", { id: "text", rows, value, spellcheck: false, oninput: () => oninput(box.value) });
+  return { box, field: h("div", { className: "card" }, h("label", { className: "field", htmlFor: "text" }, label), box) };
+}
+
+export function heading(title, lead) {
+  return [h("h1", {}, title), h("p", { className: "lead" }, lead)];
+}
+
+export function failed(error) {
+  return h("p", { className: "error", role: "alert" }, error.message);
+}
+
+export function missing(kind) {
+  return h("p", { className: "error" }, `This view needs a ${kind}: start the server with one, postil serve MODEL.`);
+}

@@ -1,0 +1,211 @@
+// The worked examples of the documents, as small graphs with steps that point at their nodes.
+
+import { Graph, matrix, repeating } from "/page/flow.js";
+
+const [D, H] = [2, 3];
+
+/** The vector of a word: the same word has the same numbers everywhere. */
+function vectorOf(word) {
+  let seed = 7;
+  for (const letter of word.toLowerCase()) seed = (Math.imul(seed, 31) + letter.codePointAt(0)) >>> 0;
+  const next = repeating(seed);
+  return matrix(D, 1, next);
+}
+
+function tables(seed) {
+  const next = repeating(seed);
+  return (rows, columns) => matrix(rows, columns, next);
+}
+
+/** Parameter nodes of words; a word that occurs twice is one node with two successors. */
+function vectors(graph, words) {
+  const known = new Map();
+  return words.map((word) => {
+    if (!known.has(word)) known.set(word, graph.parameter(`x “${word}”`, vectorOf(word), "Word vector (A2). Every occurrence adds to its gradient."));
+    return known.get(word);
+  });
+}
+
+function window(graph, words, activation, tag, parts) {
+  const x = graph.apply("concatenate", `x${tag}`, vectors(graph, words));
+  const product = graph.apply("matmul", `W x${tag}`, [parts.W, x]);
+  const z = graph.apply("add", `z${tag}`, [product, parts.b]);
+  return graph.apply("activation", `h${tag}`, [z], activation);
+}
+
+function windowParts(graph, words) {
+  const table = tables(11);
+  return {
+    W: graph.parameter("W", table(H, D * words.length), "Weights of the hidden layer."),
+    b: graph.parameter("b", table(H, 1), "Biases: never regularised (B5)."),
+  };
+}
+
+function windowScore({ words, activation }) {
+  const graph = new Graph();
+  const parts = windowParts(graph, words);
+  const u = graph.parameter("u", tables(12)(H, 1), "Weights of the score.");
+  graph.apply("dot", "s", [u, window(graph, words, activation, "", parts)]);
+  return graph;
+}
+
+function maxMargin({ words, activation }) {
+  const graph = new Graph();
+  const parts = windowParts(graph, words);
+  const u = graph.parameter("u", tables(12)(H, 1), "Weights of the score.");
+  const corrupt = words.map((word, i) => (i === Math.floor(words.length / 2) ? "are" : word));
+  const known = new Map();
+  const shared = [...words, ...corrupt].map((word) => {
+    if (!known.has(word)) known.set(word, graph.parameter(`x “${word}”`, vectorOf(word), "Word vector (A2)."));
+    return known.get(word);
+  });
+  const scored = (nodes, tag) => {
+    const x = graph.apply("concatenate", `x${tag}`, nodes);
+    const z = graph.apply("add", `z${tag}`, [graph.apply("matmul", `W x${tag}`, [parts.W, x]), parts.b]);
+    return graph.apply("dot", `s${tag}`, [u, graph.apply("activation", `h${tag}`, [z], activation)]);
+  };
+  const score = scored(shared.slice(0, words.length), "");
+  graph.apply("margin", "J", [score, scored(shared.slice(words.length), "_c")]);
+  return graph;
+}
+
+function softmaxWindow({ words, activation }) {
+  const graph = new Graph();
+  const parts = windowParts(graph, words);
+  const table = tables(13);
+  const V = graph.parameter("V", table(3, H), "Weights of the three classes.");
+  const c = graph.parameter("c", table(3, 1), "Biases of the classes.");
+  const h = window(graph, words, activation, "", parts);
+  const q = graph.apply("add", "q", [graph.apply("matmul", "V h", [V, h]), c]);
+  graph.apply("cross-entropy", "J", [q], 1);
+  return graph;
+}
+
+function kink() {
+  const graph = new Graph();
+  const z = graph.parameter("z", [[1], [-1], [0.4], [1.6]], "Two entries lie exactly on a kink.");
+  const u = graph.input("u", [[1], [1], [1], [1]], "Ones, to add the entries up.");
+  graph.apply("dot", "s", [u, graph.apply("activation", "h", [z], "hardtanh")]);
+  return graph;
+}
+
+function threeWords({ words }) {
+  const graph = new Graph();
+  const table = tables(21);
+  const A = graph.parameter("A", table(2, 2), "Transition scores: from the row’s label to the column’s.");
+  const u = words.slice(0, 3).map((word) => graph.parameter(`u “${word}”`, table(2, 1), "Scores of the two labels. Their gradient is p(y_t) − 1 at the gold label."));
+  const second = graph.apply("CRF step", "α₂", [u[0], A, u[1]]);
+  const third = graph.apply("CRF step", "α₃", [second, A, u[2]]);
+  const logZ = graph.apply("log-sum-exp", "log Z", [third]);
+  const gold = graph.apply("path score", "s(y)", [A, ...u], [0, 1, 0]);
+  graph.apply("subtract", "J", [logZ, gold]);
+  return graph;
+}
+
+function structure({ words }) {
+  const graph = new Graph();
+  const table = tables(31);
+  const W = graph.parameter("W_l", table(D, D), "The composition: every phrase contributes to its gradient.");
+  const V = graph.parameter("W_sm", table(3, D), "The softmax layer.");
+  const x = vectors(graph, words.slice(0, 3));
+  const phrase = (name, a, b) => graph.apply("activation", name, [graph.apply("matmul", `W_l (…) of ${name}`, [W, graph.apply("add", `sum of ${name}`, [a, b])])], "tanh");
+  const inner = phrase("p₁", x[0], x[1]);
+  const top = phrase("p₂", inner, x[2]);
+  graph.apply("cross-entropy", "J", [graph.apply("matmul", "q", [V, top])], 0);
+  return graph;
+}
+
+function deep({ activation }) {
+  const graph = new Graph();
+  let h = graph.parameter("x", [[0.5], [-0.3]], "The input.");
+  const next = tables(41);
+  for (let layer = 1; layer <= 6; layer += 1) {
+    const W = graph.parameter(`W${layer}`, next(2, 2).map((row, i) => row.map((item, j) => (i === j ? 1 : 0.5 * item))), `Weights of layer ${layer}.`);
+    h = graph.apply("activation", `h${layer}`, [graph.apply("matmul", `z${layer}`, [W, h])], activation);
+  }
+  graph.apply("dot", "s", [graph.input("ones", [[1], [1]], "Ones."), h]);
+  return graph;
+}
+
+const PARIS = ["Museums", "in", "Paris", "are", "amazing"];
+
+// id -> title, words and activation at the beginning, the graph, steps: [what is said, node, phase].
+export const TOURS = {
+  window: {
+    title: "The window score (B1)", words: PARIS, activation: "tanh", build: windowScore, steps: [
+      ["Five words, one vector each. The window x is their concatenation: 10 numbers.", "x", "forward"],
+      ["One layer of neurons: z = W x + b, three numbers.", "z", "forward"],
+      ["The non-linearity works on each number alone.", "h", "forward"],
+      ["The score s = uᵀ h says how much the centre looks like a place.", "s", "forward"],
+      ["Backward: the score’s own gradient is 1. h gets u.", "h", "backward"],
+      ["Down to the word: ∂s/∂x = Wᵀ δ, cut into one piece per word (E6). It says which way the vector of “Paris” would have to move.", "x “Paris”", "backward"],
+    ],
+  },
+  margin: {
+    title: "The max-margin cost (B2)", words: PARIS, activation: "tanh", build: maxMargin, steps: [
+      ["The true window has “Paris” in its centre.", "s", "forward"],
+      ["In the corrupt window another word stands there. Both windows share every parameter.", "s_c", "forward"],
+      ["J = max(0, 1 + s_c − s): the true window should score higher by 1.", "J", "forward"],
+      ["While J > 0, s gets −1 and s_c gets 1. Change a weight until J is 0: nothing is learnt any more.", "s", "backward"],
+      ["W gets a gradient from both windows: the sum over its successors.", "W", "backward"],
+      ["“Museums” stands in both windows and gets two pieces, too.", "x “Museums”", "backward"],
+    ],
+  },
+  delta: {
+    title: "δ is computed once and reused (B3)", words: PARIS, activation: "tanh", build: windowScore, steps: [
+      ["δ is the gradient of z: f′(z) ∘ u. Three numbers.", "z", "backward"],
+      ["The bias gets δ itself.", "b", "backward"],
+      ["W gets δ xᵀ: the same three numbers, times the input.", "W", "backward"],
+      ["x gets Wᵀ δ: again the same δ. It is never computed twice.", "x", "backward"],
+    ],
+  },
+  kink: {
+    title: "The kink of HardTanh (A6)", words: [], activation: "hardtanh", build: kink, steps: [
+      ["Four numbers go through HardTanh. The first two lie exactly on its kinks, at 1 and −1.", "h", "forward"],
+      ["On the closed interval [−1, 1] the gradient is 1; outside it is 0.", "z", "backward"],
+      ["Run the numerical check on z: at a kink, the central difference gives 0.5, because one of its two sides is flat. That is no mistake of the gradient.", "z", "backward"],
+    ],
+  },
+  softmax: {
+    title: "A softmax window (E3)", words: PARIS, activation: "tanh", build: softmaxWindow, steps: [
+      ["Three classes: q = V h + c.", "q", "forward"],
+      ["The loss is −log of the gold class’s probability.", "J", "forward"],
+      ["At q the gradient is ŷ − y: the predicted probabilities, minus 1 at the gold class. Its entries add up to 0.", "q", "backward"],
+      ["Everything below is the window of the first tour; the word vectors learn as well.", "x “Paris”", "backward"],
+    ],
+  },
+  chain: {
+    title: "Forward-backward on three words (C3, C4)", words: ["Anna", "visits", "Oslo"], activation: "tanh", build: threeWords, steps: [
+      ["α₁ is u₁. α₂ sums over the labels of the first word.", "α₂", "forward"],
+      ["The same step again: α₃ sums over all beginnings, four paths each.", "α₃", "forward"],
+      ["log Z sums over all eight paths.", "log Z", "forward"],
+      ["The loss is log Z − s(y), with y = 1, 2, 1.", "J", "forward"],
+      ["Backpropagation through the sum is forward-backward: the gradient of log Z at α₃ are the marginals of the last word.", "α₃", "backward"],
+      ["At u the gradient is p(y_t) − 1 at the gold label (C5): what the model expects, minus what the gold has.", "u “Anna”", "backward"],
+      ["A gets the expected number of each transition, minus the number in y.", "A", "backward"],
+    ],
+  },
+  structure: {
+    title: "Backpropagation through structure (D3)", words: ["not", "bad", "film"], activation: "tanh", build: structure, steps: [
+      ["The first phrase: p₁ = tanh(W_l (x₁ + x₂)).", "p₁", "forward"],
+      ["The second phrase joins p₁ and the third word by the same W_l.", "p₂", "forward"],
+      ["The sentence’s label: q = W_sm p₂.", "q", "forward"],
+      ["W_l gets a gradient from every phrase: the sum over its successors.", "W_l", "backward"],
+      ["Write the same word twice, such as “not not film”: its vector gets the gradient of both occurrences.", "x “not”", "backward"],
+    ],
+  },
+  vanishing: {
+    title: "Vanishing gradients: sigmoid beside ReLU", words: [], activation: "sigmoid", build: deep, steps: [
+      ["Six layers of two neurons.", "s", "forward"],
+      ["With the sigmoid, each layer multiplies the gradient by at most 1/4. Look at the gradient of h5 …", "h5", "backward"],
+      ["… and at that of the input, five layers below: hardly anything is left.", "x", "backward"],
+      ["Choose relu as the activation: where neurons are active, the gradient passes undiminished.", "x", "backward"],
+    ],
+  },
+  slopes: {
+    title: "One-sided beside two-sided slopes (B4)", words: PARIS, activation: "tanh", build: windowScore, steps: [
+      ["Choose W and run the numerical check. The central difference (J(w + h) − J(w − h)) / 2h agrees to many digits.", "W", "backward"],
+      ["The one-sided slope (J(w + h) − J(w)) / h has an error that grows with h: with h = 0.1 the difference can be seen. Set h and run the check again.", "W", "backward"],
+    ],
+  },
+};

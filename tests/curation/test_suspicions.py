@@ -1,0 +1,82 @@
+"""Planted errors are found, with probabilities that are exact."""
+
+import numpy as np
+import pytest
+
+import postil
+from oracles import corpora
+from postil.curation.corpus import Split
+from postil.curation.folds import folds
+from postil.curation.suspicions import suspicions
+from postil.text import Span
+
+SMALL = {"hidden": 16, "epochs": 6, "rate": 0.02}
+WRONG = [
+    ["Anna", "lives", "in", "Oslo"],
+    ["the", "museums", "of", "Lima", "are", "old"],
+    ["they", "met", "Clara", "Diego"],
+]
+WRONG_LABELS = [["B-PER", "O", "O", "O"], ["O", "O", "B-PER", "I-PER", "O", "O"], ["O", "O", "B-LOC", "B-PER"]]
+
+
+@pytest.fixture(scope="module")
+def found():
+    X, y = corpora.named_entities(90)
+    split = Split.of("X", X + WRONG, y + WRONG_LABELS)
+    return split, suspicions(postil.Tagger(**SMALL), split, number=3, repeats=2)
+
+
+def test_planted_errors_come_first(found):
+    _, ranked = found
+    assert {one.sentence for one in ranked[:3]} == {90, 91, 92}
+    by_sentence = {one.sentence: one for one in ranked[:3]}
+    assert by_sentence[90].gold == () and by_sentence[90].suggestion == (Span("LOC", 3, 4),)
+    assert by_sentence[91].gold == (Span("PER", 2, 4),) and by_sentence[91].suggestion == (Span("LOC", 3, 4),)
+    assert by_sentence[92].gold == (Span("LOC", 2, 3),)
+    assert all(one.suggestion_probability > 0.5 > one.gold_probability for one in ranked[:3])
+
+
+def test_probabilities_are_averages_of_held_out_models(found):
+    split, ranked = found
+    one = next(one for one in ranked if one.sentence == 91)
+    expected = []
+    for repeat in range(2):
+        parts = folds([len(tokens) for tokens in split.X], 3, np.random.default_rng(repeat))
+        part = next(part for part in parts if 91 in part.held_out)
+        tagger = postil.Tagger(**SMALL, seed=repeat)
+        tagger.fit([split.X[i] for i in part.train], [split.labels[i] for i in part.train])
+        found_spans = tagger.spans_above(split.X[91], 1e-12)
+        spans = {Span(span.label, span.start, span.end): span.probability for span in found_spans}
+        expected.append([spans.get(span, 0.0) for span in (one.suggestion[0], one.gold[0])])
+    suggestion, gold = np.mean(expected, axis=0)
+    assert one.suggestion_probability == pytest.approx(suggestion, abs=1e-9)
+    assert one.gold_probability == pytest.approx(gold, abs=1e-6)
+
+
+def test_any_number_of_jobs_gives_the_same(found):
+    X, y = corpora.named_entities(30)
+    split = Split.of("X", X, y)
+    tagger = postil.Tagger(hidden=8, epochs=2)
+    assert suspicions(tagger, split, number=2, repeats=1) == suspicions(tagger, split, number=2, repeats=1, jobs=2)
+
+
+def test_unknown_labels_are_not_suspected():
+    X, y = corpora.named_entities(40)
+    split = Split.of("X", [*X, WRONG[0]], [*y, ["B-PER", "O", "O", "?"]])
+    ranked = suspicions(postil.Tagger(**SMALL), split, number=2, repeats=1)
+    assert not [one for one in ranked if one.sentence == 40 and one.end == 4]
+
+
+def test_a_class_that_a_model_has_never_seen_is_very_suspicious():
+    X, y = corpora.named_entities(40)
+    split = Split.of("X", [*X, ["Oslo", "slept"]], [*y, ["B-THING", "O"]])
+    ranked = suspicions(postil.Tagger(**SMALL), split, number=2, repeats=1)
+    assert any(one.sentence == 40 and one.gold == (Span("THING", 0, 1),) for one in ranked[:3])
+
+
+def test_wrong_parts_of_speech():
+    X, y = corpora.parts_of_speech(60)
+    y[7][0] = "VERB"
+    split = Split.of("X", X, y)
+    ranked = suspicions(postil.Tagger(**SMALL), split, number=3, repeats=1)
+    assert (ranked[0].sentence, ranked[0].start, ranked[0].gold[0].label) == (7, 0, "VERB")

@@ -1,0 +1,127 @@
+"""The worker: batches, a queue that cannot grow, places that are given back."""
+
+import asyncio
+import threading
+
+import pytest
+
+from postil.server.batching import MOST_AT_ONCE, Worker
+from postil.server.failures import Refusal
+
+
+def run(story, work, **limits):
+    """Run a coroutine of a started worker."""
+    worker = Worker(work, **{"queue": 100, "wait": 60.0, **limits})
+
+    async def main():
+        worker.start()
+        try:
+            return await story(worker)
+        finally:
+            await worker.stop()
+
+    return asyncio.run(main())
+
+
+class Gate:
+    """Work that waits until it is let go; ``batches`` are the contents it was called with."""
+
+    def __init__(self):
+        self.open, self.begun, self.batches = threading.Event(), threading.Event(), []
+
+    def __call__(self, group, contents):
+        self.batches.append(list(contents))
+        self.begun.set()
+        assert self.open.wait(10)
+        return [content * 10 for content in contents]
+
+
+def test_what_waits_becomes_one_batch_and_each_gets_its_own_answer():
+    gate = Gate()
+
+    async def story(worker):
+        first = worker.submit("a", 1, 1)
+        await asyncio.to_thread(gate.begun.wait, 10)
+        others = [worker.submit("a", n, 1) for n in range(2, 6)] + [worker.submit("b", 9, 1)]
+        gate.open.set()
+        return [await job.future for job in (first, *others)]
+
+    assert run(story, gate) == [10, 20, 30, 40, 50, 90]
+    assert gate.batches == [[1], [2, 3, 4, 5], [9]]
+
+
+def test_a_batch_has_a_largest_size():
+    gate = Gate()
+
+    async def story(worker):
+        jobs = [worker.submit("a", 0, 1)]
+        await asyncio.to_thread(gate.begun.wait, 10)
+        jobs += [worker.submit("a", n, 1) for n in range(MOST_AT_ONCE + 5)]
+        gate.open.set()
+        await asyncio.gather(*(job.future for job in jobs))
+
+    run(story, gate)
+    assert list(map(len, gate.batches)) == [1, MOST_AT_ONCE, 5]
+
+
+def test_a_full_queue_refuses_at_once_and_a_client_that_leaves_frees_its_place():
+    gate = Gate()
+
+    async def story(worker):
+        jobs = [worker.submit("a", 0, 1)]
+        await asyncio.to_thread(gate.begun.wait, 10)
+        jobs += [worker.submit("a", n, 1) for n in (1, 2)]
+        with pytest.raises(Refusal) as caught:
+            worker.submit("a", 9, 1)
+        assert (caught.value.status, caught.value.headers) == (503, {"retry-after": "1"})
+        worker.leave(jobs[2])
+        worker.leave(jobs[2])  # twice is once
+        late = worker.submit("a", 4, 1)
+        gate.open.set()
+        assert await late.future == 40
+        return worker.waiting, jobs[2].future.done()
+
+    assert run(story, gate, queue=3) == (0, False)
+    assert gate.batches == [[0], [1, 4]], "nobody works for a client that has left"
+
+
+def test_slow_work_is_refused_by_the_seconds_that_wait():
+    gate = Gate()
+    gate.open.set()
+
+    async def story(worker):
+        worker._pace = 0.01  # seconds per unit
+        worker.submit("a", 1, 1_000)  # alone: whatever its size
+        with pytest.raises(Refusal):
+            worker.submit("a", 1, 1)
+
+    run(story, gate, wait=1.0)
+
+
+def test_an_error_reaches_the_jobs_of_its_group_only():
+    def work(group, contents):
+        if group == "bad":
+            raise ValueError("no")
+        return contents
+
+    async def story(worker):
+        bad, good = worker.submit("bad", 1, 1), worker.submit("good", 2, 1)
+        with pytest.raises(ValueError, match="no"):
+            await bad.future
+        return await good.future, worker.waiting
+
+    assert run(story, work) == (2, 0)
+
+
+def test_stop_finishes_what_was_submitted():
+    seen = []
+
+    async def story(worker):
+        return [worker.submit("a", n, 1) for n in range(5)]
+
+    def work(group, contents):
+        seen.extend(contents)
+        return contents
+
+    run(story, work)
+    assert seen == [0, 1, 2, 3, 4]

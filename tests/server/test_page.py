@@ -1,0 +1,507 @@
+"""The page in a real browser: each view used as a person would, wide and narrow, by mouse and by keyboard."""
+
+import json
+import re
+import shutil
+import time
+from importlib.resources import files
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+from oracles import corpora
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+pytestmark = [pytest.mark.extra("playwright"), pytest.mark.extra(*BROWSERS)]
+SIZES = {"wide": (1280, 800), "phone": (360, 740)}
+TEXT = "Anna lives in Oslo."
+VIEWS = ["tag", "why", "lattice", "tree", "gradients", "errors"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = next(filter(None, map(shutil.which, BROWSERS)))
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+        launched = playwright.chromium.launch(executable_path=path, args=options)
+        yield launched
+        launched.close()
+
+
+class Visitor:
+    """A page that notes errors and requests to other hosts."""
+
+    def __init__(self, browser, address, size="wide", **options):
+        width, height = SIZES[size]
+        self.context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        self.page, self.address, self.problems = self.context.new_page(), address, []
+        self.page.on("console", lambda message: self._note(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda request: self._watch(request.url))
+        self.page.set_default_timeout(30_000)
+
+    def _note(self, kind, text):
+        if kind in ("error", "warning") and "status of 422" not in text:  # an answer that the page shows
+            self.problems.append(f"{kind}: {text}")
+
+    def _watch(self, url):
+        if not url.startswith((self.address, "data:")):
+            self.problems.append(f"request to {url}")
+
+    def open(self, view, **values):
+        query = "&".join(f"{name}={quote(str(value))}" for name, value in values.items())
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.address}/#/{view}?{query}")
+        self.page.wait_for_selector("main h1, main p.error")
+        return self.page
+
+
+@pytest.fixture
+def visit(browser, address):
+    visitors = []
+
+    def opened(view, size="wide", options=None, **values):
+        visitors.append(Visitor(browser, address, size, **(options or {})))
+        return visitors[-1].open(view, **values)
+
+    yield opened
+    problems = [problem for visitor in visitors for problem in visitor.problems]
+    for visitor in visitors:
+        visitor.context.close()
+    assert problems == []
+
+
+def entities(page):
+    return [
+        re.sub(r"\s+", " ", text)
+        for text in page.locator("#answer .entity").evaluate_all("all => all.map(e => e.innerText)")
+    ]
+
+
+def until(page, condition):
+    """Wait for a condition in the page; its policy forbids Playwright's own way, which evaluates a string there."""
+    deadline = time.monotonic() + 30
+    while not page.evaluate(condition):
+        assert time.monotonic() < deadline, condition
+        page.wait_for_timeout(20)
+
+
+def settled(page):
+    """Wait until the answer to the last change is shown."""
+    page.wait_for_timeout(250)
+    until(page, "!document.querySelector('.busy')")
+
+
+# ------------------------------------------------------------------------------------------------ Tag
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_entities_are_marked_as_one_types(visit, size):
+    page = visit("tag", size, model="names")
+    page.fill("#text", "")
+    page.type("#text", TEXT)
+    settled(page)
+    page.wait_for_selector("#answer .entity")
+    assert entities(page) == ["AnnaPER", "OsloLOC"]
+    assert "text=Anna+lives+in+Oslo." in page.url, "the address can be shared"
+    page.hover("#answer .entity >> nth=0 >> .token")
+    assert page.inner_text("#tip").startswith("PER: probability 0.")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "nothing sticks out"
+
+
+def test_the_address_opens_the_same_view_again(visit):
+    page = visit("tag", model="names", text=TEXT, nbest=2, force="14:18=PER")
+    page.wait_for_selector("#answer .entity.forced")
+    assert entities(page) == ["AnnaPER", "OsloPER"]
+    assert page.input_value("#text") == TEXT and page.input_value("#nbest") == "2"
+
+
+def test_a_threshold_drops_what_is_less_probable(visit):
+    page = visit("tag", model="names", text="Museums of Lima are old.")
+    page.wait_for_selector("#answer .entity")
+    before = entities(page)
+    page.fill("#threshold", "0.99")
+    settled(page)
+    assert len(entities(page)) < len(before) and "threshold=0.99" in page.url
+
+
+def test_force_and_forbid_by_mouse(visit):
+    page = visit("tag", model="names", text=TEXT)
+    page.click("[data-place='3']")
+    page.click("text='is PER'")
+    page.wait_for_selector(".entity.forced")
+    assert entities(page)[-1] == "OsloPER"
+    page.click("[data-place='0']")
+    page.click("text='is not an entity'")
+    until(page, "!document.querySelector('#answer').innerText.startsWith('AnnaPER')")
+    page.click("text=remove >> nth=0")
+    settled(page)
+    assert "OsloLOC" in entities(page)
+    page.hover("[data-place='0']")  # a span of several words
+    page.mouse.down()
+    page.hover("[data-place='1']")
+    page.mouse.up()
+    page.click("text='is LOC'")
+    until(page, "document.querySelector('#answer').innerText.includes('Anna livesLOC')")
+
+
+def test_force_by_keyboard_alone(visit):
+    page = visit("tag", model="names", text=TEXT)
+    page.wait_for_selector("#answer .entity")
+    page.focus("#text")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.place") == "0"
+    for key in ("ArrowRight", "Shift+ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.textContent") == "is LOC"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.dataset.place") == "2"
+    for key in ("Enter", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector(".entity.forced")
+    assert "lives inPER" in entities(page)
+
+
+def test_copies_are_exact(visit):
+    page = visit("tag", options={"permissions": ["clipboard-read", "clipboard-write"]}, model="names", text=TEXT)
+    page.wait_for_selector("#answer .entity")
+
+    def copied(name):
+        page.click(f"button:text-is('{name}')")
+        until(page, "document.getElementById('status').textContent.endsWith('copied')")
+        return page.evaluate("navigator.clipboard.readText()")
+
+    assert [one["label"] for one in json.loads(copied("JSON"))["spans"]] == ["PER", "LOC"]
+    page.wait_for_timeout(2600)
+    assert copied("CoNLL") == "Anna\tB-PER\nlives\tO\nin\tO\nOslo\tB-LOC\n.\tO\n"
+    page.wait_for_timeout(2600)
+    assert copied("HTML") == '<p><mark title="PER">Anna</mark> lives in <mark title="LOC">Oslo</mark>.</p>'
+
+
+def test_markup_in_texts_is_never_executed(visit):
+    hostile = '<img src=x onerror=alert(1)> <script>alert(2)</script> Anna" onmouseover="alert(3)'
+    for view in ("tag", "why", "lattice"):
+        page = visit(view, model="names", text=hostile)
+        page.on("dialog", lambda dialog: pytest.fail("a script ran"))
+        page.wait_for_timeout(500)
+        assert page.locator("main img, main script").count() == 0
+
+
+@pytest.mark.parametrize("model", ["speech", "places"])
+def test_other_kinds_of_models_are_shown_too(visit, model):
+    page = visit("tag", model=model, text=TEXT)
+    page.wait_for_selector("#answer .token")
+    settled(page)
+    shown = page.inner_text("#answer")
+    assert ("NAME" in shown) if model == "speech" else ("Oslo" in shown)
+
+
+def test_a_mistake_is_shown_and_the_page_goes_on(visit):
+    page = visit("tag", model="names", text=TEXT, force="0:2=PER")  # half a word
+    assert "does not fit the tokens" in page.inner_text("p.error")
+    page.fill("#text", "Lima")
+    page.wait_for_selector("#answer .token")
+    assert page.locator("p.error").count() == 0
+
+
+# ------------------------------------------------------------------------------------------------ Why
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_words_show_what_they_contributed(visit, size, names_model):
+    import postil
+
+    page = visit("why", size, model="names", text=TEXT)
+    page.wait_for_selector(".effect")
+    expected = postil.load(names_model).explain(["Anna", "lives", "in", "Oslo", "."], 0, 1)
+    shown = page.locator(".effect small").all_inner_texts()
+    assert [float(text.replace("−", "-")) for text in shown] == [round(word.left_out, 2) for word in expected.words]
+    page.click("text='Oslo as LOC'")
+    page.click("label:has-text('gradient')")
+    expected = postil.load(names_model).explain(["Anna", "lives", "in", "Oslo", "."], 3, 4)
+    shown = page.locator(".effect small").all_inner_texts()
+    assert [float(text.replace("−", "-")) for text in shown] == [round(word.gradient, 2) for word in expected.words]
+    page.click(".effect >> nth=3")
+    assert page.locator("h2:has-text('Features of “Oslo”')").count() == 1
+
+
+def test_tag_leads_to_why(visit):
+    page = visit("tag", model="names", text=TEXT)
+    page.click("main td a:has-text('why') >> nth=1")
+    page.wait_for_selector(".effect.explained")
+    assert page.inner_text(".effect.explained").startswith("Oslo")
+
+
+# ------------------------------------------------------------------------------------------------ Lattice
+
+
+def test_the_scripts_forward_backward_is_python_s(visit, address, names_model):
+    page = visit("lattice", model="names", text=TEXT)
+    worked = page.evaluate(
+        """async () => {
+            const { forwardBackward, kBest, pairwise, scores } = await import("/page/crf.js");
+            const body = JSON.stringify({ model: "names", text: "Anna lives in Oslo.", nbest: 4 });
+            const headers = { "Content-Type": "application/json" };
+            const answer = await (await fetch("/api/lattice", { method: "POST", headers, body })).json();
+            const [data] = answer.sentences;
+            const chain = Object.fromEntries(["unary", "transitions", "start", "end"].map((n) => [n, scores(data[n])]));
+            const found = forwardBackward(chain);
+            const pairs = pairwise(chain, found, 1).flat().reduce((a, b) => a + b, 0);
+            return { data, found, pairs, paths: kBest(chain, 4, found.logZ) };
+        }"""
+    )
+    data, found = worked["data"], worked["found"]
+    for name in ("alphas", "betas", "marginals"):
+        for row, expected in zip(found[name], data[name], strict=True):
+            for value, other in zip(row, expected, strict=True):
+                assert other is None or value == pytest.approx(other, abs=1e-6)
+    assert found["logZ"] == pytest.approx(data["log_partition"], abs=1e-6)
+    assert worked["pairs"] == pytest.approx(1, abs=1e-9)
+    assert [path["labels"] for path in worked["paths"]] == [path["labels"] for path in data["paths"]]
+    for path, expected in zip(worked["paths"], data["paths"], strict=True):
+        assert path["probability"] == pytest.approx(expected["probability"], abs=1e-6)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_score_changed_by_drag_or_by_keys_changes_the_answer(visit, size):
+    page = visit("lattice", size, model="names", text=TEXT)
+    page.wait_for_selector(".cell.chosen")
+    before = float(page.inner_text("#marginal"))
+    assert before > 0.9 and page.inner_text("section[aria-label=Cell] h2") == "Anna as S-PER"
+    page.focus(".cell.chosen")
+    for _ in range(60):
+        page.keyboard.press("-")
+    assert float(page.inner_text("#marginal")) < 0.01
+    assert page.locator(".cell.changed").count() == 1
+    page.click("text='Undo changes'")
+    assert float(page.inner_text("#marginal")) == before
+    page.evaluate("document.querySelector('.cell.chosen').scrollIntoView({ block: 'center' })")
+    box = page.locator(".cell.chosen circle >> nth=0").bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 5, box["y"] + 255)
+    page.mouse.up()
+    assert float(page.inner_text("#marginal")) < 0.01
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("section[aria-label=Cell] h2") == "lives as S-PER"
+
+
+# ------------------------------------------------------------------------------------------------ Tree, Errors
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_phrase_has_its_label(visit, size, tree_model):
+    import postil
+
+    page = visit("tree", size, model="opinions", text="not a bad film")
+    page.wait_for_selector(".branch .chip")
+    nodes = postil.load(tree_model).predict_nodes([["not", "a", "bad", "film"]])[0]
+    assert sorted(page.locator(".branch .chip").all_inner_texts()) == sorted(node.label for node in nodes)
+    page.fill("#text", "(x (x not) (x bad))")
+    until(page, "document.querySelectorAll('.branch .chip').length === 3")
+    page.click(".branch summary")
+    assert page.locator(".branch li li >> visible=true").count() == 0, "collapsed"
+    page.fill("#text", "(x (x not")
+    page.wait_for_selector("p.error")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_mistakes_of_a_labelled_file(visit, size, tmp_path, names_model):
+    import postil
+
+    X, y = corpora.named_entities(30)
+    y = [list(labels) for labels in y]
+    y[2][0] = "B-LOC" if y[2][0] != "B-LOC" else "O"  # a mistake of the file
+    path = tmp_path / "gold.conll"
+    path.write_text(corpora.as_conll(X, y))
+    page = visit("errors", size, model="names")
+    page.set_input_files("#file", path)
+    page.wait_for_selector(".figures")
+    scores = postil.load(names_model).evaluate(X, y)
+    names = page.locator(".figures span").all_inner_texts()
+    shown = dict(zip(names, page.locator(".figures strong").all_inner_texts(), strict=True))
+    assert shown["F1"] == f"{100 * scores.main_score:.1f} %"
+    assert int(shown["mistakes"]) == page.locator("ol.list > li").count() > 0
+    page.click("ol.list >> a:has-text('open in Tag') >> nth=0")
+    page.wait_for_selector("#answer .token")
+
+
+# ------------------------------------------------------------------------------------------------ Gradient lab
+
+RUN_TOURS = """async () => {
+    const { TOURS } = await import("/page/tours.js");
+    return Object.fromEntries(Object.entries(TOURS).map(([id, tour]) => {
+        const graph = tour.build({ words: tour.words, activation: tour.activation });
+        graph.forward();
+        graph.backward();
+        const nodes = graph.nodes.map((node) => ({
+            name: node.name, kind: node.kind, value: node.value, gradient: node.gradient,
+            central: graph.slopes(node, 1e-5).central, parents: node.parents.map((one) => one.name),
+        }));
+        const missing = tour.steps.filter(([, name]) => !graph.nodes.some((node) => node.name === name));
+        return [id, { nodes, missing }];
+    }));
+}"""
+
+
+@pytest.fixture(scope="module")
+def tours(browser, address):
+    visitor = Visitor(browser, address)
+    worked = visitor.open("gradients").evaluate(RUN_TOURS)
+    visitor.context.close()
+    return {
+        name: {
+            node["name"]: {k: np.array(v) if k in ("value", "gradient", "central") else v for k, v in node.items()}
+            for node in tour["nodes"]
+        }
+        | {"missing": tour["missing"]}
+        for name, tour in worked.items()
+    }
+
+
+def test_every_gradient_of_every_tour_agrees_with_central_differences(tours):
+    assert len(tours) == 9
+    for name, nodes in tours.items():
+        assert nodes.pop("missing") == [], "every step points at a node"
+        for node in nodes.values():
+            if name != "kink":
+                np.testing.assert_allclose(
+                    node["gradient"], node["central"], atol=1e-8, err_msg=f"{name}: {node['name']}"
+                )
+
+
+def test_the_kink_shows_half_the_slope(tours):
+    z = tours["kink"]["z"]
+    np.testing.assert_allclose(z["gradient"].ravel(), [1, 1, 1, 0])
+    np.testing.assert_allclose(z["central"].ravel(), [0.5, 0.5, 1, 0], atol=1e-6)
+
+
+def test_the_window_score_and_its_margin_by_hand(tours):
+    def score(nodes, words):
+        x = np.concatenate([nodes[f"x “{word}”"]["value"] for word in words])
+        return (nodes["u"]["value"].T @ np.tanh(nodes["W"]["value"] @ x + nodes["b"]["value"])).item(), x
+
+    words = ["Museums", "in", "Paris", "are", "amazing"]
+    window = tours["window"]
+    s, x = score(window, words)
+    assert window["s"]["value"].item() == pytest.approx(s, abs=1e-12)
+    delta = window["u"]["value"] * (1 - np.tanh(window["z"]["value"]) ** 2)
+    for name, expected in (("z", delta), ("b", delta), ("W", delta @ x.T), ("x", window["W"]["value"].T @ delta)):
+        np.testing.assert_allclose(window[name]["gradient"], expected, atol=1e-12)
+    margin = tours["margin"]
+    corrupt, _ = score(margin, ["Museums", "in", "are", "are", "amazing"])
+    assert margin["J"]["value"].item() == pytest.approx(max(0, 1 + corrupt - score(margin, words)[0]), abs=1e-12)
+
+
+def test_three_words_are_those_of_the_library(tours):
+    from postil.objectives.crf import loss_and_gradient
+    from postil.objectives.lattice import ChainScores, Lattice
+
+    nodes = tours["chain"]
+    names = ["u “Anna”", "u “visits”", "u “Oslo”"]
+    unary = np.stack([nodes[name]["value"].ravel() for name in names])
+    chain = ChainScores(transitions=nodes["A"]["value"], start=np.zeros(2), end=np.zeros(2))
+    losses, gradient = loss_and_gradient(Lattice.over(unary, np.array([0, 3]), chain), np.array([0, 1, 0]))
+    assert nodes["J"]["value"].item() == pytest.approx(losses[0], abs=1e-12)
+    for t, name in enumerate(names):
+        np.testing.assert_allclose(nodes[name]["gradient"].ravel(), gradient.unary[t], atol=1e-12)
+    np.testing.assert_allclose(nodes["A"]["gradient"], gradient.transitions, atol=1e-12)
+
+
+def test_structure_by_hand_and_vanishing_gradients(tours):
+    nodes = tours["structure"]
+    W, V = nodes["W_l"]["value"], nodes["W_sm"]["value"]
+    x = [nodes[f"x “{word}”"]["value"] for word in ("not", "bad", "film")]
+    top = np.tanh(W @ (np.tanh(W @ (x[0] + x[1])) + x[2]))
+    q = (V @ top).ravel()
+    assert nodes["J"]["value"].item() == pytest.approx(np.log(np.exp(q).sum()) - q[0], abs=1e-12)
+    deep = tours["vanishing"]
+    norms = [np.linalg.norm(deep[name]["gradient"]) for name in ("h5", "h3", "h1", "x")]
+    assert norms == sorted(norms, reverse=True) and norms[-1] < norms[0] / 100
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_lab_is_walked_changed_checked_and_trained(visit, size):
+    page = visit("gradients", size, tour="margin")
+    page.wait_for_selector(".node.chosen")
+    for _ in range(5):
+        page.click("text='Next'")
+    assert "step=5" in page.url and page.inner_text("section[aria-label=Node] h2").startswith("x “Museums”")
+    page.click("text='Check numerically'")
+    worst = float(page.locator("section[aria-label=Node] p").last.inner_text().rsplit(" ", 1)[1])
+    assert worst < 1e-8
+    before = page.inner_text("#loss")
+    page.click("text='One step of'")
+    after = page.inner_text("#loss")
+    assert float(after.split("= ")[1]) < float(before.split("= ")[1])
+    page.click("text='First numbers'")
+    assert page.inner_text("#loss") == before
+    page.click("text='Begin again'")
+    page.click("text='Step forward'")
+    page.click("text='Step forward'")
+    assert page.locator(".node.done").count() == 2
+    page.select_option("#activation", "relu")
+    assert page.inner_text("#loss") != before and "activation=relu" in page.url
+    page.fill("#words", "Museums in Oslo are amazing")
+    page.wait_for_selector("text=x “Oslo”")
+    page.focus(".node.chosen")
+    page.keyboard.press("ArrowLeft")
+    page.click("text='change the numbers'") if page.locator("text='change the numbers'").count() else None
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "nothing sticks out"
+
+
+def test_a_changed_number_changes_the_rest(visit):
+    page = visit("gradients", tour="window", step=3)
+    page.wait_for_selector(".node.chosen")
+    before = page.inner_text("#loss")
+    page.click("[data-node='2']")  # u
+    page.click("text='change the numbers'")
+    page.fill("input[aria-label='value of u, row 1, column 1']", "5")
+    page.keyboard.press("Tab")
+    assert page.inner_text("#loss") != before
+
+
+# ------------------------------------------------------------------------------------------------ everything
+
+
+@pytest.mark.extra("axe_playwright_python")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_accessibility_rule_is_broken(browser, address, view, scheme):
+    script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf8")
+    for size in SIZES:
+        visitor = Visitor(browser, address, size, color_scheme=scheme, bypass_csp=True)
+        page = visitor.open(view)
+        page.wait_for_timeout(800)
+        page.evaluate(script)
+        found = page.evaluate("axe.run()")["violations"]
+        visitor.context.close()
+        told = [(one["id"], [node["html"][:150] for node in one["nodes"][:3]]) for one in found]
+        assert told == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_random_clicking_finds_no_error(visit, view):
+    import random
+
+    page = visit(view)
+    rng = random.Random(view)
+    page.on("dialog", lambda dialog: dialog.dismiss())
+    for _ in range(40):
+        targets = page.locator(
+            "main button:visible:enabled, main .token, main .cell, main .node, main summary, main select"
+        )
+        count = targets.count()
+        if not count:
+            break
+        element = targets.nth(rng.randrange(count))
+        try:
+            element.click(timeout=1_000, force=True)
+        except Exception as error:  # it was gone before the click
+            assert "Timeout" in str(error) or "detached" in str(error) or "outside" in str(error)
+        if rng.random() < 0.3:
+            page.keyboard.press(rng.choice(["Tab", "Enter", "ArrowRight", "ArrowDown", "Escape", "+", "-", "Space"]))
+        page.wait_for_timeout(20)

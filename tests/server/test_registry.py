@@ -1,0 +1,78 @@
+"""Models by name; a replaced file is opened again, a broken one is not used."""
+
+import logging
+import shutil
+
+import pytest
+
+import postil
+from oracles import corpora
+from postil.errors import ConfigurationError, ModelFileError
+from postil.server.failures import Refusal
+from postil.server.registry import Registry
+
+
+def test_names_come_from_files_and_stay_apart(names_model, tmp_path):
+    other = tmp_path / "names.postil"
+    shutil.copy(names_model, other)
+    assert [served.name for served in Registry.of_files([names_model, other])] == ["names", "names-2"]
+    with pytest.raises(ConfigurationError, match="no model to serve"):
+        Registry.of_files([])
+
+
+def test_a_model_is_found_by_name_or_by_what_it_can_do(registry):
+    assert registry.find(None, ("tree-classifier",), "x").name == "opinions"
+    assert registry.find("speech", ("tagger",), "x").name == "speech"
+    for name, kinds, status in (("no", ("tagger",), 404), ("speech", ("detector",), 422), (None, ("none",), 404)):
+        with pytest.raises(Refusal) as caught:
+            registry.find(name, kinds, "do this")
+        assert caught.value.status == status
+
+
+def test_a_file_replaced_by_rename_is_opened_again(names_model, speech_model, tmp_path, caplog):
+    path = tmp_path / "model.postil"
+    shutil.copy(names_model, path)
+    registry = Registry.of_files([path])
+    assert registry.refresh() == []
+    before = registry.find("model", ("tagger",), "tag")
+
+    broken = tmp_path / "broken"
+    broken.write_bytes(names_model.read_bytes()[:500])
+    broken.replace(path)
+    with caplog.at_level(logging.WARNING):
+        assert registry.refresh() == []
+    assert "the new file is not used" in caplog.text
+    assert registry.find("model", ("tagger",), "tag") is before, "the old one serves"
+
+    new = tmp_path / "new"
+    shutil.copy(speech_model, new)
+    new.replace(path)
+    assert registry.refresh() == ["model"]
+    assert registry.find("model", ("tagger",), "tag").about()["labels"] == ["NAME", "VERB", "X|Y"]
+    path.unlink()
+    assert registry.refresh() == []
+
+
+def test_labellers_are_kept_for_equal_options_and_not_for_ever(registry):
+    from postil.server.answers import tagging_options
+
+    served = registry.find("names", ("tagger",), "tag")
+    first = served.labeller("a", lambda: tagging_options(served, {}))
+    assert served.labeller("a", lambda: tagging_options(served, {})) is first
+    for number in range(100):
+        options = tagging_options(served, {"threshold": number / 100})
+        served.labeller(number, lambda options=options: options)
+    assert served.labeller("a", lambda: tagging_options(served, {})) is not first
+    assert len(served._labellers) <= 64
+
+
+def test_what_cannot_be_served_is_refused_at_the_start(tmp_path):
+    path = tmp_path / "no.postil"
+    path.write_bytes(b"no model")
+    with pytest.raises(ModelFileError):
+        Registry.of_files([path])
+    X, y = corpora.named_entities(20)
+    with_columns = [[(token, "x") for token in tokens] for tokens in X]
+    tagger = postil.Tagger(hidden=4, epochs=1).fit(with_columns, y)
+    with pytest.raises(ConfigurationError, match="extra columns"):
+        Registry(models={"columns": tagger})
