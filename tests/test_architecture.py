@@ -336,7 +336,6 @@ TESTED_ELSEWHERE = {
     "commands/training_files.py": "commands/test_train.py",
     "serving/task_answers.py": "commands/test_multi_tasking.py",
     "commands/labelled.py": "commands/test_partial.py",
-    "commands/models.py": "commands/test_tag.py",
     "commands/reading.py": "commands/test_convert.py",
     "commands/tag_ray.py": "integrations/test_ray.py",
     "commands/tagging.py": "commands/test_tag.py",

@@ -57,6 +57,7 @@ COMMANDS: dict[str, Entry] = {
     "curve": Entry("postil.commands.curve", "draw a learning curve: what would more data bring?"),
     "compare": Entry("postil.commands.compare", "compare two taggers on labelled data"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
+    "card": Entry("postil.commands.card", "show what a model is, where it comes from and how good it is"),
     "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
