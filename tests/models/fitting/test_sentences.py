@@ -122,9 +122,11 @@ def test_an_empty_dev_is_the_same_as_none():
 # ------------------------------------------------------------------------------------------------ warm start
 
 
-def test_a_warm_start_keeps_what_is_known_and_learns_what_is_new():
-    old = postil.Tagger(**{**SMALL, "epochs": 6}).fit(*TRAIN)
-    new = postil.Tagger(**{**SMALL, "epochs": 1, "rate": 1e-9}).fit(*NEW, warm_start=old)
+@pytest.mark.parametrize("character_dim", [0, 5])
+def test_a_warm_start_keeps_what_is_known_and_learns_what_is_new(character_dim):
+    small = {**SMALL, "character_dim": character_dim}
+    old = postil.Tagger(**{**small, "epochs": 6}).fit(*TRAIN)
+    new = postil.Tagger(**{**small, "epochs": 1, "rate": 1e-9}).fit(*NEW, warm_start=old)
     before, after = old.parts, new.parts
     assert after.labelling.classes == (*before.labelling.classes, "PET")
     words = after.features.words.vocabularies["word"]

@@ -24,7 +24,7 @@ from postil.network import LookupTables
 # The settings that decide which parameters there are and what they mean. The others may change.
 ARCHITECTURE = (
     *("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "prefix_lengths", "suffix_lengths"),
-    *("cluster_dim", "name_dim", "column_dim", "gazetteer_dim", "position_dim"),
+    *("cluster_dim", "name_dim", "character_dim", "column_dim", "gazetteer_dim", "position_dim"),
     *("word_key", "feature_buckets"),
     *("encoder", "window", "hidden", "layers", "ensemble", "activation", "objective", "offsets"),
 )
@@ -130,6 +130,8 @@ def _rows_of_tables(old: Any, new: Any) -> dict[str, Array]:
         if before is not None:
             name = part.removesuffix("_tables").replace("form", "forms")
             rows_of |= {f"{name}.tables.{i}": rows for i, rows in enumerate(_moved_rows(before, after))}
+    if old.characters is not None:  # its ids are those of a vocabulary, and old ones stay
+        rows_of["characters.table"] = np.arange(old.alphabet)
     return rows_of
 
 
