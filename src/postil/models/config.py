@@ -241,22 +241,25 @@ def configured(preset: str, settings: Mapping[str, Any]) -> TaggerConfig:
     return TaggerConfig(**{**PRESETS[preset], **settings})
 
 
-def adapted(config: TaggerConfig, sentences: int, tokens: int, *, continued: bool = False) -> TaggerConfig:
+def adapted(
+    config: TaggerConfig, sentences: int, tokens: int, *, continued: bool = False, known_words: bool = False
+) -> TaggerConfig:
     """The config with its open fields resolved for this amount of training data.
 
     With few sentences and 10 epochs a network does not learn anything, so there are more epochs. With a hidden layer,
     smaller batches and more noise keep it from learning the sentences by heart (docs/start/results.md has figures). A
     detector, which draws other pairs in every epoch, a training that is ``continued`` from a fitted model, and one with
-    a given number of epochs are as with more data.
+    a given number of epochs are as with more data. ``known_words``: words and encoder come from a model, which learns
+    more from few sentences with the usual noise.
     """
     adapts = config.epochs is None and config.objective != "margin" and not continued
     few = adapts and sentences < FEW_SENTENCES
-    noisy = few and config.encoder != "none"
+    noisy = few and config.encoder != "none" and not known_words
     batch = config.batch_sentences or max(2 if noisy else 8, min(32, sentences // FULL_EPOCH))
     resolved: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
         "input_dropout": 0.5 if noisy else 0.3,
-        "hidden_dropout": 0.5 if tokens < 50_000 else 0.3,
+        "hidden_dropout": 0.5 if tokens < 50_000 and not known_words else 0.3,
         "batch_sentences": batch,
         "epochs": max(10, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else 10,
         # A second core pays for what it costs to cut a batch only where the batch and its network are large.

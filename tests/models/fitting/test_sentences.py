@@ -224,7 +224,8 @@ def test_a_task_that_knows_a_class_is_continued(two_tasks):
 def test_few_sentences_with_fresh_labels_are_learnt_as_often_as_without_a_model(two_tasks):
     few = {name: SMALL[name] for name in ("hidden", "word_dim")}
     data = [["zork", "Glorp"]] * 30, [["O", "B-PET"]] * 30
-    assert postil.Tagger(**few).fitting(*data, warm_start=two_tasks).parts.config.epochs > 10
+    config = postil.Tagger(**few).fitting(*data, warm_start=two_tasks).parts.config
+    assert config.epochs > 10 and (config.input_dropout, config.hidden_dropout) == (0.3, 0.3)
     assert postil.Tagger(**few).fitting(*NEW, warm_start=two_tasks).parts.config.epochs == 10
 
 

@@ -103,6 +103,7 @@ class SentenceFitting(Fitting):
             len(all_sentences),
             sum(map(len, all_sentences)),
             continued=start is not None and start.with_labels,
+            known_words=start is not None and not start.with_labels,
         )
         parts = _new_parts(estimator, config, all_sentences, y, start)
         if annotates is not None:
