@@ -418,6 +418,7 @@ TESTED_ELSEWHERE = {
     "text/conll_writer.py": "text/test_conll.py",
     "text/conllu_writer.py": "text/test_conllu.py",
     "text/freeze_rules.py": "kernels/test_programs.py",
+    "text/plain_writers.py": "serving/test_fast_path.py",
     "text/sentence_rules.py": "text/test_sentences.py",
 }
 

@@ -37,7 +37,7 @@ NOT_FOR_TAGGING = [
         "commands.train",
     ],
     *["kernels.patterns", "kernels.plain_trees", "kernels.plain_training", "kernels.plain_skipgram"],
-    *["kernels.plain_ranking", "kernels.plain_brown", "kernels.plain_sparse", "kernels.plain_quadratic"],
+    *["kernels.plain_ranking", "kernels.plain_brown", "kernels.plain_quadratic"],
     *["text.webanno", "text.brat", "text.inline_xml", "text.label_studio", "text.csv_table", "text.hugging_face"],
     *[
         "text.treebank",

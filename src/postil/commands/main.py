@@ -20,6 +20,7 @@ from postil.errors import (
     CheckpointWarning,
     LongSentenceWarning,
     PostilError,
+    SlowKernelsWarning,
     UnspacedTextWarning,
     WorkerWarning,
     similar,
@@ -143,19 +144,19 @@ def _dispatch(words: list[str]) -> int:
         if not words[0].startswith("-"):
             top.error(f"unknown command {words[0]!r}{similar(words[0], COMMANDS)}")
         top.parse_args(words)  # handles --help and --version; anything else exits with 2
-    command = cast(Command, importlib.import_module(COMMANDS[words[0]].module))
-    parser = _Parser(
-        prog=f"postil {words[0]}",
-        description=command.DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.add_arguments(parser)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongSentenceWarning)  # commands warn with the number of sentences
         for category in _SHOWN:
             warnings.simplefilter("always", category)
         warnings.simplefilter("once", UnspacedTextWarning)
         warnings.showwarning = _shown(warnings.showwarning)
+        command = cast(Command, importlib.import_module(COMMANDS[words[0]].module))
+        parser = _Parser(
+            prog=f"postil {words[0]}",
+            description=command.DESCRIPTION,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(parser)
         # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
         with _signals_held():
             arguments = _parsed(parser, words[1:])
@@ -172,7 +173,7 @@ def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Names
     return parser.parse_intermixed_args(words)
 
 
-_SHOWN = (CheckpointWarning, WorkerWarning)
+_SHOWN = (CheckpointWarning, SlowKernelsWarning, WorkerWarning)
 
 
 def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:

@@ -95,8 +95,7 @@ class LayerMaker:
 
     def weights(self, A: int, L: int) -> Parameter:
         """Weights (A, L) of hand-made features, all 0: without evidence a feature says nothing."""
-        initialise = placeholder if self.initialise is placeholder else zeros
-        weights = new_parameter("named", (A, L), initialise, self.rng, self.dtype, decays=False)
+        weights = new_parameter("named", (A, L), zeros, self.rng, self.dtype, decays=False)
         weights.pace = NAMED_PACE
         return weights
 

@@ -33,7 +33,7 @@ from postil.network import (
 )
 from postil.network.dropout import noise_of
 from postil.objectives.crf import expected_counts
-from postil.objectives.lattice import Lattice
+from postil.objectives.lattice import LARGEST_SCORE, Lattice
 from postil.threads import blas_product
 
 
@@ -55,6 +55,15 @@ class FusedTraining:
         assert network.crf is not None
         self._network, self._layers, self._kernel, self._crf = network, layers, kernel, network.crf
         self._tables = network.form_tables.tables if network.form_tables is not None else []
+        masks = network.crf.masks
+        self._steps = [
+            (parameter, None if mask is None or mask.all() else ~np.asarray(mask))
+            for parameter, mask in (
+                (network.crf.transitions, masks.get("allowed_transitions")),
+                (network.crf.start, masks.get("allowed_start")),
+                (network.crf.end, masks.get("allowed_end")),
+            )
+        ]
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
 
     def __call__(self, prepared: TaggerBatch, *, crew: Crew) -> tuple[float, dict[Node, Gradient]] | None:
@@ -62,14 +71,12 @@ class FusedTraining:
 
         None where only the general path can tell: scores too far apart, impossible labels.
         """
-        chain = self._crf.chain()
         tables = [table.value for table in self._tables]
         weights = [parameter.value for parameter in self._weights]
-        steps = chain.transitions, chain.start, chain.end
         back: LayerPullback | None = None
         if self._network.characters is not None:
             prepared, back = self._with_characters(prepared, self._network.characters)
-        found = self._kernel(prepared, steps, tables, weights, crew)
+        found = self._kernel(prepared, self._chain(), tables, weights, crew)
         if found is None:
             return None
         gradients: dict[Node, Gradient] = dict(zip(self._weights, found.weights, strict=True))
@@ -88,6 +95,19 @@ class FusedTraining:
         Y, back = characters.forward(prepared.characters, Run())
         rows = [Y] if prepared.vectors is None else [prepared.vectors[0][prepared.vectors[1]], Y]
         return prepared._replace(vectors=(np.concatenate(rows, axis=1, dtype=np.float32), np.arange(len(Y)))), back
+
+    def _chain(self) -> tuple[Array, Array, Array]:
+        """What ``CRF.chain()`` returns, without its checks of shapes and types, which cannot change in training."""
+        tables = []
+        for parameter, forbidden in self._steps:
+            table = parameter.value.astype(np.float64)
+            if not np.vdot(table, table) <= LARGEST_SCORE**2:  # false for NaN as well
+                self._crf.chain()  # raises the error
+            if forbidden is not None:
+                table[forbidden] = -np.inf
+            tables.append(table)
+        transitions, start, end = tables
+        return transitions, start, end
 
     def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> TaggerBatch | None:
         """What does not depend on the parameters; None where partial labels leave several labels open."""
