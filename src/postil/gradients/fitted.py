@@ -4,7 +4,9 @@ The gold labels are random valid ones: those that the model would choose have a 
 Tables are cut down to the rows that occur, so that a model with a million words is checked as fast as a small one.
 """
 
-from typing import Any
+from functools import reduce
+from operator import add
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,10 +21,12 @@ from postil.kernels import Attributes
 from postil.models.parts import Parts
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example, ScoringNetwork
+from postil.models.scoring.task_network import TaskNetwork
 from postil.models.scoring.tree_network import TreeNetwork
 from postil.network import LookupTables
 
 LENGTHS = (1, 2, 4, 5)  # of the made-up sentences
+_Network: TypeAlias = ScoringNetwork | EnsembleNetwork | TaskNetwork
 _NOISE = 11  # the seed of dropout: the same noise at every evaluation
 
 
@@ -32,10 +36,13 @@ def examine_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Report:
         return examine_tree_parts(parts, rng)
     inputs = parts.features.inputs(made_up_sentences(parts.features, rng))
     network, small = _cut_down(parts, inputs)
-    example = Example(inputs=small, gold=network.random_gold(small.offsets, rng))
+    heads = network.heads if isinstance(network, TaskNetwork) else {"": network}
+    examples = [
+        Example(inputs=small, gold=head.random_gold(small.offsets, rng), task=task) for task, head in heads.items()
+    ]
 
     def loss() -> Node:
-        return network.loss(example, rng=np.random.default_rng(_NOISE))
+        return reduce(add, [network.loss(example, rng=np.random.default_rng(_NOISE)) for example in examples])
 
     return examine(loss, parameters=network.parameters(), name="the model's loss", rng=rng)
 
@@ -63,9 +70,9 @@ def _drawn(values: Vocabulary, rng: np.random.Generator) -> str:
     return values[int(rng.integers(len(values)))] or "unknown"
 
 
-def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[ScoringNetwork | EnsembleNetwork, Inputs]:
+def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[_Network, Inputs]:
     """The model's network with only those rows of its tables that the inputs use, and the inputs with their new ids."""
-    network: ScoringNetwork | EnsembleNetwork = parts.network
+    network: _Network = parts.network
     features, characters = network.form_columns(inputs.forms)
     form_rows, forms = _used(features)
     extra_rows, extra = _used(inputs.extra)

@@ -10,7 +10,6 @@ the order of creation is a topological order. The reverse pass (``reverse.py``) 
 the nodes: the same parameters can serve several graphs in several threads at once.
 """
 
-import importlib
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
@@ -160,27 +159,3 @@ def check_node(value: Any, what: str) -> None:
     """An error if ``value`` is not a node. An array will not do: no gradient could come back to it."""
     if not isinstance(value, Node):
         raise DtypeError(what, expected="a node, such as Input(array)", got=describe(value))
-
-
-def _when_first_used(name: str) -> Any:
-    """A method of Node that imports operations.py, which puts the real ones in place: tagging needs none of them."""
-
-    def method(self: Node, *operands: Any, **options: Any) -> Any:
-        importlib.import_module("postil.graph.operations")
-        return getattr(self, name)(*operands, **options)
-
-    def attribute(self: Node) -> Any:
-        importlib.import_module("postil.graph.operations")
-        return getattr(self, name)
-
-    return property(attribute) if name == "T" else method
-
-
-_BINARY = ("add", "sub", "mul", "truediv", "matmul", "pow")
-METHODS = (
-    *(f"__{side}{name}__" for name in _BINARY for side in ("", "r")),
-    *("__neg__", "__getitem__", "T", "sum", "mean", "max", "reshape", "transpose"),
-)
-"""The operations that are methods of nodes."""
-for _name in METHODS:
-    setattr(Node, _name, _when_first_used(_name))

@@ -6,7 +6,7 @@ computes the same with the same noise, up to the rounding of sums. The work is d
 of threads: the bits do not depend on it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -18,6 +18,7 @@ from postil.kernels import Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example
 from postil.models.scoring.tagger_network import TaggerNetwork
+from postil.models.scoring.task_network import TaskNetwork
 from postil.network import (
     Activation,
     Chain,
@@ -87,15 +88,6 @@ class FusedTraining:
             gradients |= dict[Node, Gradient](of_characters.items())
         return found.loss, gradients
 
-    def _with_characters(
-        self, prepared: TaggerBatch, characters: CharacterConvolution
-    ) -> tuple[TaggerBatch, LayerPullback]:
-        """The batch with the vectors of its characters beside the fixed vectors: the kernel only adds them up."""
-        assert prepared.characters is not None
-        Y, back = characters.forward(prepared.characters, Run())
-        rows = [Y] if prepared.vectors is None else [prepared.vectors[0][prepared.vectors[1]], Y]
-        return prepared._replace(vectors=(np.concatenate(rows, axis=1, dtype=np.float32), np.arange(len(Y)))), back
-
     def _chain(self) -> tuple[Array, Array, Array]:
         """What ``CRF.chain()`` returns, without its checks of shapes and types, which cannot change in training."""
         tables = []
@@ -108,6 +100,15 @@ class FusedTraining:
             tables.append(table)
         transitions, start, end = tables
         return transitions, start, end
+
+    def _with_characters(
+        self, prepared: TaggerBatch, characters: CharacterConvolution
+    ) -> tuple[TaggerBatch, LayerPullback]:
+        """The batch with the vectors of its characters beside the fixed vectors: the kernel only adds them up."""
+        assert prepared.characters is not None
+        Y, back = characters.forward(prepared.characters, Run())
+        rows = [Y] if prepared.vectors is None else [prepared.vectors[0][prepared.vectors[1]], Y]
+        return prepared._replace(vectors=(np.concatenate(rows, axis=1, dtype=np.float32), np.arange(len(Y)))), back
 
     def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> TaggerBatch | None:
         """What does not depend on the parameters; None where partial labels leave several labels open."""
@@ -153,8 +154,28 @@ class FusedEnsemble:
         return batches if len(batches) == len(prepared) else None
 
 
-def fused_training(network: Any) -> FusedTraining | FusedEnsemble | None:
+@final
+class FusedTasks:
+    """Loss and gradients of a batch of one of several tasks: those of its head, and of all that heads share."""
+
+    def __init__(self, heads: Mapping[str, FusedTraining]) -> None:
+        self._heads = heads
+
+    def __call__(self, prepared: tuple[str, TaggerBatch], *, crew: Crew) -> tuple[float, dict[Node, Gradient]] | None:
+        task, batch = prepared
+        return self._heads[task](batch, crew=crew)
+
+    def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> tuple[str, TaggerBatch] | None:
+        prepared = self._heads[example.task].prepare(example, share, rng=rng)
+        return None if prepared is None else (example.task, prepared)
+
+
+def fused_training(network: Any) -> FusedTraining | FusedEnsemble | FusedTasks | None:
     """The fused step of a network; None where it has none, or where the kernels are not compiled."""
+    if isinstance(network, TaskNetwork):
+        heads = {task: _fused_training(head) for task, head in network.heads.items()}
+        known = {task: head for task, head in heads.items() if head is not None}
+        return FusedTasks(known) if len(known) == len(heads) else None
     if not isinstance(network, EnsembleNetwork):
         return _fused_training(network)
     members = [_fused_training(member) for member in network.members]

@@ -40,6 +40,8 @@ class Example:
     gold: Any
     share: float = 1.0
     """Of the batch that it is a part of."""
+    task: str = ""
+    """Whose labels the gold is, where a network learns several tasks."""
 
 
 class ScoringNetwork(Parameterised, ABC):
