@@ -17,6 +17,7 @@
     SlowRulesWarning            (a warning) a user's rules for tokens need the general path
     UnspacedTextWarning         (a warning) a model of words gets text without spaces, such as Chinese
     TrainingInterruptedWarning  (a warning) Ctrl-C ended a training early; its best epoch is kept
+    ForgettingWarning           (a warning) a warm start has no data for some tasks, whose answers change
     CheckpointWarning           (a warning) a checkpoint or a log cannot be written; the training goes on
     WorkerWarning               (a warning) a worker process has not answered for long
 
@@ -165,6 +166,10 @@ class UnicodeVersionWarning(UserWarning):
 
 class TrainingInterruptedWarning(UserWarning):
     """``fit`` was interrupted after at least one epoch; the estimator is fitted with the best one."""
+
+
+class ForgettingWarning(UserWarning):
+    """A warm start trains the encoder on without data for some of the model's tasks, whose answers change with it."""
 
 
 class CheckpointWarning(UserWarning):

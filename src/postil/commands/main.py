@@ -18,6 +18,7 @@ from typing import NamedTuple, NoReturn, Protocol, cast
 from postil.commands.terminal.notices import warn
 from postil.errors import (
     CheckpointWarning,
+    ForgettingWarning,
     LongSentenceWarning,
     PostilError,
     SlowKernelsWarning,
@@ -56,6 +57,7 @@ COMMANDS: dict[str, Entry] = {
     "curve": Entry("postil.commands.curve", "draw a learning curve: what would more data bring?"),
     "compare": Entry("postil.commands.compare", "compare two taggers on labelled data"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
+    "card": Entry("postil.commands.card", "show what a model is, where it comes from and how good it is"),
     "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
@@ -173,7 +175,7 @@ def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Names
     return parser.parse_intermixed_args(words)
 
 
-_SHOWN = (CheckpointWarning, SlowKernelsWarning, WorkerWarning)
+_SHOWN = (CheckpointWarning, ForgettingWarning, SlowKernelsWarning, WorkerWarning)
 
 
 def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:

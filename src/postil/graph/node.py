@@ -12,7 +12,6 @@ the nodes: the same parameters can serve several graphs in several threads at on
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
@@ -78,24 +77,6 @@ class Node(ABC):
         def max(self, axis: int | None = None, keepdims: bool = False) -> "Result": ...
         def reshape(self, *shape: int) -> "Result": ...
         def transpose(self, *axes: int) -> "Result": ...
-
-
-def _of_operations(name: str) -> Callable[..., Any]:
-    """A method that imports ``operations.py``, whose own methods take the place of all of these, and calls its own."""
-
-    def method(node: Node, *arguments: Any, **options: Any) -> Any:
-        import_module("postil.graph.operations")
-        return getattr(node, name)(*arguments, **options)
-
-    return method
-
-
-# Tagging needs nodes but no operations, so these are imported when one is first used.
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "matmul", "rmatmul", "pow", "rpow"):
-    setattr(Node, f"__{_name}__", _of_operations(f"__{_name}__"))
-for _name in ("__neg__", "__getitem__", "sum", "mean", "max", "reshape", "transpose"):
-    setattr(Node, _name, _of_operations(_name))
-setattr(Node, "T", property(_of_operations("transpose")))  # noqa: B010 (mypy knows it as read-only)
 
 
 @final

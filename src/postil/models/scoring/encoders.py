@@ -17,6 +17,7 @@ from postil.network import (
     INITIALISERS,
     Activation,
     Chain,
+    CharacterConvolution,
     Dropout,
     Layer,
     LayerNorm,
@@ -75,6 +76,19 @@ class LayerMaker:
         for parameter in tables.parameters().values():
             parameter.pace = self.config.word_rate
         return tables
+
+    def characters(self, V: int, H: int) -> CharacterConvolution | None:
+        """A convolution over the characters of words, V different ones; None where H is 0."""
+        if not H:
+            return None
+        return CharacterConvolution(
+            V,
+            H,
+            rng=self.rng,
+            initialise=self.initialise,
+            initialise_table=self.initialise_table,
+            dtype=self.dtype,
+        )
 
     def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
         return Linear(D, H, rng=self.rng, initialise=self.initialise, bias=bias, dtype=self.dtype)

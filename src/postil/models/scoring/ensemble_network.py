@@ -53,6 +53,14 @@ class EnsembleNetwork(Parameterised):
         """The sum of the members' losses: each learns as it would alone."""
         return reduce(graph.add, [member.loss(example, rng=rng) for member in self.members])
 
+    def form_columns(self, forms: Array) -> tuple[Array, Array]:
+        """See ``ScoringNetwork.form_columns``."""
+        return self.members[0].form_columns(forms)
+
+    @property
+    def alphabet(self) -> int:
+        return self.members[0].alphabet
+
     def weight(self, example: Example) -> float:
         return self.members[0].weight(example)
 
