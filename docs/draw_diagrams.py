@@ -184,13 +184,13 @@ def workers() -> str:
 
 
 STREAM = ("text", "features", "network", "objectives", "metrics", "training", "pretraining", "models",
-          "curation", "reports", "export", "serving", "integrations", "commands")  # fmt: skip
-LATER = {"curation", "export", "integrations"}
+          "curation", "reports", "export", "serving", "integrations", "server", "commands")  # fmt: skip
+LATER = {"curation", "export"}
 
 
 def stream() -> str:
     """The folders of the package, in the order in which data passes through them: to the right, then back."""
-    half = len(STREAM) // 2
+    half = (len(STREAM) + 1) // 2
     columns = [*range(half), *reversed(range(half))]
     boxes = [
         Box(75 + 130 * columns[place], 40 + 80 * (place // half), (name,), 104, "later" if name in LATER else "plain")

@@ -187,6 +187,7 @@ PUBLIC = {
             "convolution",
             "MaxOverTime",
             "SentenceConvolution",
+            "CharacterConvolution",
         ],
         *["ACTIVATIONS", "Activation", "ParametricReLU", "Dropout", "LayerNorm", "Chain", "Concatenation", "Residual"],
         *["Composition", "SumComposition", "AffineComposition", "TensorComposition", "TreeLSTM"],
@@ -206,7 +207,7 @@ PUBLIC = {
         *["Answers", "Question", "chain_answers"],
         *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
-        *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
+        *["windows", "windows_back", "first_maxima", "normalise_rows", "normalise_rows_back"],
         *["activate", "sum_of_squares", "sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
         *["AdamMemory", "AdamSettings", "Noise", "Totals"],
         *["binary_shape", "TreeCells", "cells_up", "cells_down", "leaf_cells_up", "leaf_cells_down"],
@@ -335,7 +336,6 @@ TESTED_ELSEWHERE = {
     "commands/training_files.py": "commands/test_train.py",
     "serving/task_answers.py": "commands/test_multi_tasking.py",
     "commands/labelled.py": "commands/test_partial.py",
-    "commands/models.py": "commands/test_tag.py",
     "commands/reading.py": "commands/test_convert.py",
     "commands/tag_ray.py": "integrations/test_ray.py",
     "commands/tagging.py": "commands/test_tag.py",
@@ -434,6 +434,7 @@ TESTED_ELSEWHERE = {
     "text/conll_writer.py": "text/test_conll.py",
     "text/conllu_writer.py": "text/test_conllu.py",
     "text/freeze_rules.py": "kernels/test_programs.py",
+    "text/plain_writers.py": "serving/test_fast_path.py",
     "text/sentence_rules.py": "text/test_sentences.py",
 }
 

@@ -13,6 +13,7 @@
     └── GradientError           a gradient check failed
 
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
+    SlowKernelsWarning          (a warning) the compiled kernels are missing: everything works, but slower
     SlowRulesWarning            (a warning) a user's rules for tokens need the general path
     UnspacedTextWarning         (a warning) a model of words gets text without spaces, such as Chinese
     TrainingInterruptedWarning  (a warning) Ctrl-C ended a training early; its best epoch is kept
@@ -145,6 +146,10 @@ class GradientError(PostilError, AssertionError):
 
 class LongSentenceWarning(UserWarning):
     """A model of the sentence approach scores a very long sentence in pieces."""
+
+
+class SlowKernelsWarning(UserWarning):
+    """The compiled kernels are missing or do not fit: NumPy does their work, with the same results."""
 
 
 class SlowRulesWarning(UserWarning):

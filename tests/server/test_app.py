@@ -114,7 +114,7 @@ def test_tokens_sentences_and_marginals_can_be_added(client, names_model):
         ("tag", b'{"text": NaN}', "json", "NaN"),
         ("tag", b'{"text": "a", "options": {"nbest": ' + b"9" * 5000 + b"}}", "json", "must be JSON"),
         ("tag", b"[" * 100_000, "json", "nested"),
-        ("tag", b"{}", "schema", "must have 'text'"),
+        ("tag", b"{}", "schema", "must have text or tokens or documents"),
         ("tag", b'{"text": "a", "model": "no"}', "model", "no model has the name 'no'"),
         ("tag", b'{"text": "a", "model": "opinions"}', "unfit", "cannot tag"),
         ("tag", b'{"text": "a b", "constraints": {"force": [{"start": 0, "end": 9}]}}', "unfit", "outside the text"),

@@ -453,6 +453,23 @@ def test_the_lab_is_walked_changed_checked_and_trained(visit, size):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "nothing sticks out"
 
 
+def test_the_served_model_is_walked_too(visit):
+    page = visit("gradients", tour="model", model="names", text="Anna lives in Oslo")
+    page.wait_for_selector(".node.chosen")
+    assert page.input_value("#gold") == "B-PER O O B-LOC"
+    before = page.text_content(".node.chosen text >> nth=1")
+    page.fill("#gold", "O O O O")
+    page.keyboard.press("Tab")
+    until(page, f"document.querySelectorAll('.node.chosen text')[1]?.textContent !== {before!r}")
+    page.click("text='Begin again'")
+    page.click("text='Step forward'")
+    page.click("text='Run all'")
+    page.click("[data-node='0']")
+    assert "norm of the gradient" in page.inner_text("section[aria-label=Node]")
+    page.select_option("#tour", "margin")
+    page.wait_for_selector("text=x “Paris”")
+
+
 def test_a_changed_number_changes_the_rest(visit):
     page = visit("gradients", tour="window", step=3)
     page.wait_for_selector(".node.chosen")

@@ -27,7 +27,7 @@ values = st.recursive(
     ("value", "message"),
     [
         ([], "the request must be an object"),
-        ({}, "the request must have 'text'"),
+        ({}, "the request must have text or tokens or documents"),
         ({"text": 3}, "the request: text must be a string"),
         ({"tokens": [""]}, "the request: tokens, item 0 must have at least 1 characters"),
         ({"tokens": "a"}, "the request: tokens must be a list"),

@@ -42,6 +42,7 @@ run.
   postil train train.txt --dev dev.txt --resume -o ner.postil          continue after an interruption
   postil train persons.txt places.txt --annotates persons.txt=PER --annotates places.txt=LOC -o ner.postil
   postil train more.txt --warm-start ner.postil -o ner2.postil         continue with other data and new labels
+  postil train mine.txt --warm-start english -o mine.postil            words and encoder of the English model
   postil train train.txt --dev dev.txt --vectors glove-50d --clusters brown -o ner.postil
   postil train --task names=ner.txt --task upos=pos.txt:1 --dev names=dev.txt -o both.postil     several tasks
   postil train --task upos=pos.conllu --warm-start ner.postil --freeze-encoder -o both.postil    one more task
@@ -255,12 +256,22 @@ def _new_fitting(
     return model, fitting, held_out, (data, lesson.get("teachers", ()))
 
 
-def _known(arguments: argparse.Namespace) -> SentenceEstimator[Any, Any] | None:
-    """The model to start from."""
-    known = open_model(arguments.warm_start) if arguments.warm_start else None
-    if known is not None and not isinstance(known, SentenceEstimator):
+def _known(arguments: argparse.Namespace) -> Any:
+    """The model to start from: a tagger, a detector, or a model of several tasks."""
+    known: Any = open_model(arguments.warm_start) if arguments.warm_start else None
+    if known is not None and not (isinstance(known, SentenceEstimator) or known.fitted_parts().heads):
         raise ConfigurationError("--warm-start", expected="a tagger or a detector", got=f"a {known.KIND}")
     return known
+
+
+def _inherited(known: Any) -> dict[str, Any]:
+    """The settings of the model to start from; of several tasks, only those that its words and encoder depend on."""
+    settings: dict[str, Any] = known.settings
+    if isinstance(known, SentenceEstimator):
+        return settings
+    from postil.models.fitting.warm_start import ARCHITECTURE
+
+    return {name: value for name, value in settings.items() if name in ARCHITECTURE}
 
 
 def _checkpoint(arguments: argparse.Namespace) -> Path:
@@ -268,12 +279,10 @@ def _checkpoint(arguments: argparse.Namespace) -> Path:
     return path.with_name(path.name + ".checkpoint")
 
 
-def _model(
-    arguments: argparse.Namespace, settings: dict[str, Any], known: SentenceEstimator[Any, Any] | None
-) -> SentenceEstimator[Any, Any]:
+def _model(arguments: argparse.Namespace, settings: dict[str, Any], known: Any) -> SentenceEstimator[Any, Any]:
     """The estimator that the command line asks for, with the preset and settings of ``known`` as defaults."""
     if known is not None and arguments.preset in (None, known.preset):
-        arguments.preset, settings = known.preset, known.settings | settings
+        arguments.preset, settings = known.preset, _inherited(known) | settings
         arguments.label = arguments.label or known.get_params().get("label")
     parameters = {
         "preset": arguments.preset or "fast",

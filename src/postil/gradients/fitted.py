@@ -73,7 +73,8 @@ def _drawn(values: Vocabulary, rng: np.random.Generator) -> str:
 def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[_Network, Inputs]:
     """The model's network with only those rows of its tables that the inputs use, and the inputs with their new ids."""
     network: _Network = parts.network
-    form_rows, forms = _used(inputs.forms)
+    features, characters = network.form_columns(inputs.forms)
+    form_rows, forms = _used(features)
     extra_rows, extra = _used(inputs.extra)
     (vector_rows,), vectors = _used(inputs.vectors[:, None])
     named_rows, attributes = _used_attributes(inputs.attributes)
@@ -83,6 +84,7 @@ def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[_Network, Inputs]
         extra_sizes=_sizes(network.extra_tables, extra_rows),
         vectors=network.vectors[vector_rows] if network.vectors is not None else None,
         word_counts=network.word_counts[form_rows[0]] if has_words else network.word_counts,
+        alphabet=network.alphabet,
         named=len(named_rows),
     )
     rows = _rows("forms", network.form_tables, form_rows) | _rows("extra", network.extra_tables, extra_rows)
@@ -92,6 +94,7 @@ def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[_Network, Inputs]
     for name, parameter in network.parameters().items():
         value = parameter.value[rows[name]] if name in rows else parameter.value
         small.parameters()[name].value = np.array(value)
+    forms = np.concatenate([forms, characters], axis=1)
     return small, Inputs(
         forms=forms,
         vectors=vectors[:, 0],

@@ -329,18 +329,35 @@ static void learn_block(tagger_step *s, int64_t unit) {
 
 /* ------------------------------------------------------------------------------------------------ gradients of weights */
 
-/* Part of spread_windows: one position, some columns. */
-CLONED static void spread_position(tagger_step *s, int64_t k, int64_t from, int64_t to) {
+/* Part of spread_windows: one position, some columns. The first token of a word is copied, others are added to it: most
+   words of a batch have but one. `seen` (1 + U,) notes which words have had theirs. */
+CLONED static void spread_tokens(tagger_step *s, int64_t k, int64_t from, int64_t to, uint8_t *seen) {
     const int64_t half = s->K / 2, width = s->K * s->H, count = to - from;
     float *out = s->rows + k * s->H + from;
-    for (int64_t u = 0; u <= s->U; u++) memset(out + u * width, 0, (size_t)count * sizeof *out);
+    memset(seen, 0, (size_t)(1 + s->U));
     for (int64_t b = 0; b < s->B; b++)
         for (int64_t t = s->offsets[b]; t < s->offsets[b + 1]; t++) {
             const int64_t place = t + k - half, is_inside = place >= s->offsets[b] && place < s->offsets[b + 1];
+            const int64_t word = is_inside ? s->ids[place] : 0;
             const float *restrict given = s->slopes + t * s->H + from;
-            float *restrict row = out + (is_inside ? s->ids[place] : 0) * width;
-            for (int64_t h = 0; h < count; h++) row[h] += given[h];
+            float *restrict row = out + word * width;
+            if (seen[word])
+                for (int64_t h = 0; h < count; h++) row[h] += given[h];
+            else
+                memcpy(row, given, (size_t)count * sizeof *row);
+            seen[word] = 1;
         }
+    for (int64_t u = 0; u <= s->U; u++)
+        if (!seen[u]) memset(out + u * width, 0, (size_t)count * sizeof *out);
+}
+
+static void spread_position(tagger_step *s, int64_t k, int64_t from, int64_t to) {
+    uint8_t *seen = malloc((size_t)(1 + s->U));
+    if (seen == NULL)
+        fail(&s->workers, NO_MEMORY);
+    else
+        spread_tokens(s, k, from, to, seen);
+    free(seen);
 }
 
 static void add_partials(const tagger_step *s, int64_t which, int64_t blocks, float *out) {

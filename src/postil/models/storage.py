@@ -32,6 +32,7 @@ from postil.features.words import WordFeatureConfig
 from postil.kernels.characters import frozen
 from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.labelling import Labelling
+from postil.models.installed import located
 from postil.models.parts import MAIN, LearntLabels, Parts, Stored, TrainedNetwork, heads_of
 from postil.models.settings import UNSET
 
@@ -66,7 +67,11 @@ def to_bytes(estimator: Stored) -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The estimator of a model file; its arrays stay in the file and are read when they are used."""
+    """The estimator of a model file, or of an installed model by its name (``"english"``).
+
+    Its arrays stay in the file and are read when they are used.
+    """
+    path = located(path)
     return _estimator(*archive.load(path, by_rows=_is_table), where=path)
 
 

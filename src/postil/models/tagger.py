@@ -108,6 +108,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         min_affix_count: int | Unset = UNSET,
         cluster_dim: int | Unset = UNSET,
         name_dim: int | Unset = UNSET,
+        character_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,
         word_key: str | Unset | None = UNSET,
         min_feature_count: int | Unset = UNSET,

@@ -21,6 +21,8 @@ from postil.kernels.plain_phrases import CELLS
 from postil.network.initialisers import Initialiser, constant, new_parameter, xavier, zeros
 from postil.network.tree import Composer, Composition, Downward, phrases_of, transposed
 
+WORDS_AT_ONCE = 512  # words whose cells stay in the cache
+
 
 def phrases_up(cells: TreeCells, plan: Schedule, U: Array, d: Array) -> None:
     """Level by level, from the words' c and the vectors h that they have brought to their parents' parts."""
@@ -83,7 +85,12 @@ class TreeLSTM(Composition):
         return tree_lstm(leaves, plan, self.W.value, self.b.value, self.U.value, self.d.value)
 
     def composer(self, words: Array, uses: Callable[[], Array]) -> Composer:
-        cells = TreeCells.empty(len(words), 0, self.hidden, words.dtype)
-        np.matmul(words, self.W.value.T, out=cells.words.reshape(len(words), -1))
-        kernels.leaf_cells_up(cells, self.b.value, np.zeros(len(words), np.int64))
-        return phrases_of(CELLS, np.hstack([cells.h, cells.c]), self.U.value, self.d.value)
+        H = self.hidden
+        states = np.empty((len(words), 2 * H), words.dtype)
+        for first in range(0, len(words), WORDS_AT_ONCE):
+            some = words[first : first + WORDS_AT_ONCE]
+            cells = TreeCells.empty(len(some), 0, H, words.dtype)
+            np.matmul(some, self.W.value.T, out=cells.words.reshape(len(some), -1))
+            kernels.leaf_cells_up(cells, self.b.value, np.zeros(len(some), np.int64))
+            states[first : first + len(some), :H], states[first : first + len(some), H:] = cells.h, cells.c
+        return phrases_of(CELLS, states, self.U.value, self.d.value)

@@ -3,7 +3,7 @@
     guard       who asks, from where; headers and errors of every answer
     app         routes: bodies in, a job for a worker, its answer out
     batching    the worker thread that takes what waits as one batch
-    answers     requests to answers, by the same code as the command line; lattice: what the page draws
+    answers     requests to answers, by the same code as the command line; lattice, flow: what the page draws
     requests    what may be asked, as JSON Schemas; schema checks by them, openapi shows them
     registry    the models, by name
     running     the process: uvicorn, its patience, its end

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from postil.errors import PostilError
-from postil.server import answers, lattice, requests
+from postil.server import answers, flow, lattice, requests
 from postil.server.assets import Asset, assets
 from postil.server.batching import Job, Worker
 from postil.server.failures import refused
@@ -54,6 +54,7 @@ class _Server:
             Route("/api/explain", self._simple(requests.EXPLAIN, answers.explain), methods=["POST"]),
             Route("/api/tree", self._simple(requests.TREE, answers.tree), methods=["POST"]),
             Route("/api/lattice", self._simple(requests.LATTICE, self._lattice), methods=["POST"]),
+            Route("/api/graph", self._simple(requests.GRAPH, flow.flow_graph), methods=["POST"]),
             Route("/api/models", self._models),
             Route("/api/openapi.json", self._openapi),
             Route("/health", self._health),

@@ -93,6 +93,19 @@ _LATTICE = _object(
         "paths": _list(_object({"labels": _list(_PLACE), "probability": _SHARE})),
     }
 )
+_NODE = _object(
+    {
+        "name": _TEXT,
+        "kind": {"enum": ["input", "parameter", "result"]},
+        "shape": _list(_PLACE),
+        "parents": _list(_PLACE),
+        "rms": _MAYBE_NUMBER,
+        "norm": _MAYBE_NUMBER,
+        "rows": _list(_PLACE),
+        "value": _TABLE,
+        "gradient": _TABLE,
+    }
+)
 _MODEL = _object(
     {
         "name": _TEXT,
@@ -143,6 +156,12 @@ def description() -> dict[str, Any]:
                 "Scores, messages and marginals of forward-backward; null stands for minus infinity",
                 requests.LATTICE,
                 _object({"model": _TEXT, "sentences": _list(_LATTICE)}),
+            ),
+            "/api/graph": _post(
+                "graph",
+                "The flow graph of the loss on one sentence; large arrays are cut, null stands for minus infinity",
+                requests.GRAPH,
+                _object({"model": _TEXT, "tokens": _list(_TEXT), "labels": _list(_TEXT), "nodes": _list(_NODE)}),
             ),
             "/api/models": _get("models", "The served models", _object({"models": _list(_MODEL)})),
             "/api/openapi.json": _get("openapi", "This description", {"type": "object"}),

@@ -105,3 +105,10 @@ LATTICE = {
         _object(["tokens"], model=MODEL, tokens=TOKENS, nbest=OPTIONS["nbest"]),
     ],
 }
+GRAPH_LABELS = {**_list({"type": "string"}), "description": "Gold labels of the loss. Default: the predicted ones."}
+GRAPH = {
+    "oneOf": [
+        _object(["text"], model=MODEL, text=TEXT, labels=GRAPH_LABELS),
+        _object(["tokens"], model=MODEL, tokens=TOKENS, labels=GRAPH_LABELS),
+    ],
+}

@@ -59,6 +59,8 @@ def _check_alternatives(value: Any, schemas: list[Schema], where: str) -> None:
     if len(fitting) == 1:  # the others lack something
         check(value, fitting[0], where)
         return
+    if isinstance(value, dict) and not fitting:
+        raise SchemaError(f"{where} must have {' or '.join(', '.join(one['required']) for one in schemas)}")
     errors, matches = [], 0
     for schema in schemas:
         try:

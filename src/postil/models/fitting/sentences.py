@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, final
 
 import numpy as np
 
@@ -21,7 +21,12 @@ from postil.models.config import TaggerConfig, adapted, patience_in_epochs
 from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson
 from postil.models.fitting.training_set import TrainingSet
-from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
+from postil.models.fitting.warm_start import (
+    check_same_architecture,
+    extended_features,
+    take_over,
+    take_over_encoder,
+)
 from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.parts import Parts
 from postil.models.scoring.network import Example
@@ -92,13 +97,14 @@ class SentenceFitting(Fitting):
         dev = checked_dev(dev, config.word_key)
         held_out: Data | None = sentences_with_words(*dev) if dev is not None else None
         all_sentences = [*X, *raw]
+        start = None if warm_start is None else _start(estimator, warm_start, y)
         config = adapted(
             config,
             len(all_sentences),
             sum(map(len, all_sentences)),
-            continued=warm_start is not None,
+            continued=start is not None and start.with_labels,
         )
-        parts = _new_parts(estimator, config, all_sentences, y, warm_start)
+        parts = _new_parts(estimator, config, all_sentences, y, start)
         if annotates is not None:
             y = parts.labelling.widened(y, annotates)
         if held_out is not None:
@@ -157,26 +163,45 @@ def batches_with_label(gold: Sequence[Array], size: int, rng: np.random.Generato
     return [rng.permutation(np.concatenate(pair)) for pair in dealt]
 
 
+class _Start(NamedTuple):
+    """What a training begins with: a model of one task, or only its words and its encoder."""
+
+    known: Parts[Any, Any]
+    with_labels: bool
+
+
+def _start(estimator: SentenceTrainee, warm_start: FittedTrainee, y: Sequence[Sequence[str]]) -> _Start:
+    """Of a model of several tasks, the task that has a class of the data; if none has, words and encoder alone."""
+    known = warm_start.fitted_parts()
+    if warm_start.KIND == estimator.KIND:
+        estimator._check_warm_start(known)
+        return _Start(known, with_labels=True)
+    if not known.heads or estimator.KIND != "tagger":
+        raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
+    labelling = estimator._labels_of(y)
+    for head in known.heads.values():
+        if head.labelling.has_spans == labelling.has_spans and {*head.labelling.classes} & {*labelling.classes}:
+            return _Start(head, with_labels=True)
+    return _Start(next(iter(known.heads.values())), with_labels=False)
+
+
 def _new_parts(
     estimator: SentenceTrainee,
     config: TaggerConfig,
     X: Sequence[Sequence[Token]],
     y: Sequence[Sequence[str]],
-    warm_start: FittedTrainee | None,
+    start: _Start | None,
 ) -> Parts[Any, Any]:
-    known = None
-    if warm_start is not None:
-        if warm_start.KIND != estimator.KIND:
-            raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
-        known = warm_start.fitted_parts()
-        estimator._check_warm_start(known)
+    known = start.known if start is not None else None
+    if known is not None:
         check_same_architecture(known.config, config)
     features, vectors = new_features(estimator, config, X, known)
-    labelling = estimator._labels_of(y) if known is None else known.labelling.extended(y)
+    with_labels = start is not None and start.with_labels
+    labelling = known.labelling.extended(y) if known is not None and with_labels else estimator._labels_of(y)
     network = estimator._network(config, features, labelling, vectors, np.random.default_rng(estimator.seed))
     parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
     if known is not None:
-        take_over(known, parts)
+        (take_over if with_labels else take_over_encoder)(known, parts)
     return parts
 
 

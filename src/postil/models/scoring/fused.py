@@ -19,10 +19,22 @@ from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.task_network import TaskNetwork
-from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, Residual, Window
+from postil.network import (
+    Activation,
+    Chain,
+    CharacterConvolution,
+    Dropout,
+    Layer,
+    LayerNorm,
+    LayerPullback,
+    Linear,
+    Residual,
+    Run,
+    Window,
+)
 from postil.network.dropout import noise_of
 from postil.objectives.crf import expected_counts
-from postil.objectives.lattice import Lattice
+from postil.objectives.lattice import LARGEST_SCORE, Lattice
 from postil.threads import blas_product
 
 
@@ -44,6 +56,15 @@ class FusedTraining:
         assert network.crf is not None
         self._network, self._layers, self._kernel, self._crf = network, layers, kernel, network.crf
         self._tables = network.form_tables.tables if network.form_tables is not None else []
+        masks = network.crf.masks
+        self._steps = [
+            (parameter, None if mask is None or mask.all() else ~np.asarray(mask))
+            for parameter, mask in (
+                (network.crf.transitions, masks.get("allowed_transitions")),
+                (network.crf.start, masks.get("allowed_start")),
+                (network.crf.end, masks.get("allowed_end")),
+            )
+        ]
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
 
     def __call__(self, prepared: TaggerBatch, *, crew: Crew) -> tuple[float, dict[Node, Gradient]] | None:
@@ -51,17 +72,43 @@ class FusedTraining:
 
         None where only the general path can tell: scores too far apart, impossible labels.
         """
-        chain = self._crf.chain()
         tables = [table.value for table in self._tables]
         weights = [parameter.value for parameter in self._weights]
-        steps = chain.transitions, chain.start, chain.end
-        found = self._kernel(prepared, steps, tables, weights, crew)
+        back: LayerPullback | None = None
+        if self._network.characters is not None:
+            prepared, back = self._with_characters(prepared, self._network.characters)
+        found = self._kernel(prepared, self._chain(), tables, weights, crew)
         if found is None:
             return None
         gradients: dict[Node, Gradient] = dict(zip(self._weights, found.weights, strict=True))
         for table, (rows, sums) in zip(self._tables, found.tables, strict=True):
             gradients[table] = RowGradient(rows, sums, table.shape)
+        if back is not None:
+            _, of_characters = back(found.words[:, -self._network.config.character_dim :])
+            gradients |= dict[Node, Gradient](of_characters.items())
         return found.loss, gradients
+
+    def _chain(self) -> tuple[Array, Array, Array]:
+        """What ``CRF.chain()`` returns, without its checks of shapes and types, which cannot change in training."""
+        tables = []
+        for parameter, forbidden in self._steps:
+            table = parameter.value.astype(np.float64)
+            if not np.vdot(table, table) <= LARGEST_SCORE**2:  # false for NaN as well
+                self._crf.chain()  # raises the error
+            if forbidden is not None:
+                table[forbidden] = -np.inf
+            tables.append(table)
+        transitions, start, end = tables
+        return transitions, start, end
+
+    def _with_characters(
+        self, prepared: TaggerBatch, characters: CharacterConvolution
+    ) -> tuple[TaggerBatch, LayerPullback]:
+        """The batch with the vectors of its characters beside the fixed vectors: the kernel only adds them up."""
+        assert prepared.characters is not None
+        Y, back = characters.forward(prepared.characters, Run())
+        rows = [Y] if prepared.vectors is None else [prepared.vectors[0][prepared.vectors[1]], Y]
+        return prepared._replace(vectors=(np.concatenate(rows, axis=1, dtype=np.float32), np.arange(len(Y)))), back
 
     def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> TaggerBatch | None:
         """What does not depend on the parameters; None where partial labels leave several labels open."""
@@ -71,8 +118,10 @@ class FusedTraining:
         network = self._network
         inputs = network.with_unknown_words(example.inputs, rng)
         noises = [network.noise, *[self._layers.noise] * (1 + self._layers.depth)]
+        features, characters = network.form_columns(inputs.forms)
         return TaggerBatch(
-            ids=network.form_tables.rows_by_table(inputs.forms) if network.form_tables is not None else [],
+            ids=network.form_tables.rows_by_table(features) if network.form_tables is not None else [],
+            characters=None if network.characters is None else characters,
             vectors=None if network.vectors is None else (network.vectors, inputs.vectors),
             places=inputs.places,
             offsets=inputs.offsets,
@@ -155,7 +204,7 @@ def _fused_training(network: Any) -> FusedTraining | None:
         activation=layers.activation.function,
         widths=() if tables is None else tuple(table.shape[1] for table in tables.tables),
         features=() if tables is None else tuple(map(len, tables.groups)),
-        vector_dim=0 if network.vectors is None else network.vectors.shape[1],
+        vector_dim=config.character_dim + (0 if network.vectors is None else network.vectors.shape[1]),
         input_dropped=noise_of(network.noise.rate, np.random.default_rng(0)).dropped,
         hidden_dropped=noise_of(layers.noise.rate, np.random.default_rng(0)).dropped,
     )

@@ -28,7 +28,7 @@ class TaskNetwork(Parameterised):
         self.config, self.vectors, self.word_counts = first.config, first.vectors, first.word_counts
         # Declared before the heads: the paths of shared parameters are those of a tagger with one task.
         self.form_tables, self.extra_tables, self.form_dim = first.form_tables, first.extra_tables, first.form_dim
-        self.encoder = first.encoder
+        self.characters, self.encoder = first.characters, first.encoder
         self.heads = dict(heads)
 
     @classmethod
@@ -42,6 +42,14 @@ class TaskNetwork(Parameterised):
     def loss(self, example: Example, *, rng: "np.random.Generator") -> Node:
         """The loss of the example's task."""
         return self.heads[example.task].loss(example, rng=rng)
+
+    def form_columns(self, forms: Array) -> tuple[Array, Array]:
+        """See ``ScoringNetwork.form_columns``."""
+        return next(iter(self.heads.values())).form_columns(forms)
+
+    @property
+    def alphabet(self) -> int:
+        return next(iter(self.heads.values())).alphabet
 
     def weight(self, example: Example) -> float:
         return self.heads[example.task].weight(example)

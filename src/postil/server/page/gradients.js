@@ -1,13 +1,42 @@
 // Gradient lab: a flow graph that can be walked, changed, checked and trained.
 
 import { keep } from "/page/address.js";
+import { call } from "/page/api.js";
 import { debounced, h, number, s, say, tip } from "/page/dom.js";
 import { ACTIVATIONS, OPERATIONS, OPTIMISERS } from "/page/flow.js";
-import { heading } from "/page/shared.js";
+import { EXAMPLE, failed, fitting, heading } from "/page/shared.js";
 import { TOURS } from "/page/tours.js";
 
-const [WIDTH, HEIGHT, GAP_X, GAP_Y] = [104, 40, 14, 30];
+const SERVED = "model";
+// What a layer of the library does, by its name -> [rule, equation].
+const RULES = [
+  [/LookupTables|take rows/, "One row of a table per word and feature. Only the rows that occur get a gradient; a word that occurs twice adds up.", "A2"],
+  [/^Dropout/, "Noise in training only: nothing is dropped here.", ""],
+  [/Window/, "The vectors of neighbouring tokens side by side, then one linear layer at every position: Y = X Wᵀ + b.   ∂J/∂W = δᵀ X,   ∂J/∂X = δ W.", "A4, A3, B3"],
+  [/Linear/, "Y = X Wᵀ + b.   ∂J/∂W = δᵀ X,   ∂J/∂b = Σ δ,   ∂J/∂X = δ W.", "A3, B3"],
+  [/CRF/, "J = log Z − s(y).   At the scores the gradient is p(y_t = j) − 1[y_t = j], by forward-backward.", "A8, C3, C4, C5"],
+  [/cross/i, "J = −mean log ŷ.   ∂J/∂q = (ŷ − y) / N.", "A7, E3"],
+  [/concat/, "Parts side by side; each gets its own columns of the gradient.", "A2"],
+];
+
+/** A graph whose numbers come from the server: it can be walked, not changed. */
+class ServedGraph {
+  constructor(nodes) {
+    this.nodes = nodes.map((node, i) => ({ ...node, number: i, full: node.gradient, gradient: null, contributions: [], isServed: true }));
+    for (const node of this.nodes) node.parents = node.parents.map((i) => this.nodes[i]);
+  }
+
+  forward() {}
+
+  backward(until) { for (const node of this.nodes) node.gradient = node.number >= until ? node.full : null; }
+
+  parameters() { return []; }
+}
+
+const [WIDTH, HEIGHT, GAP_X, GAP_Y] = [94, 40, 8, 30];
 const shape = (value) => (value ? `${value.length} × ${value[0].length}` : "");
+
+const sizeOf = (node) => (node.isServed ? node.shape.join(" × ") : shape(node.value));
 
 /** Row of every node: leaves stand right above their first successor. */
 function rowsOf(nodes) {
@@ -21,9 +50,11 @@ function rowsOf(nodes) {
   return rows;
 }
 
-export function mount(root, values) {
+export function mount(root, values, context) {
+  const model = fitting(context, "tagger");
   const state = {
-    tour: values.get("tour") in TOURS ? values.get("tour") : "window", step: Number(values.get("step") ?? 0),
+    tour: values.get("tour") in TOURS || (model && values.get("tour") === SERVED) ? values.get("tour") : "window",
+    text: values.get("text") ?? EXAMPLE, gold: values.get("gold") ?? "", step: Number(values.get("step") ?? 0),
     words: values.get("words")?.split(" ").filter(Boolean) ?? null, activation: values.get("activation") ?? null,
   };
   let graph;
@@ -35,15 +66,35 @@ export function mount(root, values) {
   let memories = new Map();
   let places = new Map();
 
-  const tour = () => TOURS[state.tour];
+  const tour = () => TOURS[state.tour] ?? { title: `${model.name} on a sentence`, words: [], activation: "tanh", steps: [] };
   const words = () => state.words ?? tour().words;
   const activation = () => (state.activation in ACTIVATIONS ? state.activation : tour().activation);
 
   function kept() {
-    keep("gradients", { tour: state.tour, step: state.step || "", words: state.words?.join(" ") ?? "", activation: state.activation ?? "" });
+    const served = state.tour === SERVED ? { model: model.name, text: state.text, gold: state.gold } : {};
+    keep("gradients", { ...served, tour: state.tour, step: state.step || "", words: state.words?.join(" ") ?? "", activation: state.activation ?? "" });
+  }
+
+  async function buildServed() {
+    kept();
+    const labels = state.gold.split(/\s+/).filter(Boolean);
+    try {
+      const answer = await call("/api/graph", { model: model.name, text: state.text, ...(labels.length ? { labels } : {}) });
+      if (answer === null) return;
+      graph = new ServedGraph(answer.nodes);
+      state.labels = answer.labels;
+      problem.replaceChildren();
+    } catch (error) { problem.replaceChildren(failed(error)); return; }
+    arrange();
+    walk(graph.nodes.length - 1, 0);
+    chosen = graph.nodes.at(-1);
+    draw();
   }
 
   function build() {
+    problem.replaceChildren();
+    training.hidden = state.tour === SERVED;
+    if (state.tour === SERVED) { buildServed(); return; }
     graph = tour().build({ words: words(), activation: activation() });
     memories = new Map();
     history = [];
@@ -95,8 +146,8 @@ export function mount(root, values) {
       class: `node ${node.kind} ${isBack ? "back" : isDone ? "done" : ""} ${node === chosen ? "chosen" : ""}`, role: "button",
       tabindex: node === chosen ? 0 : -1, "data-node": node.number, "aria-label": `${node.name}, ${node.kind}, ${isBack ? "value and gradient" : isDone ? "value" : "not computed yet"}`,
     }, s("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 6 }),
-    s("text", { x: x + WIDTH / 2, y: y + 17, "text-anchor": "middle" }, node.name.length > 15 ? `${node.name.slice(0, 14)}…` : node.name),
-    s("text", { x: x + WIDTH / 2, y: y + 33, "text-anchor": "middle", class: "soft" }, isDone ? (node.value.length * node.value[0].length === 1 ? number(node.value[0][0]) : shape(node.value)) : "·"));
+    s("text", { x: x + WIDTH / 2, y: y + 17, "text-anchor": "middle" }, node.name.length > 14 ? `${node.name.slice(0, 12)}…` : node.name),
+    s("text", { x: x + WIDTH / 2, y: y + 33, "text-anchor": "middle", class: "soft" }, isDone ? (node.value.length * node.value[0].length === 1 ? number(node.value[0][0]) : sizeOf(node)) : "·"));
     return tip(group, () => `${node.name}: ${node.operation ?? node.kind}`);
   }
 
@@ -110,9 +161,9 @@ export function mount(root, values) {
   }
 
   function heat(value, name, change) {
-    const largest = Math.max(...value.flat().map(Math.abs), 1e-12);
+    const largest = Math.max(...value.flat().filter((item) => item !== null).map(Math.abs), 1e-12);
     return h("div", { className: "scroll" }, h("table", { className: "heat", "aria-label": name }, h("tbody", {}, value.map((row, i) => h("tr", {}, row.map((item, j) => {
-      const cell = h("td", { className: item < 0 ? "oppose" : "support", style: { "--share": Math.abs(item) / largest } });
+      const cell = h("td", { className: item < 0 ? "oppose" : "support", style: { "--share": Math.abs(item ?? 0) / largest } });
       if (change) cell.append(h("input", { type: "number", step: 0.1, className: "wide", value: Number(item.toFixed(6)), "aria-label": `${name}, row ${i + 1}, column ${j + 1}`, onchange: (event) => change(i, j, Number(event.target.value)) }));
       else cell.textContent = number(item);
       return cell;
@@ -123,13 +174,20 @@ export function mount(root, values) {
     const node = chosen;
     const operation = OPERATIONS[node.operation];
     const rule = operation && (typeof operation.rule === "function" ? operation.rule(node.detail) : operation.rule);
-    const parts = [h("h2", {}, node.name, h("span", { className: "note" }, `  ${node.operation ?? node.kind}, ${shape(node.value)}`))];
+    const size = sizeOf(node) || "a number";
+    const parts = [h("h2", {}, node.name, h("span", { className: "note" }, `  ${node.operation ?? node.kind}, ${size}`))];
+    if (node.isServed) {
+      const [, text, equation] = RULES.find(([name]) => node.kind === "result" && name.test(node.name)) ?? [];
+      if (text) parts.push(h("p", { className: "mono" }, text), equation ? h("p", { className: "note" }, `Equation ${equation}`) : "");
+      parts.push(h("p", { className: "note" }, `Root mean square of the value ${number(node.rms)}, norm of the gradient ${number(node.norm)}. `,
+        node.shape[0] > node.value.length || node.shape.at(-1) > node.value[0].length ? `Rows ${node.rows.map((i) => i + 1).join(", ")}; the first ${node.value[0].length} columns.` : ""));
+    }
     if (rule) parts.push(h("p", { className: "mono" }, rule), h("p", { className: "note" }, `Equation ${operation.equation}`));
     else if (node.about) parts.push(h("p", { className: "note" }, node.about));
     if (node.number <= forwardTo) {
-      const editable = !node.operation && (node.editing ?? false);
+      const editable = !node.operation && !node.isServed && (node.editing ?? false);
       parts.push(h("h3", {}, "Value"), heat(node.value, `value of ${node.name}`, editable ? (i, j, item) => { node.leaf[i][j] = item; checked = null; walk(forwardTo, backTo); draw(); } : null));
-      if (!node.operation) parts.push(h("button", { "aria-pressed": String(editable), onclick: () => { node.editing = !editable; draw(); } }, "change the numbers"));
+      if (!node.operation && !node.isServed) parts.push(h("button", { "aria-pressed": String(editable), onclick: () => { node.editing = !editable; draw(); } }, "change the numbers"));
     } else parts.push(h("p", { className: "note" }, "Not computed yet: step forward."));
     if (node.gradient) {
       parts.push(h("h3", {}, `Gradient ∂${graph.nodes.at(-1).name}/∂${node.name}`), heat(node.gradient, `gradient of ${node.name}`));
@@ -137,7 +195,7 @@ export function mount(root, values) {
         parts.push(h("details", { open: true }, h("summary", {}, `The sum over ${node.contributions.length} successors`),
           node.contributions.map((one) => [h("p", { className: "note" }, `from ${one.from}`), heat(one.gradient, `from ${one.from}`)])));
       } else if (node.contributions.length) parts.push(h("p", { className: "note" }, `From its only successor, ${node.contributions[0].from}.`));
-      parts.push(h("div", { className: "row" }, h("button", { onclick: check }, "Check numerically"), h("label", {}, "h = ", stepSize)));
+      if (!node.isServed) parts.push(h("div", { className: "row" }, h("button", { onclick: check }, "Check numerically"), h("label", {}, "h = ", stepSize)));
       if (checked) parts.push(checkTable());
     } else if (node.number <= forwardTo) parts.push(h("p", { className: "note" }, "No gradient yet: step backward from the last node."));
     panel.replaceChildren(...parts);
@@ -158,7 +216,15 @@ export function mount(root, values) {
     h("p", {}, `Largest difference from the central slope: ${worst.toExponential(1)}`));
   }
 
+  function drawServed() {
+    const gold = h("input", { type: "text", id: "gold", size: 40, value: state.labels.join(" "), onchange: () => { state.gold = gold.value; buildServed(); } });
+    const text = h("input", { type: "text", id: "text", size: 40, value: state.text, onchange: () => { state.text = text.value; state.gold = ""; buildServed(); } });
+    guide.replaceChildren(h("h2", {}, tour().title), h("p", {}, "The loss of training on one sentence, without dropout, and the gradient of every node. Change the gold labels: the further they are from what the model predicts, the larger the loss."),
+      h("div", { className: "row" }, h("label", { htmlFor: "text" }, "Sentence"), text, h("label", { htmlFor: "gold" }, "Gold labels"), gold));
+  }
+
   function drawTour() {
+    if (state.tour === SERVED) { drawServed(); return; }
     const steps = tour().steps;
     const [text] = steps[state.step];
     const go = (by) => () => { state.step += by; follow(); };
@@ -169,6 +235,7 @@ export function mount(root, values) {
 
   function drawTraining() {
     const output = graph.nodes.at(-1);
+    if (state.tour === SERVED) return;
     loss.textContent = `${output.name} = ${number(output.value[0][0], 6)}`;
     past.replaceChildren(...history.slice(-8).map(([name, before, after]) => h("li", {}, `${name}: ${number(before, 6)} → ${number(after, 6)}`)));
   }
@@ -184,6 +251,7 @@ export function mount(root, values) {
 
   // ---------------------------------------------------------------------------------------------- walking
   function stepForward() {
+    if (!graph) return;
     walk(forwardTo + 1, graph.nodes.length);
     chosen = graph.nodes[forwardTo];
     checked = null;
@@ -192,6 +260,7 @@ export function mount(root, values) {
   }
 
   function stepBackward() {
+    if (!graph) return;
     walk(graph.nodes.length - 1, Math.min(backTo, graph.nodes.length) - 1);
     chosen = graph.nodes[backTo];
     checked = null;
@@ -199,7 +268,7 @@ export function mount(root, values) {
     say(`gradient of ${chosen.name} computed`);
   }
 
-  function whole() { walk(graph.nodes.length - 1, 0); checked = null; draw(); }
+  function whole() { if (graph) walk(graph.nodes.length - 1, 0); checked = null; if (graph) draw(); }
 
   function train() {
     walk(graph.nodes.length - 1, 0);
@@ -215,6 +284,7 @@ export function mount(root, values) {
   }
 
   function choose(event) {
+    if (!graph) return;
     const place = event.target.closest?.("[data-node]")?.dataset.node;
     if (place === undefined) return;
     chosen = graph.nodes[Number(place)];
@@ -238,12 +308,15 @@ export function mount(root, values) {
   // ---------------------------------------------------------------------------------------------- the page
   const [guide, panel, past] = [h("section", { className: "card", "aria-label": "Tour" }), h("section", { className: "card", "aria-label": "Node" }), h("ol", {})];
   const drawing = h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Drawing of the graph", onclick: choose, onkeydown: key });
+  const problem = h("div");
+  const training = h("section", { className: "card", "aria-label": "Training" });
   const loss = h("strong", { id: "loss" });
   const stepSize = h("input", { type: "text", value: "1e-5", size: 6, "aria-label": "step of the numerical check" });
   const forwardButton = h("button", { onclick: stepForward }, "Step forward");
   const backButton = h("button", { onclick: stepBackward }, "Step backward");
   const tours = h("select", { id: "tour", onchange: () => { state.tour = tours.value; state.step = 0; state.words = null; state.activation = null; fill(); build(); } },
-    Object.entries(TOURS).map(([id, one]) => h("option", { value: id, selected: id === state.tour }, one.title)));
+    Object.entries(TOURS).map(([id, one]) => h("option", { value: id, selected: id === state.tour }, one.title)),
+    model ? h("option", { value: SERVED, selected: state.tour === SERVED }, "The served model on a sentence") : null);
   const rewritten = debounced(250, () => {
     const given = sentence.value.split(/\s+/).filter(Boolean);
     if (given.length !== tour().words.length) { say(`This example needs ${tour().words.length} words.`); return; }
@@ -258,18 +331,21 @@ export function mount(root, values) {
   function fill() {
     sentence.value = words().join(" ");
     sentence.disabled = tour().words.length === 0;
+    functions.disabled = state.tour === SERVED;
     functions.value = activation();
   }
   root.append(...heading("Gradient lab", "Small networks, computed node by node, forward and backward, here in the page. Every number can be changed, and checked by hand."),
     h("div", { className: "card" }, h("div", { className: "row" }, h("label", { htmlFor: "tour" }, "Example"), tours, h("label", { htmlFor: "words" }, "Words"), sentence, h("label", { htmlFor: "activation" }, "Activation"), functions)),
-    guide,
+    guide, problem,
     h("div", { className: "grid even" },
       h("div", {}, h("section", { className: "card", "aria-label": "Flow graph" },
-        h("div", { className: "row" }, forwardButton, backButton, h("button", { onclick: whole }, "Run all"), h("button", { onclick: () => { walk(-1, graph.nodes.length); chosen = graph.nodes[0]; draw(); } }, "Begin again"), h("button", { onclick: build }, "First numbers")),
+        h("div", { className: "row" }, forwardButton, backButton, h("button", { onclick: whole }, "Run all"), h("button", { onclick: () => { if (!graph) return; walk(-1, graph.nodes.length); chosen = graph.nodes[0]; draw(); } }, "Begin again"), h("button", { onclick: build }, "First numbers")),
         drawing),
-      h("section", { className: "card", "aria-label": "Training" }, h("div", { className: "row" }, loss, h("button", { onclick: train }, "One step of"), h("label", { htmlFor: "optimiser", className: "skip" }, "Optimiser"), optimiser, h("label", { htmlFor: "rate" }, "rate"), rate), past,
-        h("p", { className: "note" }, "Every parameter moves against its gradient. For the window score alone, that makes the score smaller."))),
+      training),
       panel));
+  training.append(
+    h("div", { className: "row" }, loss, h("button", { onclick: train }, "One step of"), h("label", { htmlFor: "optimiser", className: "skip" }, "Optimiser"), optimiser, h("label", { htmlFor: "rate" }, "rate"), rate), past,
+    h("p", { className: "note" }, "Every parameter moves against its gradient. For the window score alone, that makes the score smaller."));
   fill();
   build();
 }

@@ -1,0 +1,53 @@
+"""The flow graph of a served model: its loss and gradients are those of training without dropout."""
+
+import json
+
+import numpy as np
+import pytest
+
+import postil
+from postil import graph
+from postil.server.failures import Refusal
+from postil.server.flow import flow_graph, nodes_as_json
+from postil.server.registry import Registry
+
+TOKENS = ["Anna", "lives", "in", "Oslo"]
+
+
+def test_the_loss_is_minus_the_log_probability_of_the_gold_labels(registry, names_model):
+    labels = ["O", "O", "O", "B-LOC"]
+    answer = json.loads(flow_graph(registry, {"tokens": TOKENS, "model": "names", "labels": labels}))
+    nodes = answer["nodes"]
+    assert (nodes[-1]["name"], nodes[-1]["shape"], nodes[-1]["gradient"]) == ("CRF", [], [[1.0]])
+    tagger = postil.load(names_model)
+    assert np.exp(-nodes[-1]["value"][0][0]) == pytest.approx(tagger.probability(TOKENS, labels), rel=1e-3)
+    assert all(parent < i for i, node in enumerate(nodes) for parent in node["parents"])
+    (scores,) = [node for node in nodes if node["name"] == "Linear" and node["shape"] == [4, 9]]
+    sums = np.array(scores["gradient"]).sum(axis=1)
+    np.testing.assert_allclose(sums, 0, atol=1e-5)  # p(y_t) - 1[gold] adds up to 0 (C5)
+
+
+def test_predicted_labels_are_the_default_and_mistakes_are_refused(registry):
+    answer = json.loads(flow_graph(registry, {"tokens": TOKENS, "model": "names"}))
+    assert answer["labels"] == ["B-PER", "O", "O", "B-LOC"]
+    for wrong in ({"tokens": TOKENS, "labels": ["O"]}, {"text": "One. Two more here. "}, {"tokens": ["a"] * 61}):
+        with pytest.raises(Refusal) as caught:
+            flow_graph(registry, {"model": "names", **wrong})
+        assert caught.value.code == "unfit"
+
+
+def test_an_ensemble_has_no_single_graph(names_model):
+    tagger = postil.load(names_model)
+    registry = Registry(models={"both": postil.Ensemble([tagger, tagger])})
+    with pytest.raises(Refusal, match="ensemble"):
+        flow_graph(registry, {"tokens": TOKENS})
+
+
+def test_large_arrays_are_cut_and_impossible_scores_are_null():
+    x = graph.Input(np.arange(1200.0).reshape(40, 30), "x")
+    first = nodes_as_json((x * x).sum())[0]
+    assert first["shape"] == [40, 30] and first["rows"] == list(range(16))
+    assert np.shape(first["value"]) == np.shape(first["gradient"]) == (16, 16)
+    assert first["gradient"][1][2] == 2 * 32
+    masked = nodes_as_json(graph.exp(graph.Input(np.array([0.0, -np.inf]), "a")).sum())
+    assert masked[0]["value"] == [[0.0], [None]]
