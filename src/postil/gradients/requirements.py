@@ -151,7 +151,7 @@ def _calls(thing: Any) -> tuple[Callable[..., Any], ...]:
 
 def _modes(call: Callable[..., Any], thing: Any) -> Iterator[Mode]:
     """A mode for every other value of a switch or a choice, and for every optional argument that is given."""
-    for name, parameter in inspect.signature(call).parameters.items():
+    for name, parameter in inspect.signature(call, eval_str=True).parameters.items():
         kind, default = parameter.annotation, parameter.default
         if kind is bool:
             yield Mode(f"{name}={not default}", name, partial(operator.is_, not default))
