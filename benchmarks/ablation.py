@@ -40,6 +40,7 @@ NAMES = {"gazetteers": ("names", "places")}
 TABLE: dict[str, dict[str, Any]] = {
     "plain": {},
     "vectors": VECTORS,
+    "vectors, characters": VECTORS | {"character_dim": 32},
     "vectors, clusters": VECTORS | CLUSTERS,
     "vectors, clusters, taught": VECTORS | CLUSTERS | TAUGHT,
 }

@@ -110,6 +110,9 @@ def layer_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     rows, sums = plain_layers.sums_of_occurrences(ids, X)
     yield Case("windows", "5 × 100 features", lambda m: m.windows(X, padding, offsets, 5), N, LAYERS)
     yield Case("windows_back", "5 × 100 features", lambda m: m.windows_back(dY, offsets, 5), N, LAYERS)
+    filters, of_words = np.ascontiguousarray(X[:, :32]), np.append(np.arange(0, N, 6), N)
+    of_characters = "32 filters over words of 6 characters"
+    yield Case("first_maxima", of_characters, lambda m: m.first_maxima(filters, of_words), N, LAYERS)
     yield Case("normalise_rows", "300 features", lambda m: m.normalise_rows(H, gain, gain, 1e-5), N, LAYERS)
     yield Case("normalise_rows_back", "300 features", lambda m: m.normalise_rows_back(H, Z, deviation, gain), N, LAYERS)
     hidden = H, H[0], "hardtanh", Noise(2**60 + 1, 2**31), np.empty_like(H)

@@ -3,6 +3,7 @@
     python -m benchmarks.tiny_data wikigold ncbi_disease btc                        scored on dev: to choose settings
     python -m benchmarks.tiny_data wikigold ncbi_disease btc --parts dev test       and on test: once, at the end
     python -m benchmarks.tiny_data wikigold --sizes 30 --presets fast --set epochs=60
+    python -m benchmarks.tiny_data ncbi_disease crossner_music --presets fast --warm-start english       and warm starts
 
 A corpus is a folder with train.txt, dev.txt and test.txt. A seed draws the sentences (a larger sample contains the
 smaller ones) and initialises the network. Nothing is held out: a tagger runs its whole schedule, as CRFsuite does. At
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import postil
 from benchmarks.accuracy import CRFSUITE, Part, crfsuite_labels, load_part
 from benchmarks.measuring import Outcome, parser, report
 from postil.metrics import evaluate
@@ -30,6 +32,7 @@ from postil.models.config import parsed_setting
 from postil.text import recognise
 
 SIZES = (10, 30, 100, 300, 1000)
+WARM = "warm start"
 SCORED = 1000
 
 
@@ -48,7 +51,8 @@ def main() -> int:
     settings = dict(parsed_setting(text) for text in arguments.set)
     runs = []
     for seed, size, corpus in product(arguments.seeds, arguments.sizes, arguments.corpora):
-        for run in _runs(Path(corpus), arguments.parts, size, seed, arguments.presets, settings):
+        known = postil.load(arguments.warm_start) if arguments.warm_start else None
+        for run in _runs(Path(corpus), arguments.parts, size, seed, arguments.presets, settings, known):
             print(json.dumps(run._asdict() | {"seed": seed}), file=sys.stderr, flush=True)
             runs.append(run)
     return report(_outcome(runs, arguments))
@@ -64,22 +68,30 @@ def _arguments() -> argparse.Namespace:
         "--presets", nargs="+", choices=[CRFSUITE, *PRESETS], default=[CRFSUITE, "fast", "accurate", "linear-crf"]
     )
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="as postil train --set")
+    options.add_argument("--warm-start", metavar="MODEL", help="also train from this model, with its preset")
     return options.parse_args()
 
 
 def _runs(
-    corpus: Path, parts: Sequence[str], size: int, seed: int, presets: Sequence[str], settings: dict[str, Any]
+    corpus: Path,
+    parts: Sequence[str],
+    size: int,
+    seed: int,
+    presets: Sequence[str],
+    settings: dict[str, Any],
+    known: Any,
 ) -> Iterator[Run]:
     train = _sample(_part(corpus, "train"), size, seed)
     scored = {part: [side[:SCORED] for side in _part(corpus, part)] for part in parts}
     everything = [tokens for X, _ in scored.values() for tokens in X]
-    for preset in presets:
+    for preset in [*presets, *([WARM] if known is not None else [])]:
         if preset == CRFSUITE:
             labels, seconds = crfsuite_labels(train, everything, "tutorial")
         else:
-            tagger = Tagger(preset=preset, seed=seed, **settings)
+            is_warm = preset == WARM
+            tagger = Tagger(preset=known.preset if is_warm else preset, seed=seed, **settings)
             began = time.process_time()
-            tagger.fit(*train)
+            tagger.fit(*train, warm_start=known if is_warm else None)
             seconds, labels = time.process_time() - began, tagger.predict(everything)
         answers = iter(labels)
         f1 = {
@@ -107,7 +119,7 @@ def _outcome(runs: Sequence[Run], arguments: argparse.Namespace) -> Outcome:
         | _means([run for run in runs if run[:2] == (corpus, size)], part)
         for corpus, size, part in cells
     ]
-    taggers = [preset for preset in arguments.presets if preset != CRFSUITE]
+    taggers = [preset for preset in arguments.presets if preset != CRFSUITE] + [WARM] * bool(arguments.warm_start)
     return Outcome(
         name="tiny_data",
         compared=f"F1 and CPU seconds of training, means over {len(arguments.seeds)} seeds",

@@ -134,6 +134,7 @@ PUBLIC = {
         *[
             "__version__",
             "Tagger",
+            "MultiTaskTagger",
             "Detector",
             "Ensemble",
             "TreeClassifier",
@@ -186,6 +187,7 @@ PUBLIC = {
             "convolution",
             "MaxOverTime",
             "SentenceConvolution",
+            "CharacterConvolution",
         ],
         *["ACTIVATIONS", "Activation", "ParametricReLU", "Dropout", "LayerNorm", "Chain", "Concatenation", "Residual"],
         *["Composition", "SumComposition", "AffineComposition", "TensorComposition", "TreeLSTM"],
@@ -205,7 +207,7 @@ PUBLIC = {
         *["Answers", "Question", "chain_answers"],
         *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],
-        *["windows", "windows_back", "normalise_rows", "normalise_rows_back"],
+        *["windows", "windows_back", "first_maxima", "normalise_rows", "normalise_rows_back"],
         *["activate", "sum_of_squares", "sums_of_occurrences", "adam_step", "adagrad_step", "settle_rows"],
         *["AdamMemory", "AdamSettings", "Noise", "Totals"],
         *["binary_shape", "TreeCells", "cells_up", "cells_down", "leaf_cells_up", "leaf_cells_down"],
@@ -230,6 +232,7 @@ PUBLIC = {
     "postil.models": [
         *[
             "Tagger",
+            "MultiTaskTagger",
             "Detector",
             "Ensemble",
             "TreeClassifier",
@@ -261,6 +264,10 @@ PUBLIC_OF_ESTIMATORS = {
     "Tagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
         *["spans_above", "entities_above", "labelling", "decoding", "calibrate", "tune"],
+    ],
+    "MultiTaskTagger": [
+        *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "predict_with_probabilities", "tasks"],
+        *["decoding", "calibrate", "main_task"],
     ],
     "Detector": ["tag", "tag_many", "annotate", "annotate_with_scores", "decision", "threshold"],
     "TreeClassifier": ["predict_proba", "predict_nodes", "node_probabilities", "trees"],
@@ -310,6 +317,13 @@ TESTED_ELSEWHERE = {
     "kernels/plain_sparse.py": "kernels/test_sparse.py",
     "commands/stopping.py": "commands/test_train.py",
     "models/scoring/ensemble_network.py": "models/test_ensemble.py",
+    "models/answers/task_labels.py": "models/test_multi_task_tagger.py",
+    "models/answers/task_posteriors.py": "models/test_multi_task_tagger.py",
+    "models/fitting/tasks.py": "models/test_multi_task_tagger.py",
+    "models/fitting/training_set.py": "models/fitting/test_sentences.py",
+    "models/scoring/task_network.py": "models/test_multi_task_tagger.py",
+    "models/scoring/task_scorer.py": "models/test_multi_task_tagger.py",
+    "models/task_parts.py": "models/test_multi_task_tagger.py",
     "commands/check.py": "commands/test_main.py",
     "commands/curating.py": "commands/test_doctor.py",
     "commands/terminal/diagnosis.py": "commands/test_doctor.py",
@@ -317,8 +331,11 @@ TESTED_ELSEWHERE = {
     "reports/comparison.py": "commands/test_compare.py",
     "reports/diagnosis.py": "commands/test_doctor.py",
     "commands/kinds.py": "commands/test_train.py",
+    "commands/mapping.py": "commands/test_multi_tasking.py",
+    "commands/tasks.py": "commands/test_multi_tasking.py",
+    "commands/training_files.py": "commands/test_train.py",
+    "serving/task_answers.py": "commands/test_multi_tasking.py",
     "commands/labelled.py": "commands/test_partial.py",
-    "commands/models.py": "commands/test_tag.py",
     "commands/reading.py": "commands/test_convert.py",
     "commands/tag_ray.py": "integrations/test_ray.py",
     "commands/tagging.py": "commands/test_tag.py",
@@ -417,6 +434,7 @@ TESTED_ELSEWHERE = {
     "text/conll_writer.py": "text/test_conll.py",
     "text/conllu_writer.py": "text/test_conllu.py",
     "text/freeze_rules.py": "kernels/test_programs.py",
+    "text/plain_writers.py": "serving/test_fast_path.py",
     "text/sentence_rules.py": "text/test_sentences.py",
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 # Public name -> module that holds it. A name that is its own module (postil.graph) maps to that module.
 _MODULES = {
     "Tagger": "postil.models",
+    "MultiTaskTagger": "postil.models",
     "Detector": "postil.models",
     "TreeClassifier": "postil.models",
     "Constraints": "postil.models",

@@ -148,6 +148,14 @@ def check(path: str | os.PathLike[str]) -> None:
     load(path)
 
 
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as the files of this module do. What follows may still be cut or damaged."""
+    if not os.path.isfile(path):  # noqa: PTH113  # a text that is too long for a name is no file
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(8 + len(MAGIC))[8:] == MAGIC
+
+
 def load(
     path: str | os.PathLike[str], by_rows: Callable[[str], bool] | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -13,9 +13,11 @@
     └── GradientError           a gradient check failed
 
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
+    SlowKernelsWarning          (a warning) the compiled kernels are missing: everything works, but slower
     SlowRulesWarning            (a warning) a user's rules for tokens need the general path
     UnspacedTextWarning         (a warning) a model of words gets text without spaces, such as Chinese
     TrainingInterruptedWarning  (a warning) Ctrl-C ended a training early; its best epoch is kept
+    ForgettingWarning           (a warning) a warm start has no data for some tasks, whose answers change
     CheckpointWarning           (a warning) a checkpoint or a log cannot be written; the training goes on
     WorkerWarning               (a warning) a worker process has not answered for long
 
@@ -146,6 +148,10 @@ class LongSentenceWarning(UserWarning):
     """A model of the sentence approach scores a very long sentence in pieces."""
 
 
+class SlowKernelsWarning(UserWarning):
+    """The compiled kernels are missing or do not fit: NumPy does their work, with the same results."""
+
+
 class SlowRulesWarning(UserWarning):
     """Rules of a tokeniser use what the compiled kernel does not support, so Python runs them."""
 
@@ -160,6 +166,10 @@ class UnicodeVersionWarning(UserWarning):
 
 class TrainingInterruptedWarning(UserWarning):
     """``fit`` was interrupted after at least one epoch; the estimator is fitted with the best one."""
+
+
+class ForgettingWarning(UserWarning):
+    """A warm start trains the encoder on without data for some of the model's tasks, whose answers change with it."""
 
 
 class CheckpointWarning(UserWarning):

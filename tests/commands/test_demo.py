@@ -4,6 +4,7 @@ import io
 import pytest
 
 import postil
+from oracles.installed import install_model, uninstall_models
 from oracles.pages import read_page
 from postil.commands import demo
 from postil.commands.main import main
@@ -82,3 +83,15 @@ def test_commands_are_shown_as_this_shell_finds_them(monkeypatch, tmp_path):
     (tmp_path / "postil").write_text("#!/bin/sh")
     (tmp_path / "postil").chmod(0o755)
     assert display.command() == "postil"
+
+
+def test_it_begins_with_the_english_model_where_it_is_installed(names_model, tmp_path, monkeypatch, capsys):
+    uninstall_models(monkeypatch)
+    demo._show_english(display.make_console())
+    assert capsys.readouterr().out == ""
+    monkeypatch.undo()
+    install_model(tmp_path, "english", names_model, monkeypatch)
+    monkeypatch.setattr(demo, "ENGLISH_TEXTS", ("Anna left New York.",))
+    demo._show_english(display.make_console())
+    shown = capsys.readouterr().out
+    assert 'tag "Anna left New York."' in shown and " Anna PER " in shown and " New York LOC " in shown

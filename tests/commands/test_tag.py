@@ -12,6 +12,7 @@ import pytest
 
 import postil
 from oracles.corpora import as_conll, named_entities
+from oracles.installed import uninstall_models
 from postil import archive
 from postil.commands.main import main
 from postil.serving import labelled
@@ -120,6 +121,7 @@ MISTAKES = [
     ("arguments", "message"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
 )
 def test_a_mistake_is_one_clear_line(model, tmp_path, monkeypatch, capsys, command, arguments, message):
+    uninstall_models(monkeypatch)
     monkeypatch.chdir(tmp_path)
     content = Path(model).read_bytes()
     (tmp_path / "model").write_bytes(content)

@@ -1,9 +1,12 @@
 """Splits, and every occurrence of a form."""
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.curation.corpus import Split, occurrences
+from postil.curation.corpus import Mentions, Split, occurrences
+from postil.text import Span
 
 X = [["New", "York", "Times", "in", "New", "York"], ["old", "New", "York"]]
 Y = [["B-ORG", "I-ORG", "I-ORG", "O", "B-LOC", "I-LOC"], ["O", "O", "O"]]
@@ -44,3 +47,16 @@ def test_places_classes_and_excerpts():
     assert split.excerpt(0, 4, 6, words=2) == "… Times in [New York]"
     speech = Split.of("X", [["a", ("b", "col")]], [["DET", "NOUN"]])
     assert speech.tokens == [["a", "b"]] and speech.classes == {"DET": 1, "NOUN": 1}
+
+
+def test_the_odds_of_a_mention_count_other_places_only():
+    X = [["Oslo", "won"]] * 4 + [["in", "Oslo"]]
+    y = [["B-LOC", "O"]] * 3 + [["B-ORG", "O"], ["O", "O"]]
+    mentions = Mentions.of(Split.of("X", X, y))
+    assert mentions.odds(0, [Span("LOC", 0, 1)], True) == pytest.approx(0)  # twice so and twice otherwise elsewhere
+    assert mentions.odds(3, [Span("ORG", 0, 1)], True) == pytest.approx(np.log(4.3 / 0.3))
+    assert mentions.odds(4, [Span("LOC", 1, 2)], False) == pytest.approx(np.log(4.3 / 0.3))
+    # ORG on paper in place of a LOC: one other ORG, and three others
+    on_paper = mentions.odds(0, [Span("ORG", 0, 1)], True, Span("LOC", 0, 1))
+    assert on_paper == pytest.approx(np.log(3.3 / 1.3))
+    assert mentions.odds(0, [Span("X", 1, 2)], True) == 0  # words that are no entity anywhere

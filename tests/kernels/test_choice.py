@@ -81,6 +81,11 @@ def test_a_broken_compiler_still_gives_a_working_package(tmp_path):
         POSTIL_KERNELS="auto",
     )
     assert found.stdout == "plain (NumPy)\nTrue\n[0 1]\nIt rains .\n", found.stderr
+    assert found.stderr.count("several times slower") == 1  # it is said, and said once
+    tag = "from postil.commands.main import main; main(['tag', 'missing.postil', '--text', 'It rains.'])"
+    said = run(tag, PYTHONPATH=str(target), POSTIL_KERNELS="auto").stderr.splitlines()
+    assert len(said) == 2 and "several times slower" in said[0] and said[1].startswith("postil: no such model file")
+    assert "slower" not in run(tag, PYTHONPATH=str(target), POSTIL_KERNELS="plain").stderr
     insisted = run(SHOW, PYTHONPATH=str(target), POSTIL_KERNELS="compiled")
     assert "ConfigurationError: POSTIL_KERNELS: the compiled kernels cannot be used" in insisted.stderr
 

@@ -49,6 +49,26 @@ def test_windows_are_the_same_to_the_last_bit(seed, D, kind, size):
     assert_close(dpadding, expected_padding)
 
 
+@given(seeds, widths, kinds)
+def test_maxima_and_their_first_rows_are_the_same(seed, D, kind):
+    X, offsets, _ = batch(seed, D, kind)
+    offsets = np.unique(offsets)  # no empty sentences
+    X = np.round(X)  # some are equal
+    (ours, our_rows), (theirs, their_rows) = (m.first_maxima(X, offsets) for m in (compiled, plain))
+    assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
+    assert our_rows.dtype == their_rows.dtype and np.array_equal(our_rows, their_rows)
+
+
+def test_a_maximum_that_is_not_a_number_has_no_row():
+    X = np.array([[1, 2], [np.nan, 3], [0, -np.inf]], np.float32)
+    for module in (compiled, plain):
+        assert module.first_maxima(X, np.array([0, 2, 3]))[1].tolist() == [[3, 1], [2, 2]]
+    with pytest.raises(ShapeError, match="offsets"):
+        compiled.first_maxima(X, np.array([0, 2, 4]))
+    with pytest.raises(IndexError, match="max over time"):
+        compiled.first_maxima(X, np.array([0, 2, 2, 3]))
+
+
 def test_windows_of_awkward_arrays():
     X, offsets, _ = batch(4, 6, np.float32)
     columns, strided = np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]

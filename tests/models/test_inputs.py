@@ -230,7 +230,7 @@ def test_unfitted_use_without_scikit_learn(monkeypatch):
         ([["a"], "Anna met"], "sentence 1: a sentence: expected a list of tokens, got the string 'Anna met'"),
         (None, r"X must be .* \(got None\)"),
         (3, r"X must be .* \(got the number 3\)"),
-        ({"a": 1}, r"X must be .* \(got a dict\)"),
+        ({"a": 1}, r"X must be .* \(got a dict: a MultiTaskTagger .*\)"),
         ({"a"}, r"X must be .* \(got a set\)"),
         (np.array("a"), "got an array without dimensions"),
         ([1, 2], "sentence 0: .*got the number 1"),

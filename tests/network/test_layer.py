@@ -57,6 +57,7 @@ KINDS = {
     network.Window: lambda rng: network.Window(2, 3, rng=rng),
     network.WindowAverage: lambda rng: network.WindowAverage(3),
     network.MaxOverTime: lambda rng: network.MaxOverTime(),
+    network.CharacterConvolution: lambda rng: network.CharacterConvolution(4, 3, D=2, rng=rng),
     network.SentenceConvolution: lambda rng: network.SentenceConvolution(2, 3, 3, rng=rng),
     network.Activation: lambda rng: network.Activation("tanh"),
     network.ParametricReLU: lambda rng: network.ParametricReLU(2),

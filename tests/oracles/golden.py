@@ -57,6 +57,16 @@ def tagger_with_everything(folder):
     return model
 
 
+def multi_task_tagger(**settings):
+    """Names, and which words are capitalised, on sentences of their own."""
+    X, y = corpus()
+    cased = [["up" if word[:1].isupper() else "low" for word in words] for words in X]
+    model = postil.MultiTaskTagger(**TINY, **FEW, **settings)
+    model.fit({"names": X[:40], "case": X[20:]}, {"names": y[:40], "case": cased[20:]}, dev={"names": (X[40:], y[40:])})
+    model["names"].decoding = postil.Decoding(temperature=1.25, shift=0.1, bias=0.5, thresholds={"ORG": 0.2})
+    return model
+
+
 def detector(**settings):
     return postil.Detector(label="LOC", **TINY, **FEW, **settings).fit(*corpus())
 
@@ -75,6 +85,7 @@ def golden_models():
     return {
         "tagger": tagger(),
         "tagger-everything": everything,
+        "multi-task-tagger": multi_task_tagger(),
         "detector": detector(),
         "tree-classifier": tree_classifier(),
     }
@@ -82,6 +93,8 @@ def golden_models():
 
 def answers(model):
     """What a model says, in plain values."""
+    if isinstance(model, postil.MultiTaskTagger):
+        return {f"{task}, {name}": value for task in model.tasks for name, value in answers(model[task]).items()}
     if isinstance(model, postil.TreeClassifier):
         return {
             "labels": model.predict(TREES),

@@ -107,6 +107,75 @@ def test_the_same_on_noise(both, data, size):
     check(both, data, size)
 
 
+OTHER_OUTPUTS = [{"output": "jsonl"}, {"output": "jsonl", "probabilities": True}, {"output": "conllu"}]
+
+
+@pytest.fixture(scope="module", params=OTHER_OUTPUTS, ids=str)
+def other_output(request, model):
+    return labeller_of(postil.load(model), **request.param)
+
+
+@pytest.fixture(scope="module", params=OTHER_OUTPUTS, ids=str)
+def other_output_of_words(request, tmp_path_factory):
+    """Labels without spans."""
+    path = tmp_path_factory.mktemp("models") / "pos.postil"
+    postil.Tagger(preset="fast", hidden=16, word_dim=12, epochs=3).fit(*parts_of_speech(30)).save(path)
+    return labeller_of(postil.load(path), **request.param)
+
+
+@given(hostile, st.integers(0, 120))
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_rows_become_the_same_objects_and_columns(other_output, data, size):
+    check(other_output, data, size)
+
+
+@given(hostile, st.integers(0, 120))
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_rows_with_labels_of_words_do(other_output_of_words, data, size):
+    check(other_output_of_words, data, size)
+
+
+WRITTEN = [
+    "Anna",
+    "lives",
+    "in",
+    "Oslo",
+    ".",
+    "(",
+    "Rome",
+    ")",
+    "\t",
+    "\u2028",
+    '"',
+    "\\",
+    "é",
+    "日本",
+    "\x1f",
+    " ",
+    "  ",
+    "\n",
+]
+
+
+@given(st.lists(st.sampled_from(WRITTEN), max_size=60).map("".join), st.integers(0, 60))
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_text_becomes_the_same_objects_and_columns(other_output, text, size):
+    for format in ("text", "tokens"):
+        expected = outcome(other_output.general.label, text.encode(), size, format)
+        assert outcome(other_output.label, text.encode(), size, format) == expected
+
+
+@pytest.mark.parametrize("format", ["conll", "tokens", "text"])
+def test_every_pair_of_formats_takes_the_fast_path(other_output, other_output_of_words, format, monkeypatch):
+    data = as_conll(X, Y) if format == "conll" else "\n".join(" ".join(tokens) for tokens in X)
+    for labeller in (other_output, other_output_of_words):
+        expected = outcome(labeller.general.label, data.encode(), 150, format)
+        with monkeypatch.context() as patch:
+            patch.setattr(labeller, "general", None)
+            assert outcome(labeller.label, data.encode(), 150, format) == expected
+        assert expected[1] == sum(map(len, X)) and expected[0].count(b"\n") >= len(X)
+
+
 def test_plain_files_take_the_fast_path(both, monkeypatch):
     data = ("-DOCSTART-\tO\n\n" + as_conll(X, Y)).encode() + b"# kept\n\n# too\nAnna\tO\n\n"
     expected = outcome(both.general.label, data, 150)
@@ -130,7 +199,7 @@ def test_very_long_sentences_are_noted(both, monkeypatch):
         ({"output": "conll"}, True),
         ({"reading": ReadOptions(features=(), label=None)}, True),
         ({"output": "jsonl"}, True),
-        ({"output": "conllu"}, False),
+        ({"output": "conllu"}, True),
         ({"probabilities": True}, True),
         ({"threshold": 0.5}, True),
         ({"threshold": 0.0}, True),

@@ -13,8 +13,10 @@ from postil.commands import demo_trees, tagging, train
 from postil.commands.labelled import load
 from postil.commands.terminal.display import command, make_console, quote
 from postil.commands.terminal.explanation import AGAINST, BAR, FOR
+from postil.commands.terminal.tagged import STYLES, coloured
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
+from postil.models.installed import ENGLISH, installed_path
 from postil.models.storage import load as load_model
 from postil.models.tagger import Tagger
 from postil.samples.corpora import LabelledSentence, made_up_sentences
@@ -32,10 +34,13 @@ example:
 """
 
 SIZES = {"train": 1200, "dev": 300, "test": 500}
+ENGLISH_TEXTS = (
+    "Angela Merkel met Tim Cook in Cupertino.",
+    "The University of Oslo and Reuters reported from northern Norway on Monday.",
+)
 EXAMPLE = "Museums in Paris are amazing."
 SAME_WORD = "Paris Hilton flew to Paris."
 UNCLEAR = "Washington lost again."
-STYLES = {"PER": "#101418 on #f3a6d4", "LOC": "#101418 on #8fd3e8", "ORG": "#101418 on #f2d479"}
 MEANINGS = {"PER": "a person", "LOC": "a place", "ORG": "an organisation"}
 
 
@@ -75,6 +80,7 @@ def show(
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError("output", expected="a folder or a new name", got="a file", where=folder)
     folder.mkdir(parents=True, exist_ok=True)
+    _show_english(console)
     console.print(Text("Postil learns to label words. Here it learns to find names from a file of examples.\n"))
     _heading(console, 1, "Labelled sentences")
     _show_corpus(console, write_corpus(folder, seed, sizes), folder)
@@ -109,6 +115,19 @@ def _say(console: Console, text: Text | str) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ the steps
+
+
+def _show_english(console: Console) -> None:
+    """What the installed English model makes of sentences that nobody trained it on; nothing where there is none."""
+    path = installed_path(ENGLISH)
+    if path is None:
+        return
+    model = load_model(path)
+    console.print(Text("English, without any training of yours", style="bold cyan"))
+    _say(console, Text(f'$ {command()} tag "{ENGLISH_TEXTS[0]}"', style="bold"))
+    for text in ENGLISH_TEXTS:
+        _say(console, coloured(text, model.tag(text).entities))
+    _say(console, f"The package postil-english: {command()} card says what it is made of and how good it is.\n")
 
 
 def write_corpus(folder: Path, seed: int, sizes: Mapping[str, int] = SIZES) -> list[LabelledSentence]:
@@ -210,15 +229,3 @@ def entities_of(tokens: Sequence[str], labels: Sequence[str]) -> list[Entity]:
         text = " ".join(tokens[start:end])
         entities.append(Entity(text, label, before, before + len(text)))
     return entities
-
-
-def coloured(text: str, entities: Sequence[Entity]) -> Text:
-    """The text with its entities in the colours of their labels, and their probabilities where they have any."""
-    shown, done = Text(), 0
-    for entity in entities:
-        shown.append(text[done : entity.start])
-        shown.append(f" {entity.text} ", style=STYLES.get(entity.label, "reverse"))
-        figure = "" if entity.probability is None else f" {entity.probability:.2f}"
-        shown.append(f"{entity.label}{figure} ", style=f"{STYLES.get(entity.label, 'reverse')} bold")
-        done = entity.end
-    return shown.append(text[done:])

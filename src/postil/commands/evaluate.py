@@ -4,12 +4,17 @@ import argparse
 import json
 from pathlib import Path
 
-from postil.commands.kinds import kind_of
+from postil.commands import multi_tasking
+from postil.commands.kinds import kind_of, refuse
+from postil.commands.mapping import add_map_argument, label_maps, map_labels
 from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.writing import add_force_argument, check_output
+from postil.errors import ConfigurationError
+from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentences import takes_characters
 from postil.serving.options import check_columns
+from postil.text.labelled import LabelledFile
 from postil.text.output import write_text
 
 DESCRIPTION = """\
@@ -22,6 +27,7 @@ A tree classifier is scored on the labels of the roots and on those of all nodes
   postil evaluate ner.postil test.txt
   postil evaluate ner.postil test.txt --json
   postil evaluate ner.postil test.txt --report report.html      one HTML page with charts and all mistakes
+  postil evaluate both.postil --task names=ner.txt --task upos=pos.conllu      a model of several tasks
   postil evaluate loc.postil test.txt               a model of one label: train --preset margin --label LOC
   postil evaluate sentiment.postil test.trees       a tree classifier
 """
@@ -29,25 +35,49 @@ A tree classifier is scored on the labels of the roots and on those of all nodes
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file")
-    parser.add_argument("data", metavar="DATA", help="labelled file of any format")
+    parser.add_argument("data", metavar="DATA", nargs="?", help="labelled file of any format")
+    parser.set_defaults(usage_error=parser.error)
+    parser.add_argument(
+        "--task",
+        metavar="NAME[=FILE][:COLUMN]",
+        action="append",
+        default=[],
+        help="models of several tasks: score this one, on FILE or on DATA, with the labels of this column (repeatable)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument(
         "--train", metavar="FILE", help="training data: score seen and unseen words and entities separately"
     )
     parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page with charts and all mistakes")
     add_force_argument(parser)
-    add_partial_argument(add_reading_arguments(parser))
+    reading = add_reading_arguments(parser)
+    add_partial_argument(reading)
+    add_map_argument(reading)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
-        inputs = [arguments.model, arguments.data, arguments.train]
+        inputs = [
+            arguments.model,
+            arguments.data,
+            arguments.train,
+            *(word.partition("=")[2] for word in arguments.task),
+        ]
         check_output(arguments.report, "report", "report", inputs=inputs, force=arguments.force)
     model = open_model(arguments.model)
-    kind = kind_of(model)
     check_columns(model, arguments.feature_columns)
+    if isinstance(model, MultiTaskTagger):
+        return multi_tasking.evaluate(model, arguments)
+    refuse(arguments, "task", "the model has one task")
+    if arguments.data is None:
+        arguments.usage_error("the following arguments are required: DATA")
+    kind = kind_of(model)
     options = reading_options(arguments, takes_characters(model.fitted_parts()))
     file = kind.load(arguments.data, **options)
+    if arguments.map:
+        if not isinstance(file, LabelledFile):
+            raise ConfigurationError("--map cannot be used here: it is for labels of words")
+        map_labels(file, label_maps(arguments.map, [file.path])[file.path])
     kind.resolve_labels(model, file, arguments)
     warn_of_long_sentences(model, map(len, file.tokens))
     report = kind.report(model, arguments.model, file)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from postil.commands.kinds import refuse
-from postil.commands.models import open_model, warn_of_long_sentences
+from postil.commands.models import open_model, tagger_of_names, take_model, warn_of_long_sentences
 from postil.commands.reading import (
     CHARACTERS,
     add_reading_arguments,
@@ -17,6 +17,7 @@ from postil.commands.reading import (
     reading_options,
     warn_of_unspaced,
 )
+from postil.commands.tasks import add_task_argument, one_task
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import DataError, printable
 from postil.markup import Markup, joined
@@ -32,6 +33,7 @@ from postil.text.output import write_text
 DESCRIPTION = """\
 Explain why a model found an entity, or why not. For a tree classifier, explain the label of the sentence.
 
+  postil explain "Angela Merkel met Tim Cook in Cupertino."     the installed English model (package postil-english)
   postil explain ner.postil "Museums in Paris are amazing."
   postil explain ner.postil "Museums in Paris are amazing." --entity Paris --label PER
   postil explain ner.postil "Museums in Paris are amazing." --span 0:1 --label O      tokens are numbered from 0
@@ -51,8 +53,12 @@ decrease of the probability of the label.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="model file")
-    parser.add_argument("sentence", metavar="SENTENCE", nargs="?", default="-", help="text (default: standard input)")
+    parser.add_argument(
+        "words",
+        metavar="[MODEL] [SENTENCE]",
+        nargs="*",
+        help="model file or name (default: the installed English model); text (default: standard input)",
+    )
     parser.add_argument(
         "--input", choices=[*FORMATS, CHARACTERS], default="text", help="format of the sentence (default: text)"
     )
@@ -60,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--entity", metavar="TEXT", help="explain these words wherever they occur")
     which.add_argument("--span", metavar="START:END", type=_span, help="explain these tokens: 2:3 is the third")
     parser.add_argument("--label", metavar="L", help="explain this label (default: the one that the model predicts)")
+    add_task_argument(parser, "models of several tasks: explain this one")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write the explanations as an HTML page")
     add_force_argument(parser)
@@ -67,9 +74,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    arguments.model, sentences_given = take_model(arguments.words)
+    if len(sentences_given) > 1:
+        raise ConfigurationError("explain takes one sentence", expected="a text in quotes", got=len(sentences_given))
+    arguments.sentence = sentences_given[0] if sentences_given else "-"
     if arguments.report is not None:
         check_output(arguments.report, "report", "report", inputs=[arguments.model], force=arguments.force)
     model: Any = open_model(arguments.model)
+    # Without --task, entities are explained: those of the first task with spans, as in documents.
+    model = (None if arguments.task else tagger_of_names(model)) or one_task(model, arguments.task)
     check_columns(model, arguments.feature_columns)
     by_characters = takes_characters(model.fitted_parts()) or arguments.input == CHARACTERS
     sentences = _sentences(arguments, by_characters)

@@ -49,6 +49,7 @@ class Kind(Protocol):
 # Kind of model -> module; imported when a model of the kind is used.
 _MODULES = {
     "tagger": "postil.commands.tagging",
+    "multi-task-tagger": "postil.commands.multi_tasking",
     "detector": "postil.commands.detecting",
     "tree-classifier": "postil.commands.tree_classifying",
 }

@@ -18,8 +18,10 @@ from typing import NamedTuple, NoReturn, Protocol, cast
 from postil.commands.terminal.notices import warn
 from postil.errors import (
     CheckpointWarning,
+    ForgettingWarning,
     LongSentenceWarning,
     PostilError,
+    SlowKernelsWarning,
     UnspacedTextWarning,
     WorkerWarning,
     similar,
@@ -55,6 +57,7 @@ COMMANDS: dict[str, Entry] = {
     "curve": Entry("postil.commands.curve", "draw a learning curve: what would more data bring?"),
     "compare": Entry("postil.commands.compare", "compare two taggers on labelled data"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
+    "card": Entry("postil.commands.card", "show what a model is, where it comes from and how good it is"),
     "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
@@ -143,19 +146,19 @@ def _dispatch(words: list[str]) -> int:
         if not words[0].startswith("-"):
             top.error(f"unknown command {words[0]!r}{similar(words[0], COMMANDS)}")
         top.parse_args(words)  # handles --help and --version; anything else exits with 2
-    command = cast(Command, importlib.import_module(COMMANDS[words[0]].module))
-    parser = _Parser(
-        prog=f"postil {words[0]}",
-        description=command.DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.add_arguments(parser)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongSentenceWarning)  # commands warn with the number of sentences
         for category in _SHOWN:
             warnings.simplefilter("always", category)
         warnings.simplefilter("once", UnspacedTextWarning)
         warnings.showwarning = _shown(warnings.showwarning)
+        command = cast(Command, importlib.import_module(COMMANDS[words[0]].module))
+        parser = _Parser(
+            prog=f"postil {words[0]}",
+            description=command.DESCRIPTION,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(parser)
         # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
         with _signals_held():
             arguments = _parsed(parser, words[1:])
@@ -172,7 +175,7 @@ def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Names
     return parser.parse_intermixed_args(words)
 
 
-_SHOWN = (CheckpointWarning, WorkerWarning)
+_SHOWN = (CheckpointWarning, ForgettingWarning, SlowKernelsWarning, WorkerWarning)
 
 
 def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:

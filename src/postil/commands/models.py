@@ -1,31 +1,76 @@
 """The model that a command names, and whether a file goes with it."""
 
 import argparse
+import os
 import warnings
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from postil.commands.terminal.notices import warn
+from postil.archive import is_model_file
+from postil.commands.terminal.notices import note, warn
 from postil.errors import ConfigurationError, DataError, UnicodeVersionWarning
 from postil.features.inputs import Token
 from postil.models.answers.labelling import Labelling
 from postil.models.config import TaggerConfig
 from postil.models.estimator import Estimator
+from postil.models.installed import ENGLISH, installed_path, is_name, located
 from postil.models.scoring.encoders import ENCODERS
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import tokens_of
 from postil.models.storage import load
+from postil.text.lines import shortened
 from postil.text.partial_label import PartialLabel
 from postil.text.schemes import recognise
 
 if TYPE_CHECKING:
+    from postil.models.tagger import Tagger
     from postil.text.labelled import LabelledFile
 
 
+def take_model(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The path of MODEL and the inputs, from the words of a command whose MODEL may be left out.
+
+    The first word is MODEL where it names an installed model, or a file that begins as a model file does. Otherwise all
+    words are inputs, and the model is the installed English one, which is reported.
+    """
+    if words and _is_model(words[0]):
+        return str(located(words[0])), list(words[1:])
+    english = installed_path(ENGLISH)
+    if english is None:
+        what = f"{words[0]}: not a Postil model file, and no" if words and not is_text(words[0]) else "no"
+        expected = "pip install postil-english (the folder of that name in the repository), or name a model file"
+        raise ConfigurationError(f"{what} English model is installed", expected=expected)
+    note(f"no MODEL named: using the installed model {ENGLISH}")
+    return str(english), list(words)
+
+
+def text_among(inputs: Sequence[str]) -> str | None:
+    """The text that a command was called with in place of files; None where the inputs are files."""
+    texts = [word for word in inputs if is_text(word)]
+    if texts and len(inputs) > 1:
+        raise ConfigurationError("inputs", expected="one text in quotes, or files", got=shortened(texts[0]))
+    return texts[0] if texts else None
+
+
+def is_text(word: str) -> bool:
+    """Whether a word of the command line is a text: it contains a space, and no file has this name."""
+    return any(map(str.isspace, word)) and not os.path.exists(word)  # noqa: PTH110  # a text may be too long for a path
+
+
+def _is_model(word: str) -> bool:
+    """Folders and names ending in .postil are models too: opening them tells what is wrong."""
+    if is_model_file(word) or word.endswith(".postil") or os.path.isdir(word):  # noqa: PTH112
+        return True
+    if is_name(word) and installed_path(word) is not None:
+        return True
+    if word == "-" or is_text(word) or any(sign in word for sign in "*?[:") or os.path.exists(word):  # noqa: PTH110
+        return False
+    raise ConfigurationError("no such model file or input", got=repr(word))
+
+
 def open_model(name: str) -> Estimator[Any, Any]:
-    """MODEL of the command line: the path of a model file."""
-    path = Path(name)
+    """MODEL of the command line: the path of a model file, or the name of an installed model."""
+    path = located(name)
     if path.is_dir():
         raise ConfigurationError("model", expected="a model file", got="a folder", where=name)
     if not path.exists():
@@ -36,6 +81,12 @@ def open_model(name: str) -> Estimator[Any, Any]:
     for warning in caught:
         warn(str(warning.message))
     return model
+
+
+def tagger_of_names(model: Any) -> "Tagger | None":
+    """A tagger of spans: the model, or the first such task of several; None where there is none."""
+    heads = [model[task] for task in getattr(model, "tasks", ())] or [model]
+    return next((head for head in heads if head.KIND == "tagger" and head.labelling.has_spans), None)
 
 
 def inputs_of(file: "LabelledFile") -> list[list[Token]]:

@@ -3,12 +3,13 @@
 import argparse
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from postil.commands.models import open_model, warn_of_long_sentences
+from postil.commands.models import open_model, tagger_of_names, take_model, text_among, warn_of_long_sentences
 from postil.commands.reading import (
     CHARACTERS,
     add_reading_arguments,
@@ -24,13 +25,15 @@ from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.models.estimator import Estimator
 from postil.models.sentences import takes_characters
-from postil.serving import label
-from postil.text.formats import FORMATS, Reading, read
+from postil.serving import TaggingOptions, label
+from postil.serving.options import TAGGER_OPTIONS
+from postil.text.formats import FORMATS, Reading, format_of, read
 from postil.text.tree import SHAPES
 
 DESCRIPTION = """\
 Label text. Reads files or standard input and writes to standard output or -o FILE. Inputs may be larger than memory.
 
+  postil tag "Angela Merkel met Tim Cook in Cupertino."   the installed English model (package postil-english)
   postil tag ner.postil --text "Museums in Paris are amazing."
   postil tag ner.postil article.txt --output jsonl --probabilities
   cat tokens.txt | postil tag ner.postil --input tokens > tagged.conll
@@ -45,6 +48,10 @@ Label text. Reads files or standard input and writes to standard output or -o FI
   postil tag sentiment.postil new.trees                 a tree classifier: trees in, labelled trees out
   postil tag sentiment.postil --text "Not a bad film." --tree right --output jsonl
   postil tag ner.postil 'data/*.parquet' --column text --engine ray -o tagged    on all cores, or on a Ray cluster
+
+The first word is MODEL where it is the name of an installed model or a file that begins as a model file does. Otherwise
+the installed English model is used, and the word is an input: a file, or, if it contains a space, a text. On a terminal
+the names in plain text are shown in colour with their probabilities; --output conll shows the usual columns.
 
 Plain text is split into sentences and tokens. With --input tokens, each line is a sentence with spaces between tokens.
 With --input characters, every character of plain text is a token: for Chinese, Japanese, Thai and other text without
@@ -75,8 +82,12 @@ has one object per sentence with its label and probabilities; --probabilities ad
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="model file")
-    parser.add_argument("files", metavar="FILE", nargs="*", help="files to label (default: standard input)")
+    parser.add_argument(
+        "words",
+        metavar="[MODEL] [FILE… | TEXT]",
+        nargs="*",
+        help="model file or name (default: the installed English model); files or a text (default: standard input)",
+    )
     parser.add_argument("--text", metavar="TEXT", help="label this text instead of files")
     parser.add_argument(
         "--input", choices=[*FORMATS, CHARACTERS, *COLUMN_INPUTS], help="format of the input (default: detected)"
@@ -93,6 +104,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tree", choices=list(SHAPES), help="tree classifiers: shape of the tree over a sentence")
     parser.add_argument("--probabilities", action="store_true", help="add the probability of each answer")
     parser.add_argument("--scores", action="store_true", help="add the score of each token (models of one label)")
+    parser.add_argument(
+        "--task",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="models of several tasks: answer this one only (repeatable; default: all, each in a column or layer)",
+    )
     parser.add_argument("--nbest", type=int, metavar="K", help="jsonl: add the K best labellings of each sentence")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="number of cores to use (default: 1)")
     add_answer_arguments(parser)
@@ -102,10 +120,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.engine == "ray":
-        return run_on_ray(arguments)
+    arguments.model, arguments.files = take_model(arguments.words)
     if arguments.text is not None and arguments.files:
         raise ConfigurationError("--text and files cannot be combined")
+    text = text_among(arguments.files)
+    if text is not None:
+        arguments.text, arguments.files = text, []
+    if arguments.engine == "ray":
+        return run_on_ray(arguments)
     if asks_for_columns(arguments):
         return tag_columns(arguments)
     options = tagging_options(arguments)
@@ -113,6 +135,8 @@ def run(arguments: argparse.Namespace) -> int:
     by_characters = options.reading.characters or takes_characters(model.fitted_parts())
     options = replace(options, reading=replace(options.reading, characters=by_characters))
     to_file = arguments.target is not None
+    if _is_to_be_read(arguments, options) and (names := tagger_of_names(model)) is not None:
+        return _show(names, _inputs(arguments, by_characters))
     with (
         _output(arguments, options.output or _usual_output(model)) as output,
         progress_line(to_file=to_file) as progress,
@@ -127,6 +151,30 @@ def run(arguments: argparse.Namespace) -> int:
             progress=progress,
         )
     warn_of_long_sentences(model, summary.long_sentences)
+    return 0
+
+
+def _is_to_be_read(arguments: argparse.Namespace, options: TaggingOptions) -> bool:
+    """Whether labels of plain text go to a terminal, and no option asks for another form."""
+    asked = options.sets("output", "probabilities", "scores", "keep_gold", *TAGGER_OPTIONS)
+    is_plain = arguments.text is not None or arguments.input == "text" or _looks_plain(arguments)
+    return sys.stdout.isatty() and arguments.target is None and not asked and is_plain
+
+
+def _looks_plain(arguments: argparse.Namespace) -> bool:
+    """Whether all files hold plain text. Standard input can be read only once: it is not looked at."""
+    if arguments.input is not None or not arguments.files or "-" in arguments.files:
+        return False
+    return all(Path(name).is_file() and format_of(name, arguments.encoding) == "text" for name in arguments.files)
+
+
+def _show(tagger: Any, inputs: Iterable[Reading]) -> int:
+    from postil.commands.terminal.display import make_console
+    from postil.commands.terminal.tagged import show_tagged
+
+    console = make_console()
+    for reading in inputs:
+        show_tagged(console, tagger, reading)
     return 0
 
 

@@ -12,7 +12,7 @@ from postil.commands.terminal.tag_progress import progress_line
 from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, printable
 from postil.models.tagger import Tagger
-from postil.serving.options import threshold_of
+from postil.serving.options import chosen, threshold_of
 
 PARQUET, CSV = "parquet", "csv"
 COLUMN_INPUTS = (PARQUET, CSV)
@@ -62,7 +62,7 @@ def tag_columns(arguments: argparse.Namespace) -> int:
 
     kind = _input_of(arguments)
     check_for_tables(arguments, kind)
-    model = model_of(open_model(arguments.model))
+    model = model_of(chosen(open_model(arguments.model), arguments.task))
     job = column_files.ColumnJob(
         column=arguments.column,
         parts=tuple(checked_parts(arguments.parts and arguments.parts.split(","), model)),

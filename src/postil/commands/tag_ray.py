@@ -3,6 +3,7 @@
 import argparse
 import os
 
+from postil.commands.kinds import refuse
 from postil.commands.models import open_model
 from postil.commands.tag_columns import PARQUET, check_for_tables, threshold_for_tables
 from postil.commands.terminal.notices import warn
@@ -26,6 +27,7 @@ def run_on_ray(arguments: argparse.Namespace) -> int:
     if arguments.text is not None or arguments.input not in (None, PARQUET):
         raise ConfigurationError("--engine ray", expected="needs Parquet files", got=arguments.input or "--text")
     check_for_tables(arguments, PARQUET)
+    refuse(arguments, "task", "save one task of the model as a file of its own: tagger[task].save(FILE)")
     if arguments.workers is not None and arguments.workers < 1:
         raise ConfigurationError("--workers", expected="must be at least 1", got=arguments.workers)
     from postil.integrations.arrow import model_of  # needs an extra

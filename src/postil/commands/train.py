@@ -1,31 +1,29 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from postil.commands import gains, teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
-from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
-from postil.commands.models import checked_scheme, inputs_of, open_model, warn_of_long_sentences
+from postil.commands.mapping import add_map_argument
+from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.stopping import interrupted, stop_on_request
-from postil.commands.terminal.notices import warn
+from postil.commands.tasks import Source, task_sources
+from postil.commands.training_files import LoadedTask, TrainingFiles, examples
 from postil.commands.writing import add_force_argument, check_output
-from postil.errors import ConfigurationError, DataError
-from postil.models.answers.labelling import Labelling
+from postil.errors import ConfigurationError
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
+from postil.models.parts import MAIN
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import INPUT
 from postil.models.tagger import Tagger
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
-from postil.text.partial import is_partial, parse_classes
-from postil.text.scheme_checks import inspect
-from postil.text.schemes import convert, recognise
 
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
@@ -44,7 +42,11 @@ run.
   postil train train.txt --dev dev.txt --resume -o ner.postil          continue after an interruption
   postil train persons.txt places.txt --annotates persons.txt=PER --annotates places.txt=LOC -o ner.postil
   postil train more.txt --warm-start ner.postil -o ner2.postil         continue with other data and new labels
+  postil train mine.txt --warm-start english -o mine.postil            words and encoder of the English model
   postil train train.txt --dev dev.txt --vectors glove-50d --clusters brown -o ner.postil
+  postil train --task names=ner.txt --task upos=pos.txt:1 --dev names=dev.txt -o both.postil     several tasks
+  postil train --task upos=pos.conllu --warm-start ner.postil --freeze-encoder -o both.postil    one more task
+  postil train train.txt --map train.txt=politician:PER,band:ORG -o ner.postil
   postil train train.txt --dev dev.txt --unlabelled raw.txt -o ner.postil    self-training on raw text
   postil train train.trees --dev dev.trees -o sentiment.postil         a tree classifier of sentences and phrases
   postil train train.trees --dev dev.trees --composition tensor --set loss=root -o sentiment.postil
@@ -53,9 +55,29 @@ run.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("train", metavar="TRAIN", nargs="+", help="labelled files to train on")
-    parser.add_argument("--dev", metavar="FILE", help="held-out file: keep the epoch with the best score on it")
-    parser.add_argument("--test", metavar="FILE", help="another held-out file to score at the end")
+    parser.add_argument("train", metavar="TRAIN", nargs="*", help="labelled files to train on")
+    parser.set_defaults(usage_error=parser.error)
+    parser.add_argument(
+        "--task",
+        metavar="NAME=FILE[:COLUMN]",
+        action="append",
+        default=[],
+        help="several tasks instead of TRAIN: a labelled file of one, and the column of its labels (repeatable)",
+    )
+    parser.add_argument(
+        "--dev",
+        metavar="[NAME=]FILE",
+        action="append",
+        default=[],
+        help="held-out file (of a task): keep the epoch with the best score on it",
+    )
+    parser.add_argument(
+        "--test",
+        metavar="[NAME=]FILE",
+        action="append",
+        default=[],
+        help="another held-out file (of a task) to score at the end",
+    )
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
     parser.add_argument("--preset", choices=list(PRESETS), help="kind of model: see `postil presets` (default: fast)")
     parser.add_argument("--label", metavar="NAME", help="--preset margin: the label to detect")
@@ -101,6 +123,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, metavar="M", help="time budget in minutes")
     parser.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")
     parser.add_argument("--warm-start", metavar="MODEL", help="start from the weights and the preset of this model")
+    parser.add_argument(
+        "--freeze-encoder",
+        action="store_true",
+        help="--task with --warm-start: only the heads of the tasks learn, the model's other tasks stay as they are",
+    )
     parser.add_argument("--log", metavar="FILE", type=Path, help="append one line of JSON per epoch to this file")
     add_force_argument(parser)
     reading = add_reading_arguments(parser)
@@ -111,6 +138,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="JSON Lines: raw text is split into words (text, the default), or every character of it is a token",
     )
     add_partial_argument(reading)
+    add_map_argument(reading)
     reading.add_argument(
         "--annotates",
         metavar="[FILE=]C,C",
@@ -121,30 +149,60 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    _check_outputs(arguments)
+    sources = _sources(arguments)
+    _check_outputs(arguments, sources)
     for name in ("epochs", "ensemble"):
         if getattr(arguments, name) is not None:
             arguments.settings.append(f"{name}={getattr(arguments, name)}")
     teaching.check_arguments(arguments)
     gains.check_arguments(arguments)
-    if _learns_from_trees(arguments):
-        for option in ("clusters", "ensemble", "unlabelled", "gains"):
+    if arguments.task and (len(sources.train) > 1 or arguments.warm_start):
+        refuse(arguments, "gains", "it is for one task")
+        from postil.commands.multi_tasking import new_fitting as new_task_fitting
+
+        return _train(*new_task_fitting(arguments, sources, _checkpoint(arguments)), arguments)
+    refuse(arguments, "freeze_encoder", "it is for --task with --warm-start")
+    if not arguments.task and _learns_from_trees(arguments):
+        for option in ("clusters", "ensemble", "unlabelled", "map", "gains"):
             refuse(arguments, option, "it is for taggers of words")
         from postil.commands.tree_classifying import new_fitting
 
         return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
-    model, fitting, held_out, learnt = _new_fitting(arguments)
+    model, fitting, held_out, learnt = _new_fitting(arguments, sources)
     code = _train(model, fitting, held_out, arguments)
     if code == 0 and gains.are_wanted(arguments):
         gains.show(arguments, model, *learnt)
     return code
 
 
-def _check_outputs(arguments: argparse.Namespace) -> None:
+def _sources(arguments: argparse.Namespace) -> TrainingFiles:
+    """The files by task; without --task, the only task is called main, and ``dev`` and ``test`` are single files."""
+    if bool(arguments.train) == bool(arguments.task):
+        arguments.usage_error("TRAIN and --task exclude each other" if arguments.task else "TRAIN or --task is needed")
+    if arguments.task:
+        found = TrainingFiles(
+            *(task_sources(getattr(arguments, name), f"--{name}") for name in ("task", "dev", "test"))
+        )
+        if not arguments.warm_start:
+            for option, files in (("--dev", found.dev), ("--test", found.test)):
+                for task in files:
+                    if task not in found.train:
+                        expected = f"must name one of the tasks {', '.join(found.train)}"
+                        raise ConfigurationError(option, expected=expected, got=repr(task))
+        return found
+    for name in ("dev", "test"):
+        files = getattr(arguments, name)
+        if len(files) > 1:
+            raise ConfigurationError(f"--{name}", expected="must be one file without --task", got=", ".join(files))
+        setattr(arguments, name, files[0] if files else None)
+    train = {MAIN: [Source(path) for path in arguments.train]}
+    return TrainingFiles(train, *({MAIN: [Source(path)]} if path else {} for path in (arguments.dev, arguments.test)))
+
+
+def _check_outputs(arguments: argparse.Namespace, sources: TrainingFiles) -> None:
     """The model file, its checkpoint and the log: none of them replaces data."""
-    held_out = [arguments.dev, arguments.test, arguments.clusters, arguments.warm_start]
-    raw = [*arguments.unlabelled, *arguments.teacher]
-    inputs = [*arguments.train, *held_out, *arguments.vectors, *arguments.gazetteer, *raw]
+    others = [arguments.clusters, arguments.warm_start, *arguments.unlabelled, *arguments.teacher]
+    inputs = [*sources.paths(), *arguments.vectors, *arguments.gazetteer, *others]
     force = arguments.force
     check_output(arguments.output, "model file", "model", inputs=inputs, force=force)
     check_output(_checkpoint(arguments), "checkpoint", "model", inputs=inputs, force=force)
@@ -167,22 +225,22 @@ def _learns_from_trees(arguments: argparse.Namespace) -> bool:
 
 
 def _new_fitting(
-    arguments: argparse.Namespace,
+    arguments: argparse.Namespace, sources: TrainingFiles
 ) -> tuple[SentenceEstimator[Any, Any], Any, dict[str, LabelledFile], tuple[Any, Sequence[Tagger]]]:
     """The tagger or detector, its training, the files to score it on at the end, and what it learns from."""
     settings = dict(parsed_setting(text) for text in arguments.settings)
     known = _known(arguments)
     model = _model(arguments, settings, known)
     options = reading_options(arguments)
-    train = [load(path, **options) for path in arguments.train]
+    files = LoadedTask.load(sources, next(iter(sources.train)), options, arguments)
+    train, held_out = files.train, files.held_out
     if train[0].format == "trees" and not (arguments.preset or arguments.label or known):
         raise ConfigurationError(  # a pipe cannot be looked into before it is read
             "trees from a pipe", expected="--composition for a tree classifier, or --preset for a tagger of words"
         )
-    held_out = {name: load(path, **options) for name in ("dev", "test") if (path := getattr(arguments, name))}
-    _check_data(train, held_out, arguments)
+    files.check(arguments)
     warn_of_long_sentences(model, [len(tokens) for file in (*train, *held_out.values()) for tokens in file.tokens])
-    data = *_examples(*train), _examples(held_out["dev"]) if "dev" in held_out else None
+    data = *examples(*train), examples(held_out["dev"]) if "dev" in held_out else None
     lesson = teaching.lesson(arguments, model, data)
     fitting = model.fitting(
         *data,
@@ -198,12 +256,22 @@ def _new_fitting(
     return model, fitting, held_out, (data, lesson.get("teachers", ()))
 
 
-def _known(arguments: argparse.Namespace) -> SentenceEstimator[Any, Any] | None:
-    """The model to start from."""
-    known = open_model(arguments.warm_start) if arguments.warm_start else None
-    if known is not None and not isinstance(known, SentenceEstimator):
+def _known(arguments: argparse.Namespace) -> Any:
+    """The model to start from: a tagger, a detector, or a model of several tasks."""
+    known: Any = open_model(arguments.warm_start) if arguments.warm_start else None
+    if known is not None and not (isinstance(known, SentenceEstimator) or known.fitted_parts().heads):
         raise ConfigurationError("--warm-start", expected="a tagger or a detector", got=f"a {known.KIND}")
     return known
+
+
+def _inherited(known: Any) -> dict[str, Any]:
+    """The settings of the model to start from; of several tasks, only those that its words and encoder depend on."""
+    settings: dict[str, Any] = known.settings
+    if isinstance(known, SentenceEstimator):
+        return settings
+    from postil.models.fitting.warm_start import ARCHITECTURE
+
+    return {name: value for name, value in settings.items() if name in ARCHITECTURE}
 
 
 def _checkpoint(arguments: argparse.Namespace) -> Path:
@@ -211,12 +279,10 @@ def _checkpoint(arguments: argparse.Namespace) -> Path:
     return path.with_name(path.name + ".checkpoint")
 
 
-def _model(
-    arguments: argparse.Namespace, settings: dict[str, Any], known: SentenceEstimator[Any, Any] | None
-) -> SentenceEstimator[Any, Any]:
+def _model(arguments: argparse.Namespace, settings: dict[str, Any], known: Any) -> SentenceEstimator[Any, Any]:
     """The estimator that the command line asks for, with the preset and settings of ``known`` as defaults."""
     if known is not None and arguments.preset in (None, known.preset):
-        arguments.preset, settings = known.preset, known.settings | settings
+        arguments.preset, settings = known.preset, _inherited(known) | settings
         arguments.label = arguments.label or known.get_params().get("label")
     parameters = {
         "preset": arguments.preset or "fast",
@@ -251,57 +317,3 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
         dev_score=getattr(scores.get("dev"), "main_score", None),
     )
     return 0
-
-
-def _examples(*files: LabelledFile) -> tuple[list[Any], list[list[str]]]:
-    return [X for file in files for X in inputs_of(file)], [labels for file in files for labels in file.labels]
-
-
-def _check_data(train: list[LabelledFile], held_out: dict[str, LabelledFile], arguments: argparse.Namespace) -> None:
-    """Refuse what cannot work, warn of what is probably a mistake."""
-    for file in (*train, *held_out.values()):
-        if not any(file.tokens):
-            raise DataError("no sentences", expected="at least one token with its label", where=file.path)
-    resolve_partial_labels(train, arguments.partial)
-    _unify_schemes(train, held_out.values())
-    names, all_labels = ", ".join(file.path for file in train), _examples(*train)[1]
-    labels = {label for labels in all_labels for label in labels}
-    if len(labels) == 1:
-        warn(f"{names}: every token has the label {labels.pop()!r}")
-    labelling = Labelling.of(all_labels)
-    annotated = _annotated_by_option(arguments)
-    for file in train:
-        warn_of_broken_labels(file, labelling.scheme)
-        widen(file, labelling, annotated[file.path])
-    for file in held_out.values():
-        resolve_partial_labels([file], arguments.partial, known=labelling.answers)
-        warn_of_broken_labels(file, checked_scheme(file, labelling))
-        unseen = sorted({*Labelling.of(file.labels).classes} - {*labelling.classes})
-        if unseen:
-            warn(f"{file.path}: {len(unseen)} of its labels do not occur in {names}: {', '.join(unseen[:5])}")
-        widen(file, labelling)
-
-
-def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) -> None:
-    """Each file may have a scheme of its own. Those that violate the one of most labels are converted to it."""
-    common = Labelling.of(_examples(*train)[1]).scheme
-    for file in (*train, *held_out):
-        own = recognise(file.labels)
-        if "none" in (own, common) or own == common or any(map(is_partial, file.labels)):
-            continue
-        if inspect(file.labels, common).first is not None and inspect(file.labels, own).first is None:
-            warn(f"{file.path}: its labels are {own.upper()}; they are converted to {common.upper()}")
-            for sentence in file.sentences:
-                sentence.labels = convert(sentence.labels or [], own, common)
-
-
-def _annotated_by_option(arguments: argparse.Namespace) -> dict[str, tuple[str, ...] | None]:
-    """The classes of --annotates for each training file."""
-    annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(arguments.train)
-    for text in arguments.annotates:
-        path, equals, classes = text.rpartition("=")
-        if equals and path not in annotated:
-            raise ConfigurationError("--annotates", expected="must name one of the training files", got=repr(path))
-        for name in [path] if equals else annotated:
-            annotated[name] = parse_classes(classes)
-    return annotated

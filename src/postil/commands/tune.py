@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from postil.commands.labelled import load, resolve_partial_labels, widen
 from postil.commands.models import checked_scheme, open_model
 from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.tasks import add_task_argument, one_task
 from postil.commands.terminal.notices import warn
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.models.answers.tuning import Unreachable
+from postil.models.estimator import Estimator
 from postil.serving.options import check_columns
 from postil.text.partial import is_partial
 
@@ -44,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recall", type=float, metavar="R", help="share of entities to find, 0 to 1")
     parser.add_argument("--precision", type=float, metavar="P", help="share of answers that must be right, 0 to 1")
     parser.add_argument("--margin", type=float, default=1.0, metavar="Z", help="margin in standard errors (default: 1)")
+    add_task_argument(parser, "models of several tasks: tune this one")
     parser.add_argument("--reset", action="store_true", help="remove the bias and the thresholds")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the model there (default: in place)")
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
@@ -56,11 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
     target = _target(arguments)
     if target is not None:  # the model itself may be changed in place
         check_output(target, "model file", "model", inputs=[arguments.data], force=arguments.force)
-    model: Any = open_model(arguments.model)
+    whole = open_model(arguments.model)
+    model: Any = one_task(whole, arguments.task)
     if model.KIND != "tagger":
         raise ConfigurationError("only a tagger can be tuned", got=f"this is a {model.KIND}", where=arguments.model)
     if arguments.reset:
-        return _reset(model, arguments)
+        return _reset(model, whole, arguments)
     if arguments.data is None:
         raise ConfigurationError("nothing to tune on", expected="a labelled file as DATA, or --reset")
     try:
@@ -71,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             show_reachable(error.tuned)
         raise
-    _write(model, arguments)
+    _write(whole, arguments)
     if arguments.json:
         print(json.dumps({"model": _target(arguments), **tuned.as_dict()}, indent=2))
     else:
@@ -99,13 +103,13 @@ def _tuned(model: "Tagger", arguments: argparse.Namespace) -> "Tuned":
     return model.tune(X, file.labels, **wish)
 
 
-def _reset(model: "Tagger", arguments: argparse.Namespace) -> int:
+def _reset(model: "Tagger", whole: Estimator[Any, Any], arguments: argparse.Namespace) -> int:
     given = [name for name in ("data", "recall", "precision") if getattr(arguments, name) is not None]
     if given:
         raise ConfigurationError(f"--reset cannot be combined with {' and '.join(given)}")
     before = model.decoding
     model.decoding = replace(before, bias=0.0, thresholds={})
-    _write(model, arguments)
+    _write(whole, arguments)
     was = {"bias": before.bias, "thresholds": dict(before.thresholds)}
     if arguments.json:
         print(json.dumps({"model": _target(arguments), "bias": 0.0, "thresholds": {}, "before": was}, indent=2))
@@ -120,7 +124,7 @@ def _target(arguments: argparse.Namespace) -> str | None:
     return None if arguments.dry_run else arguments.output or arguments.model
 
 
-def _write(model: "Tagger", arguments: argparse.Namespace) -> None:
+def _write(model: Estimator[Any, Any], arguments: argparse.Namespace) -> None:
     target = _target(arguments)
     if target is not None:
         model.save(Path(target))

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, final
 
+import numpy as np
+
 from postil.features.inputs import Token
 from postil.models.inputs import checked_labelled
 from postil.text import Span, with_marks
@@ -113,3 +115,39 @@ def _matches(
         for length in by_first.get(token, ()):
             if tuple(tokens[start : start + length]) in forms:
                 yield start, start + length
+
+
+@final
+class Mentions:
+    """How often the words of every entity, and of anything else, are labelled as what."""
+
+    def __init__(self, split: Split, counts: dict[tuple[str, ...], Counter[str]]) -> None:
+        self._split, self._counts = split, counts
+
+    @classmethod
+    def of(cls, split: Split) -> "Mentions":
+        forms = {split.form(i, span) for i, spans in enumerate(split.spans) for span in spans}
+        found = occurrences([split], forms)
+        return cls(split, {form: Counter(place.label for place in places) for form, places in found.items()})
+
+    def odds(self, sentence: int, spans: Sequence[Span], labelled: bool, instead_of: Span | None = None) -> float:
+        """How much more often the words of these spans are labelled otherwise elsewhere: log-odds, from 0.
+
+        They are ``labelled`` so here, or are not labelled at all. What really stands here, if that is another entity,
+        is not elsewhere.
+        """
+        worst = 0.0
+        for span in spans:
+            form = self._split.form(sentence, span)
+            counts = self._counts.get(form)
+            if counts is None:
+                continue
+            label = span.label if labelled else ""
+            here = (
+                instead_of.label if instead_of is not None and self._split.form(sentence, instead_of) == form else label
+            )
+            elsewhere = sum(counts.values()) - (counts[here] > 0)
+            same = counts[label] - (here == label and counts[label] > 0)
+            if elsewhere:
+                worst = max(worst, float(np.log((elsewhere - same + 0.3) / (same + 0.3))))
+        return worst

@@ -28,7 +28,7 @@ Token: TypeAlias = str | tuple[str, ...]
 class Inputs:
     """B sentences with N tokens of U distinct forms."""
 
-    forms: Array  # (U, F) ids of the learnt features of each distinct form
+    forms: Array  # (U, F) ids of the learnt features of each distinct form; those of its characters come last
     vectors: Array  # (U,) its row among the fixed vectors; zeros where there are none
     places: Array  # (N,) which form stands at each token
     extra: Array  # (N, E) ids of the features of the token in its sentence: columns of the file, gazetteers

@@ -21,6 +21,7 @@ from postil.arrays import Array, describe, offsets_from_lengths
 from postil.errors import ConfigurationError, ModelFileError
 from postil.features.lexicon import Lexicon
 from postil.features.orthography import CAPS_CLASSES, normalise
+from postil.features.spelling import LONGEST, Alphabet
 from postil.features.vectors import WordVectors, digit_mark
 from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.kernels import WordColumn, WordRules
@@ -31,6 +32,7 @@ UNKNOWN = ""  # the string of id 0 in every vocabulary of features: no word is e
 _CACHED_WORDS = 200_000
 _LONGEST_CACHED = 100  # characters; longer ones are rarely words and seldom come again
 _LARGEST = 10**9  # of any setting
+_CHARACTER = "character"  # the name of the vocabulary of characters
 _MOST_LENGTHS = 64  # of prefixes or suffixes
 
 
@@ -42,7 +44,8 @@ class WordFeatureConfig:
     unknown word. Prefixes and suffixes are those of the same lower-case form, one column per length;
     ``min_affix_count`` applies to them, to shapes and to the classes of lexicons. ``cluster_dim`` and ``name_dim`` are
     for each column of the lexicons of clusters and of names, where ``WordFeatures.build`` is given them;
-    ``vector_dim`` is set from the vectors given to it.
+    ``character_dim`` adds the characters of the form as it stands, which a network makes one vector of;
+    ``vector_dim`` is set from the vectors given to ``build``.
     """
 
     word_dim: int = 0
@@ -56,6 +59,7 @@ class WordFeatureConfig:
     min_affix_count: int = 1
     cluster_dim: int = 0
     name_dim: int = 0
+    character_dim: int = 0
     vector_dim: int = 0
 
     def __post_init__(self) -> None:
@@ -117,7 +121,8 @@ def _features(config: WordFeatureConfig) -> dict[str, _Feature]:
 class WordFeatures:
     """The ids of every feature of a word; the vocabularies come from the training words.
 
-    ``columns`` are the features in the order of the ids. ``counts`` (V of the column ``word``,) says how often each
+    ``columns`` are the features in the order of the ids; with ``character_dim`` the ids of ``character_columns``
+    characters come after them, before the vector. ``counts`` (V of the column ``word``,) says how often each
     word id occurred in training; entry 0 counts the tokens whose word was too rare for its own id. It is empty if the
     word feature is disabled. ``rules`` are what the kernel ``word_features`` goes by.
     """
@@ -139,11 +144,17 @@ class WordFeatures:
         for name, lexicon in self.lexicons.items():
             D = getattr(config, LEXICONS[name])
             self.columns += [Column(column, V, D) for column, V in zip(lexicon.columns, lexicon.sizes, strict=True)]
+        self.alphabet = Alphabet(vocabularies[_CHARACTER]) if config.character_dim else None
         if config.vector_dim:
             self.columns.append(Column("vector", len(vocabularies["vector"]), config.vector_dim))
             kinds.append(WordColumn("vector", table=vocabularies["vector"].table))
         self.rules = WordRules(tuple(kinds), digit_mark(vocabularies["vector"]) if config.vector_dim else None)
         self._cache: dict[str, bytes] = {}
+
+    @property
+    def character_columns(self) -> int:
+        """Columns of ``rows`` that hold characters."""
+        return 0 if self.alphabet is None else LONGEST
 
     @classmethod
     def build(
@@ -172,6 +183,11 @@ class WordFeatures:
             vocabularies[name] = frequent_values(totals, feature.min_count)
             if name == "word":
                 counts = _counts_by_id(vocabularies[name], totals)
+        if config.character_dim:
+            characters: Counter[str] = Counter()
+            for form, count in occurrences.items():
+                characters.update(dict.fromkeys(form, count))
+            vocabularies[_CHARACTER] = frequent_values(characters, config.min_affix_count)
         if vectors is not None:
             vocabularies["vector"] = vectors.words
         used = {name: lexicons[name] for name in LEXICONS if name in lexicons and getattr(config, LEXICONS[name])}
@@ -191,16 +207,18 @@ class WordFeatures:
                 if len(forms[place]) <= _LONGEST_CACHED and len(cache) < _CACHED_WORDS:
                     cache[forms[place]] = ids
         joined = bytearray().join(cast("list[bytes]", packed))
-        return np.frombuffer(joined, np.int32).reshape(len(forms), len(self.columns))
+        return np.frombuffer(joined, np.int32).reshape(len(forms), len(self.columns) + self.character_columns)
 
     def rows_of_cells(self, text: bytes, cells: Array) -> Array:
         """The same for forms that stand in cells (U, 2) of a text in UTF-8. Nothing is cached."""
         ids = kernels.word_features(text, cells, self.rules)
-        if not self.lexicons:
+        others = [lexicon.of_cells(text, cells).astype(np.int32) for lexicon in self.lexicons.values()]
+        if self.alphabet is not None:
+            others.append(self.alphabet.ids_of_cells(text, cells))
+        if not others:
             return ids
         first = ids.shape[1] - bool(self.config.vector_dim)  # vectors are the last column
-        codes = [lexicon.of_cells(text, cells).astype(np.int32) for lexicon in self.lexicons.values()]
-        return np.concatenate([ids[:, :first], *codes, ids[:, first:]], axis=1)
+        return np.concatenate([ids[:, :first], *others, ids[:, first:]], axis=1)
 
     def _computed(self, forms: Sequence[str]) -> list[bytes]:
         """The ids of each form, packed."""
@@ -222,7 +240,8 @@ class WordFeatures:
     @classmethod
     def from_arrays(cls, config: WordFeatureConfig, arrays: Mapping[str, Array]) -> "WordFeatures":
         """The features whose ``arrays()`` these are; the vocabularies are used in place."""
-        names = [*_features(config), *(["vector"] if config.vector_dim else [])]
+        optional = {_CHARACTER: config.character_dim, "vector": config.vector_dim}
+        names = [*_features(config), *(name for name, dim in optional.items() if dim)]
         parts = {name: arrays_under(f"{name}/", arrays) for name in names}
         missing = [name for name in names if not parts[name]] + ["counts"] * ("counts" not in arrays)
         if missing:

@@ -4,7 +4,9 @@ The gold labels are random valid ones: those that the model would choose have a 
 Tables are cut down to the rows that occur, so that a model with a million words is checked as fast as a small one.
 """
 
-from typing import Any
+from functools import reduce
+from operator import add
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,10 +21,12 @@ from postil.kernels import Attributes
 from postil.models.parts import Parts
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example, ScoringNetwork
+from postil.models.scoring.task_network import TaskNetwork
 from postil.models.scoring.tree_network import TreeNetwork
 from postil.network import LookupTables
 
 LENGTHS = (1, 2, 4, 5)  # of the made-up sentences
+_Network: TypeAlias = ScoringNetwork | EnsembleNetwork | TaskNetwork
 _NOISE = 11  # the seed of dropout: the same noise at every evaluation
 
 
@@ -32,10 +36,13 @@ def examine_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Report:
         return examine_tree_parts(parts, rng)
     inputs = parts.features.inputs(made_up_sentences(parts.features, rng))
     network, small = _cut_down(parts, inputs)
-    example = Example(inputs=small, gold=network.random_gold(small.offsets, rng))
+    heads = network.heads if isinstance(network, TaskNetwork) else {"": network}
+    examples = [
+        Example(inputs=small, gold=head.random_gold(small.offsets, rng), task=task) for task, head in heads.items()
+    ]
 
     def loss() -> Node:
-        return network.loss(example, rng=np.random.default_rng(_NOISE))
+        return reduce(add, [network.loss(example, rng=np.random.default_rng(_NOISE)) for example in examples])
 
     return examine(loss, parameters=network.parameters(), name="the model's loss", rng=rng)
 
@@ -63,10 +70,11 @@ def _drawn(values: Vocabulary, rng: np.random.Generator) -> str:
     return values[int(rng.integers(len(values)))] or "unknown"
 
 
-def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[ScoringNetwork | EnsembleNetwork, Inputs]:
+def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[_Network, Inputs]:
     """The model's network with only those rows of its tables that the inputs use, and the inputs with their new ids."""
-    network: ScoringNetwork | EnsembleNetwork = parts.network
-    form_rows, forms = _used(inputs.forms)
+    network: _Network = parts.network
+    features, characters = network.form_columns(inputs.forms)
+    form_rows, forms = _used(features)
     extra_rows, extra = _used(inputs.extra)
     (vector_rows,), vectors = _used(inputs.vectors[:, None])
     named_rows, attributes = _used_attributes(inputs.attributes)
@@ -76,6 +84,7 @@ def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[ScoringNetwork | 
         extra_sizes=_sizes(network.extra_tables, extra_rows),
         vectors=network.vectors[vector_rows] if network.vectors is not None else None,
         word_counts=network.word_counts[form_rows[0]] if has_words else network.word_counts,
+        alphabet=network.alphabet,
         named=len(named_rows),
     )
     rows = _rows("forms", network.form_tables, form_rows) | _rows("extra", network.extra_tables, extra_rows)
@@ -85,6 +94,7 @@ def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[ScoringNetwork | 
     for name, parameter in network.parameters().items():
         value = parameter.value[rows[name]] if name in rows else parameter.value
         small.parameters()[name].value = np.array(value)
+    forms = np.concatenate([forms, characters], axis=1)
     return small, Inputs(
         forms=forms,
         vectors=vectors[:, 0],

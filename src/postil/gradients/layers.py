@@ -46,7 +46,12 @@ def _tables() -> Iterator[GradientCheck]:
         rows = [V for V, _ in sizes]
         return lambda rng: examine(network.LookupTables(sizes, rng=rng), _features(rng, *rows))
 
+    def characters(rng: Rng) -> Report:
+        words = np.array([[1, 4, 2, 6], [3, 0, 0, 0], [0, 0, 0, 0], [5, 5, 1, 0]])
+        return examine(network.CharacterConvolution(6, 5, D=3, rng=rng), words)
+
     kind = network.LookupTables
+    yield row("characters of words", "A2 A4 A5", of(network.CharacterConvolution), characters)
     yield row("lookup table", "A2", of(network.LookupTable), table)
     yield row("lookup tables, concatenated", "A2", of(kind), tables((6, 3), (4, 2)))
     yield row("lookup tables of one width", "A2", of(kind, "tables of one width"), tables((6, 2), (4, 2), (3, 1)))

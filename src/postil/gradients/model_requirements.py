@@ -123,7 +123,12 @@ def unused_settings(config: type) -> Iterator[tuple[str, Any]]:
     for name, (smallest, _) in limits.items():
         used = {getattr(row, name) for row in rows}
         if smallest == 0 and name not in _NOT_ABOUT_THE_LOSS and (used == {0} or 0 not in used):
-            yield name, 0.01 if used == {0} else 0
+            yield name, _small_amount(config, name) if used == {0} else 0
+
+
+def _small_amount(config: type, name: str) -> float:
+    """A value of a setting that is 0 in every preset: 2 where it counts something."""
+    return 2 if get_type_hints(config)[name] is int else 0.01
 
 
 def _configs(config: type) -> list[Any]:

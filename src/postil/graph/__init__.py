@@ -1,68 +1,38 @@
 """The flow graph: nodes, operations with their gradients, drawings."""
 
-import typing
+from typing import TYPE_CHECKING
 
 from postil import lazy
+from postil.graph.node import Gradients, Input, Node, Parameter, Pullback, Result, ancestors
+from postil.graph.operations import (
+    add,
+    concatenate,
+    divide,
+    exp,
+    getitem,
+    log,
+    matmul,
+    max,
+    mean,
+    multiply,
+    negative,
+    power,
+    reshape,
+    sqrt,
+    subtract,
+    sum,
+    take_rows,
+    tanh,
+    transpose,
+)
+from postil.graph.parameters import Parameterised
+from postil.graph.reverse import gradients, jacobian
+from postil.graph.rows import Gradient, RowGradient, dense, sum_of_two
 
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
     from postil.graph.drawing import draw
-    from postil.graph.node import Gradients, Input, Node, Parameter, Pullback, Result, ancestors
-    from postil.graph.operations import (
-        add,
-        concatenate,
-        divide,
-        exp,
-        getitem,
-        log,
-        matmul,
-        max,
-        mean,
-        multiply,
-        negative,
-        power,
-        reshape,
-        sqrt,
-        subtract,
-        sum,
-        take_rows,
-        tanh,
-        transpose,
-    )
-    from postil.graph.parameters import Parameterised
-    from postil.graph.reverse import gradients, jacobian
-    from postil.graph.rows import Gradient, RowGradient, dense, sum_of_two
-else:
-    __getattr__, __dir__ = lazy.exports(
-        __name__,
-        {
-            ".drawing": ["draw"],
-            ".node": ["Gradients", "Input", "Node", "Parameter", "Pullback", "Result", "ancestors"],
-            ".operations": [
-                "add",
-                "concatenate",
-                "divide",
-                "exp",
-                "getitem",
-                "log",
-                "matmul",
-                "max",
-                "mean",
-                "multiply",
-                "negative",
-                "power",
-                "reshape",
-                "sqrt",
-                "subtract",
-                "sum",
-                "take_rows",
-                "tanh",
-                "transpose",
-            ],
-            ".parameters": ["Parameterised"],
-            ".reverse": ["gradients", "jacobian"],
-            ".rows": ["Gradient", "RowGradient", "dense", "sum_of_two"],
-        },
-    )
+else:  # the rest is what makes a node a node; drawings need HTML
+    __getattr__, __dir__ = lazy.exports(__name__, {".drawing": ["draw"]})
 
 __all__ = [
     "Node",

@@ -35,6 +35,7 @@ if typing.TYPE_CHECKING:
         activate,
         adagrad_step,
         adam_step,
+        first_maxima,
         normalise_rows,
         normalise_rows_back,
         settle_rows,
@@ -141,6 +142,7 @@ else:
                     ".plain_layers": [
                         "windows",
                         "windows_back",
+                        "first_maxima",
                         "normalise_rows",
                         "normalise_rows_back",
                         "activate",
@@ -203,6 +205,7 @@ __all__ = [
     "sum_windows",
     "windows",
     "windows_back",
+    "first_maxima",
     "normalise_rows",
     "normalise_rows_back",
     "activate",

@@ -2,10 +2,11 @@
 
 import importlib
 import os
+import warnings
 from collections.abc import Mapping
 from types import ModuleType
 
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, SlowKernelsWarning
 from postil.kernels import plain
 
 CHOICES = ("auto", "plain", "compiled")
@@ -21,6 +22,12 @@ def _chosen_module() -> ModuleType:
         return importlib.import_module("postil.kernels.compiled")
     except ImportError as error:  # not built, or its run-time part (cffi) is missing
         if choice == "auto":
+            warnings.warn(
+                f"the compiled kernels cannot be used ({error}): the results are the same, but training and tagging "
+                "are several times slower; install a C compiler and then Postil again, or set POSTIL_KERNELS=plain",
+                SlowKernelsWarning,
+                stacklevel=2,
+            )
             return plain
         what, expected = "the compiled kernels cannot be used", "an installation with a C compiler"
         raise ConfigurationError(what, expected=expected, got=str(error), where="POSTIL_KERNELS") from None

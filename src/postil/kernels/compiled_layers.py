@@ -48,6 +48,20 @@ def windows_back(dY: Array, offsets: Array, size: int) -> tuple[Array, Array]:
     return dX, dpadding
 
 
+def first_maxima(X: Array, offsets: Array) -> tuple[Array, Array]:
+    """See ``plain_layers.first_maxima``."""
+    X = floats(X, 2, where="max over time")
+    offsets = ready_offsets(offsets, len(X))
+    (N, D), B = X.shape, len(offsets) - 1
+    Y, winners = np.empty((B, D), X.dtype), np.empty((B, D), np.int64)
+    outputs = pointer(Y, BYTES), pointer(winners, INTEGERS)
+    code = lib.first_maxima(pointer(X, BYTES), X.itemsize == 4, pointer(offsets, INTEGERS), N, B, D, *outputs)
+    if code == lib.NOT_FINITE:  # the twin says which maxima are not numbers
+        return plain_layers.first_maxima(X, offsets)
+    finish(code, "max over time", offsets, N)
+    return Y, winners
+
+
 def normalise_rows(X: Array, gain: Array, bias: Array, epsilon: float) -> tuple[Array, Array, Array]:
     """See ``plain_layers.normalise_rows``."""
     X = floats(X, 2, where="layer norm")

@@ -76,6 +76,7 @@ class TaggerKernel:
         self._gradients: list[Array] = []
         self._room: tuple[int, ...] = (0, 0, 0)  # tokens, sentences and words that the memory is for
         self._kept: dict[str, Any] = {}  # what the step points to
+        self._gradient_of_words: Array = np.zeros((0, shape.D), SINGLE)
         self._wide = shape.D if shape.D < 16 else -(-shape.D // 8) * 8  # on odd widths BLAS takes a fifth longer
         step = self._step
         step.product, step.wide_integers = ffi.cast("void *", product[0]), product[1]
@@ -109,6 +110,7 @@ class TaggerKernel:
             self._step.loss * batch.share,
             [(rows[:R], values[:R]) for (rows, values), R in zip(sums, found, strict=True)],
             self._gradients,
+            self._gradient_of_words[1 : 1 + self._step.U, : self._shape.D],
         )
 
     def _enter(self, target: Any, whose: str, **arrays: Array) -> None:
@@ -203,9 +205,9 @@ class TaggerKernel:
         integers = {"ids": (N,), "local": (B + blocks + 2,)}
         kinds = ((SINGLE, singles), (DOUBLE, doubles), (INT64, integers), (np.dtype(np.uint8), {"exact": (B,)}))
         for dtype, shapes in kinds:
-            self._enter(
-                self._step, "", **{n: self._scratch.array(n, *shape, dtype=dtype) for n, shape in shapes.items()}
-            )
+            arrays = {n: self._scratch.array(n, *shape, dtype=dtype) for n, shape in shapes.items()}
+            self._enter(self._step, "", **arrays)
+            self._gradient_of_words = arrays.get("dX", self._gradient_of_words)
         for i in range(depth):
             of_block = {"Z": of_tokens, "deviation": (N,), "windows": (N, K * H), "Y": of_tokens, "slopes": of_tokens}
             arrays = {n: self._scratch.array(f"{n} {i}", *size, dtype=SINGLE) for n, size in of_block.items()}

@@ -54,6 +54,8 @@ int add_bias(const float *Y, const float *bias, int64_t N, int64_t H, int activa
 /* layers.c: `single` says whether the arrays behind void * are float or double. Without rows (NULL): the whole table. */
 int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens, int64_t sentences,
             int64_t columns, int64_t size, void *Y);
+int first_maxima(const void *X, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t columns,
+                 void *Y, int64_t *winners);
 int windows_back(const void *dY, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t columns,
                  int64_t size, void *dX, void *dpadding);
 int normalise_rows(const void *X, int single, const void *gain, const void *bias, double epsilon, int64_t rows,

@@ -35,6 +35,15 @@ CLONED int windows(const void *X, int single, const void *padding, const int64_t
     return done();
 }
 
+CLONED int first_maxima(const void *X, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+                        int64_t columns, void *Y, int64_t *winners) {
+    if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
+    for (int64_t b = 0; b < sentences; b++)
+        if (offsets[b] == offsets[b + 1]) return WRONG_INDEX; /* it has no first row */
+    return single ? first_maxima_single(X, offsets, sentences, columns, Y, winners)
+                  : first_maxima_double(X, offsets, sentences, columns, Y, winners);
+}
+
 CLONED int windows_back(const void *dY, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                         int64_t columns, int64_t size, void *dX, void *dpadding) {
     if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1) return WRONG_OFFSETS;

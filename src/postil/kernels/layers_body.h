@@ -50,6 +50,28 @@ INLINED void OF(windows)(const REAL *X, const REAL *padding, const int64_t *offs
         }
 }
 
+/* The largest value of each column in each sentence, and the first row that has it. No sentence is empty. */
+INLINED int OF(first_maxima)(const REAL *X, const int64_t *offsets, int64_t B, int64_t D, REAL *Y, int64_t *winners) {
+    int has_nan = 0;
+    for (int64_t b = 0; b < B; b++, Y += D, winners += D) {
+        const REAL *row = X + offsets[b] * D;
+        for (int64_t d = 0; d < D; d++) {
+            Y[d] = row[d], winners[d] = offsets[b];
+            has_nan |= row[d] != row[d];
+        }
+        for (int64_t t = offsets[b] + 1; t < offsets[b + 1]; t++) {
+            row = X + t * D;
+            for (int64_t d = 0; d < D; d++) {
+                const int is_larger = row[d] > Y[d];
+                Y[d] = is_larger ? row[d] : Y[d];
+                winners[d] = is_larger ? t : winners[d];
+                has_nan |= row[d] != row[d];
+            }
+        }
+    }
+    return has_nan ? NOT_FINITE : DONE;
+}
+
 /* What the windows around row u have at u, added from the last window to the first: the order of the twin. */
 INLINED void OF(windows_back)(const REAL *dY, const int64_t *offsets, int64_t B, int64_t D, int64_t size, REAL *dX,
                               REAL *dpadding) {

@@ -44,6 +44,19 @@ def windows_back(dY: Array, offsets: Array, size: int) -> tuple[Array, Array]:
     return dX, dpadded.sum(axis=0)
 
 
+def first_maxima(X: Array, offsets: Array) -> tuple[Array, Array]:
+    """The largest value of each feature of X (N, D) in each sentence, (B, D), and the first row that has it, (B, D).
+
+    No sentence is empty. The row is N where the largest value is NaN.
+    """
+    N, starts = len(X), offsets[:-1]
+    if not len(starts):
+        return X[:0], np.zeros((0, X.shape[1]), np.int64)
+    Y = np.maximum.reduceat(X, starts)
+    is_maximum = np.repeat(Y, np.diff(offsets), axis=0) == X
+    return Y, np.minimum.reduceat(np.where(is_maximum, np.arange(N)[:, None], N), starts)
+
+
 def shifts(size: int) -> range:
     return range(-(size // 2), size // 2 + 1)
 

@@ -54,7 +54,7 @@ class TaggerShape:
     features: tuple[int, ...]
     """Features that share each table."""
     vector_dim: int
-    """Fixed vectors: the last columns of D."""
+    """Vectors that come from outside: the last columns of D."""
     input_dropped: int
     hidden_dropped: int
     """Elements are dropped with these probabilities times 2³²."""
@@ -70,6 +70,7 @@ class TaggerBatch(NamedTuple):
     gold: Array | tuple[Array, Array]  # (N,) labels; or what a teacher expects: labels (N, L), transitions (L, L)
     share: float  # factor of the loss of each sentence
     keys: Sequence[int]  # of the noise: at the inputs, after the first layer, after each convolution
+    characters: Array | None = None  # (U, M) for a layer outside the kernel, whose output is part of ``vectors``
 
 
 class TaggerGradients(NamedTuple):
@@ -78,6 +79,7 @@ class TaggerGradients(NamedTuple):
     loss: float
     tables: list[tuple[Array, Array]]
     weights: list[Array]
+    words: Array  # (U, D) of all features of each word, fixed vectors last
 
 
 class TaggerKernel(Protocol):

@@ -151,8 +151,12 @@ def tagger_training_limit(network: Any, batches: Iterable[Any]) -> Limit:
 
 
 def _maps(parameters: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """(H, D) of every linear layer, in order."""
-    return [parameter.shape for name, parameter in parameters.items() if name.endswith(".W")]
+    """(H, D) of every linear layer of tokens, in order."""
+    return [
+        parameter.shape
+        for name, parameter in parameters.items()
+        if name.endswith(".W") and not name.startswith("characters.")
+    ]
 
 
 def _dense_numbers(parameters: Mapping[str, Any]) -> int:

@@ -16,6 +16,7 @@ if typing.TYPE_CHECKING:
     from postil.models.ensemble import Ensemble
     from postil.models.explaining.explanation import Explanation
     from postil.models.explaining.tree_explanation import TreeExplanation
+    from postil.models.multi_task_tagger import MultiTaskTagger
     from postil.models.settings import UNSET
     from postil.models.storage import load
     from postil.models.tagger import Tagger
@@ -33,6 +34,7 @@ else:
             ".ensemble": ["Ensemble"],
             ".explaining.explanation": ["Explanation"],
             ".explaining.tree_explanation": ["TreeExplanation"],
+            ".multi_task_tagger": ["MultiTaskTagger"],
             ".settings": ["UNSET"],
             ".storage": ["load"],
             ".tagger": ["Tagger"],
@@ -43,6 +45,7 @@ else:
 
 __all__ = [
     "Tagger",
+    "MultiTaskTagger",
     "Detector",
     "Ensemble",
     "TreeClassifier",

@@ -51,6 +51,8 @@ class TaggerConfig:
     """Each column of the word clusters."""
     name_dim: int = 12
     """Each class of the lists of names that are features of words."""
+    character_dim: int = 0
+    """Width of what a convolution over the characters of a word finds, the largest value of each filter."""
     vector_scale: float = 1.0
     """Pre-trained vectors are brought to this root mean square."""
     # Features of the place in the sentence
@@ -222,7 +224,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         **_NOISE,
         "encoder": "convolutions",
         "window": 3,
-        # Three narrow networks instead of a wide one: more accurate, and cheaper to train and to tag with.
+        # Three narrow networks instead of one of 160 units: as accurate or better, and faster to tag with.
         "hidden": 64,
         "layers": 3,
         "ensemble": 3,

@@ -92,6 +92,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         min_affix_count: int | Unset = UNSET,
         cluster_dim: int | Unset = UNSET,
         name_dim: int | Unset = UNSET,
+        character_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,
         word_key: str | Unset | None = UNSET,
         min_feature_count: int | Unset = UNSET,

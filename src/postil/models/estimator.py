@@ -25,6 +25,8 @@ class Estimator(Generic[Labels, Network], metaclass=Documented):
 
     KIND: ClassVar[str]
     """The name of this kind of model in a model file."""
+    _HAS_TASKS: ClassVar[bool] = False
+    """Whether models of this kind have a head for each of several tasks."""
     _PARAMETERS: ClassVar[tuple[str, ...]]
     _CONFIG: ClassVar[type]
     """The dataclass of its settings."""

@@ -70,6 +70,9 @@ def listed_sentences(X: Any, name: str = "X", *, word_key: str | None = None) ->
 
     With ``word_key`` their tokens are feature dicts with the word under that key.
     """
+    if isinstance(X, Mapping):
+        got = "a dict: a MultiTaskTagger learns several tasks"
+        raise DataError(name, expected=f"must be {_SENTENCES}", got=got)
     X = in_order(X, name, _SENTENCES)
     if set(map(type, X)) - {list}:
         if all(isinstance(tokens, str) for tokens in X):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
@@ -11,19 +11,25 @@ from postil.models.answers.decoding import Decoding
 from postil.models.scoring.fast import FastScorer
 from postil.text.partial import Annotates
 
+if TYPE_CHECKING:
+    from postil.models.scoring.task_scorer import TaskScorer
+
+MAIN = "main"
+"""The head of a model with one task."""
+
 
 class LearntLabels(Protocol):
     """Between the labels of the user's data and the numbers that a network learns from."""
 
     @property
     def labels(self) -> list[str]: ...
-    def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]: ...
     def as_json(self) -> dict[str, Any]: ...
 
 
 class WordLabels(LearntLabels, Protocol):
     """Labels of words, which may be known in part."""
 
+    def numbers(self, sequences: Sequence[Sequence[str]]) -> list[Array]: ...
     @property
     def answers(self) -> list[str]: ...
     def widened(self, sequences: Sequence[Sequence[str]], annotates: Annotates) -> Sequence[Sequence[str]]: ...
@@ -42,6 +48,7 @@ class Stored(Protocol):
     """What storage asks of an estimator."""
 
     KIND: ClassVar[str]
+    _HAS_TASKS: ClassVar[bool]
     _PARAMETERS: ClassVar[tuple[str, ...]]
     _CONFIG: ClassVar[type]
     _LABELS: ClassVar[Any]
@@ -62,7 +69,11 @@ Network = TypeVar("Network", bound=TrainedNetwork)
 @final
 @dataclass(kw_only=True, eq=False)
 class Parts(Generic[Labels, Network]):
-    """Config, labels, features, network, how answers are read from it; ``about``: scores, history, data, versions …"""
+    """Config, labels, features, network, how answers are read from it; ``about``: scores, history, data, versions …
+
+    ``heads``: the parts of each task of a model of several, which share the features, tables and encoder; the labelling
+    is then a TaskLabels, the network a TaskNetwork, and each head has a decoding of its own.
+    """
 
     config: Any
     labelling: Labels
@@ -70,10 +81,29 @@ class Parts(Generic[Labels, Network]):
     network: Network
     decoding: Decoding = field(default_factory=Decoding)
     about: dict[str, Any] = field(default_factory=dict)
+    heads: "dict[str, Parts[Any, Any]]" = field(default_factory=dict)
     _scorer: FastScorer | None = field(default=None, init=False, repr=False)
+    _task_scorer: "TaskScorer | None" = field(default=None, init=False, repr=False)
+    _head_of: "tuple[Parts[Any, Any], str] | None" = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for task, head in self.heads.items():
+            head._head_of = self, task
+
+    def task_scorer(self) -> "TaskScorer":
+        """The fast path to the scores of all tasks, where there are ``heads``."""
+        from postil.models.scoring.task_scorer import TaskScorer  # most models have one task
+
+        scorer, network = self._task_scorer, cast(Any, self.network)
+        if scorer is None or not scorer.is_current(self.features, network):
+            scorer = self._task_scorer = TaskScorer.of(self.features, network)
+        return scorer
 
     def scorer(self) -> FastScorer:
         """The fast path from sentences to scores. It is kept from call to call once the network is frozen."""
+        if self._head_of is not None:  # heads share the rows of words
+            whole, task = self._head_of
+            return whole.task_scorer().heads[task]
         scorer, network = self._scorer, cast(Any, self.network)
         if scorer is None or not scorer.is_current(self.features, network):
             scorer = self._scorer = FastScorer(self.features, network)
@@ -84,3 +114,8 @@ class Parts(Generic[Labels, Network]):
         arrays = [parameter.value for parameter in self.network.parameters().values()]
         for array in arrays if self.network.vectors is None else [*arrays, self.network.vectors]:
             array.flags.writeable = False
+
+
+def heads_of(parts: Parts[Any, Any]) -> dict[str, Parts[Any, Any]]:
+    """The parts of each task; those of a model with one task under the name ``main``."""
+    return parts.heads or {MAIN: parts}

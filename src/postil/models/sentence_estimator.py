@@ -20,6 +20,7 @@ from postil.text.partial import Annotates
 if TYPE_CHECKING:
     from postil.models.fitting.sentences import SentenceFitting
     from postil.models.fitting.teaching import Teacher
+    from postil.models.multi_task_tagger import MultiTaskTagger
 
 Labels = TypeVar("Labels", bound=WordLabels)
 Network = TypeVar("Network", bound=ScoringNetwork | EnsembleNetwork)
@@ -78,7 +79,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
         y: Sequence[Sequence[str]],
         dev: tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]] | None = None,
         *,
-        warm_start: Self | None = None,
+        warm_start: "Self | MultiTaskTagger | None" = None,
         partial: bool | None = None,
         annotates: Annotates = None,
         unlabelled: Sequence[Sequence[Token]] | None = None,
@@ -90,7 +91,9 @@ class SentenceEstimator(Estimator[Labels, Network]):
         With ``dev``, the epoch that scores best on it is kept, otherwise the last one.
 
         With ``warm_start``, a fitted model of the same kind and architecture (or this one itself), training continues
-        from that model: its words and labels stay known, and those that are new in X and y start fresh.
+        from that model: its words and labels stay known, and those that are new in X and y start fresh. From a model of
+        several tasks (``postil.load("english")``) a tagger takes words and encoder, and the head of the task that knows
+        a class of y; if none does, all labels start fresh.
 
         A label ``?`` is unknown, ``PER|ORG`` or ``B-PER|O`` one of these. With ``partial=False`` such strings are
         labels in their own right, with True never; None decides by the data. ``annotates`` lists the classes that the
@@ -126,7 +129,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
         *,
         checkpoint: Path | None = None,
         resume: bool = False,
-        warm_start: Self | None = None,
+        warm_start: "Self | MultiTaskTagger | None" = None,
         partial: bool | None = None,
         annotates: Annotates = None,
         unlabelled: Sequence[Sequence[Token]] | None = None,

@@ -32,17 +32,17 @@ from postil.features.words import WordFeatureConfig
 from postil.kernels.characters import frozen
 from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.labelling import Labelling
-from postil.models.parts import LearntLabels, Parts, Stored, TrainedNetwork
+from postil.models.installed import located
+from postil.models.parts import MAIN, LearntLabels, Parts, Stored, TrainedNetwork, heads_of
 from postil.models.settings import UNSET
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
     "tagger": ("postil.models.tagger", "Tagger"),
+    "multi-task-tagger": ("postil.models.multi_task_tagger", "MultiTaskTagger"),
     "detector": ("postil.models.detector", "Detector"),
     "tree-classifier": ("postil.models.tree_classifier", "TreeClassifier"),
 }
-HEAD = "main"
-"""The only head that models have so far."""
 NEEDS: tuple[str, ...] = ()
 """Abilities that a file may ask of its reader, by name; a reader refuses a file that asks for one it lacks."""
 RETIRED: frozenset[str] = frozenset()
@@ -51,7 +51,8 @@ _OF_HEAD = ("output", "crf.")  # how the names of a head's parameters begin; the
 _MEMBER = re.compile(r"member\d+\.")  # of an ensemble
 _TABLE = "features/words/vector/table"
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
-_OPTIONAL_KEYS = {"unicode"}
+_TASKS = "tasks"  # the names of the heads in their order: JSON objects have none
+_OPTIONAL_KEYS = {"unicode", _TASKS}
 # How a training ran, not what it learnt: the same data and seed give the same file.
 _NOT_STORED = ("threads", "minutes")
 _LONGEST_MESSAGE = 400  # characters
@@ -66,7 +67,11 @@ def to_bytes(estimator: Stored) -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The estimator of a model file; its arrays stay in the file and are read when they are used."""
+    """The estimator of a model file, or of an installed model by its name (``"english"``).
+
+    Its arrays stay in the file and are read when they are used.
+    """
+    path = located(path)
     return _estimator(*archive.load(path, by_rows=_is_table), where=path)
 
 
@@ -102,13 +107,18 @@ def _content(estimator: Stored) -> tuple[dict[str, Array], dict[str, Any]]:
         "kind": estimator.KIND,
         "config": asdict(parts.config),
         "features": {"columns": len(parts.features.columns)},
-        "heads": {HEAD: {"labels": parts.labelling.as_json(), "decoding": parts.decoding.as_json()}},
+        "heads": {
+            name: {"labels": head.labelling.as_json(), "decoding": head.decoding.as_json()}
+            for name, head in heads_of(parts).items()
+        },
         "estimator": _plain(stored),
         "about": parts.about,
         "needs": [],
     }
     if parts.features.unicode is not None:
         metadata["unicode"] = parts.features.unicode
+    if parts.heads:
+        metadata[_TASKS] = list(parts.heads)
     return _arrays(parts), metadata
 
 
@@ -122,8 +132,11 @@ def _arrays(parts: Parts[Any, Any]) -> dict[str, Any]:
 
 
 def _parameter_name(name: str) -> str:
+    if name.startswith("heads."):
+        _, task, of_head = name.split(".", 2)
+        return f"heads/{task}/{of_head}"
     of_member = _MEMBER.sub("", name)
-    return f"heads/{HEAD}/{name}" if of_member.startswith(_OF_HEAD) else f"network/{name}"
+    return f"heads/{MAIN}/{name}" if of_member.startswith(_OF_HEAD) else f"network/{name}"
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,20 +190,32 @@ def _refused(message: str, where: object) -> ModelFileError:
 
 def _parts(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> Parts[Any, Any]:
     config = kind._CONFIG(**_known(kind._CONFIG, _mapping(metadata, "config")))
-    head = _head(metadata)
-    labels = kind._LABELS.from_json(_mapping(head, "labels"))
-    decoding = Decoding(**_known(Decoding, _mapping(head, "decoding")))
-    if isinstance(labels, Labelling):
-        lowest_probabilities(decoding.thresholds, labels)
+    heads = _heads(kind, metadata)
+    labels = {name: kind._LABELS.from_json(_mapping(head, "labels")) for name, head in heads.items()}
+    decodings = {name: _decoding(_mapping(head, "decoding"), labels[name]) for name, head in heads.items()}
     about = _checked_about(_mapping(metadata, "about"))
     vectors = _checked_vectors(arrays.get(_TABLE))
     features = _features(config, arrays, _mapping(metadata, "features"), vectors, metadata.get("unicode"))
-    _check_output(arrays, len(labels.labels))
-    network = kind._network(config, features, labels, vectors, None)
+    for name, of_head in labels.items():
+        _check_output(arrays, name, len(of_head.labels))
+    parts: Parts[Any, Any]
+    if kind._HAS_TASKS:
+        from postil.models.answers.task_labels import TaskLabels  # most models have one task
+        from postil.models.task_parts import task_parts
+
+        network = kind._network(config, features, TaskLabels(labels), vectors, None)
+        parts = task_parts(config, labels, features, network, decodings, about)
+    else:
+        network = kind._network(config, features, labels[MAIN], vectors, None)
+        parts = Parts(
+            config=config,
+            labelling=labels[MAIN],
+            features=features,
+            network=network,
+            decoding=decodings[MAIN],
+            about=about,
+        )
     _fill(network, arrays)
-    parts: Parts[Any, Any] = Parts(
-        config=config, labelling=labels, features=features, network=network, decoding=decoding, about=about
-    )
     unknown = sorted(set(arrays) - set(_arrays(parts)))
     if unknown:
         raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])
@@ -219,11 +244,30 @@ def _mapping(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found
 
 
-def _head(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    heads = _mapping(metadata, "heads")
-    if set(heads) != {HEAD} or set(_mapping(heads, HEAD)) != {"labels", "decoding"}:
-        raise ModelFileError("wrong heads", expected=f"one, {HEAD!r}, with labels and decoding", got=repr(heads)[:80])
-    return _mapping(heads, HEAD)
+def _heads(kind: type[Stored], metadata: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The heads by name, in the order of the tasks."""
+    heads, tasks = _mapping(metadata, "heads"), metadata.get(_TASKS)
+    if kind._HAS_TASKS:
+        if not isinstance(tasks, list):
+            raise ModelFileError(_TASKS, expected="a list of names", got=repr(tasks)[:80])
+        from postil.models.answers.task_labels import checked_tasks
+
+        names = checked_tasks(tasks)
+    elif tasks is None:
+        names = [MAIN]
+    else:
+        raise ModelFileError(_TASKS, expected="none in a model with one task", got=repr(tasks)[:80])
+    if sorted(heads) != sorted(names) or any(set(_mapping(heads, name)) != {"labels", "decoding"} for name in names):
+        expected = f"{', '.join(map(repr, names))[:80]}, each with labels and decoding"
+        raise ModelFileError("wrong heads", expected=expected, got=repr(heads)[:80])
+    return {name: _mapping(heads, name) for name in names}
+
+
+def _decoding(values: Mapping[str, Any], labels: Any) -> Decoding:
+    decoding = Decoding(**_known(Decoding, values))
+    if isinstance(labels, Labelling):
+        lowest_probabilities(decoding.thresholds, labels)
+    return decoding
 
 
 def _checked_vectors(table: Any) -> Any:
@@ -253,9 +297,9 @@ def _features(
     return features
 
 
-def _check_output(arrays: Mapping[str, Any], L: int) -> None:
+def _check_output(arrays: Mapping[str, Any], head: str, L: int) -> None:
     """Some array of the head has a row for each label: nothing that grows with their square is made before this."""
-    sizes = {array.shape[0] for name, array in arrays_under(f"heads/{HEAD}/", arrays).items() if array.ndim}
+    sizes = {array.shape[0] for name, array in arrays_under(f"heads/{head}/", arrays).items() if array.ndim}
     if L not in sizes:
         raise ModelFileError("wrong number of labels", expected=f"{L} rows of the output", got=sorted(sizes)[:8])
 

@@ -15,7 +15,7 @@ from postil.features.vectors import VectorSources
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
 from postil.models.answers.labelling import Labelling
-from postil.models.answers.posteriors import Posteriors
+from postil.models.answers.posteriors import Posteriors, place_answers
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.tagged import Answer, AnsweredSentences, tagged
 from postil.models.config import PRESETS, TaggerConfig, configured
@@ -108,6 +108,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         min_affix_count: int | Unset = UNSET,
         cluster_dim: int | Unset = UNSET,
         name_dim: int | Unset = UNSET,
+        character_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,
         word_key: str | Unset | None = UNSET,
         min_feature_count: int | Unset = UNSET,
@@ -271,11 +272,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         answers = Predictions([] for _ in X)
         probabilities: list[Array] = [np.zeros(0) for _ in X]
         for block in self._posteriors.answers(X, constraints, threshold, label_probabilities=True):
-            assert block.label_probabilities is not None, "asked for"
-            texts = self.labelling.texts_of_sentences(block.numbers, block.offsets)
-            by_sentence = np.split(block.label_probabilities, block.offsets[1:-1])
-            for i, labels, values in zip(block.which, texts, by_sentence, strict=True):
-                answers[i], probabilities[i] = labels, values
+            place_answers(block, self.labelling, answers, probabilities)
         return answers, probabilities
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
@@ -409,7 +406,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
         """
         sentences = checked_documents(sentences)
-        answered = AnsweredSentences(sentences, self._posteriors, constraints, threshold)
+        answered = AnsweredSentences.of(sentences, self._posteriors, constraints, threshold)
         for i, labels in answered.all_labels():
             sentences[i].labels = labels
         return LaterItems(len(sentences), answered.entities)
@@ -426,7 +423,9 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         The answer about a sentence is made when it is first looked at.
         """
         sentences = checked_documents(sentences)
-        return LaterItems(len(sentences), AnsweredSentences(sentences, self._posteriors, constraints, threshold).answer)
+        return LaterItems(
+            len(sentences), AnsweredSentences.of(sentences, self._posteriors, constraints, threshold).answer
+        )
 
     # -------------------------------------------------------------------------------------------- held-out data
 

@@ -6,6 +6,7 @@ from postil import lazy
 
 if typing.TYPE_CHECKING:
     from postil.network.activations import ACTIVATIONS, Activation, ParametricReLU
+    from postil.network.characters import CharacterConvolution
     from postil.network.containers import Chain, Concatenation, Residual
     from postil.network.dropout import Dropout
     from postil.network.initialisers import (
@@ -31,6 +32,7 @@ else:
         __name__,
         {
             ".activations": ["ACTIVATIONS", "Activation", "ParametricReLU"],
+            ".characters": ["CharacterConvolution"],
             ".containers": ["Chain", "Concatenation", "Residual"],
             ".dropout": ["Dropout"],
             ".initialisers": [
@@ -73,6 +75,7 @@ __all__ = [
     "convolution",
     "MaxOverTime",
     "SentenceConvolution",
+    "CharacterConvolution",
     "ACTIVATIONS",
     "Activation",
     "ParametricReLU",

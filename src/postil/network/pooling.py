@@ -5,6 +5,7 @@ from typing import final
 
 import numpy as np
 
+from postil import kernels
 from postil.arrays import Array, checked_finite
 from postil.errors import ShapeError
 from postil.graph.kinks import note_branches
@@ -28,16 +29,12 @@ def max_over_time(X: Array, offsets: Array) -> tuple[Array, Callable[[Array], Ar
 
 def first_maxima(X: Array, offsets: Array) -> tuple[Array, Array]:
     """The largest value of each feature in each sentence, (B, D), and the first row that has it, (B, D)."""
-    N, lengths = len(X), np.diff(offsets)
+    lengths = np.diff(offsets)
     if (lengths == 0).any():
         where = f"sentence {int(np.argmin(lengths != 0))} of the batch"
         raise ShapeError("max over time", expected="at least one word", got="an empty sentence", where=where)
-    starts = offsets[:-1]
-    Y = np.maximum.reduceat(X, starts) if len(starts) else X[:0]
-    is_maximum = np.repeat(Y, lengths, axis=0) == X
-    rows = np.where(is_maximum, np.arange(N)[:, None], N)
-    winners = np.minimum.reduceat(rows, starts) if len(starts) else rows[:0]  # (B, D) first maximum of each feature
-    if (winners == N).any():  # no row equals a maximum that is NaN
+    Y, winners = kernels.first_maxima(X, offsets)
+    if (winners == len(X)).any() and len(X):  # no row equals a maximum that is NaN
         checked_finite(X, where="max over time")
     note_branches(winners)
     return Y, winners

@@ -37,9 +37,8 @@ def add_to_tokens(sentence: Sentence, probabilities: Sequence[float] | None) -> 
             record.fields.setdefault("probabilities", []).extend(probabilities)
         return
     tokens: list[dict[str, Any]] = record.fields.setdefault("tokens", [])
-    starts, ends = (sentence.starts, sentence.ends) if sentence.text is not None else _offsets(sentence)
+    starts, ends = token_places(sentence)
     for number, token in enumerate(sentence.tokens):
-        assert starts is not None and ends is not None
         given = record.tokens[number] if record.tokens else {}
         place = {"text": token, "start": starts[number], "end": ends[number], "id": len(tokens)}
         figure = {} if probabilities is None else {"probability": probabilities[number]}
@@ -80,6 +79,13 @@ def write_spans(sentences: Iterable[Sentence], target: Target, scheme: str, opti
             "output trees", expected="needs a tree classifier (other models write conll, conllu or jsonl)"
         )
     write(sentences, target, output or "conll", scheme=scheme)
+
+
+def token_places(sentence: Sentence) -> tuple[list[int], list[int]]:
+    """Starts and ends of the tokens in the sentence's text, or in the text that the writer joins from them."""
+    if sentence.text is None or sentence.starts is None or sentence.ends is None:
+        return _offsets(sentence)
+    return sentence.starts, sentence.ends
 
 
 def _offsets(sentence: Sentence) -> tuple[list[int], list[int]]:

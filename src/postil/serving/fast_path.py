@@ -7,6 +7,7 @@ their probabilities, and for passages that are plain. Everything else takes the 
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, final
 
@@ -25,6 +26,7 @@ from postil.text.partial_label import looks_like_mark
 from postil.text.passages import Passage
 from postil.text.plain_rows import PlainRows, are_writable, read_plain, write_plain
 from postil.text.plain_texts import PlainTexts, read_texts
+from postil.text.plain_writers import RowAnswers, write_conllu_rows, write_token_records
 
 PAYS = not kernels.IN_USE.startswith("plain")
 """The Python versions of the kernels are slower than the general path."""
@@ -65,8 +67,10 @@ class FastPath:
     def label(self, passage: Passage) -> Labelled | None:
         """The passage with labels; None if it is not plain."""
         texts = read_texts(passage, self._options.reading)
-        if self._options.output == "jsonl":
-            return None if texts is None else self._label_texts(texts)
+        if self._options.output == "jsonl" and texts is not None:
+            return self._label_texts(texts)
+        if self._options.output in ("jsonl", "conllu"):
+            return self._label_other_rows(passage, texts)
         if texts is not None:
             return self._label_rows(texts.rows, texts.sentence_ends) if texts.is_writable else None
         rows = read_plain(passage, self._options.reading)
@@ -77,6 +81,39 @@ class FastPath:
         answers = self._answers(rows, ends(labelled.BLOCK_TOKENS), figures=self._options.probabilities)
         places = self._labelling.places_of(answers.numbers, rows.offsets)
         return _labelled(write_plain(rows, places, self._names, answers.figures), rows)
+
+    def _label_other_rows(self, passage: Passage, texts: PlainTexts | None) -> Labelled | None:
+        """Lines of tokens and columns as JSON Lines; these and plain text as CoNLL-U."""
+        rows = read_plain(passage, self._options.reading) if texts is None else texts.rows
+        if rows is None or rows.heads or (texts is not None and passage.format != "text"):
+            return None
+        if (rows.cells[:, 0] == rows.cells[:, 1]).any():  # an empty token is no span of characters
+            return None
+        ends = (rows if texts is None else texts).sentence_ends(labelled.BLOCK_TOKENS)
+        if self._options.output == "jsonl":
+            return _labelled(write_token_records(rows, self._row_answers(rows, ends)), rows)
+        if any(character in rows.text for character in _NOT_IN_CONLLU[texts is not None]):
+            return None
+        places = self._labelling.places_of(self._answers(rows, ends).numbers, rows.offsets)
+        return _labelled(write_conllu_rows(rows, places, self._conllu_ends, raw=texts is not None), rows)
+
+    def _row_answers(self, rows: PlainRows, ends: Sequence[int]) -> RowAnswers:
+        has_spans, probable = self._labelling.has_spans, self._options.probabilities
+        answers = self._answers(rows, ends, figures=probable and not has_spans, whole=probable)
+        if has_spans:
+            probabilities = answers.probabilities if probable else None
+            return RowAnswers(self._labelling.classes, answers.spans, probabilities, whole=answers.whole)
+        labels = self._labelling.places_of(answers.numbers, rows.offsets)
+        return RowAnswers(self._labelling.spellings, labels=labels, figures=answers.figures, whole=answers.whole)
+
+    @cached_property
+    def _conllu_ends(self) -> list[tuple[bytes, bytes]]:
+        """Of each label the columns after the form of a token: before a space, and without one after it."""
+        from postil.serving.annotations import conllu_column
+        from postil.text.conllu_writer import columns_after_form
+
+        column = conllu_column(self._labelling.scheme, self._options)
+        return [columns_after_form(label, column) for label in self._labelling.spellings]
 
     def _label_texts(self, texts: PlainTexts) -> Labelled:
         """JSON Lines."""
@@ -149,4 +186,6 @@ def _are_json_labels(names: Sequence[str]) -> bool:
 
 
 # Format that is written -> whether labels can be written in it.
-_WRITTEN = {None: are_writable, "conll": are_writable, "jsonl": _are_json_labels}
+_WRITTEN = {None: are_writable, "conll": are_writable, "conllu": are_writable, "jsonl": _are_json_labels}
+# What no token may contain, by whether it comes from raw text.
+_NOT_IN_CONLLU = {False: b"\r\0", True: b"\t\r\0"}

@@ -40,6 +40,7 @@ class Answers(Protocol):
 # Kind of model -> module; imported when a model of the kind is used.
 _ANSWERS = {
     "tagger": "postil.serving.tagger_answers",
+    "multi-task-tagger": "postil.serving.task_answers",
     "detector": "postil.serving.detector_answers",
     "tree-classifier": "postil.serving.tree_answers",
 }

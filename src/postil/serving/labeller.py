@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 from postil.models.estimator import Estimator
 from postil.serving.fast_path import FastPath
 from postil.serving.labelled import Labelled
-from postil.serving.options import TaggingOptions, check_columns
+from postil.serving.options import TaggingOptions, check_columns, chosen
 from postil.text.passages import Passage
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ class Labeller:
 
     def __init__(self, model: Estimator[Any, Any], options: TaggingOptions, path: str | None = None) -> None:
         """``path``: the file of the model, for processes that open it themselves."""
-        self.model, self.options, self.path = model, options, path
+        # Workers choose their task themselves: the file has all of them.
+        self.whole, self.options, self.path = model, options, path
+        self.model = model = chosen(model, options.tasks)
         self.fast = FastPath.of(model, options)
         if self.fast is None:
             _ = self.general  # refuses options that do not apply to the model

@@ -39,6 +39,8 @@ class TaggingOptions:
     """Taggers: constraints on a single text, in characters. Records of JSON Lines carry their own."""
     gazetteer_constraints: Sequence[tuple[str, str]] = ()
     """Taggers: (class, file) pairs. Every name in the file is an entity of the class wherever it occurs."""
+    tasks: Sequence[str] = ()
+    """Models of several tasks: answer these only; one is answered as by a model that has no other. Empty: all."""
     tree: str | None = None
     """Tree classifiers: shape of the tree over a sentence without one. None: the shape the model was trained with."""
     source: str = ""
@@ -46,6 +48,7 @@ class TaggingOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gazetteer_constraints", tuple(self.gazetteer_constraints))
+        object.__setattr__(self, "tasks", tuple(self.tasks))
         if self.nbest is not None and self.nbest < 1:
             raise ConfigurationError("nbest", expected="at least 1", got=self.nbest)
         if self.all_above is not None and not 0 < self.all_above <= 1:
@@ -72,6 +75,19 @@ class TaggingOptions:
 
 TAGGER_OPTIONS = ("nbest", "threshold", "class_thresholds", "all_above", "constraints", "gazetteer_constraints")
 """What only a distribution over whole labellings can answer."""
+
+
+def chosen(model: Estimator[Any, Any], tasks: Sequence[str]) -> Any:
+    """The tagger of the one task that is asked of a model of several; otherwise the model itself."""
+    if not tasks:
+        return model
+    from postil.models.answers.task_labels import known_tasks  # most models have one task
+    from postil.models.multi_task_tagger import MultiTaskTagger
+
+    if not isinstance(model, MultiTaskTagger):
+        raise ConfigurationError("tasks cannot be chosen here: the model has one task")
+    names = known_tasks(tasks, model.tasks)
+    return model[names[0]] if len(names) == 1 else model
 
 
 def check_columns(model: Estimator[Any, Any], given: Sequence[object]) -> None:

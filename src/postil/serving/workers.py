@@ -53,7 +53,7 @@ class Workers:
     """``Labeller.label``, done by several processes."""
 
     def __init__(self, labeller: Labeller, count: int) -> None:
-        task = (labeller.model if labeller.path is None else labeller.path, labeller.options)
+        task = (labeller.whole if labeller.path is None else labeller.path, labeller.options)
         self._all: list[_Worker] = []
         self._free: SimpleQueue[_Worker] = SimpleQueue()
         try:

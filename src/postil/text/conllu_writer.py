@@ -9,6 +9,8 @@ from postil.text.lines import Originals, shortened
 from postil.text.options import Column, WriteOptions
 from postil.text.report import Report
 
+_GLUED = "SpaceAfter=No"
+
 
 def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:
     """The lines of a CoNLL-U file, one string a sentence."""
@@ -89,8 +91,20 @@ def _new_rows(sentence: Sentence) -> list[list[str]]:
     if sentence.starts is not None and sentence.ends is not None:
         for row, end, start in zip(rows, sentence.ends, sentence.starts[1:], strict=False):
             if end == start:
-                row[-1] = "SpaceAfter=No"
+                row[-1] = _GLUED
     return rows
+
+
+def columns_after_form(label: str, column: Column) -> tuple[bytes, bytes]:
+    """The columns after the form of a new row with this label: of a token before a space, and of one without it."""
+    ends = []
+    for misc in (EMPTY, _GLUED):
+        row = ["1", "form", *[EMPTY] * 7, misc]
+        place = find_place("upos" if column == "auto" else column)
+        if get(row, place) != label:
+            put(row, place, label)
+        ends.append("\t".join(row[FORM + 1 :]).encode())
+    return ends[0], ends[1]
 
 
 def _put_features(rows: list[list[str]], sentence: Sentence, places: list[Place], report: Report) -> None:

@@ -75,17 +75,25 @@ class Document(Later):
     text: str
     sentences: list[Sentence] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
+    layers: "dict[str, Document]" = field(default_factory=dict)
+    """What each task of a model of several tasks answers, as a document of the same text. ``sentences`` and
+    ``entities`` are those of the first task with spans."""
 
     def to_dict(self) -> dict[str, Any]:
         """The document as a dict, ready for JSON: ``text``, ``entities``, and the tokens of each of its ``sentences``.
 
-        ``label`` is None for tokens without labels; without offsets, ``start`` and ``end`` are None.
+        ``label`` is None for tokens without labels; without offsets, ``start`` and ``end`` are None. ``layers``, if
+        there are any, are such dicts by task, without the text.
         """
-        return {
+        content = {
             "text": self.text,
             "entities": [asdict(entity) for entity in self.entities],
             "sentences": [{"tokens": _token_dicts(sentence)} for sentence in self.sentences],
         }
+        layers = {task: layer.to_dict() for task, layer in self.layers.items()}
+        for layer in layers.values():
+            del layer["text"]
+        return {**content, "layers": layers} if layers else content
 
     def to_html(self, title: str | None = None) -> str:
         """A complete HTML page: the text with its entities marked, or every token with its label."""

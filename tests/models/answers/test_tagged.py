@@ -66,9 +66,9 @@ def test_thresholds_hold():
 
 def test_a_document_has_its_parts_only_when_asked(monkeypatch):
     calls = []
-    field = tagged_module.TaggedTexts._field
+    field = tagged_module.TaggedTexts.field
     monkeypatch.setattr(
-        tagged_module.TaggedTexts, "_field", lambda self, d, name: calls.append((d, name)) or field(self, d, name)
+        tagged_module.TaggedTexts, "field", lambda self, d, name: calls.append((d, name)) or field(self, d, name)
     )
     documents = tagger_of("bio").tag_many(["Anna", "Oslo", "Anna"])
     assert calls == [] and documents[1].entities is not None and calls == [(1, "entities")]

@@ -122,9 +122,11 @@ def test_an_empty_dev_is_the_same_as_none():
 # ------------------------------------------------------------------------------------------------ warm start
 
 
-def test_a_warm_start_keeps_what_is_known_and_learns_what_is_new():
-    old = postil.Tagger(**{**SMALL, "epochs": 6}).fit(*TRAIN)
-    new = postil.Tagger(**{**SMALL, "epochs": 1, "rate": 1e-9}).fit(*NEW, warm_start=old)
+@pytest.mark.parametrize("character_dim", [0, 5])
+def test_a_warm_start_keeps_what_is_known_and_learns_what_is_new(character_dim):
+    small = {**SMALL, "character_dim": character_dim}
+    old = postil.Tagger(**{**small, "epochs": 6}).fit(*TRAIN)
+    new = postil.Tagger(**{**small, "epochs": 1, "rate": 1e-9}).fit(*NEW, warm_start=old)
     before, after = old.parts, new.parts
     assert after.labelling.classes == (*before.labelling.classes, "PET")
     words = after.features.words.vocabularies["word"]
@@ -182,6 +184,53 @@ def test_vectors_stay_with_a_warm_start(tmp_path):
     (tmp_path / "other.txt").write_text("anna 1 2\noslo 2 3\n")
     with pytest.raises(ConfigurationError, match="dimension of the word vectors"):
         postil.Tagger(vectors=tmp_path / "other.txt", **SMALL).fit(*NEW, warm_start=old)
+
+
+@pytest.fixture(scope="module")
+def two_tasks(tmp_path_factory):
+    """A loaded model of names and parts of speech with vectors and clusters, as an installed one is."""
+    folder = tmp_path_factory.mktemp("two")
+    (folder / "v.txt").write_text("".join(f"{word} {i} 1 2\n" for i, word in enumerate(["anna", "oslo", "paris"])))
+    (folder / "c.txt").write_text("0\tAnna\t9\n10\tOslo\t9\n11\tleft\t3\n")
+    known = {"vectors": folder / "v.txt", "clusters": folder / "c.txt"}
+    X, y = {"names": TRAIN[0], "speech": [["Anna", "left"]] * 8}, {"names": TRAIN[1], "speech": [["NOUN", "VERB"]] * 8}
+    postil.MultiTaskTagger(**known, **SMALL).fit(X, y).save(folder / "m.postil")
+    return postil.load(folder / "m.postil")
+
+
+def test_words_and_encoder_of_several_tasks_start_a_tagger_of_other_labels(two_tasks, tmp_path):
+    X, y = [["zork", "Glorp", "eats"]] * 8, [["O", "B-PET", "O"]] * 8
+    still = {**SMALL, "epochs": 1, "rate": 1e-9}
+    tagger = postil.Tagger(**still).fit(X, y, warm_start=two_tasks)
+    assert tagger.labelling.classes == ("PET",)
+    before, after = values(two_tasks["names"].parts), values(tagger.parts)
+    assert after["encoder.layers.1.W"] == pytest.approx(before["encoder.layers.1.W"], abs=1e-6)
+    words = tagger.parts.features.words
+    assert "anna" in words.vocabularies["word"] and "glorp" in words.vocabularies["word"]
+    assert len(words.lexicons["clusters"]) == 3
+    assert not np.isclose(after["output0.W"][0], before["output0.W"][0]).any()  # O is fresh, too
+    tagger.save(tmp_path / "t.postil")
+    assert postil.load(tmp_path / "t.postil").predict(X) == tagger.predict(X)
+
+
+def test_a_task_that_knows_a_class_is_continued(two_tasks):
+    names = postil.Tagger(**{**SMALL, "epochs": 1, "rate": 1e-9}).fit(*NEW, warm_start=two_tasks)
+    assert names.labelling.classes == (*two_tasks["names"].labelling.classes, "PET")
+    assert names.score(*DEV) > 0.7  # which nothing but the known head has learnt
+    speech = postil.Tagger(**{**SMALL, "epochs": 1}).fit([["Anna", "is"]], [["NOUN", "AUX"]], warm_start=two_tasks)
+    assert speech.labelling.classes == ("NOUN", "VERB", "AUX")
+
+
+def test_few_sentences_with_fresh_labels_are_learnt_as_often_as_without_a_model(two_tasks):
+    few = {name: SMALL[name] for name in ("hidden", "word_dim")}
+    data = [["zork", "Glorp"]] * 30, [["O", "B-PET"]] * 30
+    assert postil.Tagger(**few).fitting(*data, warm_start=two_tasks).parts.config.epochs > 10
+    assert postil.Tagger(**few).fitting(*NEW, warm_start=two_tasks).parts.config.epochs == 10
+
+
+def test_a_detector_does_not_start_from_several_tasks(two_tasks):
+    with pytest.raises(ConfigurationError, match="warm start: expected a detector, got a multi-task-tagger"):
+        postil.Detector(label="PET", hidden=12, word_dim=8).fit(*NEW, warm_start=two_tasks)
 
 
 def test_word_features_learn_at_a_rate_of_their_own():

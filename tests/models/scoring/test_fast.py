@@ -94,6 +94,7 @@ def test_only_the_sentence_approach_is_left_out(files, preset):
         {"encoder": "none", "offsets": 1},
         {"encoder": "convolutions", "activation": "tanh", "offsets": 3},
         {"constrained": False},
+        {"character_dim": 6},
         *({"activation": name} for name in ("hardtanh", "sigmoid", "softsign", "leaky-relu")),
     ],
     ids=str,
@@ -172,9 +173,10 @@ def history(tagger):
 # ------------------------------------------------------------------------------------------------ any order
 
 
+@pytest.mark.parametrize("character_dim", [0, 9])
 @pytest.mark.parametrize("preset", ["fast", "accurate", "linear-crf"])
-def test_a_words_row_does_not_depend_on_who_asked_before(files, preset):
-    tagger, X = fitted(files, preset, "vectors")
+def test_a_words_row_does_not_depend_on_who_asked_before(files, preset, character_dim):
+    tagger, X = fitted(files, preset, "vectors", character_dim=character_dim)
     forms = list(dict.fromkeys(form for tokens in X for form in tokens))
     parts = tagger.parts
     at_once, one_by_one = (FastScorer(parts.features, parts.network) for _ in range(2))

@@ -45,6 +45,8 @@ def both_paths(training, number=0):
         {"input_dropout": 0.0, "hidden_dropout": 0.0, "word_dropout": 0.0},
         {"batch_sentences": 1},
         {"ensemble": 3},
+        {"character_dim": 0},
+        {"character_dim": 5},
     ],
     ids=lambda settings: ", ".join(settings) or "as it is",
 )
@@ -59,10 +61,11 @@ def test_loss_and_gradients_are_those_of_the_general_path(preset, settings):
         np.testing.assert_allclose(dense(fused[node]), dense(expected), atol=2e-5 * largest + 1e-9, rtol=0)
 
 
-def test_fixed_vectors_are_looked_up_too(tmp_path):
+@pytest.mark.parametrize("character_dim", [0, 5])
+def test_fixed_vectors_are_looked_up_too(tmp_path, character_dim):
     lines = [f"{word.lower()} {i} {-i} 0.5 {i % 3}" for i, word in enumerate(WORDS)]
     (tmp_path / "vectors.txt").write_text("\n".join(lines) + "\n")
-    training = fitting("fast", vectors=tmp_path / "vectors.txt").training
+    training = fitting("fast", vectors=tmp_path / "vectors.txt", character_dim=character_dim).training
     (loss, fused), (expected_loss, general) = both_paths(training)
     assert loss == pytest.approx(expected_loss, rel=1e-5)
     for node, expected in general.items():

@@ -34,6 +34,51 @@ class BlockAnswers(NamedTuple):
     span_probabilities: Array  # (M,)
 
 
+def place_answers(
+    block: BlockAnswers, labelling: Labelling, labels: list[list[str]], probabilities: list[Array]
+) -> None:
+    """Put the labels of a block and their probabilities (T,) where its sentences stand in lists of all sentences."""
+    assert block.label_probabilities is not None, "asked for"
+    texts = labelling.texts_of_sentences(block.numbers, block.offsets)
+    by_sentence = np.split(block.label_probabilities, block.offsets[1:-1])
+    for i, of_sentence, values in zip(block.which, texts, by_sentence, strict=True):
+        labels[i], probabilities[i] = of_sentence, values
+
+
+@final
+class CollectedAnswers:
+    """The answers about blocks of sentences, put together in the order of the sentences (B + 1,)."""
+
+    def __init__(self, offsets: Array, label_probabilities: bool) -> None:
+        N, B = int(offsets[-1]), len(offsets) - 1
+        self._offsets, self._numbers, self._probabilities = offsets, np.empty(N, np.int64), np.empty(B)
+        self._of_labels = np.empty(N) if label_probabilities else None
+        self._spans, self._of_spans = [np.zeros((0, 4), np.int64)], [np.zeros(0)]
+
+    def add(self, tokens: Array | slice, answers: BlockAnswers) -> None:
+        """The answers about a block, whose tokens are these (n,) of all."""
+        which = answers.which
+        self._numbers[tokens], self._probabilities[which] = answers.numbers, answers.probabilities
+        if self._of_labels is not None:
+            self._of_labels[tokens] = answers.label_probabilities
+        answers.spans[:, 0] = np.array(which)[answers.spans[:, 0]]
+        self._spans.append(answers.spans)
+        self._of_spans.append(answers.span_probabilities)
+
+    def in_order(self) -> BlockAnswers:
+        rows = np.concatenate(self._spans)
+        order = np.argsort(rows[:, 0], kind="stable")  # inside of a sentence they are in order
+        return BlockAnswers(
+            list(range(len(self._offsets) - 1)),
+            self._offsets,
+            self._numbers,
+            self._probabilities,
+            self._of_labels,
+            rows[order],
+            np.concatenate(self._of_spans)[order],
+        )
+
+
 @final
 class Posteriors:
     """What a fitted tagger's answers are read from. ``decoding`` takes the place of the model's own."""
@@ -126,11 +171,11 @@ class Posteriors:
             for posterior in self.of(X, constraints):
                 yield self._general(posterior, threshold, label_probabilities)
             return
-        answer = self._answering(threshold, label_probabilities)
+        answer = self.answering(threshold, label_probabilities)
         for which, scores, offsets in scored(self._parts.scorer(), X):
             yield answer(which, scores, offsets)
 
-    def _answering(
+    def answering(
         self, threshold: float | Mapping[str, float] | None, label_probabilities: bool
     ) -> Callable[[list[int], Array, Array], BlockAnswers]:
         """What answers for blocks of sentences, from their places, scores and offsets."""
@@ -240,9 +285,26 @@ class Posteriors:
         """The best label numbers (N,) of a block of sentences (B + 1,), from the network's scores (N, L)."""
         return self._posterior(list(range(len(offsets) - 1)), scores, offsets).best(self.decoding.bias)
 
+    def numbering(self) -> Callable[[Array, Array], Array]:
+        """What returns the answered label numbers (N,) of blocks, from scores (N, L) and offsets (B + 1,).
+
+        Probabilities are computed only where a threshold asks for them.
+        """
+        if self.has_thresholds():
+            answer = self.answering(None, False)
+            return lambda scores, offsets: answer(list(range(len(offsets) - 1)), scores, offsets).numbers
+        chain = self._parts.scorer().chain
+        assert chain is not None, "the network of a tagger"
+
+        def numbers(scores: Array, offsets: Array) -> Array:
+            lattice = calibrated_lattice(Lattice.over(scores, offsets, chain), self.labelling, self.decoding)
+            return Distribution(which=[], lattice=lattice, labelling=self.labelling).best(self.decoding.bias)
+
+        return numbers
+
     def answers_of_scores(self, scores: Array, offsets: Array) -> BlockAnswers:
         """The same with the probabilities of entities and of whole labellings."""
-        return self._answering(None, False)(list(range(len(offsets) - 1)), scores, offsets)
+        return self.answering(None, False)(list(range(len(offsets) - 1)), scores, offsets)
 
     def answers_of_cells(
         self,
@@ -254,24 +316,11 @@ class Posteriors:
         label_probabilities: bool = False,
     ) -> BlockAnswers:
         """``answers`` for such sentences, in their order. Only if ``takes_cells``."""
-        answer = self._answering(threshold, label_probabilities)
-        N, B = len(cells), len(offsets) - 1
-        if B == 1:
+        answer = self.answering(threshold, label_probabilities)
+        if len(offsets) == 2:
             ((which, _, scores, block),) = scored_cells(self._parts.scorer(), text, cells, offsets)
             return answer(which, scores, block)
-        numbers, probabilities = np.empty(N, np.int64), np.empty(B)
-        of_labels = np.empty(N) if label_probabilities else None
-        spans, of_spans = [np.zeros((0, 4), np.int64)], [np.zeros(0)]
+        collected = CollectedAnswers(offsets, label_probabilities)
         for which, tokens, scores, block in scored_cells(self._parts.scorer(), text, cells, offsets):
-            answers = answer(which, scores, block)
-            numbers[tokens], probabilities[which] = answers.numbers, answers.probabilities
-            if of_labels is not None:
-                of_labels[tokens] = answers.label_probabilities
-            answers.spans[:, 0] = np.array(which)[answers.spans[:, 0]]
-            spans.append(answers.spans)
-            of_spans.append(answers.span_probabilities)
-        rows = np.concatenate(spans)
-        order = np.argsort(rows[:, 0], kind="stable")  # inside of a sentence they are in order
-        return BlockAnswers(
-            list(range(B)), offsets, numbers, probabilities, of_labels, rows[order], np.concatenate(of_spans)[order]
-        )
+            collected.add(tokens, answer(which, scores, block))
+        return collected.in_order()

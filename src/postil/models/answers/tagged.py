@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from postil.models.answers.posteriors import BlockAnswers, Posteriors
 from postil.models.sentences import entity, tokens_of
 from postil.text import Document, Entity, Sentence
 from postil.text.segmenter import Segments, default_segmenter
+
+if TYPE_CHECKING:
+    from postil.models.answers.task_posteriors import TaskPosteriors
 
 BATCH = 1 << 19
 """Bytes of texts that are tagged at once."""
@@ -35,20 +38,23 @@ class Answer(NamedTuple):
 class AnsweredSentences:
     """Sentences and what is answered about them."""
 
-    def __init__(
-        self,
-        sentences: list[Sentence],
-        posteriors: Posteriors,
-        constraints: Sequence[Constraints | None] | None = None,
-        threshold: float | Mapping[str, float] | None = None,
-    ) -> None:
-        self._sentences, self._labelling = sentences, posteriors.labelling
-        X = [tokens_of(sentence) for sentence in sentences]
-        self._blocks = list(posteriors.answers(X, constraints, threshold))
+    def __init__(self, sentences: list[Sentence], labelling: Labelling, blocks: Iterable[BlockAnswers]) -> None:
+        self._sentences, self._labelling, self._blocks = sentences, labelling, list(blocks)
         self._places = np.full((len(sentences), 2), -1)  # of each sentence the block and the row in it
         for number, block in enumerate(self._blocks):
             self._places[block.which, 0] = number
             self._places[block.which, 1] = np.arange(len(block.which))
+
+    @classmethod
+    def of(
+        cls,
+        sentences: list[Sentence],
+        posteriors: Posteriors,
+        constraints: Sequence[Constraints | None] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+    ) -> "AnsweredSentences":
+        X = [tokens_of(sentence) for sentence in sentences]
+        return cls(sentences, posteriors.labelling, posteriors.answers(X, constraints, threshold))
 
     def all_labels(self) -> Iterator[tuple[int, list[str]]]:
         """Every sentence's number and its labels."""
@@ -85,10 +91,14 @@ class TaggedTexts:
     entity_edges: Array  # (D + 1,) of the texts among the entities
 
     def documents(self) -> Iterator[Document]:
-        for d, text in enumerate(self.texts):
-            yield Document.later(partial(self._field, d), text=text)
+        return map(self.document, range(len(self.texts)))
 
-    def _field(self, d: int, name: str) -> list[Any]:
+    def document(self, d: int) -> Document:
+        return Document.later(partial(self.field, d), text=self.texts[d])
+
+    def field(self, d: int, name: str) -> Any:
+        if name == "layers":
+            return {}
         return self._sentences(d) if name == "sentences" else self._entities(d)
 
     def _places(self, d: int, cells: Array) -> list[list[int]]:
@@ -128,6 +138,25 @@ def tagged(
     texts: Iterable[str], posteriors: Posteriors, threshold: float | Mapping[str, float] | None = None
 ) -> Iterator[TaggedTexts]:
     """The texts in batches, tagged. They can be written in UTF-8, and ``posteriors`` take cells."""
+    for batch, content, edges in _batches(texts):
+        documents = cells_between(edges)
+        yield TaggedTexts(batch, content, edges, *tagged_content(content, documents, posteriors, threshold))
+
+
+def tagged_tasks(texts: Iterable[str], posteriors: "TaskPosteriors") -> Iterator[dict[str, TaggedTexts]]:
+    """The same by task. The texts are cut into tokens, and the tokens encoded, once."""
+    for batch, content, edges in _batches(texts):
+        segments = default_segmenter().cells(content, documents=cells_between(edges))
+        # A document has the probabilities of its entities, and no others.
+        answers = posteriors.answers_of_cells(content, segments.cells, segments.offsets, only_spans=True)
+        yield {
+            task: TaggedTexts(batch, content, edges, *_placed(segments, of_task, posteriors.heads[task].labelling))
+            for task, of_task in answers.items()
+        }
+
+
+def _batches(texts: Iterable[str]) -> Iterator[tuple[list[str], bytes, Array]]:
+    """Texts, the same in UTF-8 one after the other, and their edges (D + 1,) among the bytes."""
     batch: list[str] = []
     content: list[bytes] = []
     size = 0
@@ -136,18 +165,10 @@ def tagged(
         content.append(text.encode())
         size += len(content[-1]) + 1
         if size >= BATCH:
-            yield _tagged(batch, content, posteriors, threshold)
+            yield batch, b"".join(content), offsets_from_lengths([len(text) for text in content])
             batch, content, size = [], [], 0
     if batch:
-        yield _tagged(batch, content, posteriors, threshold)
-
-
-def _tagged(
-    texts: list[str], content: list[bytes], posteriors: Posteriors, threshold: float | Mapping[str, float] | None
-) -> TaggedTexts:
-    joined, edges = b"".join(content), offsets_from_lengths([len(text) for text in content])
-    answered = tagged_content(joined, cells_between(edges), posteriors, threshold)
-    return TaggedTexts(texts, joined, edges, *answered)
+        yield batch, b"".join(content), offsets_from_lengths([len(text) for text in content])
 
 
 class TaggedContent(NamedTuple):
@@ -173,6 +194,10 @@ def tagged_content(
     answers = posteriors.answers_of_cells(
         content, segments.cells, segments.offsets, threshold, label_probabilities=label_probabilities
     )
+    return _placed(segments, answers, posteriors.labelling)
+
+
+def _placed(segments: Segments, answers: BlockAnswers, labelling: Labelling) -> TaggedContent:
     sentences = np.searchsorted(segments.offsets, segments.documents)
     entities = np.searchsorted(answers.spans[:, 0], sentences)
-    return TaggedContent(segments, answers, posteriors.labelling, sentences, entities)
+    return TaggedContent(segments, answers, labelling, sentences, entities)

@@ -170,6 +170,8 @@ def _columns(config: TaggerConfig, features: InputFeatures) -> Iterator[tuple[st
         yield _AFFIXES.get(column.name.split()[0], column.name), "forms", i, column.D
     if features.words.config.vector_dim:
         yield "vector", "vector", 0, features.words.config.vector_dim
+    for i in range(features.words.character_columns):  # all of them make one vector
+        yield "characters", "forms", len(words) + i, features.words.config.character_dim if i == 0 else 0
     for i, (_, width) in enumerate(features.extra_sizes(config.column_dim, config.gazetteer_dim)):
         name = f"column {i + 1}" if i < len(features.columns) else "gazetteer"
         yield name, "extra", i, width

@@ -17,6 +17,7 @@ from postil import archive
 from postil.arrays import Array
 from postil.errors import CheckpointWarning, ConfigurationError, ModelFileError
 from postil.features.vectors import VectorSources, WordVectors, load_vectors, side_by_side
+from postil.graph import Parameter
 from postil.models.parts import Parts
 from postil.models.scoring.fused import fused_training
 from postil.threads import one_blas_thread
@@ -30,7 +31,7 @@ _LOGGER = logging.getLogger("postil")
 class Batches(Sequence[Batch[Any]]):
     """The batches of an epoch, each put together when its turn comes: memory does not grow with the data."""
 
-    def __init__(self, make: Callable[[Array], Batch[Any]], order: Sequence[Array]) -> None:
+    def __init__(self, make: Callable[[Any], Batch[Any]], order: Sequence[Any]) -> None:
         self._make, self._order = make, order
 
     def __len__(self) -> int:
@@ -103,7 +104,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
             minutes=estimator.minutes,
             seed=estimator.seed,
         )
-        self._averaged = Averaged(OPTIMISERS[config.optimiser](parts.network.parameters()))
+        self._averaged = Averaged(OPTIMISERS[config.optimiser](self._learnt_parameters()))
         self.training: Training[Any] = Training(
             parts.network,
             self._averaged,
@@ -131,6 +132,11 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         """The number of epochs without a better score after which the training stops."""
         patience: int | None = self.parts.config.patience
         return patience
+
+    def _learnt_parameters(self) -> dict[str, Parameter]:
+        """Those that the training changes."""
+        parameters: dict[str, Parameter] = self.parts.network.parameters()
+        return parameters
 
     def _calibrate(self) -> None:
         """Choose what is not learnt by gradients, once the parameters are final."""
@@ -199,7 +205,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
 
     def _means(self) -> dict[str, Array]:
         """Parameters averaged over the steps of the epoch: they generalise better than those of its last step."""
-        return {name: self._averaged.mean(name) for name in self.parts.network.parameters()}
+        return {name: self._averaged.mean(name) for name in self._averaged.optimiser.parameters}
 
     # -------------------------------------------------------------------------------------------- checkpoints
 

@@ -3,7 +3,6 @@
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, final
 
@@ -13,22 +12,26 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
-from postil.features.inputs import InputFeatures, Inputs, Token, forms_of
+from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
 from postil.features.named import NamedFeatures
 from postil.features.vectors import WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
 from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
-from postil.models.fitting.replacing import MentionReplacement
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson
-from postil.models.fitting.warm_start import check_same_architecture, extended_features, take_over
+from postil.models.fitting.training_set import TrainingSet
+from postil.models.fitting.warm_start import (
+    check_same_architecture,
+    extended_features,
+    take_over,
+    take_over_encoder,
+)
 from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.parts import Parts
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.models.sentences import CHARACTERS, INPUT
-from postil.objectives.lattice import Lattice
 from postil.text.characters import are_characters
 from postil.text.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.partial_label import UNKNOWN
@@ -37,13 +40,17 @@ from postil.training.loop import Batch
 Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
 
 
-class SentenceTrainee(Trainee, Protocol):
-    """What a training on sentences asks of a tagger or a detector."""
+class WordTrainee(Trainee, Protocol):
+    """What the features of words are made by."""
 
     KIND: ClassVar[str]
     preset: str
     gazetteers: Sequence[str | os.PathLike[str]]
     clusters: str | os.PathLike[str] | None
+
+
+class SentenceTrainee(WordTrainee, Protocol):
+    """What a training on sentences asks of a tagger or a detector."""
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> Any: ...
     def _check_dev(self, y: Sequence[Sequence[str]]) -> None: ...
@@ -56,25 +63,6 @@ class FittedTrainee(Protocol):
     KIND: ClassVar[str]
 
     def fitted_parts(self) -> Parts[Any, Any]: ...
-
-
-class _Learnt(NamedTuple):
-    """Sentences to learn from: inputs, and the label numbers of each, (T,), or (T, …) where they are not known."""
-
-    inputs: Inputs
-    gold: Sequence[Array]
-
-    @property
-    def lengths(self) -> Array:
-        return np.diff(self.inputs.offsets)
-
-    def redrawn(self, tokens: Array, offsets: Array) -> "_Learnt":
-        """The same sentences made of other tokens (N,) of theirs; one without known labels must stay as it is."""
-        old = self.inputs
-        inputs = replace(old, places=old.places[tokens], extra=old.extra[tokens], offsets=offsets)
-        flat = np.concatenate([labels if labels.ndim == 1 else np.zeros(len(labels), np.int64) for labels in self.gold])
-        drawn = np.split(flat[tokens], offsets[1:-1])
-        return _Learnt(inputs, [new if of.ndim == 1 else of for new, of in zip(drawn, self.gold, strict=True)])
 
 
 @final
@@ -104,18 +92,19 @@ class SentenceFitting(Fitting):
         estimator.check()
         config = estimator._configured(estimator.settings)
         labelled = checked_labelled(X, y, word_key=config.word_key)
-        X, y, annotates = _checked_training_data(*labelled, partial, annotates)
+        X, y, annotates = checked_training_data(*labelled, partial, annotates)
         raw = checked_lesson(estimator, unlabelled, teachers, config.word_key)
         dev = checked_dev(dev, config.word_key)
-        held_out: Data | None = _with_words(*dev) if dev is not None else None
+        held_out: Data | None = sentences_with_words(*dev) if dev is not None else None
         all_sentences = [*X, *raw]
+        start = None if warm_start is None else _start(estimator, warm_start, y)
         config = adapted(
             config,
             len(all_sentences),
             sum(map(len, all_sentences)),
-            continued=warm_start is not None,
+            continued=start is not None and start.with_labels,
         )
-        parts = _new_parts(estimator, config, all_sentences, y, warm_start)
+        parts = _new_parts(estimator, config, all_sentences, y, start)
         if annotates is not None:
             y = parts.labelling.widened(y, annotates)
         if held_out is not None:
@@ -126,21 +115,17 @@ class SentenceFitting(Fitting):
         self._gold = parts.labelling.numbers(y)
         self._lesson = Lesson(teachers, raw, self._gold, parts) if raw else None
         learnt = all_sentences if self._lesson is None else [*list(X) * self._lesson.repeats, *raw]
-        gold = (
-            [] if self._lesson is None else [*self._gold * self._lesson.repeats, *(np.zeros((len(t), 0)) for t in raw)]
-        )
-        self._learnt = self._whole = _Learnt(parts.features.inputs(learnt), gold or self._gold)
-        self._replacement = _replacement(config, self._whole.gold, parts.labelling)
+        self._examples = TrainingSet(parts, learnt, self._gold, self._lesson)
         self._judge, self._judged_on = estimator._with_parts(parts), held_out or (X, y)
         self._is_held_out = held_out is not None
-        parts.about |= {"preset": estimator.preset} | about(estimator, X, _data_digest(X, y))
+        parts.about |= {"preset": estimator.preset} | about(estimator, X, data_digest(X, y))
         if are_characters(map(forms_of, X)):
             parts.about[INPUT] = CHARACTERS
         if any(map(is_partial, y)):
             parts.about["data"] |= {"partial": count_marks(y)}
         if self._lesson is not None:
             parts.about["data"] |= self._lesson.about()
-        digests = [_data_digest(*data) for data in ((X, y), *([dev] if dev is not None else []))] if checkpoint else []
+        digests = [data_digest(*data) for data in ((X, y), *([dev] if dev is not None else []))] if checkpoint else []
         digests += [self._lesson.digest()] if checkpoint and self._lesson is not None else []
         super().__init__(
             estimator, parts, judged=held_out is not None, checkpoint=checkpoint, digests=digests, resume=resume
@@ -148,47 +133,19 @@ class SentenceFitting(Fitting):
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Example]]:
         size = self.parts.config.batch_sentences
-        if self._replacement is not None:
-            self._learnt = self._whole.redrawn(*self._replacement.draw(rng))
+        self._examples.redraw(rng)
         if self.parts.config.objective == "margin":
-            return Batches(self._batch, batches_with_label(self._gold, size, rng))
-        return Batches(self._batch, batches_of_similar_length(self._learnt.lengths, size, rng))
-
-    def _batch(self, which: Array) -> Batch[Example]:
-        """A batch in shards, each with its share of the mean; one that has no share is left out."""
-        count = min(self.parts.config.shards, len(which))
-        pieces = np.array_split(which, count) if count > 1 else [which]
-        shards = [Example(inputs=self._learnt.inputs.selected(p), gold=self._gold_of(p)) for p in pieces]
-        weights = [self.parts.network.weight(shard) for shard in shards]
-        shares = [weight / (sum(weights) or 1) for weight in weights]
-        kept = [replace(shard, share=share) for shard, share in zip(shards, shares, strict=True) if share]
-        return Batch(kept, [shard.share for shard in kept], int(self._learnt.lengths[which].sum()))
-
-    def _gold_of(self, which: Array) -> Array | Lattice:
-        """(N,) labels; where a sentence has several possible ones, (N, L) for all of them. Or what teachers say."""
-        if self._lesson is not None:
-            return self._lesson.lattice(which, self._learnt.gold)
-        gold = [self._learnt.gold[i] for i in which]
-        if all(labels.ndim == 1 for labels in gold):
-            return np.concatenate(gold)
-        single = np.eye(len(self.parts.labelling.labels), dtype=bool)
-        return np.concatenate([labels if labels.ndim == 2 else single[labels] for labels in gold])
+            return Batches(self._examples.batch, batches_with_label(self._gold, size, rng))
+        return Batches(self._examples.batch, batches_of_similar_length(self._examples.lengths, size, rng))
 
     def _patience(self) -> int | None:
-        return patience_in_epochs(self.parts.config, len(self._learnt.gold))
+        return patience_in_epochs(self.parts.config, len(self._examples.lengths))
 
     def _score(self) -> float:
         return float(self._judge.score(*self._judged_on))
 
     def _calibrate(self) -> None:
         self._judge._calibrate_after_fit(*self._judged_on, held_out=self._is_held_out)
-
-
-def _replacement(config: TaggerConfig, gold: Sequence[Array], labelling: Any) -> MentionReplacement | None:
-    """Only for spans: detectors and labels of words have no mentions."""
-    if not config.mention_replacement or config.objective == "margin" or not labelling.has_spans:
-        return None
-    return MentionReplacement(gold, labelling, config.mention_replacement)
 
 
 def batches_with_label(gold: Sequence[Array], size: int, rng: np.random.Generator) -> list[Array]:
@@ -206,20 +163,52 @@ def batches_with_label(gold: Sequence[Array], size: int, rng: np.random.Generato
     return [rng.permutation(np.concatenate(pair)) for pair in dealt]
 
 
+class _Start(NamedTuple):
+    """What a training begins with: a model of one task, or only its words and its encoder."""
+
+    known: Parts[Any, Any]
+    with_labels: bool
+
+
+def _start(estimator: SentenceTrainee, warm_start: FittedTrainee, y: Sequence[Sequence[str]]) -> _Start:
+    """Of a model of several tasks, the task that has a class of the data; if none has, words and encoder alone."""
+    known = warm_start.fitted_parts()
+    if warm_start.KIND == estimator.KIND:
+        estimator._check_warm_start(known)
+        return _Start(known, with_labels=True)
+    if not known.heads or estimator.KIND != "tagger":
+        raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
+    labelling = estimator._labels_of(y)
+    for head in known.heads.values():
+        if head.labelling.has_spans == labelling.has_spans and {*head.labelling.classes} & {*labelling.classes}:
+            return _Start(head, with_labels=True)
+    return _Start(next(iter(known.heads.values())), with_labels=False)
+
+
 def _new_parts(
     estimator: SentenceTrainee,
     config: TaggerConfig,
     X: Sequence[Sequence[Token]],
     y: Sequence[Sequence[str]],
-    warm_start: FittedTrainee | None,
+    start: _Start | None,
 ) -> Parts[Any, Any]:
-    known = None
-    if warm_start is not None:
-        if warm_start.KIND != estimator.KIND:
-            raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
-        known = warm_start.fitted_parts()
-        estimator._check_warm_start(known)
+    known = start.known if start is not None else None
+    if known is not None:
         check_same_architecture(known.config, config)
+    features, vectors = new_features(estimator, config, X, known)
+    with_labels = start is not None and start.with_labels
+    labelling = known.labelling.extended(y) if known is not None and with_labels else estimator._labels_of(y)
+    network = estimator._network(config, features, labelling, vectors, np.random.default_rng(estimator.seed))
+    parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
+    if known is not None:
+        (take_over if with_labels else take_over_encoder)(known, parts)
+    return parts
+
+
+def new_features(
+    estimator: WordTrainee, config: TaggerConfig, X: Sequence[Sequence[Token]], known: Parts[Any, Any] | None
+) -> tuple[InputFeatures, Array | None]:
+    """The features of the sentences, after those of a ``known`` model, and the fixed vectors."""
     vectors = _vectors(estimator, config, known)
     named = [source for source in estimator.gazetteers if source in NAMED_LISTS]
     files = [Path(source) for source in estimator.gazetteers if source not in NAMED_LISTS]
@@ -235,13 +224,7 @@ def _new_parts(
     )
     if known is not None:
         features = extended_features(known.features, features)
-    labelling = estimator._labels_of(y) if known is None else known.labelling.extended(y)
-    matrix = vectors.matrix if vectors is not None else None
-    network = estimator._network(config, features, labelling, matrix, np.random.default_rng(estimator.seed))
-    parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
-    if known is not None:
-        take_over(known, parts)
-    return parts
+    return features, vectors.matrix if vectors is not None else None
 
 
 def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> NamedFeatures | None:
@@ -250,7 +233,7 @@ def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> Named
     return NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)
 
 
-def _vectors(estimator: SentenceTrainee, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
+def _vectors(estimator: WordTrainee, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
     """Fixed vectors in the scale of the config; those of a known model stay unless others are named."""
     if estimator.vectors is not None:
         return scaled_vectors(estimator.vectors, config.vector_scale)
@@ -259,7 +242,7 @@ def _vectors(estimator: SentenceTrainee, config: TaggerConfig, known: Parts[Any,
     return None
 
 
-def _with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
+def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
     """The sentences that have words; an error where there are none."""
     kept = [i for i in range(len(X)) if len(X[i])]
     if not kept:
@@ -269,12 +252,12 @@ def _with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Dat
     return [X[i] for i in kept], [y[i] for i in kept]
 
 
-def _checked_training_data(
+def checked_training_data(
     X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], partial: bool | None, annotates: Annotates
 ) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], Annotates]:
     """Marks are recognised; a sentence of which nothing is known is left out, and so is one without words."""
     entries = None if annotates is None else per_sentence(annotates, len(X))
-    _with_words(X, y)
+    sentences_with_words(X, y)
     y = with_marks(y, X, partial=partial)
     kept = [i for i in range(len(X)) if not is_unknown(y[i])]
     if not kept:
@@ -282,7 +265,7 @@ def _checked_training_data(
     return [X[i] for i in kept], [y[i] for i in kept], entries and [entries[i] for i in kept]
 
 
-def _data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
+def data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:
     digest = hashlib.sha256()
     for tokens, labels in zip(X, y, strict=True):
         digest.update(repr((list(tokens), list(labels))).encode("utf8", "surrogatepass"))

@@ -4,6 +4,7 @@ Strings keep their ids and new ones come after them, and so do the classes of la
 value of a column keeps its row, and a label its row of the output maps and its transitions.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,12 @@ from postil.network import LookupTables
 # The settings that decide which parameters there are and what they mean. The others may change.
 ARCHITECTURE = (
     *("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "prefix_lengths", "suffix_lengths"),
-    *("cluster_dim", "name_dim", "column_dim", "gazetteer_dim", "position_dim"),
+    *("cluster_dim", "name_dim", "character_dim", "column_dim", "gazetteer_dim", "position_dim"),
     *("word_key", "feature_buckets"),
     *("encoder", "window", "hidden", "layers", "ensemble", "activation", "objective", "offsets"),
 )
+
+_OF_LABELS = ("output", "crf.")  # how the names of parameters begin that are about labels
 
 
 def check_same_architecture(old: TaggerConfig, new: TaggerConfig) -> None:
@@ -96,12 +99,25 @@ def take_over(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
         _take_over(before, after, labels)
 
 
+def take_over_encoder(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
+    """Copy what is known about words and their neighbours, but nothing about labels."""
+    for before, after in zip(members_of(old.network), members_of(new.network), strict=True):
+        _take_over(before, after, {name: () for name in after.parameters() if name.startswith(_OF_LABELS)})
+
+
+def take_over_heads(old: Mapping[str, Parts[Any, Any]], new: Mapping[str, Parts[Any, Any]]) -> None:
+    """The same for the heads of tasks. A new task begins fresh, with the tables and the encoder of the others."""
+    for task, head in old.items():
+        take_over(head, new[task])
+
+
 def _take_over(old: Any, new: Any, places_of_labels: dict[str, Any]) -> None:
     values = {name: parameter.value for name, parameter in old.parameters().items()}
     places: dict[str, Any] = {**_rows_of_tables(old, new), **places_of_labels}
     for name, parameter in new.parameters().items():
         if name in places:
-            parameter.value[places[name]] = values[name]
+            if len(places[name]):
+                parameter.value[places[name]] = values[name]
         else:
             parameter.value[...] = values[name]
 
@@ -114,6 +130,8 @@ def _rows_of_tables(old: Any, new: Any) -> dict[str, Array]:
         if before is not None:
             name = part.removesuffix("_tables").replace("form", "forms")
             rows_of |= {f"{name}.tables.{i}": rows for i, rows in enumerate(_moved_rows(before, after))}
+    if old.characters is not None:  # its ids are those of a vocabulary, and old ones stay
+        rows_of["characters.table"] = np.arange(old.alphabet)
     return rows_of
 
 

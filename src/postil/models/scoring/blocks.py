@@ -1,6 +1,7 @@
 """Lists of tokens on their way to a scorer: checked, and in blocks of similar length."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -8,10 +9,23 @@ from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.models.inputs import checked_sentences
-from postil.models.scoring.fast import FastScorer
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.text.lines import shortened
 from postil.threads import one_blas_thread
+
+Scores = TypeVar("Scores", covariant=True)
+AnyScores = TypeVar("AnyScores")
+
+
+class Scorer(Protocol[Scores]):
+    """A FastScorer, or a TaskScorer, which returns the scores (N, L) of each task."""
+
+    network: Any
+
+    def scores(self, sentences: Sequence[Sequence[Token]]) -> tuple[Scores, Array]: ...
+    def look_up_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]: ...
+    def scores_of_words(self, rows: Array, ids: Array, offsets: Array) -> Scores: ...
+
 
 TOKENS_PER_BLOCK = 4096  # scored at once: large enough for matrix products, small enough for the cache
 
@@ -23,7 +37,7 @@ def check_sentences(X: Sequence[Sequence[Token]]) -> None:
             raise DataError("a sentence", expected="a list of tokens", got=shortened(tokens), where=f"sentence {i}")
 
 
-def scored(scorer: FastScorer, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Array, Array]]:
+def scored(scorer: Scorer[AnyScores], X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], AnyScores, Array]]:
     """Blocks of sentences of similar length: their places in X, the scores (N, L) of their tokens, their offsets."""
     check_sentences(X)
     lengths = [len(tokens) for tokens in X]
@@ -39,8 +53,8 @@ def scored(scorer: FastScorer, X: Sequence[Sequence[Token]]) -> Iterator[tuple[l
 
 
 def scored_cells(
-    scorer: FastScorer, text: bytes, cells: Array, offsets: Array
-) -> Iterator[tuple[list[int], Array | slice, Array, Array]]:
+    scorer: Scorer[AnyScores], text: bytes, cells: Array, offsets: Array
+) -> Iterator[tuple[list[int], Array | slice, AnyScores, Array]]:
     """The same for words that stand in cells (N, 2) of a text in UTF-8, in sentences (B + 1,): their places, those of
     their tokens (n,), scores (n, L) and offsets. The blocks, and so the scores, are those of ``scored``."""
     rows, ids = scorer.look_up_cells(text, cells)

@@ -17,6 +17,7 @@ from postil.network import (
     INITIALISERS,
     Activation,
     Chain,
+    CharacterConvolution,
     Dropout,
     Layer,
     LayerNorm,
@@ -76,13 +77,25 @@ class LayerMaker:
             parameter.pace = self.config.word_rate
         return tables
 
+    def characters(self, V: int, H: int) -> CharacterConvolution | None:
+        """A convolution over the characters of words, V different ones; None where H is 0."""
+        if not H:
+            return None
+        return CharacterConvolution(
+            V,
+            H,
+            rng=self.rng,
+            initialise=self.initialise,
+            initialise_table=self.initialise_table,
+            dtype=self.dtype,
+        )
+
     def linear(self, D: int, H: int, *, bias: bool = True) -> Linear:
         return Linear(D, H, rng=self.rng, initialise=self.initialise, bias=bias, dtype=self.dtype)
 
     def weights(self, A: int, L: int) -> Parameter:
         """Weights (A, L) of hand-made features, all 0: without evidence a feature says nothing."""
-        initialise = placeholder if self.initialise is placeholder else zeros
-        weights = new_parameter("named", (A, L), initialise, self.rng, self.dtype, decays=False)
+        weights = new_parameter("named", (A, L), zeros, self.rng, self.dtype, decays=False)
         weights.pace = NAMED_PACE
         return weights
 

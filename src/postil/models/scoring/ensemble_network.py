@@ -6,11 +6,11 @@ trained side by side, each by its own loss on the same batches.
 
 from collections.abc import Sequence
 from functools import reduce
-from operator import add
 from typing import Any, final
 
 import numpy as np
 
+from postil import graph
 from postil.arrays import Array
 from postil.features.inputs import Inputs
 from postil.graph import Node, Parameterised, Result
@@ -40,8 +40,8 @@ class EnsembleNetwork(Parameterised):
 
     def scores(self, inputs: Inputs, rng: "np.random.Generator | None" = None) -> Result:
         """The mean of the members' scores, a node (N, L) that carries the offsets."""
-        total = reduce(add, [member.scores(inputs, rng) for member in self.members])
-        mean: Result = total * (1 / len(self.members))
+        total = reduce(graph.add, [member.scores(inputs, rng) for member in self.members])
+        mean = graph.multiply(total, 1 / len(self.members))
         mean.offsets = inputs.offsets
         return mean
 
@@ -51,7 +51,15 @@ class EnsembleNetwork(Parameterised):
 
     def loss(self, example: Example, *, rng: "np.random.Generator") -> Node:
         """The sum of the members' losses: each learns as it would alone."""
-        return reduce(add, [member.loss(example, rng=rng) for member in self.members])
+        return reduce(graph.add, [member.loss(example, rng=rng) for member in self.members])
+
+    def form_columns(self, forms: Array) -> tuple[Array, Array]:
+        """See ``ScoringNetwork.form_columns``."""
+        return self.members[0].form_columns(forms)
+
+    @property
+    def alphabet(self) -> int:
+        return self.members[0].alphabet
 
     def weight(self, example: Example) -> float:
         return self.members[0].weight(example)

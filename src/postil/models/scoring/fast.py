@@ -7,9 +7,10 @@ a word is looked up once for all of them.
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from postil.network.layer import Run
 from postil.network.precomputed import WindowMap
 from postil.network.window import window_counts
 from postil.objectives.crf_objective import summed_offsets
+
+Rows: TypeAlias = Sequence[tuple[Array, Array]]
+"""Tables of rows of the first layer's sums, and which row of each belongs to each token."""
 
 
 @final
@@ -96,6 +100,23 @@ class FastScorer:
         self._activation = split.layers[0].function if fused and isinstance(split.layers[0], Activation) else "identity"
         self._is_fused = fused
 
+    def for_head(self, network: TaggerNetwork) -> "FastScorer":
+        """The scorer of another head of the same encoder. It shares the rows of words where the encoder makes them."""
+        if not self.has_hidden:
+            return FastScorer(self.features, network)
+        other, (split,) = copy(self), self._splits
+        other.network, other.chain, other.questions = network, network.chain(), {}
+        other._members = [network]
+        other._parameters = list(network.parameters().values())
+        other._values = other._present_values()
+        other._splits = [_Split(first=split.first, layers=split.layers, outputs=network.outputs, shares=split.shares)]
+        return other
+
+    @property
+    def has_hidden(self) -> bool:
+        """Whether there is a layer between the rows of words and the output maps, and nothing beside it."""
+        return len(self._splits) == 1 and bool(self._splits[0].outputs) and self.network.named is None
+
     def is_current(self, features: InputFeatures, network: ScoringNetwork | EnsembleNetwork) -> bool:
         """Whether the network still is what it was: the same arrays, and none of them can have been written to."""
         return (
@@ -117,14 +138,19 @@ class FastScorer:
         if not self._splits:
             inputs = self.features.inputs(sentences)
             return self.network.unary(inputs), inputs.offsets
-        offsets = offsets_from_lengths([len(tokens) for tokens in sentences])
-        parts = [self._look_up(sentences)]
-        if self.network.extra_tables:
-            parts.append(self._extra_rows(sentences, int(offsets[-1])))
+        parts, offsets = self.look_up(sentences)
         scores = self._scores_of_rows(parts, offsets)
         if self.network.named is not None and self.features.named is not None:
             scores += sums_of_rows(self.network.named.value, self.features.named.of(sentences))
         return scores, offsets
+
+    def look_up(self, sentences: Sequence[Sequence[Token]]) -> tuple[Rows, Array]:
+        """Rows of words, and of other features, and which of them belongs to each token; and the offsets (B + 1,)."""
+        offsets = offsets_from_lengths([len(tokens) for tokens in sentences])
+        parts = [self._look_up(sentences)]
+        if self.network.extra_tables:
+            parts.append(self._extra_rows(sentences, int(offsets[-1])))
+        return parts, offsets
 
     @property
     def takes_cells(self) -> bool:
@@ -144,15 +170,24 @@ class FastScorer:
         """(N, L) of sentences whose words have been looked up."""
         return self._scores_of_rows([(rows, ids)], offsets)
 
-    def _scores_of_rows(self, parts: Sequence[tuple[Array, Array]], offsets: Array) -> Array:
+    def hidden(self, parts: Rows, piece: Piece) -> Array:
+        """What the output maps take, (n, H), of the tokens of a piece. Only if ``has_hidden``."""
+        of_piece = [(rows, ids[piece.first : piece.end]) for rows, ids in parts]
+        return self._hidden(self._splits[0], self._sums(of_piece, piece.offsets), piece.offsets)
+
+    def outputs(self, hidden: Array, offsets: Array) -> Array:
+        """The scores (n, L) of what ``hidden`` returned."""
+        return _mapped(self._splits[0], hidden, offsets)
+
+    def _scores_of_rows(self, parts: Rows, offsets: Array) -> Array:
         return in_pieces(offsets, self.network.config, lambda piece: self._scores_of_piece(parts, piece))
 
-    def _scores_of_piece(self, parts: Sequence[tuple[Array, Array]], piece: Piece) -> Array:
+    def _scores_of_piece(self, parts: Rows, piece: Piece) -> Array:
         """(n, L) from rows of words, and of other features, and which of them belongs to each token."""
         of_piece = [(rows, ids[piece.first : piece.end]) for rows, ids in parts]
         return self._scores_of(self._sums(of_piece, piece.offsets), piece.offsets)
 
-    def _sums(self, parts: Sequence[tuple[Array, Array]], offsets: Array) -> Array:
+    def _sums(self, parts: Rows, offsets: Array) -> Array:
         """The first layers of M members with their activation, (N, M·H)."""
         sums = np.empty((int(offsets[-1]), len(self._splits) * self._H), np.float32)
         for i, (rows, ids) in enumerate(parts):
@@ -204,13 +239,20 @@ class FastScorer:
         return mean_scores([self._scores_of_member(split, part, offsets) for split, part in pairs])
 
     def _scores_of_member(self, split: _Split, sums: Array, offsets: Array) -> Array:
+        return _mapped(split, self._hidden(split, sums, offsets), offsets)
+
+    def _hidden(self, split: _Split, sums: Array, offsets: Array) -> Array:
         if split.shares is not None:
             sums *= split.shares(offsets)
-        hidden = infer(split.layers[1:] if self._is_fused else split.layers, sums, offsets)
-        if not split.outputs:
-            return hidden
-        maps = [infer_linear(hidden, output) for output in split.outputs]
-        return summed_offsets(maps, offsets) if len(maps) == 3 else maps[0]
+        return infer(split.layers[1:] if self._is_fused else split.layers, sums, offsets)
+
+
+def _mapped(split: _Split, hidden: Array, offsets: Array) -> Array:
+    """The scores (N, L) of the last hidden values (N, H)."""
+    if not split.outputs:
+        return hidden
+    maps = [infer_linear(hidden, output) for output in split.outputs]
+    return summed_offsets(maps, offsets) if len(maps) == 3 else maps[0]
 
 
 def _distinct_rows(ids: Array) -> tuple[Array, Array]:

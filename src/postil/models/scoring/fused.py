@@ -6,7 +6,7 @@ computes the same with the same noise, up to the rounding of sums. The work is d
 of threads: the bits do not depend on it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -18,7 +18,20 @@ from postil.kernels import Crew, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example
 from postil.models.scoring.tagger_network import TaggerNetwork
-from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, Residual, Window
+from postil.models.scoring.task_network import TaskNetwork
+from postil.network import (
+    Activation,
+    Chain,
+    CharacterConvolution,
+    Dropout,
+    Layer,
+    LayerNorm,
+    LayerPullback,
+    Linear,
+    Residual,
+    Run,
+    Window,
+)
 from postil.network.dropout import noise_of
 from postil.objectives.crf import expected_counts
 from postil.objectives.lattice import LARGEST_SCORE, Lattice
@@ -61,12 +74,18 @@ class FusedTraining:
         """
         tables = [table.value for table in self._tables]
         weights = [parameter.value for parameter in self._weights]
+        back: LayerPullback | None = None
+        if self._network.characters is not None:
+            prepared, back = self._with_characters(prepared, self._network.characters)
         found = self._kernel(prepared, self._chain(), tables, weights, crew)
         if found is None:
             return None
         gradients: dict[Node, Gradient] = dict(zip(self._weights, found.weights, strict=True))
         for table, (rows, sums) in zip(self._tables, found.tables, strict=True):
             gradients[table] = RowGradient(rows, sums, table.shape)
+        if back is not None:
+            _, of_characters = back(found.words[:, -self._network.config.character_dim :])
+            gradients |= dict[Node, Gradient](of_characters.items())
         return found.loss, gradients
 
     def _chain(self) -> tuple[Array, Array, Array]:
@@ -82,6 +101,15 @@ class FusedTraining:
         transitions, start, end = tables
         return transitions, start, end
 
+    def _with_characters(
+        self, prepared: TaggerBatch, characters: CharacterConvolution
+    ) -> tuple[TaggerBatch, LayerPullback]:
+        """The batch with the vectors of its characters beside the fixed vectors: the kernel only adds them up."""
+        assert prepared.characters is not None
+        Y, back = characters.forward(prepared.characters, Run())
+        rows = [Y] if prepared.vectors is None else [prepared.vectors[0][prepared.vectors[1]], Y]
+        return prepared._replace(vectors=(np.concatenate(rows, axis=1, dtype=np.float32), np.arange(len(Y)))), back
+
     def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> TaggerBatch | None:
         """What does not depend on the parameters; None where partial labels leave several labels open."""
         is_taught = isinstance(example.gold, Lattice)
@@ -90,8 +118,10 @@ class FusedTraining:
         network = self._network
         inputs = network.with_unknown_words(example.inputs, rng)
         noises = [network.noise, *[self._layers.noise] * (1 + self._layers.depth)]
+        features, characters = network.form_columns(inputs.forms)
         return TaggerBatch(
-            ids=network.form_tables.rows_by_table(inputs.forms) if network.form_tables is not None else [],
+            ids=network.form_tables.rows_by_table(features) if network.form_tables is not None else [],
+            characters=None if network.characters is None else characters,
             vectors=None if network.vectors is None else (network.vectors, inputs.vectors),
             places=inputs.places,
             offsets=inputs.offsets,
@@ -124,8 +154,28 @@ class FusedEnsemble:
         return batches if len(batches) == len(prepared) else None
 
 
-def fused_training(network: Any) -> FusedTraining | FusedEnsemble | None:
+@final
+class FusedTasks:
+    """Loss and gradients of a batch of one of several tasks: those of its head, and of all that heads share."""
+
+    def __init__(self, heads: Mapping[str, FusedTraining]) -> None:
+        self._heads = heads
+
+    def __call__(self, prepared: tuple[str, TaggerBatch], *, crew: Crew) -> tuple[float, dict[Node, Gradient]] | None:
+        task, batch = prepared
+        return self._heads[task](batch, crew=crew)
+
+    def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> tuple[str, TaggerBatch] | None:
+        prepared = self._heads[example.task].prepare(example, share, rng=rng)
+        return None if prepared is None else (example.task, prepared)
+
+
+def fused_training(network: Any) -> FusedTraining | FusedEnsemble | FusedTasks | None:
     """The fused step of a network; None where it has none, or where the kernels are not compiled."""
+    if isinstance(network, TaskNetwork):
+        heads = {task: _fused_training(head) for task, head in network.heads.items()}
+        known = {task: head for task, head in heads.items() if head is not None}
+        return FusedTasks(known) if len(known) == len(heads) else None
     if not isinstance(network, EnsembleNetwork):
         return _fused_training(network)
     members = [_fused_training(member) for member in network.members]
@@ -154,7 +204,7 @@ def _fused_training(network: Any) -> FusedTraining | None:
         activation=layers.activation.function,
         widths=() if tables is None else tuple(table.shape[1] for table in tables.tables),
         features=() if tables is None else tuple(map(len, tables.groups)),
-        vector_dim=0 if network.vectors is None else network.vectors.shape[1],
+        vector_dim=config.character_dim + (0 if network.vectors is None else network.vectors.shape[1]),
         input_dropped=noise_of(network.noise.rate, np.random.default_rng(0)).dropped,
         hidden_dropped=noise_of(layers.noise.rate, np.random.default_rng(0)).dropped,
     )

@@ -27,7 +27,8 @@ from postil.objectives.crf_objective import offset_scores
 
 NAMED_NOISE = 0.1
 """Share of the hand-made features that are left out in training, at most: fewer than of entries of vectors, because
-each is the only one of its kind. Chosen on held-out data, as is the pace of their weights (``LayerMaker.weights``)."""
+each is the only one of its kind. This and the pace of their weights (``LayerMaker.weights``) come from a few runs on
+held-out data, whose differences are no larger than those between seeds."""
 
 
 @final
@@ -39,6 +40,8 @@ class Example:
     gold: Any
     share: float = 1.0
     """Of the batch that it is a part of."""
+    task: str = ""
+    """Whose labels the gold is, where a network learns several tasks."""
 
 
 class ScoringNetwork(Parameterised, ABC):
@@ -59,11 +62,13 @@ class ScoringNetwork(Parameterised, ABC):
         vectors: Array | None,
         word_counts: Array,
         named: int = 0,
+        alphabet: int = 0,
         rng: "np.random.Generator | None",
         bias: bool = True,
         dtype: Any = np.float32,
     ) -> None:
-        """Without ``bias`` the output maps have none. ``named`` is the number of hand-made features.
+        """Without ``bias`` the output maps have none. ``named`` is the number of hand-made features, ``alphabet`` that
+        of characters.
 
         Without ``rng`` all parameters are zeros, to be replaced by those of a model file.
         """
@@ -74,7 +79,9 @@ class ScoringNetwork(Parameterised, ABC):
         self.form_tables = make.tables(form_sizes)
         self.extra_tables = make.tables(extra_sizes)
         vector_dim = 0 if vectors is None else vectors.shape[1]
-        self.form_dim = sum(d for _, d in form_sizes) + vector_dim  # features that depend on the form alone
+        self.characters = make.characters(alphabet, config.character_dim)
+        # What depends on the form alone: features in tables, fixed vectors, characters.
+        self.form_dim = sum(d for _, d in form_sizes) + vector_dim + config.character_dim
         D = self.form_dim + sum(d for _, d in extra_sizes)
         self.noise = Dropout(config.input_dropout or 0.0)
         encoder = ENCODERS[config.encoder]
@@ -104,7 +111,7 @@ class ScoringNetwork(Parameterised, ABC):
         scores = self._outputs(self._hidden(inputs, rng), inputs.offsets)
         if self.named is None or inputs.attributes is None:
             return scores
-        scores = scores + weighted_rows(self.named, self._with_noise(inputs.attributes, rng))
+        scores = graph.add(scores, weighted_rows(self.named, self._with_noise(inputs.attributes, rng)))
         scores.offsets = inputs.offsets
         return scores
 
@@ -161,19 +168,35 @@ class ScoringNetwork(Parameterised, ABC):
 
     def distinct_forms(self, inputs: Inputs) -> Input | Result:
         """All features that depend on the form alone, a node (U, D')."""
-        parts: list[Any] = [] if self.form_tables is None else [self.form_tables(inputs.forms)]
+        features, characters = self.form_columns(inputs.forms)
+        parts: list[Any] = [] if self.form_tables is None else [self.form_tables(features)]
         if self.vectors is not None:
             parts.append(self.vectors[inputs.vectors].astype(self.dtype, copy=False))
-        if self.form_tables is None:
-            return Input(parts[0])
-        return graph.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+        if self.characters is not None:
+            parts.append(self.characters(characters))
+        if len(parts) > 1:
+            return graph.concatenate(parts, axis=1)
+        return parts[0] if isinstance(parts[0], Result) else Input(parts[0])
 
     def form_vectors(self, forms: Array, vectors: Array) -> Array:
         """All features of U distinct forms side by side, (U, D'): the part of token vectors that they alone decide."""
-        parts = [] if self.form_tables is None else [self.form_tables.forward(forms, Run())[0]]
+        features, characters = self.form_columns(forms)
+        parts = [] if self.form_tables is None else [self.form_tables.forward(features, Run())[0]]
         if self.vectors is not None:
             parts.append(self.vectors[vectors].astype(self.dtype, copy=False))
+        if self.characters is not None:
+            parts.append(self.characters.forward(characters, Run())[0])
         return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+
+    @property
+    def alphabet(self) -> int:
+        """Characters that have ids."""
+        return 0 if self.characters is None else int(self.characters.table.shape[0])
+
+    def form_columns(self, forms: Array) -> tuple[Array, Array]:
+        """The ids (U, F) of the features that have tables, and the characters (U, M)."""
+        F = len(self.form_tables.sizes) if self.form_tables is not None else 0
+        return (forms, forms[:, :0]) if self.characters is None else (forms[:, :F], forms[:, F:])
 
     def loss(self, example: Example, *, rng: "np.random.Generator") -> Node:
         """The objective, and the regulariser outside its mean."""
@@ -204,5 +227,6 @@ def feature_sizes(config: TaggerConfig, features: InputFeatures) -> dict[str, An
         "form_sizes": features.form_sizes(),
         "extra_sizes": features.extra_sizes(config.column_dim, config.gazetteer_dim),
         "word_counts": features.words.counts,
+        "alphabet": len(features.words.vocabularies.get("character", ())),
         "named": 0 if features.named is None else len(features.named),
     }

@@ -1,5 +1,6 @@
 """The network of a tagger: scores of labels, learnt with a CRF or a softmax, and the lattice of label sequences."""
 
+from copy import copy
 from typing import Any, final
 
 import numpy as np
@@ -8,6 +9,7 @@ from postil.arrays import Array
 from postil.features.inputs import Inputs
 from postil.graph import Node, Result
 from postil.models.config import TaggerConfig
+from postil.models.scoring.encoders import LayerMaker
 from postil.models.scoring.network import Example, ScoringNetwork
 from postil.objectives import softmax_cross_entropy
 from postil.objectives.crf_decoding import viterbi
@@ -25,6 +27,15 @@ class TaggerNetwork(ScoringNetwork):
         super().__init__(config, len(mask.start), dtype=dtype, **sizes)
         self.mask = mask
         self.crf = _crf(config, mask, dtype) if config.objective == "crf" else None
+
+    def with_head(self, mask: TransitionMask, rng: "np.random.Generator | None") -> "TaggerNetwork":
+        """A network for other labels: it shares the tables and the encoder of this one, its output maps are new."""
+        make = LayerMaker(self.config, rng, self.dtype)
+        other = copy(self)
+        H = self.outputs[0].W.shape[1]
+        other.outputs = [make.linear(H, len(mask.start)) for _ in self.outputs]
+        other.mask, other.crf = mask, None if self.crf is None else _crf(self.config, mask, self.dtype)
+        return other
 
     def objective(self, scores: Result, example: Example, rng: "np.random.Generator") -> Node:
         """The mean over words (softmax) or sentences (CRF)."""

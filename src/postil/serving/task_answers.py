@@ -1,0 +1,127 @@
+"""Answers of models of several tasks: a column for each task, or a layer for each in JSON Lines."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from postil.arrays import Array
+from postil.errors import ConfigurationError
+from postil.models.answers.tagged import Answer
+from postil.models.answers.task_labels import known_tasks
+from postil.models.multi_task_tagger import MultiTaskTagger
+from postil.models.sentences import tokens_of
+from postil.serving.annotations import add_column, character_spans, record_of, token_places, write_spans
+from postil.serving.general_path import Annotate
+from postil.serving.options import TAGGER_OPTIONS, TaggingOptions
+from postil.text import Sentence
+from postil.text.options import Column
+from postil.text.output import Target
+
+LAYERS = "layers"
+"""The field of JSON Lines with the answers of each task."""
+_WHY = "the model has several tasks; choose one with --task"
+
+
+def annotator(tagger: MultiTaskTagger, options: TaggingOptions) -> Annotate:
+    options.refuse(*TAGGER_OPTIONS, "keep_gold", why=_WHY)
+    options.refuse("scores", why="a tagger has probabilities instead")
+    options.refuse("tree", why="only tree classifiers build trees")
+    if options.output not in (None, "conll", "jsonl"):
+        expected = "conll or jsonl for several tasks (or choose one with --task)"
+        raise ConfigurationError("output", expected=expected, got=options.output)
+    return partial(_annotate, tagger=tagger, tasks=_tasks(tagger, options), options=options)
+
+
+def column(tagger: MultiTaskTagger, options: TaggingOptions) -> Column:
+    raise ConfigurationError("CoNLL-U has one column of labels", expected="--task " + " or ".join(tagger.tasks))
+
+
+def write(sentences: Iterable[Sentence], tagger: MultiTaskTagger, options: TaggingOptions, target: Target) -> None:
+    tasks = _tasks(tagger, options)
+    main = tagger.main_task(tasks)
+    if options.output == "jsonl":
+        sentences = _with_empty_layers(sentences, tagger, tasks)
+    write_spans(sentences, target, tagger[main].labelling.scheme if options.output == "jsonl" else "none", options)
+
+
+def _tasks(tagger: MultiTaskTagger, options: TaggingOptions) -> list[str]:
+    return known_tasks(options.tasks or None, tagger.tasks)
+
+
+def _annotate(
+    block: list[Sentence], tagger: MultiTaskTagger, tasks: Sequence[str], options: TaggingOptions
+) -> list[Sentence]:
+    if options.output == "jsonl":
+        _add_layers(tagger, block, tasks, options.probabilities)
+    else:
+        _add_columns(tagger, block, tasks, options.probabilities)
+    return block
+
+
+# ------------------------------------------------------------------------------------------------ CoNLL
+
+
+def _add_columns(tagger: MultiTaskTagger, block: list[Sentence], tasks: Sequence[str], probabilities: bool) -> None:
+    """A column of labels for each task, each after its probabilities; that of the last task are the labels."""
+    X = [tokens_of(sentence) for sentence in block]
+    if probabilities:
+        answers: Mapping[str, tuple[Any, Any]] = tagger.predict_with_probabilities(X, tasks=tasks)
+    else:
+        answers = {task: (labels, None) for task, labels in tagger.predict(X, tasks=tasks).items()}
+    for i, sentence in enumerate(block):
+        for task in tasks:
+            labels, figures = answers[task]
+            if sentence.labels is not None:
+                columns = sentence.columns or [()] * len(sentence)
+                sentence.columns = [(*cells, label) for cells, label in zip(columns, sentence.labels, strict=True)]
+            if figures is not None:
+                add_column(sentence, figures[i])
+            sentence.labels = labels[i]
+
+
+# ------------------------------------------------------------------------------------------------ JSON Lines
+
+
+def _add_layers(tagger: MultiTaskTagger, block: list[Sentence], tasks: Sequence[str], probabilities: bool) -> None:
+    answers, main = tagger.answers(block, tasks=tasks), tagger.main_task(tasks)
+    of_words = [task for task in tasks if not tagger[task].labelling.has_spans]
+    X = [tokens_of(sentence) for sentence in block] if probabilities and of_words else []
+    figures = {task: tagger[task].predict_with_probabilities(X)[1] for task in of_words} if X else {}
+    for i, sentence in enumerate(block):
+        layers: dict[str, dict[str, Any]] = record_of(sentence).fields.setdefault(LAYERS, {})
+        for task in tasks:
+            layer, answer = layers.setdefault(task, {}), answers[task][i]
+            if task in of_words:
+                _add_tokens(layer, sentence, answer, figures[task][i] if task in figures else None)
+            else:
+                _add_spans(layer, sentence, answer, probabilities)
+            if probabilities:
+                layer.setdefault("labelling_probabilities", []).append(round(answer.probability, 6))
+        sentence.labels = answers[main][i].labels
+
+
+def _add_spans(layer: dict[str, Any], sentence: Sentence, answer: Answer, probabilities: bool) -> None:
+    spans = layer.setdefault("spans", [])
+    for span, entity in zip(character_spans(sentence, answer.entities), answer.entities, strict=True):
+        figure = {"text": entity.text, "probability": round(entity.probability or 0.0, 6)} if probabilities else {}
+        spans.append({**span._asdict(), **figure})
+
+
+def _add_tokens(layer: dict[str, Any], sentence: Sentence, answer: Answer, probabilities: Array | None) -> None:
+    """The label of each token with its place."""
+    tokens = layer.setdefault("tokens", [])
+    for number, (token, start, end) in enumerate(zip(sentence.tokens, *token_places(sentence), strict=True)):
+        figure = {} if probabilities is None else {"probability": round(float(probabilities[number]), 6)}
+        place = {"text": token, "start": start, "end": end, "id": len(tokens)}
+        tokens.append({**place, "label": answer.labels[number], **figure})
+
+
+def _with_empty_layers(
+    sentences: Iterable[Sentence], tagger: MultiTaskTagger, tasks: Sequence[str]
+) -> Iterator[Sentence]:
+    """A record without tokens has layers without answers."""
+    empty = {task: "spans" if tagger[task].labelling.has_spans else "tokens" for task in tasks}
+    for sentence in sentences:
+        if not sentence.tokens:
+            record_of(sentence).fields.setdefault(LAYERS, {task: {field: []} for task, field in empty.items()})
+        yield sentence

@@ -1,0 +1,271 @@
+"""Commands on models of several tasks: ``train --task``, ``evaluate``, ``tag``, ``check``, ``explain``, ``tune``."""
+
+import json
+import shutil
+
+import pytest
+
+import postil
+from oracles.corpora import as_conll, named_entities, parts_of_speech
+from postil.commands.main import main
+
+SMALL = ["--set", "hidden=16", "--set", "rate=0.02", "--epochs", "4", "--partial", "no"]
+
+
+def write_files(folder):
+    """Names in the last column; parts of speech in the third of four."""
+    for name, data in {"names": named_entities(60), "names-dev": named_entities(20, seed=3)}.items():
+        (folder / name).write_text(as_conll(*data))
+    for name, (X, y) in {"words": parts_of_speech(90, seed=2), "words-dev": parts_of_speech(20, seed=4)}.items():
+        tagged = [[f"{word}\t_\t{label}" for word, label in zip(*pair, strict=True)] for pair in zip(X, y, strict=True)]
+        (folder / name).write_text(as_conll(tagged, [["_"] * len(labels) for labels in y]))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with the files of two tasks and a model of both."""
+    folder = tmp_path_factory.mktemp("tasks")
+    write_files(folder)
+    files = [f"--task=names={folder}/names", f"--task=words={folder}/words:2"]
+    files += [f"--dev=names={folder}/names-dev", f"--dev=words={folder}/words-dev:2"]
+    assert main(["train", *files, *SMALL, "-o", str(folder / "both.postil")]) == 0
+    return folder
+
+
+@pytest.fixture
+def folder(trained, tmp_path):
+    return shutil.copytree(trained, tmp_path / "tasks")
+
+
+def test_training_of_several_tasks(trained):
+    model = postil.load(trained / "both.postil")
+    assert isinstance(model, postil.MultiTaskTagger) and model.tasks == ["names", "words"]
+    scores = model.fitted_parts().about["scores"]["dev"]
+    assert scores["names"]["f1"] > 90 and scores["words"]["accuracy"] > 90
+    assert model.fitted_parts().about["data"]["tasks"]["words"]["sentences"] == 90
+
+
+def test_the_summary_names_the_tasks(folder, capsys):
+    files = [f"--task=names={folder}/names", f"--task=words={folder}/words:2", f"--test=words={folder}/words-dev:2"]
+    assert main(["train", *files, *SMALL, "-o", str(folder / "other.postil")]) == 0
+    assert "test  words: accuracy" in capsys.readouterr().out
+
+
+def test_several_files_of_one_task(folder):
+    files = [f"--task=names={folder}/names", f"--task=names={folder}/names-dev", f"--task=words={folder}/words:2"]
+    held_out = [f"--dev=names={folder}/names-dev", f"--dev=names={folder}/names"]
+    assert main(["train", *files, *held_out, *SMALL, "--epochs", "1", "-o", str(folder / "other.postil")]) == 0
+    assert postil.load(folder / "other.postil").fitted_parts().about["data"]["tasks"]["names"]["sentences"] == 80
+
+
+def test_one_task_makes_an_ordinary_tagger(folder):
+    assert main(["train", f"--task=names={folder}/names", *SMALL, "-o", str(folder / "one.postil")]) == 0
+    assert main(["train", f"{folder}/names", *SMALL, "-o", str(folder / "two.postil")]) == 0
+    assert (folder / "one.postil").read_bytes() == (folder / "two.postil").read_bytes()
+
+
+def test_a_task_is_added_to_a_trained_model(folder, capsys):
+    one, both = str(folder / "one.postil"), str(folder / "more.postil")
+    assert main(["train", f"{folder}/names", *SMALL, "-o", one]) == 0
+    added = ["train", f"--task=words={folder}/words:2", "--warm-start", one, *SMALL, "-o", both, "--force"]
+    assert main([*added, "--freeze-encoder"]) == 0
+    X, _ = named_entities(20, seed=9)
+    assert postil.load(both).tasks == ["main", "words"]
+    assert postil.load(both).predict(X)["main"] == postil.load(one).predict(X)
+    assert "no data for" not in capsys.readouterr().err
+    assert main(added) == 0
+    assert "no data for the tagger's own task, main" in capsys.readouterr().err
+
+
+def test_an_interrupted_training_is_resumed(folder, monkeypatch):
+    files = [f"--task=names={folder}/names", f"--task=words={folder}/words:2", f"--dev=names={folder}/names-dev"]
+    command = ["train", *files, *SMALL, "-o"]
+    assert main([*command, str(folder / "whole.postil")]) == 0
+    from postil.commands.terminal.training import Display
+
+    def fail(self, event):
+        if event.epoch == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Display, "show", fail)
+        assert main([*command, str(folder / "again.postil")]) == 130
+    assert main([*command, str(folder / "again.postil"), "--resume"]) == 0
+    assert (folder / "again.postil").read_bytes() == (folder / "whole.postil").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ([], 2, "TRAIN or --task is needed"),
+        (["{}/names", "--task", "a={}/names"], 2, "TRAIN and --task exclude each other"),
+        (["--task", "{}/names"], 1, "--task must be NAME=FILE or NAME=FILE:COLUMN"),
+        (["--task", "a/b={}/names"], 1, "name of a task"),
+        (["--task", "a={}/names", "--dev", "b={}/names"], 1, "--dev must name one of the tasks a (got 'b')"),
+        (["--task", "a={}/names", "--task", "b={}/words", "--freeze-encoder"], 1, "needs a model to start from"),
+        (["{}/names", "--freeze-encoder"], 1, "--freeze-encoder cannot be used here"),
+        (["{}/names", "--dev", "{}/names", "--dev", "{}/words"], 1, "--dev must be one file without --task"),
+        (["--task", "a={}/names", "--task", "b={}/words", "--unlabelled", "{}/words"], 1, "do not learn from teachers"),
+        (["--task", "a={}/names", "--task", "b={}/words", "--ensemble", "2"], 1, "an ensemble of several tasks"),
+        (["--task", "a={}/nothing", "--task", "b={}/words"], 1, "nothing"),
+        (["{}/names", "--map", "PER"], 1, "--map must be [FILE=]OLD:NEW"),
+        (["{}/names", "--map", "other=PER:X"], 1, "--map must name one of the labelled files"),
+        (["{}/names", "--map", "PRE:X"], 1, "--map must name classes of"),
+    ],
+)
+def test_mistakes_are_one_line(words, code, message, folder, capsys):
+    command = ["train", *(word.format(folder) for word in words), *SMALL, "-o", str(folder / "other.postil")]
+    if code == 2:
+        with pytest.raises(SystemExit) as found:
+            main(command)
+        assert found.value.code == 2
+    else:
+        assert main(command) == code
+    assert message in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------------ names of labels
+
+
+def test_labels_are_mapped_on_reading(folder, capsys):
+    model = str(folder / "mapped.postil")
+    mapped = ["--map", f"{folder}/names=PER:HUMAN,LOC:O"]
+    assert main(["train", f"{folder}/names", *mapped, *SMALL, "-o", model]) == 0
+    assert postil.load(model).classes_ == ["O", "B-HUMAN", "I-HUMAN"]
+    capsys.readouterr()
+    assert main(["evaluate", model, f"{folder}/names-dev", "--map", "PER:HUMAN,*:O", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["labels"]) == {"HUMAN"}
+
+
+def test_a_class_can_be_mapped_to_unknown(folder, capsys):
+    command = ["train", f"{folder}/names", "--map", "LOC:?", "--epochs", "1", "-o", str(folder / "mapped.postil")]
+    assert main(command) == 0
+    assert "tokens have an unknown label" in capsys.readouterr().err
+    assert postil.load(folder / "mapped.postil").classes_ == ["O", "B-PER", "I-PER"]
+
+
+# ------------------------------------------------------------------------------------------------ scores
+
+
+def test_evaluate_answers_by_task(trained, capsys):
+    model, names, words = str(trained / "both.postil"), f"names={trained}/names-dev", f"words={trained}/words-dev:2"
+    assert main(["evaluate", model, "--task", names, "--task", words, "--partial", "no", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert list(scores) == ["names", "words"]
+    assert scores["names"]["f1"] > 90 and scores["words"]["accuracy"] > 90
+    assert main(["evaluate", model, f"{trained}/names-dev", "--task", "names", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"names": scores["names"]}
+    assert main(["evaluate", model, f"{trained}/words-dev", "--task", "words:2", "--partial", "no"]) == 0
+    assert capsys.readouterr().out.startswith("words: ")
+
+
+def test_evaluate_writes_a_page_for_each_task(folder, capsys):
+    model, names, words = str(folder / "both.postil"), f"names={folder}/names-dev", f"words={folder}/words-dev:2"
+    page = folder / "report.html"
+    command = ["evaluate", model, "--task", names, "--partial", "no", "--report", str(page)]
+    assert main(command) == 0
+    assert "both.postil[names]" in page.read_text()
+    assert main([*command, "--task", words]) == 0
+    assert {path.name for path in folder.glob("*.html")} == {"report.html", "report-names.html", "report-words.html"}
+    assert "report-words.html" in capsys.readouterr().out
+
+
+def test_wrong_tasks_of_evaluate(trained, names_model, capsys):
+    model, file = str(trained / "both.postil"), f"{trained}/names-dev"
+    for words, message in [
+        ([model, file], "the model has several tasks: expected --task names=FILE, or --task names with DATA"),
+        ([model, file, "--task", "chunks"], "task must be one of names, words (got 'chunks')"),
+        ([model, "--task", "names"], "--task must be NAME=FILE where there is no DATA"),
+        ([str(names_model), file, "--task", "names"], "--task cannot be used here: the model has one task"),
+    ]:
+        assert main(["evaluate", *words]) == 1
+        assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit) as found:
+        main(["evaluate", str(names_model)])
+    assert found.value.code == 2
+
+
+# ------------------------------------------------------------------------------------------------ answers
+
+TEXT = "Anna lives in Oslo"
+
+
+def test_tag_writes_a_column_for_each_task(trained, capsys):
+    model = str(trained / "both.postil")
+    assert main(["tag", model, "--text", TEXT]) == 0
+    out = capsys.readouterr().out
+    assert out == "Anna\tB-PER\tNAME\nlives\tO\tVERB\nin\tO\tX|Y\nOslo\tB-LOC\tNAME\n\n"
+    assert main(["tag", model, "--text", TEXT, "--task", "words"]) == 0
+    assert capsys.readouterr().out == "Anna\tNAME\nlives\tVERB\nin\tX|Y\nOslo\tNAME\n\n"
+    assert main(["tag", model, "--text", TEXT, "--probabilities"]) == 0
+    first = capsys.readouterr().out.splitlines()[0].split("\t")
+    assert first[::2] == ["Anna", "B-PER", "NAME"] and all(0 < float(cell) <= 1 for cell in first[1::2])
+
+
+def test_tag_writes_layers(trained, capsys):
+    model = str(trained / "both.postil")
+    for options in ([], ["--probabilities"]):
+        assert main(["tag", model, "--text", TEXT, "--output", "jsonl", *options]) == 0
+        record = json.loads(capsys.readouterr().out)
+        assert list(record) == ["text", "spans", "layers"]
+        for task, field in (("names", "spans"), ("words", "tokens")):
+            assert main(["tag", model, "--text", TEXT, "--output", "jsonl", "--task", task, *options]) == 0
+            alone = json.loads(capsys.readouterr().out)
+            assert record["layers"][task][field] == alone[field], "as a model of this task alone"
+            assert record["layers"][task].get("labelling_probabilities") == alone.get("labelling_probabilities")
+        plain = [
+            {name: span[name] for name in ("start", "end", "label")} for span in record["layers"]["names"]["spans"]
+        ]
+        assert record["spans"] == plain
+
+
+def test_records_without_words_have_layers(trained, tmp_path, capsys):
+    (tmp_path / "texts.jsonl").write_text(json.dumps({"text": ""}) + "\n" + json.dumps({"text": TEXT, "id": 7}) + "\n")
+    assert main(["tag", str(trained / "both.postil"), str(tmp_path / "texts.jsonl"), "--output", "jsonl"]) == 0
+    empty, full = map(json.loads, capsys.readouterr().out.splitlines())
+    assert empty["layers"] == {"names": {"spans": []}, "words": {"tokens": []}}
+    assert full["id"] == 7 and len(full["layers"]["words"]["tokens"]) == 4
+
+
+@pytest.mark.parametrize("options", [[], ["--task", "names"], ["--output", "jsonl"]])
+def test_workers_answer_the_same(trained, options, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("Anna lives in Oslo.\nThey met Clara in New York.\n" * 300)
+    command = ["tag", str(trained / "both.postil"), str(text), *options]
+    for threads in ("1", "2"):
+        assert main([*command, "--threads", threads, "-o", str(tmp_path / threads)]) == 0
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_options_of_one_task_need_one(trained, names_model, capsys):
+    model = str(trained / "both.postil")
+    for words, message in [
+        ([model, "--nbest", "2", "--output", "jsonl"], "choose one with --task"),
+        ([model, "--threshold", "0.5"], "choose one with --task"),
+        ([model, "--output", "conllu"], "choose one with --task"),
+        ([model, "--task", "chunks"], "task must be one of names, words (got 'chunks')"),
+        ([str(names_model), "--task", "names"], "the model has one task"),
+    ]:
+        assert main(["tag", *words, "--text", TEXT]) == 1
+        assert message in capsys.readouterr().err
+    assert main(["tag", model, "--task", "names", "--nbest", "2", "--output", "jsonl", "--text", TEXT]) == 0
+    assert len(json.loads(capsys.readouterr().out)["nbest"][0]) == 2
+
+
+def test_check_explain_and_tune(folder, capsys):
+    model = str(folder / "both.postil")
+    assert main(["check", model, "--json"]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    assert {"heads.names.output0.W", "heads.words.output0.W"} <= {entry["name"] for entry in checked["checks"]}
+    assert main(["explain", model, TEXT, "--task", "names", "--json"]) == 0
+    explained = capsys.readouterr().out
+    assert [one["label"] for one in json.loads(explained)["explanations"]] == ["PER", "LOC"]
+    assert main(["explain", model, TEXT, "--json"]) == 0  # entities are those of the first task with spans
+    assert capsys.readouterr().out == explained
+    before = postil.load(model).decoding
+    assert main(["tune", model, f"{folder}/names-dev", "--task", "names", "--recall", "0.5"]) == 0
+    after = postil.load(model)
+    assert after.decoding["names"] != before["names"] and after.decoding["words"] == before["words"]
+    assert after.tasks == ["names", "words"]
+    assert main(["tune", model, "--task", "names", "--reset"]) == 0
+    assert postil.load(model).decoding == before

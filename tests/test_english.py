@@ -1,0 +1,152 @@
+"""The package of the English model, and how its recipe reads corpora. Only made-up sentences stand here."""
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import postil
+from postil import archive
+from postil.reports.card import card_of, card_path
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "postil-english"
+MODEL = PACKAGE / "src" / "postil_english" / "english.postil"
+MOST_BYTES = 12_000_000
+made = pytest.mark.skipif(not MODEL.exists(), reason="the model has not been made yet")
+
+
+@pytest.fixture(scope="module")
+def data():
+    """The module of the recipe that reads corpora."""
+    sys.path.insert(0, str(ROOT))
+    try:
+        from recipes import english_data
+    finally:
+        sys.path.remove(str(ROOT))
+    return english_data
+
+
+# ------------------------------------------------------------------------------------------------ the package
+
+
+def test_the_entry_point_names_the_file():
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["entry-points"]["postil.models"] == {"english": "postil_english:MODEL"}
+    assert project["tool"]["setuptools"]["package-data"]["postil_english"] == [MODEL.name, card_path(MODEL).name]
+    names: dict[str, object] = {"__file__": str(MODEL.with_name("__init__.py"))}
+    exec(MODEL.with_name("__init__.py").read_text("utf-8"), names)
+    assert names["MODEL"] == MODEL
+
+
+def test_its_licence_and_the_attributions_of_all_its_data(data):
+    assert (PACKAGE / "LICENSE").read_text("utf-8").startswith("Attribution-ShareAlike 4.0 International")
+    told = (PACKAGE / "ATTRIBUTIONS.md").read_text("utf-8")
+    titles = {
+        "wikigold": "WikiGold",
+        "btc": "Broad Twitter Corpus",
+        "wnut17": "WNUT 17",
+        "gum_open": "GUM",
+        "crossner_politics": "CrossNER",
+        "crossner_science": "CrossNER",
+        "crossner_music": "CrossNER",
+        "ud_ewt": "English EWT",
+        "masc_pos": "MASC",
+    }
+    assert set(titles) == {*data.NAMES, *data.UPOS, *data.XPOS}
+    assert not [title for title in (*titles.values(), "GloVe", "Wikipedia") if title not in told]
+
+
+@made
+def test_the_model_is_small_whole_and_from_nowhere():
+    assert MODEL.stat().st_size <= MOST_BYTES
+    archive.check(MODEL)
+    english = postil.load(MODEL)
+    assert english.tasks == ["names", "upos", "xpos"]
+    assert english["names"].labelling.classes == ("LOC", "MISC", "ORG", "PER")
+    assert english.vectors is None and english.clusters is None  # no paths of the machine that trained it
+    assert b"/tmp" not in MODEL.read_bytes()[: archive.MOST_HEADER_BYTES]
+
+
+@made
+def test_it_knows_names_and_parts_of_speech():
+    document = postil.load(MODEL).tag("Angela Merkel met Tim Cook in Cupertino.")
+    found = [(entity.text, entity.label) for entity in document.entities]
+    assert found == [("Angela Merkel", "PER"), ("Tim Cook", "PER"), ("Cupertino", "LOC")]
+    assert all(0.5 < entity.probability <= 1 for entity in document.entities)
+    assert document.layers["upos"].sentences[0].labels == "PROPN PROPN VERB PROPN PROPN ADP PROPN PUNCT".split()
+    assert document.layers["xpos"].sentences[0].labels == "NNP NNP VBD NNP NNP IN NNP .".split()
+
+
+@made
+def test_a_name_is_found_whatever_its_case():
+    names = postil.load(MODEL)["names"]
+    for text in ("i live in london", "I LIVE IN LONDON", "I live in London"):
+        assert [entity.label for entity in names.tag(text).entities] == ["LOC"]
+
+
+@made
+def test_the_card_is_complete_and_the_readme_shows_it():
+    card = card_of(MODEL, "english")
+    for title in ("Sources", "Names, F1 on test parts", "Calibration on test parts"):
+        assert title in [table.title for table in card.tables]
+    assert card.weaknesses and card.texts["date"] and "CC BY-SA 4.0" in card.texts["licence"]
+    assert "date" not in json.dumps(archive.load(MODEL)[1])
+    assert (PACKAGE / "README.md").read_text("utf-8").endswith(card.to_markdown())
+
+
+# ------------------------------------------------------------------------------------------------ the recipe
+
+
+def corpus(folder, name, content, part="train.txt"):
+    (folder / name).mkdir()
+    (folder / name / part).write_text(content)
+    return folder
+
+
+def test_what_a_corpus_does_not_annotate_is_unknown(data, tmp_path):
+    tweets = corpus(tmp_path, "btc", "Anna\tB-PER\nlikes\tO\nGerman\tO\nfood\tO\n")
+    assert data.read_names(tweets, "btc", "train").y == [["B-PER", "O|MISC", "O|MISC", "O|MISC"]]
+    wiki = corpus(tmp_path, "wikigold", "Anna\tB-PER\nlikes\tO\nGerman\tB-MISC\n")
+    assert data.read_names(wiki, "wikigold", "train").y == [["B-PER", "O", "B-MISC"]]
+
+
+def test_classes_are_mapped(data, tmp_path):
+    lines = "Anna\tB-politician\nof\tO\nLand\tB-country\n,\tO\nParty\tB-politicalparty\n,\tO\nGene\tB-protein\n"
+    found = data.read_names(corpus(tmp_path, "crossner_science", lines), "crossner_science", "train")
+    assert found.y == [["B-PER", "O", "B-LOC", "O", "B-ORG", "O", "O|MISC"]]
+
+
+def test_of_derived_names_only_proper_nouns_are_sure(data, tmp_path):
+    rows = [
+        ("Anna", "NNP", "B-person"),
+        ("saw", "VBD", "O"),
+        ("President", "NNP", "B-person"),
+        ("Ray", "NNP", "I-person"),
+        (",", ",", "O"),
+        ("old", "JJ", "B-place"),
+        ("Rome", "NNP", "I-place"),
+        ("and", "CC", "O"),
+        ("Monday", "NNP", "B-time"),
+        ("Bond", "NNP", "B-abstract"),
+    ]
+    lines = "".join("\t".join(row) + "\n" for row in rows)
+    found = data.read_names(corpus(tmp_path, "gum_open", lines, "train.ner.txt"), "gum_open", "train")
+    sure = ["B-PER", "O|MISC", "?", "?", "O|MISC", "?", "?", "O|MISC", "?", "?"]
+    assert found == ([[form for form, _, _ in rows]], [sure])
+
+
+def test_tags_that_another_corpus_spells_differently(data, tmp_path):
+    marks = corpus(tmp_path, "masc_pos", "(\t(\nx\tNN\n-\t-\nhm\tUH`\n...\t...\n")
+    assert data.read_speech(marks, "masc_pos", "train", penn=True).y == [["-LRB-", "NN", "?", "?", ":"]]
+
+
+def test_copies_in_other_cases_repeat_and_keep_their_labels(data):
+    part = data.Part([["Anna", "@Bob", "http://X"]] * 40, [["B-PER", "O", "O"]] * 40)
+    once, again = (data.with_cases(part, {"lower": 0.5, "upper": 0.25}, seed=3) for _ in range(2))
+    assert once == again and once.X[:40] == part.X
+    copies = once.X[40:]
+    assert 20 < len(copies) < 40 and len(once.y) == len(once.X)
+    assert {tuple(tokens) for tokens in copies} == {("anna", "@Bob", "http://X"), ("ANNA", "@Bob", "http://X")}
