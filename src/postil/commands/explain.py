@@ -19,7 +19,7 @@ from postil.commands.reading import (
 )
 from postil.commands.tasks import add_task_argument, one_task
 from postil.commands.writing import add_force_argument, check_output
-from postil.errors import DataError, printable
+from postil.errors import ConfigurationError, DataError, printable
 from postil.markup import Markup, joined
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import takes_characters, tokens_of
