@@ -23,20 +23,27 @@ KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h) sr
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
 	@touch .venv/installed $@
 
-demo: .venv/installed  ## set up, then show what Postil does
+# The English model is a package of its own. It needs nothing but Postil, which is there.
+ENGLISH := postil-english/pyproject.toml $(wildcard postil-english/src/postil_english/*)
+
+.venv/english: $(BIN)/python $(ENGLISH)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall ./postil-english
+	@touch $@
+
+demo: .venv/installed .venv/english  ## set up, then show what Postil does
 	$(BIN)/postil demo
 
 # A process per core; a process that is done takes over tests of the others. One after another: PYTEST_WORKERS=0.
 PYTEST_WORKERS ?= auto
 
-test: .venv/installed-dev  ## set up, then run the tests
+test: .venv/installed-dev .venv/english  ## set up, then run the tests
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
 .venv/installed-all: $(BIN)/python pyproject.toml $(KERNELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,all]'
 	@touch .venv/installed .venv/installed-dev $@
 
-test-all: .venv/installed-all  ## with every extra: the tests that need one, and the documentation
+test-all: .venv/installed-all .venv/english  ## with every extra: the tests that need one, and the documentation
 	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m extra
 	$(MAKE) docs
 
@@ -53,7 +60,7 @@ docs: .venv/installed-docs  ## the documentation site, in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "open build/site/index.html"
 
-pages: .venv/installed-dev  ## run the code and commands of the pages, and rewrite what they print
+pages: .venv/installed-dev .venv/english  ## run the code and commands of the pages, and rewrite what they print
 	$(BIN)/python docs/run_pages.py --write
 
 rules: .venv/installed-dev  ## compile the default rules of tokeniser and sentence splitter again, after a change of them

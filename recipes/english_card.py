@@ -47,7 +47,9 @@ WEAKNESSES = [
     "is often missed or given the wrong class.",
     "ORG and LOC are confused where a place stands for its team or government, as corpora disagree about these.",
     "MISC is annotated completely in few of the sources: its recall is low outside of Wikipedia-like text.",
-    "Titles (Mr., President) and hashtags: the sources disagree, and so does the model.",
+    "Titles (Mr., President) and hashtags: the sources disagree, and so does the model. Names of accounts (@name) are "
+    "sometimes MISC, because corpora of tweets say nothing about MISC.",
+    "In tweets and comments, probabilities are too high: see the table of calibration.",
     "English of the last thirty years, mostly American and British. Other languages are not rejected but mislabelled.",
     "Lower-cased and upper-cased text costs several points of F1: see the table of noise.",
 ]

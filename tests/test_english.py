@@ -15,7 +15,6 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "postil-english"
 MODEL = PACKAGE / "src" / "postil_english" / "english.postil"
 MOST_BYTES = 12_000_000
-made = pytest.mark.skipif(not MODEL.exists(), reason="the model has not been made yet")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +58,6 @@ def test_its_licence_and_the_attributions_of_all_its_data(data):
     assert not [title for title in (*titles.values(), "GloVe", "Wikipedia") if title not in told]
 
 
-@made
 def test_the_model_is_small_whole_and_from_nowhere():
     assert MODEL.stat().st_size <= MOST_BYTES
     archive.check(MODEL)
@@ -70,7 +68,6 @@ def test_the_model_is_small_whole_and_from_nowhere():
     assert b"/tmp" not in MODEL.read_bytes()[: archive.MOST_HEADER_BYTES]
 
 
-@made
 def test_it_knows_names_and_parts_of_speech():
     document = postil.load(MODEL).tag("Angela Merkel met Tim Cook in Cupertino.")
     found = [(entity.text, entity.label) for entity in document.entities]
@@ -80,14 +77,12 @@ def test_it_knows_names_and_parts_of_speech():
     assert document.layers["xpos"].sentences[0].labels == "NNP NNP VBD NNP NNP IN NNP .".split()
 
 
-@made
 def test_a_name_is_found_whatever_its_case():
     names = postil.load(MODEL)["names"]
     for text in ("i live in london", "I LIVE IN LONDON", "I live in London"):
         assert [entity.label for entity in names.tag(text).entities] == ["LOC"]
 
 
-@made
 def test_the_card_is_complete_and_the_readme_shows_it():
     card = card_of(MODEL, "english")
     for title in ("Sources", "Names, F1 on test parts", "Calibration on test parts"):

@@ -20,7 +20,6 @@ from postil.text.partial import Annotates
 if TYPE_CHECKING:
     from postil.models.fitting.sentences import SentenceFitting
     from postil.models.fitting.teaching import Teacher
-    from postil.models.multi_task_tagger import MultiTaskTagger
 
 Labels = TypeVar("Labels", bound=WordLabels)
 Network = TypeVar("Network", bound=ScoringNetwork | EnsembleNetwork)
@@ -79,7 +78,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
         y: Sequence[Sequence[str]],
         dev: tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]] | None = None,
         *,
-        warm_start: "Self | MultiTaskTagger | None" = None,
+        warm_start: Estimator[Any, Any] | None = None,
         partial: bool | None = None,
         annotates: Annotates = None,
         unlabelled: Sequence[Sequence[Token]] | None = None,
@@ -129,7 +128,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
         *,
         checkpoint: Path | None = None,
         resume: bool = False,
-        warm_start: "Self | MultiTaskTagger | None" = None,
+        warm_start: Estimator[Any, Any] | None = None,
         partial: bool | None = None,
         annotates: Annotates = None,
         unlabelled: Sequence[Sequence[Token]] | None = None,
