@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from oracles.forgeries import run
-from oracles.golden import FOLDER, detector, tagger, tree_classifier
+from oracles.golden import FOLDER, detector, multi_task_tagger, tagger, tree_classifier
 from postil.models import storage
 
 PRESETS = ("window-softmax", "average-softmax", "sentence-sll", "linear-crf", "neural-crf", "accurate")
@@ -34,6 +34,7 @@ def makers(paths: Iterable[Path] = ()) -> dict[str, Callable[[], bytes]]:
     for preset in PRESETS:
         found[preset] = lambda preset=preset: storage.to_bytes(tagger(preset=preset))
     found["detector, sentence"] = lambda: storage.to_bytes(detector(preset="sentence-wll"))
+    found["several tasks, accurate"] = lambda: storage.to_bytes(multi_task_tagger(preset="accurate"))
     for name in COMPOSITIONS:
         found[name] = lambda name=name: storage.to_bytes(tree_classifier(composition=name))
     return found

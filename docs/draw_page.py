@@ -87,8 +87,7 @@ def main() -> None:
         server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
             assert server.stderr is not None
-            found = re.search(r"http://\S+", server.stderr.readline())
-            assert found is not None, "the server did not start"
+            found = next(filter(None, (re.search(r"http://\S+", line) for line in server.stderr)))
             draw(found.group())
         finally:
             server.terminate()

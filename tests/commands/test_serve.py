@@ -36,6 +36,7 @@ def test_the_token_comes_from_a_file_or_the_environment(tmp_path, monkeypatch):
     ("words", "message"),
     [
         (["no.postil"], "no such model file ('no.postil')"),
+        (["no-such-name"], "no such model file ('no-such-name')"),
         (["MODEL", "--host", "0.0.0.0"], "needs a token"),
         (["MODEL", "--queue", "0"], "queue must be at least 1 (got 0)"),
         (["MODEL", "--token-file", "no-such-file"], "no-such-file: No such file"),

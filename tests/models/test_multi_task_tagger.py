@@ -219,7 +219,7 @@ def test_a_batch_changes_its_own_head_and_what_is_shared():
     fitting = postil.MultiTaskTagger(**SETTINGS).fitting(X, y, partial=False)
     network = fitting.parts.network
     parameters = network.parameters()
-    batch = fitting._sets["names"].batch(np.arange(4))
+    batch = fitting.training_sets["names"].batch(np.arange(4))
     from postil.graph import gradients
 
     touched = gradients(network.loss(batch.shards[0], rng=np.random.default_rng(0)))

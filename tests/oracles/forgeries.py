@@ -379,7 +379,11 @@ def use(model: object) -> None:
     columns = model.fitted_parts().features.columns
     sentence = ["Anna", "flew", "to", "Berlin", "."]
     tokens = with_columns([sentence])[0] if len(columns) == 2 else sentence
-    model.explain(tokens, 0, 1)
+    if isinstance(model, postil.MultiTaskTagger):
+        for task in model.tasks:
+            model.explain(tokens, 0, 1, task=task)
+    else:
+        model.explain(tokens, 0, 1)
     if not columns:
         model.tag("Anna flew to Berlin. Shares of Nimbus fell.")
 

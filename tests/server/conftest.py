@@ -61,9 +61,10 @@ def start(tmp_path_factory: pytest.TempPathFactory):
         )
         running.append(process)
         assert process.stderr is not None
-        line = process.stderr.readline()
-        found = re.search(r"http://\S+", line)
-        assert found, line
+        lines = []  # notices may come before the address
+        while (found := re.search(r"http://\S+", "".join(lines[-1:]))) is None:
+            lines.append(process.stderr.readline())
+            assert lines[-1], "".join(lines)
         return process, found.group()
 
     yield started

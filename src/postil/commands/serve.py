@@ -8,13 +8,16 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from postil.commands.models import take_model
 from postil.commands.terminal.notices import note
 from postil.errors import ConfigurationError, UnspacedTextWarning
 from postil.integrations.extras import needed
+from postil.models.installed import located
 
 DESCRIPTION = """\
 Serve models: an HTTP API, and a page to tag, to explain and to look inside. Needs the extra serve.
 
+  postil serve                                                    the installed English model
   postil serve ner.postil
   postil serve ner.postil pos.postil sentiment.postil --port 8080
   postil serve ner.postil --reload                                a file that is replaced is opened again
@@ -30,7 +33,9 @@ VARIABLE = "POSTIL_TOKEN"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("models", metavar="MODEL", nargs="+", help="model files; each is served by its file name")
+    parser.add_argument(
+        "models", metavar="MODEL", nargs="*", help="model files, or names of installed models (default: english)"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free one (default: 8000)")
     parser.add_argument("--reload", action="store_true", help="open a model file again when it is replaced")
@@ -103,7 +108,8 @@ def _token(path: Path | None) -> str | None:
 def _registry(models: list[str]) -> Any:
     from postil.server.registry import Registry
 
-    for name in models:
-        if not Path(name).is_file():
+    paths = [located(name) for name in models] or [Path(take_model([])[0])]
+    for path, name in zip(paths, models, strict=False):
+        if not path.is_file():
             raise ConfigurationError("no such model file", got=repr(name))
-    return Registry.of_files(models)
+    return Registry.of_files(paths)

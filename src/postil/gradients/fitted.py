@@ -5,11 +5,11 @@ Tables are cut down to the rows that occur, so that a model with a million words
 """
 
 from functools import reduce
-from operator import add
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from postil import graph
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures, Inputs, Token
 from postil.features.named import FeatureToken, NamedFeatures
@@ -42,7 +42,7 @@ def examine_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Report:
     ]
 
     def loss() -> Node:
-        return reduce(add, [network.loss(example, rng=np.random.default_rng(_NOISE)) for example in examples])
+        return reduce(graph.add, [network.loss(example, rng=np.random.default_rng(_NOISE)) for example in examples])
 
     return examine(loss, parameters=network.parameters(), name="the model's loss", rng=rng)
 

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures
-from postil.models import PRESETS, TaggerConfig, TreeClassifier, TreeConfig, tree_config
+from postil.models import PRESETS, MultiTaskTagger, TaggerConfig, TreeClassifier, TreeConfig, tree_config
 from postil.models import config as sentence_config
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.network import COMPOSITIONS
@@ -28,6 +28,7 @@ def estimator_requirements() -> Iterator[str]:
     for estimator in sentence_estimators():
         for preset in presets_of(estimator):
             yield from (model(estimator, preset, inputs) for inputs in inputs_of(estimator, preset))
+    yield from (model(MultiTaskTagger, preset, BY_DEFAULT) for preset in MultiTaskTagger._rows())
     for composition in COMPOSITIONS:
         yield from (model(TreeClassifier, composition, inputs) for inputs in tree_inputs())
     yield from (setting(TaggerConfig, name, value) for name, value in unused_settings(TaggerConfig))
@@ -42,7 +43,7 @@ def sentence_estimators(base: Any = SentenceEstimator) -> list[type[SentenceEsti
 
 def networks_of_estimators() -> list[type]:
     """The classes of the networks that estimators train."""
-    estimators: list[Any] = [*sentence_estimators(), TreeClassifier]
+    estimators: list[Any] = [*sentence_estimators(), MultiTaskTagger, TreeClassifier]
     returned = [get_type_hints(estimator._network)["return"] for estimator in estimators]
     return [network for hint in returned for network in get_args(hint) or [hint]]
 

@@ -6,12 +6,14 @@ here; layers and objectives are checked entry by entry.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from postil import graph
 from postil.gradcheck import Report, Sampling, examine
 from postil.gradients.model_requirements import (
     BY_DEFAULT,
@@ -25,7 +27,7 @@ from postil.gradients.model_requirements import (
 )
 from postil.gradients.rows import Examine, GradientCheck, Rng, of, row, sentences
 from postil.graph import Node, Parameter
-from postil.models import Detector, Tagger, TaggerConfig
+from postil.models import Detector, MultiTaskTagger, Tagger, TaggerConfig
 from postil.models.config import configured
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.tagger_network import TaggerNetwork
@@ -75,6 +77,9 @@ def model_checks() -> Iterator[GradientCheck]:
             for inputs in _known(inputs_of(kind, preset)):
                 title = f"{kind.KIND} {preset}, {_TITLES.get(inputs, inputs)}"
                 yield row(title, equations, model(kind, preset, inputs), _examined(kind, preset, inputs))
+    for preset in MultiTaskTagger._rows():
+        covers = model(MultiTaskTagger, preset, BY_DEFAULT)
+        yield row(f"two tasks, {preset}", _EQUATIONS.get(preset, "A4 A8"), covers, _examined_tasks(preset))
     for name, value in unused_settings(TaggerConfig):
         kind, preset = (Detector, "margin") if name in _OF_DETECTORS else (Tagger, "fast")
         covers = setting(TaggerConfig, name, value)
@@ -98,6 +103,27 @@ def _examined(kind: Any, preset: str, inputs: str, settings: Mapping[str, Any] |
     return run
 
 
+def _examined_tasks(preset: str) -> Examine:
+    """The sum of the losses of a batch of each of two tasks, of spans and of words."""
+
+    def run(rng: Rng) -> Report:
+        estimator = MultiTaskTagger(preset=preset, **small_sizes(config_of(MultiTaskTagger, preset)))
+        cases = [["upper" if word.istitle() else "lower" for word in words] for words in _WORDS]
+        fitting = estimator.fitting(_WORDS, {"names": _LABELS, "case": cases})
+        network = _without_kinks(fitting.parts.network, rng)
+        shards = [examples.batch(np.arange(len(_WORDS))).shards[0] for examples in fitting.training_sets.values()]
+
+        def loss() -> Node:
+            losses: list[Node] = [network.loss(shard, rng=np.random.default_rng(_NOISE)) for shard in shards]
+            return reduce(graph.add, losses)
+
+        has_norms = config_of(MultiTaskTagger, preset).encoder == "convolutions"
+        epsilons = EPSILONS_OF_NORMS if has_norms else EPSILONS
+        return examine(loss, parameters=network.parameters(), rng=rng, sampling=SAMPLING, epsilons=epsilons)
+
+    return run
+
+
 def sentence_loss(kind: Any, preset: str, inputs: str, settings: Mapping[str, Any], rng: Rng) -> Loss:
     """The loss of a model's first batch, as ``fit`` begins with it."""
     with TemporaryDirectory() as folder:
@@ -110,12 +136,17 @@ def sentence_loss(kind: Any, preset: str, inputs: str, settings: Mapping[str, An
 
 def first_loss(fitting: Any, rng: Rng) -> Loss:
     """The loss of the first shard of the first epoch."""
-    network = fitting.parts.network
-    for parameter in network.parameters().values():
-        if not parameter.value.any():  # a bias of 0 puts a ReLU whose inputs were all dropped just at its kink
-            parameter.value = rng.normal(scale=0.3, size=parameter.shape).astype(parameter.dtype)
+    network = _without_kinks(fitting.parts.network, rng)
     shard = fitting.training.batches(0, rng)[0].shards[0]
     return Loss(network.parameters(), lambda: network.loss(shard, rng=np.random.default_rng(_NOISE)))
+
+
+def _without_kinks(network: Any, rng: Rng) -> Any:
+    """The network with other values than 0: a bias of 0 puts a ReLU whose inputs were all dropped just at its kink."""
+    for parameter in network.parameters().values():
+        if not parameter.value.any():
+            parameter.value = rng.normal(scale=0.3, size=parameter.shape).astype(parameter.dtype)
+    return network
 
 
 def small_sizes(config: Any) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def _calls(thing: Any) -> tuple[Callable[..., Any], ...]:
 
 def _modes(call: Callable[..., Any], thing: Any) -> Iterator[Mode]:
     """A mode for every other value of a switch or a choice, and for every optional argument that is given."""
-    for name, parameter in inspect.signature(call).parameters.items():
+    for name, parameter in inspect.signature(call, eval_str=True).parameters.items():
         kind, default = parameter.annotation, parameter.default
         if kind is bool:
             yield Mode(f"{name}={not default}", name, partial(operator.is_, not default))
@@ -161,8 +161,13 @@ def _modes(call: Callable[..., Any], thing: Any) -> Iterator[Mode]:
             yield from (Mode(f"{name}={choice}", name, partial(operator.eq, choice), is_needed) for choice in others)
         elif Finish in get_args(kind):
             yield from (Mode(f"{name}={activation}", name, partial(_applies, activation)) for activation in FUSED)
-        elif default is None and np.random.Generator not in get_args(kind):
+        elif default is None and not _is_generator(kind):
             yield Mode(name, name, partial(operator.is_not, None))
+
+
+def _is_generator(kind: Any) -> bool:
+    """Whether an argument takes a generator; its type may be written as a string."""
+    return "Generator" in kind if isinstance(kind, str) else np.random.Generator in get_args(kind)
 
 
 def _applies(activation: str, finish: Finish | None) -> bool:

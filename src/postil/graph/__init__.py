@@ -1,6 +1,6 @@
 """The flow graph: nodes, operations with their gradients, drawings."""
 
-from typing import TYPE_CHECKING
+import typing
 
 from postil import lazy
 from postil.graph.node import Gradients, Input, Node, Parameter, Pullback, Result, ancestors
@@ -29,7 +29,7 @@ from postil.graph.parameters import Parameterised
 from postil.graph.reverse import gradients, jacobian
 from postil.graph.rows import Gradient, RowGradient, dense, sum_of_two
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from postil.graph.drawing import draw
 else:  # the rest is what makes a node a node; drawings need HTML
     __getattr__, __dir__ = lazy.exports(__name__, {".drawing": ["draw"]})

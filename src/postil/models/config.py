@@ -224,7 +224,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         **_NOISE,
         "encoder": "convolutions",
         "window": 3,
-        # Three narrow networks instead of one of 160 units: as accurate or better, and faster to tag with.
+        # Three narrow networks instead of one of 160 units: about as accurate, and faster to tag with.
         "hidden": 64,
         "layers": 3,
         "ensemble": 3,

@@ -34,7 +34,7 @@ class CharacterConvolution(Layer):
         *,
         D: int = 16,
         size: int = 3,
-        rng: np.random.Generator,
+        rng: "np.random.Generator",
         initialise: Initialiser = xavier,
         initialise_table: Initialiser = fan_in_variance,
         dtype: Any = np.float32,

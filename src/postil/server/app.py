@@ -25,7 +25,7 @@ from postil.server.schema import Schema, SchemaError, check
 from postil.server.settings import ServerSettings
 
 RELOAD_SECONDS = 1.0
-PATIENCE = 0.02
+PATIENCE = 0.1
 """Seconds after which it is looked whether the client of a waiting request is still there."""
 DISCARDED = 1 << 26
 """Bytes of a body that is too large which are received, and dropped, before the answer."""
@@ -156,10 +156,15 @@ class _Server:
 
 async def _body(request: Request, most: int, deadline: float) -> bytes:
     """The whole body, if it is not too large and comes in time."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:  # as forms of other sites
+    kind = announced = b""
+    for name, value in request.scope["headers"]:
+        if name == b"content-type":
+            kind = value
+        elif name == b"content-length":
+            announced = value
+    if kind.partition(b";")[0].strip().lower() != b"application/json":  # forms of other sites are not
         raise refused("type", "the content type must be application/json")
-    announced = request.headers.get("content-length", "0")
-    is_large = not announced.isdecimal() or int(announced) > most
+    is_large = announced.isdigit() and int(announced) > most
     parts, size = [], 0
     while True:
         try:
@@ -183,7 +188,7 @@ async def _body(request: Request, most: int, deadline: float) -> bytes:
 def _parsed(body: bytes) -> Any:
     """JSON in UTF-8, strictly: no NaN, no half of a surrogate pair."""
     try:
-        value = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+        value = _DECODER.decode(body.decode("utf-8"))
         if _SURROGATE.search(body):
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeError:
@@ -197,6 +202,9 @@ def _parsed(body: bytes) -> Any:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 # ------------------------------------------------------------------------------------------------ answers

@@ -20,6 +20,8 @@ from postil.server.failures import refused
 from postil.serving import Labeller, TaggingOptions
 
 _KEPT_LABELLERS = 64
+TASK = ":"
+"""Between the name of a model with several tasks and the name of a task."""
 _TRIAL = "Museums in Paris are amazing."
 log = logging.getLogger("postil.server")
 
@@ -90,7 +92,9 @@ class Registry:
         self._paths = dict(paths or {})
         self._identities = {name: Identity.of(path) for name, path in self._paths.items()}
         opened = {name: _opened(path) for name, path in self._paths.items()}
-        self._served = {name: Served(name, model) for name, model in {**opened, **(models or {})}.items()}
+        self._served: dict[str, Served] = {}
+        for name, model in {**opened, **(models or {})}.items():
+            self._served |= _heads(name, model)
         if not self._served:
             raise ConfigurationError("no model to serve", expected="at least one model file")
         for served in self._served.values():
@@ -136,16 +140,25 @@ class Registry:
                 continue
             self._identities[name] = identity
             try:
-                served = Served(name, _opened(path))
-                _check_columns(served)
-                _try(served)
+                heads = _heads(name, _opened(path))
+                for served in heads.values():
+                    _check_columns(served)
+                    _try(served)
             except (PostilError, OSError) as error:
                 log.warning("model %s: the new file is not used: %s", name, error)
                 continue
-            self._served[name] = served
+            others = {key: one for key, one in self._served.items() if key.partition(TASK)[0] != name}
+            self._served = {**others, **heads}
             changed.append(name)
             log.info("model %s: opened again", name)
         return changed
+
+
+def _heads(name: str, model: Any) -> dict[str, Served]:
+    """The model by its name; of a model with several tasks, the tagger of each."""
+    if model.KIND != "multi-task-tagger":
+        return {name: Served(name, model)}
+    return {f"{name}{TASK}{task}": Served(f"{name}{TASK}{task}", model[task]) for task in model.tasks}
 
 
 def _opened(path: Path) -> Any:

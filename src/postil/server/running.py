@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import socket
-import sys
 from asyncio import TimerHandle
 from collections.abc import Callable
 from typing import Any, final
@@ -60,15 +59,9 @@ def bound(settings: ServerSettings) -> socket.socket:
     return listening
 
 
-SWITCH_SECONDS = 0.0002
-"""After which a thread that holds Python's lock hands it over. Kernels release the lock: with the usual 5 ms, the
-worker would wait that long after each of them while the event loop is busy."""
-
-
 def run(app: Any, listening: socket.socket, started: Callable[[], None] | None = None) -> None:
     """Serve until SIGINT or SIGTERM: requests under way are finished, then the signal is raised again."""
     raise_file_limit()
-    sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn.Config(
         app,
         http=PatientProtocol,

@@ -97,7 +97,7 @@ class TaskFitting(Fitting):
         held_out = _checked_held_out(dev or {}, corpora, parts, partial)
         warn_of_long_sentences(config, map(len, all_sentences))
         labelled = {task: _widened(corpus, parts.heads[task].labelling) for task, corpus in corpora.items()}
-        self._sets = {
+        self.training_sets = {
             task: TrainingSet(parts.heads[task], X, parts.heads[task].labelling.numbers(y), task=task)
             for task, (X, y) in labelled.items()
         }
@@ -125,18 +125,20 @@ class TaskFitting(Fitting):
         return super()._learnt_parameters()
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Example]]:
-        for examples in self._sets.values():
+        for examples in self.training_sets.values():
             examples.redraw(rng)
-        lengths = {task: examples.lengths for task, examples in self._sets.items()}
+        lengths = {task: examples.lengths for task, examples in self.training_sets.items()}
         order = batches_by_task(lengths, self.parts.config.batch_sentences, rng)
         return Batches(self._batch, order)
 
     def _batch(self, of_task: Any) -> Batch[Example]:
         task, which = of_task
-        return self._sets[task].batch(which)
+        return self.training_sets[task].batch(which)
 
     def _patience(self) -> int | None:
-        return patience_in_epochs(self.parts.config, sum(len(examples.lengths) for examples in self._sets.values()))
+        return patience_in_epochs(
+            self.parts.config, sum(len(examples.lengths) for examples in self.training_sets.values())
+        )
 
     def _score(self) -> float:
         return float(np.mean([judge.score(*self._held_out[task]) for task, judge in self._judges.items()]))
