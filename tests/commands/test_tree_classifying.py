@@ -160,7 +160,17 @@ def test_trees_from_a_pipe_need_a_word_about_what_to_learn(folder, monkeypatch, 
 def test_unknown_labels_are_told(folder, capsys, tmp_path):
     strange = tmp_path / "strange.txt"
     strange.write_text("(x (2 good) (2 film))\n", encoding="utf8")
-    assert train(folder, "--dev", str(strange), "--set", "epochs=1", output="u.postil") == 0
+    words = [
+        "train",
+        str(folder / "train.txt"),
+        "--dev",
+        str(strange),
+        "--set",
+        "epochs=1",
+        "-o",
+        str(folder / "u.postil"),
+    ]
+    assert main(words) == 0
     assert "1 of its labels do not occur" in capsys.readouterr().err
 
 

@@ -116,4 +116,7 @@ def test_a_loss_that_a_parameter_moves_unseen(monkeypatch):
     monkeypatch.setattr(scoring.ScoringNetwork, "loss", skewed)
     for name in ("tagger average-softmax, forms", "tagger accurate, gazetteers", "detector margin, vectors"):
         report = ROWS[name].run()
-        assert [entry.name for entry in report.entries if entry.failure(report.tolerance)] == ["output0.W"]
+        failed = [entry.name for entry in report.entries if entry.failure(report.tolerance)]
+        assert failed and {name.split(".", 1)[1] if name.startswith("member") else name for name in failed} == {
+            "output0.W"
+        }

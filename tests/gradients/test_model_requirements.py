@@ -12,12 +12,13 @@ from postil.models import PRESETS, Detector, Tagger, TaggerConfig, TreeConfig
 from postil.models.scoring.detector_network import DetectorNetwork
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.tagger_network import TaggerNetwork
+from postil.models.scoring.task_network import TaskNetwork
 from postil.models.scoring.tree_network import TreeNetwork
 
 
 def test_every_kind_of_model_and_its_network_are_found():
     assert set(sentence_estimators()) == {Tagger, Detector}
-    assert set(networks_of_estimators()) == {TaggerNetwork, EnsembleNetwork, DetectorNetwork, TreeNetwork}
+    assert set(networks_of_estimators()) == {TaggerNetwork, EnsembleNetwork, TaskNetwork, DetectorNetwork, TreeNetwork}
 
 
 def test_presets_of_each_kind():

@@ -45,7 +45,7 @@ def test_every_parameter_is_documented_in_order(kind):
 def test_types_defaults_and_other_presets():
     heading, text = entries(postil.Tagger)["hidden"]
     assert heading == "hidden : int, default=128"
-    assert text.startswith(descriptions(TaggerConfig)["hidden"]) and "160 (accurate)" in text
+    assert text.startswith(descriptions(TaggerConfig)["hidden"]) and "64 (accurate)" in text
     assert entries(postil.Tagger)["pairs"][0] == "pairs : {'mean', 'sum'}, default='mean'"
     assert entries(postil.Tagger)["rate"][0] == "rate : float or None, default=None"
     assert entries(postil.Detector)["label"][0] == "label : str"

@@ -12,7 +12,7 @@ from postil.text.later import LaterItems
 def document(calls):
     def source(name):
         calls.append(name)
-        return [] if name == "sentences" else [Entity("Anna", "PER", 0, 4)]
+        return {"sentences": [], "entities": [Entity("Anna", "PER", 0, 4)], "layers": {}}[name]
 
     return Document.later(source, text="Anna")
 

@@ -71,7 +71,7 @@ def _words(help_text: str, module: str) -> Words:
 
 def _option(action: argparse.Action) -> Option:
     takes_value = action.nargs != 0
-    names_file = action.type is Path or str(action.metavar) in ("FILE", "MODEL", "FOLDER")
+    names_file = action.type is Path or str(action.metavar).endswith(("FILE", "MODEL", "FOLDER"))
     choices = tuple(f"{name}=" for name in settings()) if SETTINGS in action.option_strings else action.choices
     return Option(
         tuple(action.option_strings),

@@ -55,6 +55,7 @@ class Template:
             line = line.strip()
             if line and not line.startswith("#"):
                 self._add(line, f"{where}:{number}")
+        self._has_bare_names = any(rule.key is None for rule in self._rules)
         self.columns = 1 + max((column for rule in self._rules for _, column in rule.places), default=-1)
 
     @classmethod
@@ -89,8 +90,8 @@ class Template:
         item: dict[str, Any] = {}
         for rule in self._rules:
             value = rule.expanded(columns, t)
-            if rule.key is None:
-                item[value] = True
+            if rule.key is None or self._has_bare_names:  # which may be the key of another rule
+                item[value if rule.key is None else f"{rule.key}:{value}"] = True
             elif rule.key in item:  # two lines of one name: CRF++ takes both
                 item[rule.key] = [*_listed(item[rule.key]), value]
             else:

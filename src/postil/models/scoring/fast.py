@@ -140,8 +140,10 @@ class FastScorer:
             return self.network.unary(inputs), inputs.offsets
         parts, offsets = self.look_up(sentences)
         scores = self._scores_of_rows(parts, offsets)
-        if self.network.named is not None and self.features.named is not None:
-            scores += sums_of_rows(self.network.named.value, self.features.named.of(sentences))
+        weights = [member.named.value for member in self._members if member.named is not None]
+        if weights and self.features.named is not None:
+            attributes = self.features.named.of(sentences)
+            scores += mean_scores([sums_of_rows(one, attributes) for one in weights])
         return scores, offsets
 
     def look_up(self, sentences: Sequence[Sequence[Token]]) -> tuple[Rows, Array]:
