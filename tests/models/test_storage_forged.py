@@ -56,7 +56,7 @@ def names(count):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (forged(kind=[1]), r"another kind of model: expected tagger or multi-task-tagger or detector or tree-classifier, got \[1\]"),
+        (forged(kind=[1]), r"another kind of model: expected tagger or .* or tree-classifier, got \[1\]"),
         (forged(config__layers=10**6), r"layers must be 1 to 100 \(got 1000000\)"),
         (forged(config__layers=100), "a parameter is missing"),
         (forged(config__hidden=10**9), r"hidden must be 1 to 100000 \(got 1000000000\)"),
