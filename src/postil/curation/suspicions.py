@@ -84,6 +84,24 @@ def suspicions(
     progress: parallel.Progress | None = None,
 ) -> list[Suspicion]:
     """The doubtful stretches of all sentences, the most suspicious first."""
+    judgements = judged(
+        estimator, split, number=number, repeats=repeats, groups=groups, seed=seed, jobs=jobs, progress=progress
+    )
+    return judgements.ranked(np.random.default_rng(seed))
+
+
+def judged(
+    estimator: Tagger,
+    split: Split,
+    *,
+    number: int = 5,
+    repeats: int = 2,
+    groups: Sequence[Hashable] = (),
+    seed: int = 0,
+    jobs: int = 1,
+    progress: parallel.Progress | None = None,
+) -> "Judgements":
+    """What models that have not seen a sentence think of it, for all sentences."""
     groups = groups or split.documents
     sizes = [len(tokens) for tokens in split.X]
     parts, tasks = [], []
@@ -96,7 +114,7 @@ def suspicions(
     for part, answers in zip(parts, parallel.run(_judge, tasks, jobs, progress), strict=True):
         for i, answer in zip(part.held_out, answers[1], strict=True):
             judgements.add(int(i), answers[0], *answer)
-    return judgements.ranked(np.random.default_rng(seed))
+    return judgements
 
 
 Answer = tuple[Array, dict[Span, float]]
@@ -148,6 +166,13 @@ class Judgements:
         judgement.marginals[:, [self._number[label] for label in labels]] += self._share * marginals
         for span, probability in spans.items():
             judgement.spans[span] = judgement.spans.get(span, 0.0) + self._share * probability
+
+    def marginals(self, sentence: int) -> tuple[Array, list[int]]:
+        """(T, L) of a sentence, and which of the labels stands in the data, -1 for one that is unknown."""
+        spelt: Sequence[str] = self._split.labels[sentence]
+        if self._split.scheme != "none":
+            spelt = labels_from_spans(self._gold(sentence), len(spelt), self._inner)
+        return self._judgements[sentence].marginals, [self._number.get(label, -1) for label in spelt]
 
     def ranked(self, rng: np.random.Generator) -> list[Suspicion]:
         """All doubtful stretches, the most suspicious first."""

@@ -1,0 +1,23 @@
+"""cleanlab's scores of sentences for ``benchmarks.doctor``; runs in an environment that has cleanlab and not Postil."""
+
+import json
+import sys
+
+import numpy as np
+from cleanlab.token_classification.rank import get_label_quality_scores
+
+
+def main(path: str) -> None:
+    content = np.load(path)
+    edges = content["offsets"]
+    pairs = list(zip(edges, edges[1:], strict=False))
+    labels = [content["given"][first:end].tolist() for first, end in pairs]
+    probabilities = [content["marginals"][first:end] for first, end in pairs]
+    scores = {
+        way: np.asarray(get_label_quality_scores(labels, probabilities, sentence_score_method=way)[0]).tolist()
+        for way in ("min", "softmin")
+    }
+    json.dump(scores, sys.stdout)
+
+
+main(sys.argv[1])
