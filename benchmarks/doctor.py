@@ -5,8 +5,8 @@
     python -m benchmarks.doctor wikigold --cleanlab                    the library itself, in an environment of its own
 
 Some entities are removed, some lose or gain a token, some get another class. Sentences are ranked by their most
-suspicious stretch. Printed are the average precision of the ranking, for all errors and by kind (sentences with errors of
-other kinds are then left out), and the share of errors among as many sentences as have one.
+suspicious stretch. Printed are the average precision of the ranking, for all errors and by kind (sentences with errors
+of other kinds are then left out), and "at n", the share of errors among as many sentences as have one.
 """
 
 import argparse

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from itertools import pairwise
 
 import numpy as np
 from cleanlab.token_classification.rank import get_label_quality_scores
@@ -10,7 +11,7 @@ from cleanlab.token_classification.rank import get_label_quality_scores
 def main(path: str) -> None:
     content = np.load(path)
     edges = content["offsets"]
-    pairs = list(zip(edges, edges[1:], strict=False))
+    pairs = list(pairwise(edges))
     labels = [content["given"][first:end].tolist() for first, end in pairs]
     probabilities = [content["marginals"][first:end] for first, end in pairs]
     scores = {
