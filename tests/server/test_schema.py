@@ -49,7 +49,7 @@ def test_an_unknown_shape_is_refused_with_the_known_ones():
         check({"text": "a", "shape": "star"}, requests.TREE)
 
 
-@pytest.mark.extra("jsonschema")
+@pytest.mark.extra("schemathesis")
 @pytest.mark.parametrize("name", NAMED)
 @given(value=values)
 def test_agrees_with_the_reference_implementation(name, value):

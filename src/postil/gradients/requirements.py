@@ -27,7 +27,17 @@ from postil.network import ACTIVATIONS, Layer
 from postil.network.finish import Finish
 
 # Folders that use models and hold nothing differentiable of their own; a new folder is searched.
-_NOT_SEARCHED = {"gradients", "machine", "curation", "reports", "export", "serving", "integrations", "commands"}
+_NOT_SEARCHED = {
+    "gradients",
+    "machine",
+    "curation",
+    "reports",
+    "export",
+    "serving",
+    "integrations",
+    "server",
+    "commands",
+}
 _NODES = (Node, Result)
 FUSED = tuple(name for name in kernels.ACTIVATIONS if name in ACTIVATIONS)
 """Activations that kernels apply in the same pass as a bias."""
