@@ -108,7 +108,7 @@ def measured(folder: Path, share: float, seed: int, arguments: argparse.Namespac
     split = Split.of(folder.name, X, labels)
     judgements = judged(Tagger(vectors=arguments.vectors), split, repeats=arguments.repeats, jobs=arguments.jobs)
     ours = np.full(len(X), -np.inf)
-    for one in judgements.ranked(np.random.default_rng(0)):
+    for one in judgements.ranked():
         ours[one.sentence] = max(ours[one.sentence], one.score)
     rankings = {"postil doctor": ours, **fixed_scores(judgements, len(X))}
     if arguments.cleanlab:

@@ -7,8 +7,13 @@ import postil
 from oracles import corpora
 from postil.curation.corpus import Split
 from postil.curation.folds import folds
-from postil.curation.suspicions import suspicions
+from postil.curation.suspicions import judged
 from postil.text import Span
+
+
+def suspicions(*given, **settings):
+    return judged(*given, **settings).ranked()
+
 
 SMALL = {"hidden": 16, "epochs": 6, "rate": 0.02}
 WRONG = [

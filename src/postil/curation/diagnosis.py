@@ -11,7 +11,7 @@ from postil.curation import jobs as parallel
 from postil.curation.checks import CHECKS, Finding, examined
 from postil.curation.corpus import Split
 from postil.curation.learning_curve import LearningCurve, curve
-from postil.curation.suspicions import Suspicion, suspicions
+from postil.curation.suspicions import Suspicion, judged
 from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.models.tagger import Tagger
@@ -163,7 +163,7 @@ def diagnosed(
     show = progress or _quiet
     estimator = estimator or Tagger()
     folds = min(folds, len(set(train.documents)) or folds)
-    found = suspicions(
+    judgements = judged(
         estimator, train, number=folds, repeats=repeats, seed=seed, jobs=jobs, progress=show("looking for errors")
     )
     held_out = next(((split.X, split.labels) for split in splits[1:]), None)
@@ -178,7 +178,7 @@ def diagnosed(
         jobs=jobs,
         progress=show("learning curve"),
     )
-    worse = [one for one in found if one.suggestion_probability > one.gold_probability]
+    worse = [one for one in judgements.ranked(seed) if one.suggestion_probability > one.gold_probability]
     return Diagnosis(splits, findings, worse, growth)
 
 

@@ -28,7 +28,7 @@ def folds(sizes: Sequence[int], number: int, rng: np.random.Generator, groups: S
     if not 2 <= number <= count:
         what = "groups" if groups else "sentences"
         if count < 2:
-            raise DataError(f"folds of {count} {what}", expected=f"at least 2 {what}")
+            raise DataError("folds", expected=f"needs at least 2 {what}", got=count)
         raise ConfigurationError("folds", expected=f"must be from 2 to {count:,}, the number of {what}", got=number)
     weights = np.bincount(member, np.maximum(np.asarray(sizes), 1), count)
     filled, part_of = np.zeros(number), np.empty(count, np.int64)

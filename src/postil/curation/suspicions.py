@@ -72,24 +72,6 @@ class Stretch(NamedTuple):
     description: list[float]
 
 
-def suspicions(
-    estimator: Tagger,
-    split: Split,
-    *,
-    number: int = 5,
-    repeats: int = 2,
-    groups: Sequence[Hashable] = (),
-    seed: int = 0,
-    jobs: int = 1,
-    progress: parallel.Progress | None = None,
-) -> list[Suspicion]:
-    """The doubtful stretches of all sentences, the most suspicious first."""
-    judgements = judged(
-        estimator, split, number=number, repeats=repeats, groups=groups, seed=seed, jobs=jobs, progress=progress
-    )
-    return judgements.ranked(np.random.default_rng(seed))
-
-
 def judged(
     estimator: Tagger,
     split: Split,
@@ -174,12 +156,12 @@ class Judgements:
             spelt = labels_from_spans(self._gold(sentence), len(spelt), self._inner)
         return self._judgements[sentence].marginals, [self._number.get(label, -1) for label in spelt]
 
-    def ranked(self, rng: np.random.Generator) -> list[Suspicion]:
+    def ranked(self, seed: int = 0) -> list[Suspicion]:
         """All doubtful stretches, the most suspicious first."""
         found = [(i, stretch) for i in range(len(self._judgements)) for stretch in self._stretches(i, self._gold(i))]
         if not found:
             return []
-        scores = self._scores([stretch.description for _, stretch in found], rng)
+        scores = self._scores([stretch.description for _, stretch in found], np.random.default_rng(seed))
         ranked = [self._suspicion(i, stretch, score) for (i, stretch), score in zip(found, scores, strict=True)]
         return sorted(ranked, key=lambda one: (-one.score, one.sentence, one.start))
 
