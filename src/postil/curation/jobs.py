@@ -1,6 +1,6 @@
 """Trainings that do not depend on one another, on several cores or, through joblib's backends, on several machines."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
@@ -20,15 +20,19 @@ def run(
 
     ``with joblib.parallel_config("ray"):`` sends them to a cluster, as it does scikit-learn's.
     """
-    results: Iterator[_T] = joblib.Parallel(n_jobs=jobs, return_as="generator")(
-        joblib.delayed(function)(*task) for task in tasks
-    )
     done = []
-    for result in results:
+    for result in results(function, tasks, jobs):
         done.append(result)
         if progress is not None:
             progress(len(done), len(tasks))
     return done
+
+
+def results(function: Callable[..., _T], tasks: Iterable[tuple[Any, ...]], jobs: int = 1) -> Iterator[_T]:
+    """As ``run``, one result after the other. Tasks are asked for only when there is a core for them."""
+    calls = (joblib.delayed(function)(*task) for task in tasks)
+    found: Iterator[_T] = joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="n_jobs")(calls)
+    return found
 
 
 def unfitted(estimator: Estimator[Any, Any], **changes: Any) -> Any:
