@@ -49,7 +49,7 @@ class Trial(NamedTuple):
         return float(np.mean(self.scores))
 
     def words(self) -> str:
-        return " ".join(f"{name}={value}" for name, value in self.settings.items()) or "as they were"
+        return " ".join(f"{name}={value}" for name, value in self.settings.items()) or "unchanged"
 
 
 @final
@@ -78,10 +78,13 @@ class SearchResult:
 
     def summary(self) -> str:
         """The result in one line."""
-        found = f"{100 * self.best.mean:.2f} with {self.best.words()}"
-        if self.baseline is None or self.best.number == 0:
-            return f"best: {found}" if self.baseline is None else f"nothing scored better than the settings of {found}"
-        return f"{found}; {100 * self.baseline.mean:.2f} before. Chosen on these sentences: expect less elsewhere"
+        score = f"{100 * self.best.mean:.2f}"
+        if self.best.number == 0:
+            return f"nothing scored better than {self.preset} as it was: {score}"
+        if self.baseline is None:
+            return f"best so far: {score} with {self.best.words()}"
+        before = f"{100 * self.baseline.mean:.2f}"
+        return f"{score} with {self.best.words()}; {before} before. Chosen on these sentences: expect less elsewhere"
 
     def __str__(self) -> str:
         lines = [
