@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from postil.archive import is_model_file
 from postil.commands import gains, teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.mapping import add_map_argument
@@ -108,6 +109,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clusters", metavar="FILE", help="word clusters: a file of paths and words, or brown (an installed package)"
     )
     parser.add_argument(
+        "--pretrained",
+        metavar="FILE",
+        help="vectors and clusters together, from `postil pretrain --with-clusters`",
+    )
+    parser.add_argument(
         "--gazetteer",
         metavar="FILE",
         action="append",
@@ -151,6 +157,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     resolve_preset(arguments)
+    _take_pretrained(arguments)
     sources = _sources(arguments)
     _check_outputs(arguments, sources)
     for name in ("epochs", "ensemble"):
@@ -175,6 +182,19 @@ def run(arguments: argparse.Namespace) -> int:
     if code == 0 and gains.are_wanted(arguments):
         gains.show(arguments, model, *learnt)
     return code
+
+
+def _take_pretrained(arguments: argparse.Namespace) -> None:
+    """Vectors and clusters of one file are given as files of each would be."""
+    if arguments.pretrained is None:
+        return
+    if not is_model_file(arguments.pretrained):
+        expected = "must be a file that `postil pretrain --with-clusters` wrote"
+        raise ConfigurationError("--pretrained", expected=expected, where=arguments.pretrained)
+    if arguments.clusters is not None:
+        raise ConfigurationError("--clusters", expected="must not be given with --pretrained, which has clusters")
+    arguments.vectors.append(arguments.pretrained)
+    arguments.clusters = arguments.pretrained
 
 
 def _sources(arguments: argparse.Namespace) -> TrainingFiles:
