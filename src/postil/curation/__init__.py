@@ -4,14 +4,20 @@ from postil.curation.comparison import ModelComparison, compare
 from postil.curation.cross_validation import CrossValidation, crossval
 from postil.curation.diagnosis import Diagnosis, doctor
 from postil.curation.learning_curve import LearningCurve, curve
+from postil.curation.preannotation import Doubt, Option, Suggestion
+from postil.curation.suggestion import suggest
 
 __all__ = [
     "CrossValidation",
     "Diagnosis",
+    "Doubt",
     "LearningCurve",
     "ModelComparison",
+    "Option",
+    "Suggestion",
     "compare",
     "crossval",
     "curve",
     "doctor",
+    "suggest",
 ]
