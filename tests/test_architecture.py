@@ -153,11 +153,12 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy"],
-        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "search"],
+        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "search", "suggest"],
     ],
     "postil.curation": [
-        *["CrossValidation", "Diagnosis", "LearningCurve", "ModelComparison", "SearchResult"],
-        *["compare", "crossval", "curve", "doctor", "search"],
+        *["CrossValidation", "Diagnosis", "Doubt", "LearningCurve", "ModelComparison", "Option"],
+        *["SearchResult", "Suggestion"],
+        *["compare", "crossval", "curve", "doctor", "search", "suggest"],
     ],
     "postil.integrations.crfsuite": [
         *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Template"],
