@@ -23,6 +23,7 @@ _FILLS = {
     "labels": ("#ffffff", "#9aa3ad"),
 }
 _HUES = ("#2160ab", "#a3441a", "#2c6e36", "#7640a3", "#9c1f5b", "#0d6b74", "#755600", "#54599c", "#5a626d")
+NAMESPACE = "http://www.w3.org/2000/svg"
 _WIDTH, _HEAD_WIDTH, _GAP, _MARGIN, _PAD = 560.0, 292.0, 34.0, 30.0, 14.0
 _LINE, _CHIP = 19.0, 22.0
 _MOST_NAMES, _LONGEST_NAME, _LONGEST_TITLE = 30, 18, 60
@@ -30,11 +31,16 @@ _MOST_NAMES, _LONGEST_NAME, _LONGEST_TITLE = 30, 18, 60
 
 def drawn_network(model: Any, name: str) -> str:
     """The network of a fitted model as the text of an SVG file."""
-    return drawn_architecture(architecture_of(model), name)
+    return f"{drawn_architecture(architecture_of(model), name)}\n"
 
 
-def drawn_architecture(network: Architecture, name: str) -> str:
-    """The picture of a described network."""
+def network_picture(model: Any, name: str) -> Markup:
+    """The same as a part of a page."""
+    return drawn_architecture(architecture_of(model), name, is_file=False)
+
+
+def drawn_architecture(network: Architecture, name: str, *, is_file: bool = True) -> Markup:
+    """The picture of a described network: a file of its own, or a part of a page."""
     columns = len(network.heads)
     of_heads = columns * _HEAD_WIDTH + (columns - 1) * _GAP
     inside = max(_WIDTH, of_heads if columns > 1 else 0.0)
@@ -53,7 +59,7 @@ def drawn_architecture(network: Architecture, name: str) -> str:
     for task, places in zip(network.heads, heads, strict=True):
         parts += [_branch(trunk[-1], places[0], task if columns > 1 else ""), *_stack(places, total)]
     about = f"The network of {name}: {network.kind}, {network.parameters:,} parameters"
-    return _file(width, height, about, parts)
+    return _picture(width, height, about, parts, is_file)
 
 
 def _column(number: int, columns: int, middle: float, top: float) -> tuple[float, float, float]:
@@ -64,33 +70,22 @@ def _column(number: int, columns: int, middle: float, top: float) -> tuple[float
     return left + number * (_HEAD_WIDTH + _GAP), top, _HEAD_WIDTH
 
 
-def _file(width: float, height: float, about: str, parts: Iterable[Markup]) -> str:
-    tip = element(
-        "marker",
-        element("path", d="M0,0 L8,4 L0,8 z", fill=FAINT),
-        id="tip",
-        viewBox="0 0 8 8",
-        refX=7,
-        refY=4,
-        markerWidth=7,
-        markerHeight=7,
-        orient="auto",
-    )
-    picture = element(
+def _picture(width: float, height: float, about: str, parts: Iterable[Markup], is_file: bool) -> Markup:
+    return element(
         "svg",
         element("title", about),
-        element("defs", tip),
         rectangle((0, 0), width, height, fill=GROUND),
         *parts,
-        xmlns="http://www.w3.org/2000/svg",
+        xmlns=NAMESPACE if is_file else None,
         width=width,
         height=height,
         viewBox=f"0 0 {width:g} {height:g}",
         role="img",
         font_family="system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif",
         font_size=14,
+        class_="network",
+        style=f"max-width:{width:g}px",
     )
-    return f"{picture}\n"
 
 
 def _heading(network: Architecture, name: str, left: float) -> Markup:
@@ -156,9 +151,16 @@ def _stack(places: Sequence[_Place], total: int) -> list[Markup]:
 
 def _arrow(upper: _Place, lower: _Place) -> Markup:
     shape = upper.stage.shape
-    drawn = line((lower.middle, upper.bottom + 2), (lower.middle, lower.top - 3), stroke=FAINT, marker_end="url(#tip)")
+    drawn = line((lower.middle, upper.bottom + 2), (lower.middle, lower.top - 3), stroke=FAINT)
+    tip = _tip((lower.middle, lower.top - 2))
     beside = text((lower.middle + 10, upper.bottom + 21), shape, anchor="start", fill=SOFT, font_size=12)
-    return joined([drawn, beside if shape else None])
+    return joined([drawn, tip, beside if shape else None])
+
+
+def _tip(place: Point) -> Markup:
+    """The head of an arrow that points down to a place; a marker would be a reference, which pages do not have."""
+    x, y = place
+    return element("path", d=f"M{x - 4:g},{y - 7:g} L{x + 4:g},{y - 7:g} L{x:g},{y:g} z", fill=FAINT)
 
 
 def _branch(trunk: _Place, first: _Place, task: str) -> Markup:
@@ -169,7 +171,7 @@ def _branch(trunk: _Place, first: _Place, task: str) -> Markup:
     bend = (y0 + y1) / 2
     path = f"M{trunk.middle:g},{y0:g} C{trunk.middle:g},{bend:g} {first.middle:g},{bend:g} {first.middle:g},{y1:g}"
     name = text((first.middle, first.top - 8), shortened(task, 32), font_weight=650, fill=INK)
-    return joined([element("path", d=path, fill="none", stroke=FAINT, marker_end="url(#tip)"), name])
+    return joined([element("path", d=path, fill="none", stroke=FAINT), _tip((first.middle, y1 + 1)), name])
 
 
 def _shortcut(first: _Place, last: _Place) -> Markup:
