@@ -78,7 +78,7 @@ def test_undo_goes_back_to_the_beginning_and_loses_nothing(path):
     with Journal(path) as journal:  # another process goes on
         assert list(journal) == [SECOND, CHANGED]
         assert journal.undo() == CHANGED
-        assert list(journal) == [FIRST, SECOND] and journal["a"] == FIRST
+        assert list(journal) == [FIRST, SECOND] and journal.get("a") == FIRST
         assert journal.undo() == SECOND and "b" not in journal
         assert journal.undo() == FIRST and journal.undo() is None
         assert len(journal) == 0

@@ -150,8 +150,9 @@ class Journal:
     def __contains__(self, key: object) -> bool:
         return key in self._current
 
-    def __getitem__(self, key: str) -> Answer:
-        return self._entries[self._current[key]]
+    def get(self, key: str) -> Answer | None:
+        """The answer about a record, if there is one."""
+        return self._entries[self._current[key]] if key in self._current else None
 
     def __iter__(self) -> Iterator[Answer]:
         """The answers that count, in the order in which they were given."""
