@@ -245,7 +245,7 @@ PUBLIC = {
         *["PRESETS", "UNSET", "load", "Explanation", "Constraints", "Decoding"],
     ],
     "postil.reports": [
-        *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
+        *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn", "drawn_network"],
         *["Markup", "element", "Section", "page"],
     ],
     "postil.serving": ["Labelled", "Labeller", "Summary", "TaggingOptions", "label"],

@@ -60,6 +60,7 @@ COMMANDS: dict[str, Entry] = {
     "compare": Entry("postil.commands.compare", "compare two taggers on labelled data"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
     "card": Entry("postil.commands.card", "show what a model is, where it comes from and how good it is"),
+    "draw": Entry("postil.commands.draw", "draw the network of a model as a picture"),
     "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),

@@ -99,6 +99,7 @@ def _is_vectors(head: bytes) -> bool:
 _KINDS: dict[str, Callable[[bytes], bool]] = {
     "model": lambda head: head[8:].startswith(MAGIC),
     "report": lambda head: head.lstrip()[:14].lower() == b"<!doctype html",
+    "picture": lambda head: head.lstrip().startswith((b"<svg", b"<?xml")) and b"<svg" in head,
     "log": _is_log,
     "preset": lambda head: re.match(rb'{\s*"format": "postil-preset"', head) is not None,
     "trials": lambda head: head.startswith(b'{"postil-search": "'),
@@ -110,6 +111,7 @@ _KINDS: dict[str, Callable[[bytes], bool]] = {
 _TITLES = {
     "model": "a model file",
     "report": "an HTML page",
+    "picture": "an SVG picture",
     "log": "a training log",
     "preset": "a preset",
     "trials": "the log of a search",
