@@ -153,11 +153,11 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy"],
-        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor"],
+        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "search"],
     ],
     "postil.curation": [
-        *["CrossValidation", "Diagnosis", "LearningCurve", "ModelComparison"],
-        *["compare", "crossval", "curve", "doctor"],
+        *["CrossValidation", "Diagnosis", "LearningCurve", "ModelComparison", "SearchResult"],
+        *["compare", "crossval", "curve", "doctor", "search"],
     ],
     "postil.integrations.crfsuite": [
         *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Template"],
@@ -305,6 +305,8 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
+    "commands/preset_argument.py": "commands/test_search.py",
+    "curation/trials.py": "curation/test_halving.py",
     "crfsuite.py": "integrations/crfsuite/test_estimator.py",
     "integrations/part_folders.py": "integrations/test_column_files.py",
     "integrations/crfsuite/metrics.py": "integrations/crfsuite/test_estimator.py",

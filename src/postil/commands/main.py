@@ -55,6 +55,7 @@ COMMANDS: dict[str, Entry] = {
     "doctor": Entry("postil.commands.doctor", "find what is odd or wrong in labelled data"),
     "crossval": Entry("postil.commands.crossval", "score a model of the data without a held-out file"),
     "curve": Entry("postil.commands.curve", "draw a learning curve: what would more data bring?"),
+    "search": Entry("postil.commands.search", "look for better settings within a time budget"),
     "compare": Entry("postil.commands.compare", "compare two taggers on labelled data"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
     "card": Entry("postil.commands.card", "show what a model is, where it comes from and how good it is"),

@@ -9,6 +9,7 @@ from postil.commands import gains, teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.mapping import add_map_argument
 from postil.commands.models import open_model, warn_of_long_sentences
+from postil.commands.preset_argument import add_preset_argument, resolve_preset
 from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.stopping import interrupted, stop_on_request
 from postil.commands.tasks import Source, task_sources
@@ -79,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="another held-out file (of a task) to score at the end",
     )
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
-    parser.add_argument("--preset", choices=list(PRESETS), help="kind of model: see `postil presets` (default: fast)")
+    add_preset_argument(parser, PRESETS, None, "kind of model")
     parser.add_argument("--label", metavar="NAME", help="--preset margin: the label to detect")
     parser.add_argument(
         "--composition", choices=list(COMPOSITIONS), help="trees: how two phrases are combined into one"
@@ -149,6 +150,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    resolve_preset(arguments)
     sources = _sources(arguments)
     _check_outputs(arguments, sources)
     for name in ("epochs", "ensemble"):
@@ -201,7 +203,13 @@ def _sources(arguments: argparse.Namespace) -> TrainingFiles:
 
 def _check_outputs(arguments: argparse.Namespace, sources: TrainingFiles) -> None:
     """The model file, its checkpoint and the log: none of them replaces data."""
-    others = [arguments.clusters, arguments.warm_start, *arguments.unlabelled, *arguments.teacher]
+    others = [
+        arguments.preset_file,
+        arguments.clusters,
+        arguments.warm_start,
+        *arguments.unlabelled,
+        *arguments.teacher,
+    ]
     inputs = [*sources.paths(), *arguments.vectors, *arguments.gazetteer, *others]
     force = arguments.force
     check_output(arguments.output, "model file", "model", inputs=inputs, force=force)

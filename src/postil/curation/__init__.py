@@ -3,6 +3,7 @@
 from postil.curation.comparison import ModelComparison, compare
 from postil.curation.cross_validation import CrossValidation, crossval
 from postil.curation.diagnosis import Diagnosis, doctor
+from postil.curation.halving import SearchResult, search
 from postil.curation.learning_curve import LearningCurve, curve
 
 __all__ = [
@@ -10,8 +11,10 @@ __all__ = [
     "Diagnosis",
     "LearningCurve",
     "ModelComparison",
+    "SearchResult",
     "compare",
     "crossval",
     "curve",
     "doctor",
+    "search",
 ]
