@@ -176,9 +176,9 @@ def test_a_file_has_the_tables_as_metadata(names_model, tmp_path):
 
 
 def test_other_models_are_refused_in_one_line(tmp_path):
-    with pytest.raises(ConfigurationError, match="a model for ONNX must be a tagger .got a detector"):
+    with pytest.raises(ConfigurationError, match=r"a model for ONNX must be a tagger .got a detector"):
         export_onnx(postil.Detector(label="LOC"), tmp_path / "x")
-    with pytest.raises(ConfigurationError, match="a model for ONNX must be a tagger .got a tree-classifier"):
+    with pytest.raises(ConfigurationError, match=r"a model for ONNX must be a tagger .got a tree-classifier"):
         export_onnx(postil.TreeClassifier(), tmp_path / "x")
     assert not (tmp_path / "x").exists()
 

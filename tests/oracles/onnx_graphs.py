@@ -1,5 +1,7 @@
 """Graphs of ONNX, checked and run."""
 
+import itertools
+
 import numpy as np
 
 
@@ -26,7 +28,7 @@ def padded(rows, offsets):
         batch = np.zeros(shape, rows.dtype)
     else:
         batch = np.random.default_rng(7).normal(size=shape).astype(rows.dtype)
-    for b, (first, end) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for b, (first, end) in enumerate(itertools.pairwise(offsets)):
         batch[b, : end - first] = rows[first:end]
     return batch
 
