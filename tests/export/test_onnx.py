@@ -110,7 +110,8 @@ def test_vectors_clusters_and_lists(tmp_path):
     clusters.write_text("".join(f"{i % 5:04b}\t{w}\t1\n" for i, w in enumerate(known)), encoding="utf8")
     names.write_text("oslo\nnew york\n", encoding="utf8")
     tagger = postil.Tagger(**QUICK, hidden=12, vectors=str(vectors), clusters=str(clusters), gazetteers=[str(names)])
-    tagger.fit(X, Y)
+    tagger.fit(X, Y).save(tmp_path / "model.postil")
+    tagger = postil.load(tmp_path / "model.postil")  # whose vectors stay in the file
     check(tagger, answers(tagger, UNSEEN)[""], UNSEEN)
 
 
