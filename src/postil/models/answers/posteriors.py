@@ -194,7 +194,7 @@ class Posteriors:
         """The scores of steps and what the kernel is asked. Without a threshold they are the same for every call."""
         cache, thresholds = self._parts.scorer().questions, self.decoding.thresholds
         decoding, known, *cached = cache.get(label_probabilities, (None, None))
-        if threshold is None and decoding is self.decoding and known == thresholds:  # a mapping may have been written to
+        if threshold is None and decoding is self.decoding and known == thresholds:  # a mapping can be written to
             return cached[0], cached[1]
         lowest = lowest_probabilities(thresholds if threshold is None else threshold, self.labelling)
         chain, question = self._calibrated_chain(), self._question(lowest, label_probabilities)
