@@ -153,11 +153,12 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy"],
-        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "suggest"],
+        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor"],
+        *["simulate", "suggest"],
     ],
     "postil.curation": [
         *["CrossValidation", "Diagnosis", "LearningCurve", "ModelComparison", "Doubt", "Option", "Suggestion"],
-        *["compare", "crossval", "curve", "doctor", "suggest"],
+        *["Simulation", "compare", "crossval", "curve", "doctor", "simulate", "suggest"],
     ],
     "postil.integrations.crfsuite": [
         *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Template"],

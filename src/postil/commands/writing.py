@@ -28,9 +28,9 @@ def check_output(
 ) -> None:
     """Raise ConfigurationError if ``path`` cannot be written, or if writing it would destroy something else.
 
-    ``kind`` is "model", "report", "log", "vectors", "clusters" or the name of a format: what the file will be, and what
-    an existing file must be to be replaced. With ``force`` any file is, but one of the ``inputs``, under any name. What
-    a killed run left unfinished beside the file is removed.
+    ``kind`` is "model", "report", "log", "runs", "vectors", "clusters" or the name of a format: what the file will be,
+    and what an existing file must be to be replaced. With ``force`` any file is, but one of the ``inputs``, under any
+    name. What a killed run left unfinished beside the file is removed.
     """
     path = Path(path)
     if path.is_dir():
@@ -100,6 +100,7 @@ _KINDS: dict[str, Callable[[bytes], bool]] = {
     "model": lambda head: head[8:].startswith(MAGIC),
     "report": lambda head: head.lstrip()[:14].lower() == b"<!doctype html",
     "log": _is_log,
+    "runs": lambda head: head.startswith(b'{"simulation": '),
     "parquet": lambda head: head.startswith(b"PAR1"),
     "spacy": lambda head: head.startswith(b"\x78\x9c"),  # compressed by zlib, as DocBin does
     "vectors": _is_vectors,
@@ -109,6 +110,7 @@ _TITLES = {
     "model": "a model file",
     "report": "an HTML page",
     "log": "a training log",
+    "runs": "a file of simulated runs",
     "parquet": "a Parquet file",
     "spacy": "a DocBin",
     "vectors": "a file of word vectors",

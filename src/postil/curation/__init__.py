@@ -5,6 +5,7 @@ from postil.curation.cross_validation import CrossValidation, crossval
 from postil.curation.diagnosis import Diagnosis, doctor
 from postil.curation.learning_curve import LearningCurve, curve
 from postil.curation.preannotation import Doubt, Option, Suggestion
+from postil.curation.simulation import Simulation, simulate
 from postil.curation.suggestion import suggest
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "LearningCurve",
     "ModelComparison",
     "Option",
+    "Simulation",
     "Suggestion",
     "compare",
     "crossval",
     "curve",
     "doctor",
+    "simulate",
     "suggest",
 ]
