@@ -22,6 +22,7 @@ _MODULES = {
     "doctor": "postil.curation",
     "crossval": "postil.curation",
     "curve": "postil.curation",
+    "search": "postil.curation",
     "compare": "postil.curation",
     "suggest": "postil.curation",
     "simulate": "postil.curation",

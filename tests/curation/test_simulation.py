@@ -42,9 +42,9 @@ def test_a_model_learns_from_what_was_suggested_and_from_nothing_else(data, monk
     (X, y), test = data
     seen, asked = [], []
 
-    real = module.suggest
+    real = module.ranked
 
-    def suggest(tagger, pool, n, **options):
+    def spied(tagger, pool, n, **options):
         asked.append([tuple(tokens) for tokens in pool])
         return real(tagger, pool, n, **options)
 
@@ -54,7 +54,7 @@ def test_a_model_learns_from_what_was_suggested_and_from_nothing_else(data, monk
         seen.append(sorted(chosen.tolist()))
         return learnt(estimator, data, chosen, seed)
 
-    monkeypatch.setattr(module, "suggest", suggest)
+    monkeypatch.setattr(module, "ranked", spied)
     monkeypatch.setattr(module, "_learnt", record)
     simulate(postil.Tagger(**SMALL), X, y, test, ways=("entropy",), **{**SETTINGS, "seeds": 1})
     rounds = [chosen for chosen in seen if len(chosen) < len(X)]

@@ -3,6 +3,7 @@
 from postil.curation.comparison import ModelComparison, compare
 from postil.curation.cross_validation import CrossValidation, crossval
 from postil.curation.diagnosis import Diagnosis, doctor
+from postil.curation.halving import SearchResult, search
 from postil.curation.learning_curve import LearningCurve, curve
 from postil.curation.preannotation import Doubt, Option, Suggestion
 from postil.curation.simulation import Simulation, simulate
@@ -15,12 +16,14 @@ __all__ = [
     "LearningCurve",
     "ModelComparison",
     "Option",
+    "SearchResult",
     "Simulation",
     "Suggestion",
     "compare",
     "crossval",
     "curve",
     "doctor",
+    "search",
     "simulate",
     "suggest",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.curation import jobs as parallel
-from postil.curation.suggestion import RANDOM, WAYS, suggest
+from postil.curation.suggestion import RANDOM, WAYS, ranked
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
 from postil.metrics import evaluate
@@ -206,11 +206,11 @@ def _rounds(estimator: Tagger, data: Data, options: Mapping[str, Any], seed: int
         more = following - target
         sizes = np.array([len(data.X[i]) for i in rest])
         wanted = min(len(rest), int(5 * more / max(sizes.mean(), 1)) + 5)
-        found = suggest(tagger, [data.X[i] for i in rest], wanted, seed=seed + scored.tokens, **options)
-        ranked = [int(rest[one.index]) for one in found]
-        unranked = set(rest.tolist()).difference(ranked)
-        left = [i for i in order.tolist() if i in unranked]
-        chosen = [*chosen, *_within(data, [*ranked, *left], scored.tokens, following)]
+        found = ranked(tagger, [data.X[i] for i in rest], wanted, seed=seed + scored.tokens, **options)
+        suggested = [int(rest[item.place]) for item, _ in found]
+        others = set(rest.tolist()).difference(suggested)
+        left = [i for i in order.tolist() if i in others]
+        chosen = [*chosen, *_within(data, [*suggested, *left], scored.tokens, following)]
 
 
 def _within(data: Data, order: Any, labelled: int, target: int) -> list[int]:
