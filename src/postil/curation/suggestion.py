@@ -4,7 +4,7 @@ A sentence scores
 
     uncertainty · density ^ DENSITY
 
-with its uncertainty per token, exactly by the posterior (``uncertainty.py``), and how typical it is of the pool
+with its uncertainty per token, exact by the posterior (``uncertainty.py``), and how typical it is of the pool
 (``similarity.py``). From the sentences that score highest, those are taken one by one that are also unlike what was
 taken before. The pool is read once, block by block; only the candidates are kept.
 """
@@ -38,6 +38,8 @@ BLOCK = 4096
 CANDIDATES = 10
 """Candidates for each sentence that is wanted."""
 FEWEST_CANDIDATES = 500
+EFFORT = 4
+"""Tokens that a sentence counts more than it has: reading it takes time, and fragments of two words teach little."""
 LONGEST = 2000
 """Tokens of a sentence; nobody labels a longer one in one go."""
 
@@ -71,10 +73,10 @@ def suggest(
     and its ``score``; ``record()`` is all of it as a JSON object.
 
     ``by`` names the measure of uncertainty: "entropy" of the whole labelling, "spans" (expected number of wrong and
-    missed entities), "margin" between the two best labellings, "confidence" in the best one, or "random". Unless
-    ``per_token``, long sentences score more than short ones. ``density`` is the power of the weight for typical
-    sentences, ``diversity`` that for sentences unlike the others that are suggested; 0 turns either off. The seed
-    matters only for "random".
+    missed entities), "margin" between the two best labellings, "confidence" in the best one, or "random". If
+    ``per_token``, it is divided by the number of tokens plus 4, because labelling costs by the token. ``density`` is
+    the power of the weight for typical sentences, ``diversity`` that for sentences unlike the others that are
+    suggested; 0 turns either off. The seed matters only for "random".
     """
     check_probability(sure, "sure")
     options: dict[str, Any] = {
@@ -199,7 +201,7 @@ class _Ranking:
         values, measure = np.zeros(len(X)), MEASURES[self._by]
         for posterior in self.posteriors.of(X):
             found = measure(posterior)
-            values[posterior.which] = found / posterior.lattice.lengths if self._per_token else found
+            values[posterior.which] = found / (posterior.lattice.lengths + EFFORT) if self._per_token else found
         return values
 
 
