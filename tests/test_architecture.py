@@ -156,12 +156,12 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy"],
-        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "search", "suggest"],
+        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "search", "simulate", "suggest"],
     ],
     "postil.curation": [
-        *["CrossValidation", "Diagnosis", "Doubt", "LearningCurve", "ModelComparison", "Option"],
-        *["SearchResult", "Suggestion"],
-        *["compare", "crossval", "curve", "doctor", "search", "suggest"],
+        *["CrossValidation", "Diagnosis", "LearningCurve", "ModelComparison", "Doubt", "Option", "Suggestion"],
+        *["SearchResult", "Simulation"],
+        *["compare", "crossval", "curve", "doctor", "search", "simulate", "suggest"],
     ],
     "postil.integrations.crfsuite": [
         *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Template"],

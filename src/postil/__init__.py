@@ -25,6 +25,7 @@ _MODULES = {
     "search": "postil.curation",
     "compare": "postil.curation",
     "suggest": "postil.curation",
+    "simulate": "postil.curation",
     "errors": "postil.errors",
     "arrays": "postil.arrays",
     "graph": "postil.graph",

@@ -54,6 +54,7 @@ COMMANDS: dict[str, Entry] = {
     "serve": Entry("postil.commands.serve", "serve models: an HTTP API and a page to look at them"),
     "doctor": Entry("postil.commands.doctor", "find what is odd or wrong in labelled data"),
     "suggest": Entry("postil.commands.suggest", "suggest what to label next"),
+    "simulate": Entry("postil.commands.simulate", "simulate what suggestions would have saved, on labelled data"),
     "crossval": Entry("postil.commands.crossval", "score a model of the data without a held-out file"),
     "curve": Entry("postil.commands.curve", "draw a learning curve: what would more data bring?"),
     "search": Entry("postil.commands.search", "look for better settings within a time budget"),

@@ -6,6 +6,7 @@ from postil.curation.diagnosis import Diagnosis, doctor
 from postil.curation.halving import SearchResult, search
 from postil.curation.learning_curve import LearningCurve, curve
 from postil.curation.preannotation import Doubt, Option, Suggestion
+from postil.curation.simulation import Simulation, simulate
 from postil.curation.suggestion import suggest
 
 __all__ = [
@@ -16,11 +17,13 @@ __all__ = [
     "ModelComparison",
     "Option",
     "SearchResult",
+    "Simulation",
     "Suggestion",
     "compare",
     "crossval",
     "curve",
     "doctor",
     "search",
+    "simulate",
     "suggest",
 ]
