@@ -153,11 +153,11 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy"],
-        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor"],
+        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "extend"],
     ],
     "postil.curation": [
-        *["CrossValidation", "Diagnosis", "LearningCurve", "ModelComparison"],
-        *["compare", "crossval", "curve", "doctor"],
+        *["CrossValidation", "Diagnosis", "Extending", "Extension", "LearningCurve", "ModelComparison"],
+        *["compare", "crossval", "curve", "doctor", "extend"],
     ],
     "postil.integrations.crfsuite": [
         *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Template"],

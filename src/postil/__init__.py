@@ -23,6 +23,7 @@ _MODULES = {
     "crossval": "postil.curation",
     "curve": "postil.curation",
     "compare": "postil.curation",
+    "extend": "postil.curation",
     "errors": "postil.errors",
     "arrays": "postil.arrays",
     "graph": "postil.graph",
