@@ -83,13 +83,29 @@ def _has_weights_of(tagger, extending):
 
 
 def test_in_old_data_the_new_class_is_unknown(data, tagger):
-    old, new, _ = data
-    extending = Extending(tagger, *new, old=old)
+    old = data[0]
+    extending = Extending(tagger, [["they", "saw", "Quito"]], [["O", "O", "B-LOC"]], old=old)
     labels = extending.fitting.parts.labelling.labels
     place = np.array([label.endswith("LOC") for label in labels])
-    for numbers, given in zip(extending.fitting._gold[len(new[0]) :], old[1], strict=True):
+    for numbers, given in zip(extending.fitting._gold[1:], old[1], strict=True):
         allowed = numbers if numbers.ndim == 2 else np.eye(len(labels), dtype=bool)[numbers]
         assert [bool((row & place).any()) for row in allowed] == [label == "O" for label in given]
+
+
+def test_a_sentence_of_old_and_new_data_has_the_labels_of_both():
+    """So the same file, labelled for each class in turn, is the file with all labels."""
+    X, y = corpora.named_entities(40)
+    distinct = [i for i in range(40) if X.index(X[i]) == i]
+    X, y = [X[i] for i in distinct], [y[i] for i in distinct]
+    tagger = postil.Tagger(hidden=8, epochs=2).fit(X, only(y, "PER"))
+    extending = Extending(tagger, X, only(y, "LOC"), old=(X, only(y, "PER")))
+    labelling = extending.fitting.parts.labelling
+    assert [numbers.tolist() for numbers in extending.fitting._gold] == [n.tolist() for n in labelling.numbers(y)]
+    # Where the two contradict each other, both are learnt, each with what it does not know.
+    wrong = [[label.replace("PER", "LOC") for label in labels] for labels in y]
+    extending = Extending(tagger, X, wrong, old=(X, only(y, "PER")))
+    contradicted = sum("PER" in str(labels) for labels in y)
+    assert contradicted > 0 and len(extending.fitting._gold) == len(X) + contradicted
 
 
 def test_raw_text_is_labelled_by_the_old_model(data, tagger):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple, final
 
-from postil.curation.filling import filled
+from postil.curation.filling import filled, labelled_twice
 from postil.curation.gate import TOLERANCE, Gate, check_judgeable, check_tolerance, gate_of
 from postil.errors import ConfigurationError, DataError, ForgettingError
 from postil.features.inputs import Token, forms_of
@@ -34,6 +34,8 @@ SMALLER_STEPS = 0.4
 """What is left of the learning rate where training continues: with all of it, more is forgotten."""
 STEPS, FEWEST_EPOCHS, MOST_EPOCHS = 1400, 10, 50
 """Smaller steps need more of them."""
+LESS_NOISE = 0.3
+"""Dropout of hidden layers where the model leaves it to the amount of data: the weights know more than these."""
 WHOLE = 0.9
 """Data with this share of the words that a model knows are those that it has learnt from."""
 
@@ -147,13 +149,17 @@ class Extending:
             check_judgeable(self._before, labelling.classes)
         new = _labelled(tagger, (X, y), partial)
         entries = _annotated(labelling, new, annotates)
-        rehearsal = _Corpus([], []) if old is None else _labelled(tagger, old, partial)
+        whole = _Corpus([], []) if old is None else _labelled(tagger, old, partial)
+        self.learns_anew = whole.has_words and _has_words_of(tagger, whole.X)
+        """Whether all weights are learnt anew, from old and new data."""
+        if labelling.has_spans and tagger._word_key is None:
+            new, rehearsal = _merged(labelling, new, entries, whole)
+        else:
+            rehearsal = whole
         raw = [] if unlabelled is None else _raw(tagger, unlabelled)
         occurring = _classes(labelling, [*new.y, *rehearsal.y])
         self.new_classes = sorted(occurring - {*labelling.classes} - {OUTSIDE})
         """The classes that the tagger does not know yet."""
-        self.learns_anew = rehearsal.has_words and _has_words_of(tagger, rehearsal.X)
-        """Whether all weights are learnt anew, from old and new data."""
         not_in_old = [name for name in self.new_classes if name not in _classes(labelling, rehearsal.y)]
         learnt = [
             *filled(tagger, new.X, new.y, entries, self.new_classes),
@@ -171,7 +177,7 @@ class Extending:
             partial=False,  # the marks are there already
             weights=not self.learns_anew,
         )
-        self._about = _about(self.new_classes, rehearsal, raw)
+        self._about = _about(self.new_classes, whole, raw)
 
     def _has_all_classes(self) -> bool:
         """Whether the held-out data can tell a good epoch: they also label what is new."""
@@ -254,6 +260,26 @@ def _annotated(labelling: Labelling, new: _Corpus, annotates: Annotates) -> list
     return [tuple(sorted(occurring))] * len(new.X)
 
 
+def _merged(
+    labelling: Labelling, new: _Corpus, entries: list[tuple[str, ...] | None], old: _Corpus
+) -> tuple[_Corpus, _Corpus]:
+    """New sentences that are among the old ones get their labels, too, which then are not learnt twice.
+
+    Where that is so, ``entries`` say that all known classes are annotated.
+    """
+    others = {tuple(tokens): labels for tokens, labels in zip(old.X, old.y, strict=True)}
+    known = tuple(dict.fromkeys([*labelling.classes, *sorted(classes_of(old.y))]))
+    y, merged = list(new.y), set()
+    for i, tokens in enumerate(new.X):
+        annotated = entries[i] or ()
+        labels = labelled_twice(tokens, new.y[i], annotated, others, labelling.scheme) if annotated else None
+        if labels is not None:
+            y[i], entries[i] = labels, (*annotated, *(name for name in known if name not in annotated))
+            merged.add(tuple(tokens))
+    left = [i for i, tokens in enumerate(old.X) if tuple(tokens) not in merged]
+    return _Corpus(new.X, y), _Corpus([old.X[i] for i in left], [old.y[i] for i in left])
+
+
 def _widened(y: Sequence[Sequence[str]], hidden: Sequence[str]) -> list[list[str]]:
     """Labels of data that do not annotate the ``hidden`` classes: what may be O may be one of these, too."""
     return [[_or_hidden(label, hidden) for label in labels] for labels in y]
@@ -287,10 +313,12 @@ def _student(tagger: Tagger, X: Sequence[Sequence[Token]], anew: bool, settings:
 
 
 def _small_steps(tagger: Tagger, sentences: int) -> dict[str, Any]:
-    config = tagger.fitted_parts().config
+    """How to go on without forgetting: a smaller rate, more epochs, no more noise than much data need."""
+    config, given = tagger.fitted_parts().config, tagger._configured(tagger.settings)
     size = adapted(replace(config, batch_sentences=None), sentences, 0, continued=True).batch_sentences or 1
     epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(STEPS / math.ceil(sentences / size))))
-    return {"rate": SMALLER_STEPS * config.rate, "epochs": epochs, "batch_sentences": size}
+    noise = {"hidden_dropout": LESS_NOISE} if given.hidden_dropout is None else {}
+    return {"rate": SMALLER_STEPS * config.rate, "epochs": epochs, "batch_sentences": size, **noise}
 
 
 def _about(classes: Sequence[str], old: _Corpus, raw: Sequence[Sequence[Token]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ those of the best labelling, so that at least one labelling agrees with all of t
 is sure; several are a mark (``B-PER|O``), over which a training sums.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,11 +15,40 @@ from postil.features.inputs import Token
 from postil.models.answers.distribution import Distribution
 from postil.models.answers.labelling import OUTSIDE, Labelling
 from postil.models.tagger import Tagger
+from postil.text.partial import is_partial
 from postil.text.partial_label import SEPARATOR, UNKNOWN, PartialLabel
-from postil.text.schemes import parse_label
+from postil.text.schemes import labels_from_spans, parse_label, spans_from_labels
 
 LEAST = 0.1
 """Labels with a smaller probability are ruled out."""
+
+
+# ------------------------------------------------------------------------------------------------ by other labels
+
+
+def labelled_twice(
+    tokens: Sequence[Token],
+    labels: Sequence[str],
+    annotates: Sequence[str],
+    others: Mapping[tuple[Token, ...], Sequence[str]],
+    scheme: str,
+) -> list[str] | None:
+    """The labels of a sentence and those that ``others`` have for the same tokens, in one.
+
+    What the sentence itself annotates counts. None where there are no others, where marks leave something open, and
+    where entities of both overlap: then it is not known what the other classes are.
+    """
+    known = others.get(tuple(tokens))
+    if known is None or is_partial(known) or is_partial(labels):
+        return None
+    own = spans_from_labels(labels, scheme)
+    added = [span for span in spans_from_labels(known, scheme) if span.label not in annotates]
+    if any(one.start < two.end and two.start < one.end for one in own for two in added):
+        return None
+    return labels_from_spans(sorted([*own, *added], key=lambda span: span.start), len(labels), scheme)
+
+
+# ------------------------------------------------------------------------------------------------ by a posterior
 
 
 def filled(
