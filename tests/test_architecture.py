@@ -156,12 +156,13 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy"],
-        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "search", "simulate", "suggest"],
+        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "extend", "search", "simulate"],
+        *["suggest"],
     ],
     "postil.curation": [
-        *["CrossValidation", "Diagnosis", "LearningCurve", "ModelComparison", "Doubt", "Option", "Suggestion"],
-        *["SearchResult", "Simulation"],
-        *["compare", "crossval", "curve", "doctor", "search", "simulate", "suggest"],
+        *["CrossValidation", "Diagnosis", "Doubt", "Extending", "Extension", "LearningCurve", "ModelComparison"],
+        *["Option", "SearchResult", "Simulation", "Suggestion"],
+        *["compare", "crossval", "curve", "doctor", "extend", "search", "simulate", "suggest"],
     ],
     "postil.integrations.crfsuite": [
         *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Template"],

@@ -24,6 +24,7 @@ _MODULES = {
     "curve": "postil.curation",
     "search": "postil.curation",
     "compare": "postil.curation",
+    "extend": "postil.curation",
     "suggest": "postil.curation",
     "simulate": "postil.curation",
     "errors": "postil.errors",

@@ -1,6 +1,7 @@
 """Entry point of ``postil``: find the command, let it parse its words and run, print errors as one line.
 
-Exit codes: 0 success, 1 a user error or a failed check, 2 a wrong command line, 130 interrupted, 143 terminated.
+Exit codes: 0 success, 1 a user error or a failed check, 2 a wrong command line, 3 a gate was not
+passed (``extend``), 130 interrupted, 143 terminated.
 """
 
 import argparse
@@ -53,6 +54,7 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
     "serve": Entry("postil.commands.serve", "serve models: an HTTP API and a page to look at them"),
     "doctor": Entry("postil.commands.doctor", "find what is odd or wrong in labelled data"),
+    "extend": Entry("postil.commands.extend", "extend a tagger by new classes or new text, and keep what it knows"),
     "suggest": Entry("postil.commands.suggest", "suggest what to label next"),
     "simulate": Entry("postil.commands.simulate", "simulate what suggestions would have saved, on labelled data"),
     "crossval": Entry("postil.commands.crossval", "score a model of the data without a held-out file"),

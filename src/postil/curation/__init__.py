@@ -3,6 +3,7 @@
 from postil.curation.comparison import ModelComparison, compare
 from postil.curation.cross_validation import CrossValidation, crossval
 from postil.curation.diagnosis import Diagnosis, doctor
+from postil.curation.extension import Extending, Extension, extend
 from postil.curation.halving import SearchResult, search
 from postil.curation.learning_curve import LearningCurve, curve
 from postil.curation.preannotation import Doubt, Option, Suggestion
@@ -13,6 +14,8 @@ __all__ = [
     "CrossValidation",
     "Diagnosis",
     "Doubt",
+    "Extending",
+    "Extension",
     "LearningCurve",
     "ModelComparison",
     "Option",
@@ -23,6 +26,7 @@ __all__ = [
     "crossval",
     "curve",
     "doctor",
+    "extend",
     "search",
     "simulate",
     "suggest",
