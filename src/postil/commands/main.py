@@ -52,6 +52,7 @@ COMMANDS: dict[str, Entry] = {
     "tune": Entry("postil.commands.tune", "trade precision for recall in a trained model"),
     "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
     "serve": Entry("postil.commands.serve", "serve models: an HTTP API and a page to look at them"),
+    "annotate": Entry("postil.commands.annotate", "label text on a local page, with a model that learns meanwhile"),
     "doctor": Entry("postil.commands.doctor", "find what is odd or wrong in labelled data"),
     "crossval": Entry("postil.commands.crossval", "score a model of the data without a held-out file"),
     "curve": Entry("postil.commands.curve", "draw a learning curve: what would more data bring?"),
