@@ -53,6 +53,7 @@ COMMANDS: dict[str, Entry] = {
     "tune": Entry("postil.commands.tune", "trade precision for recall in a trained model"),
     "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
     "serve": Entry("postil.commands.serve", "serve models: an HTTP API and a page to look at them"),
+    "annotate": Entry("postil.commands.annotate", "label text on a local page, with a model that learns meanwhile"),
     "doctor": Entry("postil.commands.doctor", "find what is odd or wrong in labelled data"),
     "extend": Entry("postil.commands.extend", "extend a tagger by new classes or new text, and keep what it knows"),
     "suggest": Entry("postil.commands.suggest", "suggest what to label next"),
