@@ -24,6 +24,7 @@ _MODULES = {
     "curve": "postil.curation",
     "search": "postil.curation",
     "compare": "postil.curation",
+    "suggest": "postil.curation",
     "errors": "postil.errors",
     "arrays": "postil.arrays",
     "graph": "postil.graph",

@@ -16,8 +16,8 @@ from postil.text.labelled import LabelledFile
 from postil.text.schemes import recognise
 
 
-def add_tagger_arguments(parser: argparse.ArgumentParser, trained: str) -> None:
-    """The options of the taggers that a command trains; ``trained`` says what for."""
+def add_tagger_arguments(parser: argparse.ArgumentParser, trained: str, threads: str = "trainings at a time") -> None:
+    """The options of the taggers that a command trains; ``trained`` says what for, ``threads`` what that number is."""
     group = parser.add_argument_group("training", f"the taggers that are trained {trained}")
     presets = [name for name in PRESETS if name != "margin"]  # which is a detector's
     add_preset_argument(group, presets, "fast", "preset to train with")
@@ -38,9 +38,7 @@ def add_tagger_arguments(parser: argparse.ArgumentParser, trained: str) -> None:
         help="change one setting (repeatable)",
     )
     group.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    group.add_argument(
-        "--threads", type=int, default=1, help="trainings at a time; does not change the result (default: 1)"
-    )
+    group.add_argument("--threads", type=int, default=1, help=f"{threads}; does not change the result (default: 1)")
 
 
 def tagger_of(arguments: argparse.Namespace) -> Tagger:

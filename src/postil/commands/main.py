@@ -53,6 +53,7 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
     "serve": Entry("postil.commands.serve", "serve models: an HTTP API and a page to look at them"),
     "doctor": Entry("postil.commands.doctor", "find what is odd or wrong in labelled data"),
+    "suggest": Entry("postil.commands.suggest", "suggest what to label next"),
     "crossval": Entry("postil.commands.crossval", "score a model of the data without a held-out file"),
     "curve": Entry("postil.commands.curve", "draw a learning curve: what would more data bring?"),
     "search": Entry("postil.commands.search", "look for better settings within a time budget"),

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from postil.archive import is_model_file
 from postil.commands import gains, teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.mapping import add_map_argument
@@ -110,6 +111,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clusters", metavar="FILE", help="word clusters: a file of paths and words, or brown (an installed package)"
     )
     parser.add_argument(
+        "--pretrained",
+        metavar="FILE",
+        help="vectors and clusters together, from `postil pretrain --with-clusters`",
+    )
+    parser.add_argument(
         "--gazetteer",
         metavar="FILE",
         action="append",
@@ -154,6 +160,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     resolve_preset(arguments)
+    _take_pretrained(arguments)
     sources = _sources(arguments)
     _check_outputs(arguments, sources)
     for name in ("epochs", "ensemble"):
@@ -176,6 +183,19 @@ def run(arguments: argparse.Namespace) -> int:
     model, fitting, held_out, learnt = _new_fitting(arguments, sources)
     gains_of = partial(gains.show, arguments, model, *learnt) if gains.are_wanted(arguments) else None
     return _train(model, fitting, held_out, arguments, gains_of)
+
+
+def _take_pretrained(arguments: argparse.Namespace) -> None:
+    """Vectors and clusters of one file are given as files of each would be."""
+    if arguments.pretrained is None:
+        return
+    if not is_model_file(arguments.pretrained):
+        expected = "must be a file that `postil pretrain --with-clusters` wrote"
+        raise ConfigurationError("--pretrained", expected=expected, where=arguments.pretrained)
+    if arguments.clusters is not None:
+        raise ConfigurationError("--clusters", expected="must not be given with --pretrained, which has clusters")
+    arguments.vectors.append(arguments.pretrained)
+    arguments.clusters = arguments.pretrained
 
 
 def _sources(arguments: argparse.Namespace) -> TrainingFiles:
