@@ -472,6 +472,40 @@ def test_the_served_model_is_walked_too(visit):
     page.wait_for_selector("text=x “Paris”")
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_the_served_model_is_changed_checked_and_trained(visit, size):
+    page = visit("gradients", size, tour="model", model="names", text="Anna lives in Oslo", gold="O O O O")
+    page.wait_for_selector(".node.chosen")
+
+    def loss():
+        return float(page.inner_text("#loss").split("=")[1].replace("−", "-"))
+
+    first = loss()
+    page.click("[aria-label^='relu']")
+    page.click("text='Check numerically'")
+    page.wait_for_selector("table[aria-label='Numerical check']")
+    worst = float(page.inner_text("text=Largest difference").split(":")[1])
+    assert worst < 1e-6
+    page.click("text='change the numbers'")
+    page.fill("input[aria-label='value of relu, row 1, column 1']", "9")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("[aria-label^='changed']")
+    assert page.input_value("input[aria-label='value of changed, row 1, column 1']") == "9"
+    changed = loss()
+    assert changed != first
+    for optimiser in ("SGD", "AdaGrad", "Adam"):
+        before = loss()
+        page.select_option("#optimiser", optimiser)
+        page.fill("#rate", "0.01")
+        page.click("text='One step of'")
+        page.wait_for_selector(f"li:has-text('{optimiser.lower()}')")
+        assert loss() < before
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.click("text='First numbers'")
+    until(page, "!document.querySelector('[aria-label^=changed]')")
+    assert loss() == pytest.approx(first, abs=1e-5), "the served model is as it was"
+
+
 def test_a_changed_number_changes_the_rest(visit):
     page = visit("gradients", tour="window", step=3)
     page.wait_for_selector(".node.chosen")
