@@ -10,6 +10,8 @@ TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
+# Also used elsewhere: the colours by reports and notebooks, all of them by exported pages.
+SHARED = ("palette.css", "page.css", "dom.js", "icon.svg")
 
 
 class Asset(NamedTuple):
@@ -26,9 +28,10 @@ def assets() -> dict[str, Asset]:
         kind = TYPES.get(file.name.rpartition(".")[2])
         if kind is not None:
             found["/" if file.name == "index.html" else f"/page/{file.name}"] = _asset(file.read_bytes(), kind)
-    # The colours of reports and notebooks are those of the page.
-    palette = files("postil.markup").joinpath("palette.css").read_bytes()
-    return {**found, "/page/palette.css": _asset(palette, TYPES["css"])}
+    for name in SHARED:
+        content = files("postil.markup").joinpath(name).read_bytes()
+        found[f"/page/{name}"] = _asset(content, TYPES[name.rpartition(".")[2]])
+    return found
 
 
 def _asset(content: bytes, kind: str) -> Asset:
