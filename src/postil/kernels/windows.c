@@ -116,7 +116,14 @@ CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_
 
 /* ------------------------------------------------------------------------------------------------ rows of words */
 
+/* Columns and rows whose sums stay in registers: 16 of AVX-512, 8 of AVX, 8 of 128 bits (SSE, NEON, WebAssembly). */
+#if POSTIL_CLONES || defined(__AVX512F__)
 #define WIDTH 64
+#elif defined(__AVX__)
+#define WIDTH 16
+#else
+#define WIDTH 8
+#endif
 #define GROUP 4
 
 /* `count` rows at `width` columns: both are constants of the caller, so the sums stay in registers while d runs. */
