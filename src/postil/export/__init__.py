@@ -1,0 +1,1 @@
+"""Models for places without Python: C, web pages, ONNX."""
