@@ -1,1 +1,1 @@
-"""Models for places without Python: C, web pages, ONNX."""
+"""Fitted models in forms that run without Python, or without Postil."""
