@@ -125,11 +125,12 @@ CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_
 #define WIDTH 8
 #endif
 #define GROUP 4
+#define WIDEST 64 /* columns of a block, at most */
 
 /* `count` rows at `width` columns: both are constants of the caller, so the sums stay in registers while d runs. */
 INLINED void product_block(const float *X, const float *W, const float *bias, int64_t D, int64_t M, int count, int width,
                            float *out) {
-    float sums[GROUP][WIDTH];
+    float sums[GROUP][WIDEST];
     for (int r = 0; r < count; r++)
         for (int i = 0; i < width; i++) sums[r][i] = 0.0f;
     for (int64_t d = 0; d < D; d++) {
@@ -157,7 +158,7 @@ CLONED int multiply_rows(const float *X, const float *W, const float *bias, int6
 #define COLUMNS(width) \
     for (; m + (width) <= M; m += (width)) product_columns(X, W + m, bias + m, U, D, M, width, out + m)
     COLUMNS(WIDTH);
-    COLUMNS(16);
+    if (WIDTH > 16) COLUMNS(16);
     COLUMNS(4);
     COLUMNS(1);
 #undef COLUMNS
