@@ -34,7 +34,8 @@ async function measured(tagger, X, repeats, clock) {
     labels = tagger.predict(X);
     if (i > 0) seconds.push(clock() - begun);
   }
-  return { seconds, labels, probabilities: tagger.tagTokens(X).map((one) => one.probabilities), megabytes: tagger.memory / 1e6 };
+  const probabilities = tagger.tagTokens(X).map((one) => one.probabilities);
+  return { seconds, labels, probabilities, megabytes: tagger.memory / 1e6 };
 }
 """
 IN_NODE = """
@@ -87,13 +88,12 @@ def outcome(model: Path, X: list[list[str]], repeats: int, folder: Path) -> Outc
             }
         )
     nothing: dict[str, Any] = {"wrong labels": 0, "largest difference of probabilities": 0.0, "memory, MB": 0.0}
-    first = min(seconds["Python, compiled kernels"], *seconds.values())
+    megabytes = (folder / "ner.mjs").stat().st_size / 1e6
     base = seconds["Python, compiled kernels"]
     table = [
         {"where": name, "tokens/s": round(N / value), "of Python's rate": base / value, **row}
         for (name, value), row in zip(seconds.items(), [nothing, *rows], strict=True)
     ]
-    assert first > 0
     passed = all(
         row["of Python's rate"] >= GOAL
         and row["wrong labels"] == 0
@@ -103,7 +103,7 @@ def outcome(model: Path, X: list[list[str]], repeats: int, folder: Path) -> Outc
     )
     return Outcome(
         name="web",
-        compared=f"{model.name}, {N:,} tokens, one thread; the module has {(folder / 'ner.mjs').stat().st_size / 1e6:.2f} MB",
+        compared=f"{model.name}, {N:,} tokens, one thread; the module has {megabytes:.2f} MB",
         rows=table,
         goal="with vector instructions a third of Python's rate, the same labels, probabilities within 1e-5",
         passed=passed,

@@ -1,15 +1,16 @@
 """The exported page, opened from disk in a browser without a network."""
 
+import json
 import re
 from importlib.resources import files
 
 import pytest
 
 import postil
-from export.web.conftest import BROWSERS
 from oracles import corpora
 from postil.export import web
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 pytestmark = [pytest.mark.extra("playwright"), pytest.mark.extra(*BROWSERS)]
 SIZES = {"wide": (1280, 800), "phone": (360, 740)}
 HOSTILE = "</script><script>document.title='broken'</script><!--<script>"
@@ -108,7 +109,7 @@ def test_hostile_strings_of_a_model_are_text(visit, exported, tmp_path):
     path = tmp_path / "hostile.postil"
     postil.Tagger(hidden=16, epochs=4, rate=0.02).fit(X, y).save(path)
     card = {"title": HOSTILE, "about": HOSTILE, "tables": [], "weaknesses": [HOSTILE]}
-    path.with_suffix(".card.json").write_text(__import__("json").dumps(card), encoding="utf8")
+    path.with_suffix(".card.json").write_text(json.dumps(card), encoding="utf8")
     page = visit(exported(path, "hostile.html"))
     assert page.title() == HOSTILE and page.inner_text("h1") == HOSTILE
     page.fill("#text", "Anna lives in Oslo")

@@ -48,7 +48,7 @@ def assert_same_entities(found, wanted):
 
 IN_LISTS = """
     const lists = (a) => ({
-        tokens: a.tokens.map((t) => [t.text, t.start, t.end, t.label]), probabilities: a.tokens.map((t) => t.probability),
+        tokens: a.tokens.map((t) => [t.text, t.start, t.end, t.label]),
         entities: a.entities.map((e) => [e.text, e.start, e.end, e.label, e.probability]),
         lengths: a.sentences.map(([first, end]) => end - first),
         slices: a.tokens.every((t) => t.text === a.text.slice(t.start, t.end)),
@@ -105,8 +105,8 @@ def test_a_lone_surrogate_is_read_as_a_replacement_character(node, names_package
         const text = "Anna \ud83d lives in Oslo \ude00";
         const { tokens, entities } = tagger.tag(text);
         const inTokens = tagger.predict([["Anna", "\ud83d", "\ude00", "Oslo"]]);
-        return [tokens.every((t) => t.text === text.slice(t.start, t.end)), tokens.map((t) => [t.start, t.end, t.label]),
-            entities.map((e) => e.text), inTokens];
+        const areSlices = tokens.every((t) => t.text === text.slice(t.start, t.end));
+        return [areSlices, tokens.map((t) => [t.start, t.end, t.label]), entities.map((e) => e.text), inTokens];
     """
     sliced, tokens, entities, labels = node(names_package)(code)
     tagger = web.as_exported(postil.load(names_model))[0]
@@ -125,10 +125,10 @@ def test_memory_grows_with_a_long_text_and_is_used_again(node, names_package, na
         let last;
         for (let i = 0; i < 5; i++) last = tagger.tag(value);
         return [before < grown, tagger.memory === grown, first.tokens.length, last.entities.length,
-            JSON.stringify(first) === JSON.stringify(last), JSON.stringify(first.entities.slice(-2).map((e) => e.text))];
+            JSON.stringify(first) === JSON.stringify(last), first.entities.slice(-2).map((e) => e.text)];
     """
     found = node(names_package)(code, text)
-    assert found == [True, True, 100_000, 40_000, True, '["Anna","Oslo"]']
+    assert found == [True, True, 100_000, 40_000, True, ["Anna", "Oslo"]]
 
 
 def test_many_sentences_are_answered_in_pieces(node, names_package, names_model):
@@ -138,7 +138,8 @@ def test_many_sentences_are_answered_in_pieces(node, names_package, names_model)
         const many = Array.from({ length: 100 }, () => value).flat();
         const answers = tagger.tagTokens(many);
         const one = tagger.tagTokens(value);
-        return many.flat().length > 65536 && answers.every((a, i) => JSON.stringify(a) === JSON.stringify(one[i % value.length]));
+        const same = answers.every((a, i) => JSON.stringify(a) === JSON.stringify(one[i % value.length]));
+        return many.flat().length > 65536 && same;
     """
     assert node(names_package)(code, X) is True
 
@@ -154,8 +155,10 @@ def test_a_damaged_model_is_refused(node, names_package):
     code = """
         const bytes = new Uint8Array(fs.readFileSync(new URL(value)));
         const messages = [];
-        for (const model of [bytes.slice(0, -1), bytes.map((b, i) => (i === 5000 ? b ^ 1 : b)), new Uint8Array(0), "./none.bin"]) {
-            try { await load({ model }); messages.push(null); } catch (error) { messages.push([error.name, error.message.length > 10]); }
+        const changed = bytes.map((b, i) => (i === 5000 ? b ^ 1 : b));
+        for (const model of [bytes.slice(0, -1), changed, new Uint8Array(0), "./none.bin"]) {
+            const told = (error) => messages.push([error.name, error.message.length > 10]);
+            await load({ model }).then(() => messages.push(null), told);
         }
         return messages;
     """

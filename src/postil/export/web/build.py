@@ -1,7 +1,7 @@
 """``make wasm``: the C runtime compiled to WebAssembly, with vector instructions and without.
 
-Needs the package ``ziglang``, a C compiler with a C library for WebAssembly inside. The version that is pinned by the extra
-``wasm`` makes the bytes that are part of the package. An export needs no compiler.
+Needs the package ``ziglang``, a C compiler with a C library for WebAssembly inside. The version that the extra ``wasm``
+pins makes the bytes that are part of the package. An export needs no compiler.
 
     python -m postil.export.web.build [FOLDER]
 """
