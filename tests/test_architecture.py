@@ -156,11 +156,12 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy"],
-        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor"],
+        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "search", "suggest"],
     ],
     "postil.curation": [
-        *["CrossValidation", "Diagnosis", "LearningCurve", "ModelComparison"],
-        *["compare", "crossval", "curve", "doctor"],
+        *["CrossValidation", "Diagnosis", "Doubt", "LearningCurve", "ModelComparison", "Option"],
+        *["SearchResult", "Suggestion"],
+        *["compare", "crossval", "curve", "doctor", "search", "suggest"],
     ],
     "postil.integrations.crfsuite": [
         *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Template"],
@@ -247,7 +248,7 @@ PUBLIC = {
         *["PRESETS", "UNSET", "load", "Explanation", "Constraints", "Decoding"],
     ],
     "postil.reports": [
-        *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn"],
+        *["Answers", "Heading", "tagger_page", "detector_page", "tree_page", "Drawn", "drawn_network"],
         *["Markup", "element", "Section", "page"],
     ],
     "postil.serving": ["Labelled", "Labeller", "Summary", "TaggingOptions", "label"],
@@ -308,6 +309,9 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
+    "export/sections.py": "export/test_flat.py",
+    "commands/preset_argument.py": "commands/test_search.py",
+    "curation/trials.py": "curation/test_halving.py",
     "export/onnx_files/example.py": "export/test_onnx.py",
     "integrations/extras.py": "test_extras.py",
     "crfsuite.py": "integrations/crfsuite/test_estimator.py",

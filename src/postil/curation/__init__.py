@@ -3,15 +3,24 @@
 from postil.curation.comparison import ModelComparison, compare
 from postil.curation.cross_validation import CrossValidation, crossval
 from postil.curation.diagnosis import Diagnosis, doctor
+from postil.curation.halving import SearchResult, search
 from postil.curation.learning_curve import LearningCurve, curve
+from postil.curation.preannotation import Doubt, Option, Suggestion
+from postil.curation.suggestion import suggest
 
 __all__ = [
     "CrossValidation",
     "Diagnosis",
+    "Doubt",
     "LearningCurve",
     "ModelComparison",
+    "Option",
+    "SearchResult",
+    "Suggestion",
     "compare",
     "crossval",
     "curve",
     "doctor",
+    "search",
+    "suggest",
 ]

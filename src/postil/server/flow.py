@@ -11,7 +11,7 @@ import numpy as np
 from postil import graph
 from postil.arrays import Array
 from postil.graph import Gradient, Input, Node, Parameter, Result, RowGradient, ancestors
-from postil.models.scoring.network import Example
+from postil.models.explaining.flow import sentence_loss
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
@@ -40,17 +40,9 @@ def flow_graph(registry: Registry, request: dict[str, Any]) -> bytes:
     labels = request.get("labels") or tagger.predict([tokens])[0]
     if len(labels) != len(tokens):
         raise refused("unfit", f"labels: {len(tokens)} tokens need as many labels, not {len(labels)}")
-    loss = _loss(tagger, network, tokens, labels)
+    loss = sentence_loss(tagger, tokens, labels)
     answer = {"model": served.name, "tokens": sentences[0].tokens, "labels": labels, "nodes": nodes_as_json(loss)}
     return json.dumps(answer, ensure_ascii=False).encode()
-
-
-def _loss(tagger: Tagger, network: TaggerNetwork, tokens: list[Any], labels: list[str]) -> Node:
-    inputs = tagger.fitted_parts().features.inputs([tokens])
-    (gold,) = tagger.labelling.numbers([labels])
-    # Unfused: every layer is a node.
-    scores = network.scores_of(network.token_vectors(inputs))
-    return network.objective(scores, Example(inputs=inputs, gold=gold), np.random.default_rng(0))
 
 
 def nodes_as_json(output: Node) -> list[dict[str, Any]]:

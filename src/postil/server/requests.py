@@ -112,3 +112,11 @@ GRAPH = {
         _object(["tokens"], model=MODEL, tokens=TOKENS, labels=GRAPH_LABELS),
     ],
 }
+
+# What the page of ``postil annotate`` sends. Places count words.
+_NAME = {"type": "string", "maxLength": 200}
+_LABELLED = _object(["start", "end", "label"], start=_PLACE, end=_PLACE, label=_NAME)
+ANSWER = _object(["key"], key=_NAME, spans=_list(_LABELLED, maxItems=10_000), skipped={"type": "boolean"})
+LOOK = _object(["back"], back=_PLACE)
+CLASS = _object(["name"], name=_NAME)
+NOTHING = _object()
