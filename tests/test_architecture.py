@@ -311,6 +311,7 @@ def test_every_test_file_stands_where_its_source_stands():
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
     "server/bodies.py": "server/test_app.py",
+    "export/sections.py": "export/test_flat.py",
     "commands/preset_argument.py": "commands/test_search.py",
     "curation/trials.py": "curation/test_halving.py",
     "export/onnx_files/example.py": "export/test_onnx.py",

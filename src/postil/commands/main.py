@@ -63,6 +63,7 @@ COMMANDS: dict[str, Entry] = {
     "search": Entry("postil.commands.search", "look for better settings within a time budget"),
     "compare": Entry("postil.commands.compare", "compare two taggers on labelled data"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
+    "export": Entry("postil.commands.export", "write a model for C, web pages or ONNX Runtime"),
     "card": Entry("postil.commands.card", "show what a model is, where it comes from and how good it is"),
     "draw": Entry("postil.commands.draw", "draw the network of a model as a picture"),
     "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
