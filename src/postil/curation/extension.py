@@ -17,7 +17,7 @@ from postil.curation.gate import TOLERANCE, Gate, check_judgeable, check_toleran
 from postil.errors import ConfigurationError, DataError, ForgettingError
 from postil.features.inputs import Token
 from postil.metrics.evaluation import Evaluation
-from postil.models.answers.labelling import OUTSIDE, Labelling
+from postil.models.answers.labelling import MANY_CLASSES, OUTSIDE, Labelling
 from postil.models.config import adapted
 from postil.models.fitting.running import run
 from postil.models.fitting.sentences import SentenceFitting, sentences_with_words
@@ -151,6 +151,7 @@ class Extending:
         occurring = _classes(labelling, [*new.y, *rehearsal.y])
         self.new_classes = sorted(occurring - {*labelling.classes} - {OUTSIDE})
         """The classes that the tagger does not know yet."""
+        _check_classes(labelling, self.new_classes)
         not_in_old = [name for name in self.new_classes if name not in _classes(labelling, rehearsal.y)]
         learnt = [
             *filled(tagger, new.X, new.y, entries, self.new_classes),
@@ -233,6 +234,15 @@ def _classes(labelling: Labelling, y: Sequence[Sequence[str]]) -> set[str]:
     if labelling.has_spans:
         return classes_of(y)
     return {label for label in chain.from_iterable(y) if not isinstance(label, PartialLabel)}
+
+
+def _check_classes(labelling: Labelling, new: Sequence[str]) -> None:
+    strange = [name for name in (*labelling.classes, *new) if SEPARATOR in name]
+    if strange and (labelling.has_spans or OUTSIDE in labelling.classes):
+        expected = f"names without {SEPARATOR}, which marks alternative labels"
+        raise DataError("classes of an extended model", expected=expected, got=repr(strange[0]))
+    if Labelling(labelling.scheme, (*labelling.classes, *new)).inner != labelling.inner:
+        raise ConfigurationError("classes of an extended model", expected=f"at most {MANY_CLASSES}: train it anew")
 
 
 def _annotated(labelling: Labelling, new: _Corpus, annotates: Annotates) -> list[tuple[str, ...] | None]:
