@@ -4,6 +4,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import postil
@@ -12,6 +13,7 @@ from oracles.c_runtime import COMPILER, WARNINGS, needs_compiler
 from postil.errors import ConfigurationError
 from postil.export.amalgamation import KERNEL_FILES, RUNTIME_FILES
 from postil.export.c import export_c
+from postil.samples.corpora import made_up_trees
 
 FILES = {"Makefile", "README.md", "conformance.c", "conformance.txt", "example.c", "model.bin", "postil.c", "postil.h"}
 
@@ -109,6 +111,19 @@ def test_several_tasks_and_texts_of_the_user(tmp_path):
     tagger = postil.MultiTaskTagger(hidden=8, epochs=2).fit({"a": X, "b": X2}, {"a": y, "b": y2})
     export_c(tagger, tmp_path / "tasks", texts=["Anna lives here.", "", "Zürich \u2028 is far"])
     assert "7 tokens" in make(tmp_path / "tasks", "check").stdout
+
+
+@needs_compiler
+def test_a_tree_classifier(tmp_path):
+    trees = made_up_trees(30, np.random.default_rng(0))
+    classifier = postil.TreeClassifier(hidden=6, epochs=1).fit(trees)
+    export_c(classifier, tmp_path / "trees")
+    assert make(tmp_path / "trees", "check").stdout.startswith("conformance: passed: 0 tokens")
+    make(tmp_path / "trees", "example")
+    shown = subprocess.run(
+        ["./example"], cwd=tmp_path / "trees", capture_output=True, text=True, timeout=60, check=True
+    )
+    assert shown.stdout.splitlines()[-1].endswith("a) (3 (2 good) (2 film")
 
 
 def test_an_earlier_export_is_replaced_and_nothing_else(names_model, tmp_path):

@@ -54,7 +54,7 @@ def export_c(
     path = Path(path)
     _check_target(path)
     content = exported(model, half=half)
-    compared = halved(model) if half and not isinstance(model, TreeClassifier) else model
+    compared = halved(model) if half else model
     made = {
         "postil.h": amalgamation.header().encode(),
         "postil.c": amalgamation.amalgamation().encode(),
