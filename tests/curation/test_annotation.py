@@ -250,13 +250,13 @@ def test_learning_every_few_answers(journal):
     learnt(annotation)
     assert not annotation.is_due() and annotation.progress()["round"] == 0
     assert any(annotation.shown(key)["spans"] for key in SPANS if key not in journal)
-    assert annotation.curve() == []
+    assert annotation.curve() == {"points": [], "rounds": []}
     answer_gold(annotation, 10)
-    (point,) = annotation.curve()
+    (point,) = annotation.curve()["rounds"]
     assert (point["round"], point["answers"], point["records"]) == (0, 20, 10)
     learnt(annotation)
     answer_gold(annotation, 3)
-    assert [point["round"] for point in annotation.curve()] == [0, 1]
+    assert [point["round"] for point in annotation.curve()["rounds"]] == [0, 1]
 
 
 def test_what_is_learnt_is_all_answers_and_the_given_data(journal):
@@ -327,7 +327,7 @@ def guess(key, gold, predicted, number=0):
 
 def test_agreement_is_that_of_spans():
     answers = [guess("a", [0, 1], [0, 2]), guess("b", [0], [0]), guess("c", [], [], 1), guess("d", [], [1], 2)]
-    first, second, third = curve_of(answers)
+    first, second, third = curve_of(answers)["rounds"]
     assert first == {
         "round": 0,
         "answers": 2,
@@ -341,6 +341,22 @@ def test_agreement_is_that_of_spans():
     assert (third["f1"], third["precision"], third["recall"]) == (0.0, 0.0, None)
 
 
+def test_the_curve_runs_over_the_last_answers():
+    wrong, right = [guess(f"w{i}", [0], []) for i in range(30)], [guess(f"r{i}", [0], [0], 1) for i in range(30)]
+    assert curve_of(wrong[:4])["points"] == []
+    points = curve_of([*wrong, *right])["points"]
+    assert [point["answers"] for point in points] == list(range(5, 61))
+    assert [point["f1"] for point in points[:26]] == [0.0] * 26 and points[-11]["f1"] == 1.0
+    assert points[35]["answers"] == 40 and points[35]["unchanged"] == 0.5 and points[35]["records"] == 20
+    many = curve_of(wrong * 40)["points"]
+    assert len(many) == 200 and many[-1]["answers"] == 1200
+    assert curve_of([answer("a", predicted=None), *wrong[:5]])["points"][0]["answers"] == 6
+
+
+def answer(key, predicted):
+    return Answer(key=key, text="a", tokens=((0, 1),), predicted=predicted)
+
+
 def test_a_model_is_not_judged_by_what_it_has_learnt(journal):
     """An answer that is undone and given again keeps the prediction of the model that had not learnt it."""
     annotation = Annotation(pool_of(), journal, estimator=postil.Tagger(hidden=8, epochs=1), every=5)
@@ -348,7 +364,7 @@ def test_a_model_is_not_judged_by_what_it_has_learnt(journal):
     learnt(annotation)
     key = annotation.undo()["key"]
     annotation.answer(key, SPANS[key])
-    assert journal.get(key).predicted is None and annotation.curve() == []
+    assert journal.get(key).predicted is None and annotation.curve()["rounds"] == []
 
 
 # ------------------------------------------------------------------------------------------------ review

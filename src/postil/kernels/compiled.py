@@ -27,7 +27,7 @@ MOST_LABELS = 100
 
 def _check_interface() -> None:
     """In a folder of sources the library may be older than they are: calling it would be undefined."""
-    header = Path(__file__).with_name("kernels.h")  # an installation has none
+    header = Path(__file__).with_name("kernels.h")
     if header.exists() and zlib.crc32(header.read_bytes()) != getattr(lib, "interface", int)():
         raise ImportError("the compiled kernels are older than their sources: pip install -e . builds them again")
 
