@@ -13,7 +13,7 @@ from postil.commands.models import take_model
 from postil.commands.terminal.notices import note
 from postil.errors import ConfigurationError, UnspacedTextWarning
 from postil.integrations.extras import needed
-from postil.models.installed import located
+from postil.models.installed import located, misspelt
 
 DESCRIPTION = """\
 Serve models: an HTTP API, and a page to tag, to explain and to look inside. Needs the extra serve.
@@ -121,5 +121,5 @@ def _registry(models: list[str]) -> Any:
     paths = [located(name) for name in models] or [Path(take_model([])[0])]
     for path, name in zip(paths, models, strict=False):
         if not path.is_file():
-            raise ConfigurationError("no such model file", got=repr(name))
+            raise ConfigurationError("no such model file", got=misspelt(name))
     return Registry.of_files(paths)
