@@ -402,7 +402,7 @@ def test_a_model_is_trained_watched_stopped_and_kept(browser, trainer, size):
     address, run, folder = trainer
     visitor = Visitor(browser, address, size)
     page = visitor.open("train", run=run)
-    page.wait_for_selector("#train option")
+    page.wait_for_selector("#train option", state="attached")
     assert run not in page.url, "the token does not stay in the address"
     page.select_option("#train", "train.txt")
     page.select_option("#dev", "dev.txt")
@@ -437,7 +437,7 @@ def test_without_the_token_nothing_is_trained(browser, trainer):
     page.wait_for_selector("p.error:has-text('token of the run')")
     page.fill("#run", trainer[1])
     page.click("text='Use it'")
-    page.wait_for_selector("#train option")
+    page.wait_for_selector("#train option", state="attached")
     visitor.context.close()
     assert [one for one in visitor.problems if "403" not in one] == []
 

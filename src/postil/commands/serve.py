@@ -91,7 +91,7 @@ def check_extra() -> None:
 
 
 def listen(app: Any, settings: Any, told: Callable[[str], str]) -> None:
-    """Run an application until Ctrl-C or SIGTERM. ``told`` makes the line that is printed when it can be reached."""
+    """Run an application until Ctrl-C or SIGTERM. ``told`` makes the lines that are printed when it can be reached."""
     from postil.server.running import bound, run
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="postil: %(message)s")
@@ -100,11 +100,16 @@ def listen(app: Any, settings: Any, told: Callable[[str], str]) -> None:
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     try:
-        run(app, listening, lambda: note(told(f"http://{shown}:{port}")))
+        run(app, listening, lambda: _note_lines(told(f"http://{shown}:{port}")))
     except KeyboardInterrupt:  # SIGTERM, too: uvicorn has finished what was under way
         note("stopped")
     finally:
         listening.close()
+
+
+def _note_lines(text: str) -> None:
+    for line in text.splitlines():
+        note(line)
 
 
 def server_settings(arguments: argparse.Namespace) -> Any:
