@@ -83,13 +83,13 @@ sanitise: .venv/installed-dev  ## the compiled kernels under AddressSanitizer an
 	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
 	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider --capture=no
 
-# What an installed library picks depends on the processor; here every version is built alone, and so really run.
+# An installation opens the library that suits the processor; here every one that can run here is run.
 portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, baseline and AVX2
-	for compiler in gcc clang; do for machine in x86-64 x86-64-v3; do \
-	folder=build/portable/$$compiler-$$machine; echo "$$compiler -march=$$machine"; \
-	CC=$$compiler LDSHARED="$$compiler -shared" CFLAGS="-Wall -Wextra -Werror -DPOSTIL_NO_CLONES -march=$$machine" \
-	$(BIN)/python setup.py --quiet build --build-base $$folder --build-lib $$folder/lib --force && \
-	PYTHONPATH=$$folder/lib POSTIL_KERNELS=compiled \
+	for compiler in gcc clang; do folder=build/portable/$$compiler; \
+	CC=$$compiler LDSHARED="$$compiler -shared" CFLAGS="-Wall -Wextra -Werror" \
+	$(BIN)/python setup.py --quiet build --build-base $$folder --build-lib $$folder/lib --force || exit 1; \
+	for level in baseline v3; do echo "$$compiler, $$level"; \
+	PYTHONPATH=$$folder/lib POSTIL_KERNELS=compiled POSTIL_INSTRUCTIONS=$$level \
 	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider || exit 1; done; done
 
 clean:  ## remove everything that make has made

@@ -5,8 +5,6 @@ A wrapper costs a few microseconds: what is laid out as C expects it is recognis
 Importing this module fails where nothing was compiled.
 """
 
-import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,9 @@ import numpy as np
 from postil.arrays import Array, checked_offsets
 from postil.errors import IndexRangeError
 from postil.kernels import plain
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous, label_scores
 from postil.kernels.forward_backward import ChainMessages
+from postil.kernels.library import ffi, lib
 
 _FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
 BYTES, DOUBLES, INTEGERS = (ffi.typeof(kind) for kind in ("uint8_t[]", "double[]", "int64_t[]"))
@@ -25,18 +23,8 @@ _LARGEST = np.finfo(np.float64).max
 MOST_LABELS = 100
 
 
-def _check_interface() -> None:
-    """In a folder of sources the library may be older than they are: calling it would be undefined."""
-    header = Path(__file__).with_name("kernels.h")  # an installation has none
-    if header.exists() and zlib.crc32(header.read_bytes()) != getattr(lib, "interface", int)():
-        raise ImportError("the compiled kernels are older than their sources: pip install -e . builds them again")
-
-
-_check_interface()
-
-
 def instruction_set() -> str:
-    """Which version of the cloned kernels this processor runs."""
+    """What the library in use was compiled for."""
     return str(ffi.string(lib.instruction_set()).decode())
 
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.kernels import plain_answers
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous, label_scores
 from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, MOST_LABELS, finish, pointer, ready_offsets
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_answers import Answers, Question
 
 _known: WeakKeyDictionary[Question, Any] = WeakKeyDictionary()

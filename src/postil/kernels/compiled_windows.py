@@ -4,10 +4,10 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.kernels import plain_windows
-from postil.kernels._compiled import lib
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.compiled import finish as _finish
 from postil.kernels.compiled import pointer as _pointer
+from postil.kernels.library import lib
 from postil.kernels.plain_windows import (
     checked_bias,
     checked_normalised,
