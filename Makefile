@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs pages rules bench faults sanitise portable clean
+.PHONY: help demo test test-all check docs pages rules bench faults sanitise portable wheels clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -91,6 +91,13 @@ portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, base
 	for level in baseline v3; do echo "$$compiler, $$level"; \
 	PYTHONPATH=$$folder/lib POSTIL_KERNELS=compiled POSTIL_INSTRUCTIONS=$$level \
 	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider || exit 1; done; done
+
+.venv/installed-packaging: $(BIN)/python packaging/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement packaging/requirements.txt
+	@touch $@
+
+wheels: .venv/installed-packaging  ## source archive and wheels for Linux, macOS and Windows, in dist
+	$(BIN)/python packaging/build_wheels.py --english
 
 clean:  ## remove everything that make has made
 	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
