@@ -1,11 +1,10 @@
-"""Build every file of a release on one Linux machine: the source archive, the wheel without compiled parts, and one wheel
-per platform.
+"""Build every file of a release on one Linux machine: source archive, pure wheel, and one wheel per platform.
 
     python packaging/build_wheels.py [--output dist] [--only win_amd64 …] [--english]
 
-The kernels use nothing of Python, so a wheel serves every version from 3.11 on, free-threaded ones included. The compiler
-is Zig's, from the package index (`pip install -r packaging/requirements.txt`); it brings the C libraries of all platforms.
-The same sources make the same bytes: times come from the last commit.
+The kernels use nothing of Python, so a wheel serves every version from 3.11 on, free-threaded ones included. The
+compiler is Zig's, from the package index (`pip install -r packaging/requirements.txt`); it contains the C libraries of
+all platforms. The same sources make the same bytes: times are those of the last commit.
 """
 
 import argparse
@@ -17,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -187,11 +187,8 @@ def tagged(text: bytes, tag: str) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
-def commit_time() -> tuple[int, int, int, int, int, int]:
-    from time import gmtime
-
-    moment = gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))
-    return (*moment[:3], *moment[3:6])  # type: ignore[return-value]
+def commit_time() -> tuple[int, ...]:
+    return time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
 
 
 if __name__ == "__main__":
