@@ -372,6 +372,7 @@ TESTED_ELSEWHERE = {
     "integrations/column_answers.py": "integrations/test_arrow.py",
     "integrations/column_sources.py": "integrations/test_column_files.py",
     "kernels/build.py": "kernels/test_choice.py",
+    "kernels/library.py": "kernels/test_choice.py",
     # The compiled kernels and their NumPy twins are one table of tests each, which runs both and compares them.
     "kernels/compiled.py": "kernels/test_chain.py",
     "kernels/compiled_answers.py": "kernels/test_answers.py",
