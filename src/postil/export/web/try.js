@@ -166,7 +166,7 @@ function mountTagger(tagger) {
           h("div", { className: "row" }, h("button", { onclick: () => copy(JSON.stringify(state.answer, null, 2), "JSON") }, "Copy as JSON")))),
       h("div", {},
         h("section", { className: "card" }, h("h2", {}, "Show"), legend,
-          h("div", { className: "row" }, h("label", { htmlFor: "threshold" }, "At least"), slider, bound)),
+          h("div", { className: "row" }, h("label", { htmlFor: "threshold" }, "Probability at least"), slider, bound)),
         h("section", { className: "card" }, title, found))),
     card());
   label();
