@@ -76,7 +76,7 @@ def _to_web(arguments: argparse.Namespace) -> list[str]:
     written = write(located(arguments.model), arguments.output, half=arguments.half or None)
     kind = "half" if written.half else "single"
     size = f"{_size(written.total_bytes)}, the model {_size(written.model_bytes)} in {kind} precision"
-    return [f"{arguments.output}: {size}", str(written.change)]
+    return [f"{arguments.output}: {size}", *([] if written.change is None else [str(written.change)])]
 
 
 def _to_onnx(arguments: argparse.Namespace) -> list[str]:
