@@ -122,14 +122,17 @@ def resident(process: subprocess.Popen[bytes]) -> float:
 
 
 def watch_memory(port: int, server: subprocess.Popen[bytes], text: str, requests: int, minutes: float) -> None:
-    """Print the memory after every tenth of the requests; each text has words that no other one has."""
+    """Print the memory after every tenth of the requests, which together have some thousand words.
+
+    Words are cached up to a fixed size (256 MB of rows): with ever new words, memory grows up to there.
+    """
     until, sent, step = time.monotonic() + 60 * minutes, 0, max(1, requests // 10)
     print("requests  MB")
 
     async def part(first: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for number in range(first, first + step):
-            writer.write(posted(f"{text} No{number} New{number}."))
+            writer.write(posted(f"{text} No{number % 1000} New{number % 1000}."))
             head = await reader.readuntil(b"\r\n\r\n")
             await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
             if number % 100 == 0 and time.monotonic() > until:
