@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import postil
 from oracles import corpora
 from oracles.onnx_graphs import run_model
+from postil.commands.main import main
 from postil.errors import ConfigurationError
 from postil.export.onnx import COPIED, export_onnx, onnx_model
 from postil.export.onnx_files.words import Words
@@ -171,6 +173,29 @@ def test_a_file_has_the_tables_as_metadata(names_model, tmp_path):
     metadata = onnxruntime.InferenceSession(path).get_modelmeta().custom_metadata_map
     words = Words(json.loads(metadata["postil"]))
     assert words.labels == json.loads(metadata["labels"]) == {"": postil.load(names_model).classes_}
+
+
+def test_the_command_writes_a_folder_or_a_file(names_model, tmp_path, capsys):
+    assert main(["export", str(names_model), "--to", "onnx", "-o", str(tmp_path / "folder")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [Path(line.split(": ")[0]).name for line in lines] == ["model.onnx", "vocabulary.json", *COPIED]
+    assert main(["export", str(names_model), "--to", "onnx", "-o", str(tmp_path / "names.onnx")]) == 0
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'names.onnx'}: ")
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("file.txt", "file.txt: output must be a folder, or a file NAME.onnx (got another file)"),
+        ("folder.onnx", "folder.onnx: output must be a file (got a folder)"),
+        ("nowhere/a.onnx", "nowhere/a.onnx: No such file or directory"),
+    ],
+)
+def test_mistakes_of_the_command_are_one_line(names_model, tmp_path, capsys, output, message):
+    (tmp_path / "file.txt").write_text("")
+    (tmp_path / "folder.onnx").mkdir()
+    assert main(["export", str(names_model), "--to", "onnx", "-o", str(tmp_path / output)]) == 1
+    assert tuple(capsys.readouterr()) == ("", f"postil: {tmp_path}/{message}\n")
 
 
 # ------------------------------------------------------------------------------------------------ refused

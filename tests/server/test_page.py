@@ -2,61 +2,16 @@
 
 import json
 import re
-import shutil
-import time
-from importlib.resources import files
-from urllib.parse import quote
 
 import numpy as np
 import pytest
 
 from oracles import corpora
+from oracles.visitors import BROWSERS, SIZES, Visitor, broken_rules, until
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 pytestmark = [pytest.mark.extra("playwright"), pytest.mark.extra(*BROWSERS)]
-SIZES = {"wide": (1280, 800), "phone": (360, 740)}
 TEXT = "Anna lives in Oslo."
 VIEWS = ["tag", "why", "lattice", "tree", "gradients", "errors", "train"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, BROWSERS)))
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-        launched = playwright.chromium.launch(executable_path=path, args=options)
-        yield launched
-        launched.close()
-
-
-class Visitor:
-    """A page that notes errors and requests to other hosts."""
-
-    def __init__(self, browser, address, size="wide", **options):
-        width, height = SIZES[size]
-        self.context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        self.page, self.address, self.problems = self.context.new_page(), address, []
-        self.page.on("console", lambda message: self._note(message.type, message.text))
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda request: self._watch(request.url))
-        self.page.set_default_timeout(30_000)
-
-    def _note(self, kind, text):
-        if kind in ("error", "warning") and "status of 422" not in text:  # an answer that the page shows
-            self.problems.append(f"{kind}: {text}")
-
-    def _watch(self, url):
-        if not url.startswith((self.address, "data:")):
-            self.problems.append(f"request to {url}")
-
-    def open(self, view, **values):
-        query = "&".join(f"{name}={quote(str(value))}" for name, value in values.items())
-        self.page.goto("about:blank")
-        self.page.goto(f"{self.address}/#/{view}?{query}")
-        self.page.wait_for_selector("main h1, main p.error")
-        return self.page
 
 
 @pytest.fixture
@@ -79,14 +34,6 @@ def entities(page):
         re.sub(r"\s+", " ", text)
         for text in page.locator("#answer .entity").evaluate_all("all => all.map(e => e.innerText)")
     ]
-
-
-def until(page, condition):
-    """Wait for a condition in the page; its policy forbids Playwright's own way, which evaluates a string there."""
-    deadline = time.monotonic() + 30
-    while not page.evaluate(condition):
-        assert time.monotonic() < deadline, condition
-        page.wait_for_timeout(20)
 
 
 def settled(page):
@@ -635,16 +582,13 @@ def test_a_changed_number_changes_the_rest(visit):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_accessibility_rule_is_broken(browser, address, view, scheme):
-    script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf8")
     for size in SIZES:
         visitor = Visitor(browser, address, size, color_scheme=scheme, bypass_csp=True)
         page = visitor.open(view)
         page.wait_for_timeout(800)
-        page.evaluate(script)
-        found = page.evaluate("axe.run()")["violations"]
+        found = broken_rules(page)
         visitor.context.close()
-        told = [(one["id"], [node["html"][:150] for node in one["nodes"][:3]]) for one in found]
-        assert told == []
+        assert found == []
 
 
 @pytest.mark.parametrize("view", VIEWS)

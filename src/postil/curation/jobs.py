@@ -17,15 +17,21 @@ Progress = Callable[[int, int], None]
 
 
 def run(
-    function: Callable[..., _T], tasks: Sequence[tuple[Any, ...]], jobs: int = 1, progress: Progress | None = None
+    function: Callable[..., _T],
+    tasks: Sequence[tuple[Any, ...]],
+    jobs: int = 1,
+    progress: Progress | None = None,
+    save: Callable[[_T], None] | None = None,
 ) -> list[_T]:
-    """``function(*task)`` of every task, in their order, ``jobs`` at a time.
+    """``function(*task)`` of every task, in their order, ``jobs`` at a time. ``save`` is called with each result.
 
     ``with joblib.parallel_config("ray"):`` sends them to a cluster, as it does scikit-learn's.
     """
     done = []
     for result in results(function, tasks, jobs):
         done.append(result)
+        if save is not None:
+            save(result)
         if progress is not None:
             progress(len(done), len(tasks))
     return done

@@ -41,6 +41,9 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> list[Path]:
     with the tables of words as its metadata ``postil``. Returns what was written.
     """
     path = Path(path)
+    if path.exists() and path.is_dir() == (path.suffix == ".onnx"):
+        expected, got = ("a file", "a folder") if path.is_dir() else ("a folder, or a file NAME.onnx", "another file")
+        raise ConfigurationError("output", expected=f"must be {expected}", got=got, where=path)
     graph, vocabulary = onnx_model(model)
     content = json.dumps(vocabulary, separators=(",", ":"))
     if path.suffix == ".onnx":

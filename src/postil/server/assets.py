@@ -13,6 +13,8 @@ TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
+# Also used elsewhere: the colours by reports and notebooks, all of them by exported pages.
+SHARED = ("palette.css", "page.css", "dom.js", "icon.svg")
 
 
 class Asset(NamedTuple):
@@ -30,9 +32,10 @@ def assets(home: str = "index.html") -> dict[str, Asset]:
         if ending in TYPES and (ending != "html" or file.name == home):
             path = "/" if file.name == home else f"/page/{file.name}"
             found[path] = _asset(file.read_bytes(), TYPES[ending])
-    # The colours of reports and notebooks are those of the page.
-    palette = files("postil.markup").joinpath("palette.css").read_bytes()
-    return {**found, "/page/palette.css": _asset(palette, TYPES["css"])}
+    for name in SHARED:
+        content = files("postil.markup").joinpath(name).read_bytes()
+        found[f"/page/{name}"] = _asset(content, TYPES[name.rpartition(".")[2]])
+    return found
 
 
 def _asset(content: bytes, kind: str) -> Asset:

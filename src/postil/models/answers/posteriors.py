@@ -202,6 +202,10 @@ class Posteriors:
             cache[label_probabilities] = self.decoding, dict(thresholds), chain, question
         return chain, question
 
+    def question(self) -> tuple[ChainScores, kernels.Question]:
+        """The calibrated scores of steps, and what a kernel is asked for all answers of the model's own decoding."""
+        return self._asked(None, True)
+
     def _fused(
         self, which: list[int], scores: Array, offsets: Array, chain: ChainScores, question: kernels.Question
     ) -> BlockAnswers | None:
