@@ -82,7 +82,7 @@ PICTURES: dict[str, tuple[str, Callable[[Any], None], int]] = {
     "page-lattice": (f"lattice?text={quote('Victoria Stone flew to Paris .')}&paths=3", use_lattice, 960),
     "page-gradients": ("gradients?tour=delta&step=1", use_lab, 960),
     "page-served-gradients": ("gradients?tour=model&text=Museums%20in%20Paris&gold=O%20O%20O", use_served_lab, 1000),
-    "page-train": ("train?run={run}", use_train, 760),
+    "page-train": ("train?run={run}", use_train, 860),
 }
 
 
