@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs pages rules bench faults sanitise portable wasm clean
+.PHONY: help demo test test-all check docs pages rules bench faults sanitise portable wasm wheels clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -83,13 +83,13 @@ sanitise: .venv/installed-dev  ## the compiled kernels under AddressSanitizer an
 	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
 	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider --capture=no
 
-# What an installed library picks depends on the processor; here every version is built alone, and so really run.
+# An installation opens the library that suits the processor; here every one that can run here is run.
 portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, baseline and AVX2
-	for compiler in gcc clang; do for machine in x86-64 x86-64-v3; do \
-	folder=build/portable/$$compiler-$$machine; echo "$$compiler -march=$$machine"; \
-	CC=$$compiler LDSHARED="$$compiler -shared" CFLAGS="-Wall -Wextra -Werror -DPOSTIL_NO_CLONES -march=$$machine" \
-	$(BIN)/python setup.py --quiet build --build-base $$folder --build-lib $$folder/lib --force && \
-	PYTHONPATH=$$folder/lib POSTIL_KERNELS=compiled \
+	for compiler in gcc clang; do folder=build/portable/$$compiler; \
+	CC=$$compiler LDSHARED="$$compiler -shared" CFLAGS="-Wall -Wextra -Werror" \
+	$(BIN)/python setup.py --quiet build --build-base $$folder --build-lib $$folder/lib --force || exit 1; \
+	for level in baseline v3; do echo "$$compiler, $$level"; \
+	PYTHONPATH=$$folder/lib POSTIL_KERNELS=compiled POSTIL_INSTRUCTIONS=$$level \
 	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider || exit 1; done; done
 
 # Zig is a C compiler with a C library for WebAssembly inside, from the package index: 0.5 GB unpacked, and no root needed.
@@ -99,6 +99,13 @@ portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, base
 
 wasm: .venv/installed-wasm  ## the runtime of exported models as WebAssembly, after a change of it or of the kernels (needs Zig: the extra wasm)
 	$(BIN)/python -m postil.export.web.build
+
+.venv/installed-packaging: $(BIN)/python packaging/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement packaging/requirements.txt
+	@touch $@
+
+wheels: .venv/installed-packaging  ## source archive and wheels for Linux, macOS and Windows, in dist
+	$(BIN)/python packaging/build_wheels.py --english
 
 clean:  ## remove everything that make has made
 	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

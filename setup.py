@@ -1,12 +1,20 @@
-"""Only what pyproject.toml cannot say: the compiled kernels, optional. Everything else stands there."""
+"""Only what pyproject.toml cannot say: the compiled kernels, optional. Everything else stands there.
 
+POSTIL_PURE=1 leaves them out: packaging/build_wheels.py compiles them for other platforms.
+"""
+
+import os
 import runpy
 
 from setuptools import setup
 
 try:
-    extensions = [runpy.run_path("src/postil/kernels/build.py")["extension"]()]
+    build = None if os.environ.get("POSTIL_PURE") else runpy.run_path("src/postil/kernels/build.py")
 except ImportError:  # no cffi: NumPy does the work
-    extensions = []
+    build = None
 
-setup(ext_modules=extensions, options={"bdist_wheel": {"py_limited_api": "cp311"}} if extensions else {})
+if build is None:
+    setup()
+else:
+    commands = {"build_ext": build["BuildLibraries"], "bdist_wheel": build["PlatformWheel"]}
+    setup(ext_modules=build["extensions"](), cmdclass=commands)

@@ -156,12 +156,13 @@ PUBLIC = {
             "features",
         ],
         *["network", "objectives", "metrics", "training", "pretraining", "models", "reports", "arrow", "spacy"],
-        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "search", "suggest"],
+        *["ray", "crfsuite", "curation", "compare", "crossval", "curve", "doctor", "extend", "search", "simulate"],
+        *["suggest"],
     ],
     "postil.curation": [
-        *["CrossValidation", "Diagnosis", "Doubt", "LearningCurve", "ModelComparison", "Option"],
-        *["SearchResult", "Suggestion"],
-        *["compare", "crossval", "curve", "doctor", "search", "suggest"],
+        *["CrossValidation", "Diagnosis", "Doubt", "Extending", "Extension", "LearningCurve", "ModelComparison"],
+        *["Option", "SearchResult", "Simulation", "Suggestion"],
+        *["compare", "crossval", "curve", "doctor", "extend", "search", "simulate", "suggest"],
     ],
     "postil.integrations.crfsuite": [
         *["CRF", "CRFSUITE_VERSION", "BaseTrainer", "ItemSequence", "LinePerIterationTrainer", "Tagger", "Template"],
@@ -309,6 +310,8 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
+    "export/conformance.py": "export/test_c.py",
+    "server/bodies.py": "server/test_app.py",
     "export/sections.py": "export/test_flat.py",
     "commands/preset_argument.py": "commands/test_search.py",
     "curation/trials.py": "curation/test_halving.py",
@@ -369,6 +372,7 @@ TESTED_ELSEWHERE = {
     "integrations/column_answers.py": "integrations/test_arrow.py",
     "integrations/column_sources.py": "integrations/test_column_files.py",
     "kernels/build.py": "kernels/test_choice.py",
+    "kernels/library.py": "kernels/test_choice.py",
     # The compiled kernels and their NumPy twins are one table of tests each, which runs both and compares them.
     "kernels/compiled.py": "kernels/test_chain.py",
     "kernels/compiled_answers.py": "kernels/test_answers.py",

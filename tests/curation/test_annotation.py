@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import postil
 from oracles import corpora
-from postil.curation.annotation import Annotation, checked_class, curve_of, most_uncertain_first
+from postil.curation.annotation import Annotation, checked_class, curve_of, suggested_first
 from postil.curation.journal import Answer, Journal
-from postil.curation.pool import Pool, key_of
+from postil.curation.pool import REVIEWED, Pool, key_of
 from postil.errors import DataError
 from postil.text import Sentence, Span, labels_from_spans, read, spans_from_labels
 
@@ -129,15 +129,30 @@ def test_only_what_a_model_is_unsure_of_is_asked_for(journal):
     assert states == {"sure", "asked", "maybe"}
 
 
-def test_the_least_sure_comes_first(journal, tagger):
+def test_what_is_suggested_comes_first_and_then_all_others(journal, tagger, monkeypatch):
+    monkeypatch.setattr("postil.curation.annotation.AHEAD", 5)
     annotation = Annotation(pool_of(), journal, tagger=tagger)
     order = []
     while (record := annotation.next()) is not None:
         order.append(record["words"])
         annotation.answer(record["key"])
-    doubts = [1 - tagger.predict_with_probabilities([words])[1][0].mean() for words in order]
-    assert doubts == sorted(doubts, reverse=True) and doubts[0] > doubts[-1]
-    assert most_uncertain_first(tagger, []) == []
+    assert order[:5] == [one.tokens for one in postil.suggest(tagger, X, 5)]
+    assert sorted(order) == sorted(map(list, {tuple(tokens) for tokens in X}))
+    assert suggested_first(tagger, []) == []
+
+
+def test_of_what_suggest_has_written_only_the_unsure_is_asked_for(tmp_path, journal, tagger):
+    suggestions = postil.suggest(tagger, X, 5)
+    path = tmp_path / "next.jsonl"
+    path.write_text("".join(json.dumps(one.record()) + "\n" for one in suggestions))
+    with read(str(path)) as reading:
+        annotation = Annotation(Pool(reading), journal)
+        for one in suggestions:
+            shown = annotation.next()
+            assert shown["words"] == one.tokens
+            expected = [(span.label, span.start, "sure" if span.probability >= 0.9 else "asked") for span in one.spans]
+            assert [(span["label"], span["start"], span["state"]) for span in shown["spans"]] == expected
+            annotation.answer(shown["key"])
 
 
 def test_with_labels_only_those_classes_are_proposed(journal, tagger):
@@ -250,13 +265,13 @@ def test_learning_every_few_answers(journal):
     learnt(annotation)
     assert not annotation.is_due() and annotation.progress()["round"] == 0
     assert any(annotation.shown(key)["spans"] for key in SPANS if key not in journal)
-    assert annotation.curve() == []
+    assert annotation.curve() == {"points": [], "rounds": []}
     answer_gold(annotation, 10)
-    (point,) = annotation.curve()
+    (point,) = annotation.curve()["rounds"]
     assert (point["round"], point["answers"], point["records"]) == (0, 20, 10)
     learnt(annotation)
     answer_gold(annotation, 3)
-    assert [point["round"] for point in annotation.curve()] == [0, 1]
+    assert [point["round"] for point in annotation.curve()["rounds"]] == [0, 1]
 
 
 def test_what_is_learnt_is_all_answers_and_the_given_data(journal):
@@ -327,7 +342,7 @@ def guess(key, gold, predicted, number=0):
 
 def test_agreement_is_that_of_spans():
     answers = [guess("a", [0, 1], [0, 2]), guess("b", [0], [0]), guess("c", [], [], 1), guess("d", [], [1], 2)]
-    first, second, third = curve_of(answers)
+    first, second, third = curve_of(answers)["rounds"]
     assert first == {
         "round": 0,
         "answers": 2,
@@ -341,6 +356,22 @@ def test_agreement_is_that_of_spans():
     assert (third["f1"], third["precision"], third["recall"]) == (0.0, 0.0, None)
 
 
+def test_the_curve_runs_over_the_last_answers():
+    wrong, right = [guess(f"w{i}", [0], []) for i in range(30)], [guess(f"r{i}", [0], [0], 1) for i in range(30)]
+    assert curve_of(wrong[:4])["points"] == []
+    points = curve_of([*wrong, *right])["points"]
+    assert [point["answers"] for point in points] == list(range(5, 61))
+    assert [point["f1"] for point in points[:26]] == [0.0] * 26 and points[-11]["f1"] == 1.0
+    assert points[35]["answers"] == 40 and points[35]["unchanged"] == 0.5 and points[35]["records"] == 20
+    many = curve_of(wrong * 40)["points"]
+    assert len(many) == 200 and many[-1]["answers"] == 1200
+    assert curve_of([answer("a", predicted=None), *wrong[:5]])["points"][0]["answers"] == 6
+
+
+def answer(key, predicted):
+    return Answer(key=key, text="a", tokens=((0, 1),), predicted=predicted)
+
+
 def test_a_model_is_not_judged_by_what_it_has_learnt(journal):
     """An answer that is undone and given again keeps the prediction of the model that had not learnt it."""
     annotation = Annotation(pool_of(), journal, estimator=postil.Tagger(hidden=8, epochs=1), every=5)
@@ -348,7 +379,7 @@ def test_a_model_is_not_judged_by_what_it_has_learnt(journal):
     learnt(annotation)
     key = annotation.undo()["key"]
     annotation.answer(key, SPANS[key])
-    assert journal.get(key).predicted is None and annotation.curve() == []
+    assert journal.get(key).predicted is None and annotation.curve()["rounds"] == []
 
 
 # ------------------------------------------------------------------------------------------------ review
@@ -367,7 +398,7 @@ def test_a_review_is_a_pool_and_its_answers_can_be_applied(tmp_path):
     lines = [{**record, **more, "doubts": [doubt]}, {**record, **more, "sentence": 0}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with Journal(tmp_path / "answers.jsonl") as journal, read(str(path)) as reading:
-        annotation = Annotation(Pool(reading), journal)
+        annotation = Annotation(Pool(reading, identity=REVIEWED), journal)
         shown = annotation.next()
         assert shown["where"] == "x, line 3" and shown["doubts"] == [{"data": "nothing", "models": "PER Anna"}]
         annotation.answer(shown["key"], [Span("ORG", 0, 1)])

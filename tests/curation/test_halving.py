@@ -8,10 +8,9 @@ import pytest
 import postil
 from oracles import corpora
 from postil.curation import halving, jobs
-from postil.curation.halving import checked_space, drawn, search
+from postil.curation.halving import search
 from postil.curation.trials import Training, read_log
 from postil.errors import ConfigurationError, DataError
-from postil.models.config import configured
 
 X, Y = corpora.named_entities(40)
 DEV = corpora.named_entities(30, seed=9)
@@ -125,22 +124,6 @@ def test_a_small_space_is_exhausted(monkeypatch):
     monkeypatch.setattr(halving, "_outcome", lambda e, s, X, y, h, epochs, seed: halving.Outcome(0.5, 0.0))
     result = search(BASE, X, Y, DEV, space={"hidden": [8, 9]}, minutes=1)
     assert result.complete and [one.settings for one in result.trials] == [{}, {"hidden": 9}]
-
-
-def test_a_trial_depends_on_its_number_and_seed_only():
-    space = {"hidden": [8, 16, 32], "window": [3, 5], "rate": [0.1, 0.2]}
-    base = configured("fast", {"hidden": 8})
-    draws = [drawn(space, number, base, 7) for number in range(50)]
-    assert draws == [drawn(space, number, base, 7) for number in range(50)]
-    assert draws != [drawn(space, number, base, 8) for number in range(50)]
-    assert all(draws) and all(settings.get("hidden") != 8 and settings.get("window") != 5 for settings in draws)
-    assert drawn({"hidden": [8]}, 1, base, 0) == {}
-
-
-@pytest.mark.parametrize("preset", ["fast", "accurate", "linear-crf"])
-def test_every_default_value_is_possible(preset):
-    tagger = postil.Tagger(preset=preset)
-    assert checked_space(tagger, halving.default_space(configured(preset, {})))
 
 
 @pytest.mark.parametrize(

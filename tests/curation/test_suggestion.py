@@ -32,9 +32,10 @@ def distinct(pool):
 
 def test_without_weights_the_ranking_is_that_of_the_measure_per_token(tagger, pool):
     found = suggest(tagger, pool, 10, by="confidence", **PLAIN)
-    expected = sorted(distinct(pool), key=lambda tokens: np.log(tagger.nbest(tokens, 1)[0][1]) / len(tokens))
+    expected = sorted(distinct(pool), key=lambda tokens: np.log(tagger.nbest(tokens, 1)[0][1]) / (len(tokens) + 4))
     assert [tuple(one.tokens) for one in found] == expected[:10]
-    assert found[0].score == pytest.approx(-np.log(tagger.nbest(found[0].tokens, 1)[0][1]) / len(found[0].tokens))
+    first = found[0].tokens
+    assert found[0].score == pytest.approx(-np.log(tagger.nbest(first, 1)[0][1]) / (len(first) + 4))
     total = suggest(tagger, pool, 10, by="confidence", per_token=False, **PLAIN)
     assert [tuple(one.tokens) for one in total] != expected[:10]
     assert total[0].score == pytest.approx(-np.log(tagger.nbest(total[0].tokens, 1)[0][1]))

@@ -12,7 +12,7 @@ import pytest
 import postil
 
 ROOT = Path(postil.__file__).parents[2]
-COMPILED = importlib.util.find_spec("postil.kernels._compiled") is not None
+COMPILED = importlib.util.find_spec("postil.kernels._declarations") is not None
 SHOW = "from postil import kernels; print(kernels.IN_USE)"
 
 
@@ -56,7 +56,7 @@ def test_a_broken_compiler_still_gives_a_working_package(tmp_path):
     pytest.importorskip("cffi")
     pytest.importorskip("setuptools")
     sources = tmp_path / "sources"
-    ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__", "*.egg-info")
+    ignored = shutil.ignore_patterns("libkernels*", "_declarations.py", "__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "src", sources / "src", ignore=ignored)
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
         shutil.copy(ROOT / name, sources)
@@ -71,8 +71,8 @@ def test_a_broken_compiler_still_gives_a_working_package(tmp_path):
         timeout=120,
     )
     assert built.returncode == 0, built.stderr
-    assert "postil.kernels._compiled" in built.stderr  # it was tried, and failed
-    assert not list(target.rglob("*.so"))
+    assert "postil.kernels.baseline" in built.stderr  # it was tried, and failed
+    assert not list(target.rglob("libkernels*"))
     decode = "import numpy as np; print(kernels.viterbi(np.eye(2), [0, 2], np.zeros((2, 2)), *np.zeros((2, 2)))[0])"
     tokens = "from postil.text import tokenise; print(*tokenise('It rains.').tokens)"  # the tables came along
     found = run(
@@ -88,6 +88,31 @@ def test_a_broken_compiler_still_gives_a_working_package(tmp_path):
     assert "slower" not in run(tag, PYTHONPATH=str(target), POSTIL_KERNELS="plain").stderr
     insisted = run(SHOW, PYTHONPATH=str(target), POSTIL_KERNELS="compiled")
     assert "ConfigurationError: POSTIL_KERNELS: the compiled kernels cannot be used" in insisted.stderr
+
+
+@pytest.mark.skipif(not COMPILED, reason="the kernels were not compiled here")
+def test_the_instructions_can_be_limited():
+    limited = run(SHOW, POSTIL_KERNELS="compiled", POSTIL_INSTRUCTIONS="baseline").stdout
+    assert limited in ("compiled (baseline)\n", "compiled (NEON)\n")
+    code = "import sys; from postil.commands.main import main; sys.exit(main(['--version']))"
+    refused = run(code, POSTIL_KERNELS="compiled", POSTIL_INSTRUCTIONS="v9")
+    assert refused.returncode == 1 and not refused.stdout
+    assert refused.stderr == "postil: POSTIL_INSTRUCTIONS must be baseline or v3 or v4 (got 'v9')\n"
+
+
+@pytest.mark.skipif(not COMPILED, reason="the kernels were not compiled here")
+def test_the_best_library_for_this_processor_is_opened(tmp_path):
+    """Where the better ones are missing the lesser ones serve; without the baseline NumPy does."""
+    shutil.copytree(Path(postil.__file__).parent, tmp_path / "postil", ignore=shutil.ignore_patterns("__pycache__"))
+    folder = tmp_path / "postil" / "kernels"
+    everything = run(SHOW, PYTHONPATH=str(tmp_path), POSTIL_INSTRUCTIONS="").stdout
+    for path in folder.glob("libkernels-v?.*"):
+        path.unlink()
+    assert run(SHOW, PYTHONPATH=str(tmp_path)).stdout in ("compiled (baseline)\n", "compiled (NEON)\n")
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    assert ("avx2" not in flags) == (everything in ("compiled (baseline)\n", "compiled (NEON)\n")) or not flags
+    next(folder.glob("libkernels-baseline.*")).unlink()
+    assert run(SHOW, PYTHONPATH=str(tmp_path)).stdout == "plain (NumPy)\n"
 
 
 @pytest.mark.skipif(not COMPILED, reason="the kernels were not compiled here")

@@ -2,61 +2,16 @@
 
 import json
 import re
-import shutil
-import time
-from importlib.resources import files
-from urllib.parse import quote
 
 import numpy as np
 import pytest
 
 from oracles import corpora
+from oracles.visitors import BROWSERS, SIZES, Visitor, broken_rules, until
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 pytestmark = [pytest.mark.extra("playwright"), pytest.mark.extra(*BROWSERS)]
-SIZES = {"wide": (1280, 800), "phone": (360, 740)}
 TEXT = "Anna lives in Oslo."
-VIEWS = ["tag", "why", "lattice", "tree", "gradients", "errors"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, BROWSERS)))
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-        launched = playwright.chromium.launch(executable_path=path, args=options)
-        yield launched
-        launched.close()
-
-
-class Visitor:
-    """A page that notes errors and requests to other hosts."""
-
-    def __init__(self, browser, address, size="wide", **options):
-        width, height = SIZES[size]
-        self.context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        self.page, self.address, self.problems = self.context.new_page(), address, []
-        self.page.on("console", lambda message: self._note(message.type, message.text))
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda request: self._watch(request.url))
-        self.page.set_default_timeout(30_000)
-
-    def _note(self, kind, text):
-        if kind in ("error", "warning") and "status of 422" not in text:  # an answer that the page shows
-            self.problems.append(f"{kind}: {text}")
-
-    def _watch(self, url):
-        if not url.startswith((self.address, "data:")):
-            self.problems.append(f"request to {url}")
-
-    def open(self, view, **values):
-        query = "&".join(f"{name}={quote(str(value))}" for name, value in values.items())
-        self.page.goto("about:blank")
-        self.page.goto(f"{self.address}/#/{view}?{query}")
-        self.page.wait_for_selector("main h1, main p.error")
-        return self.page
+VIEWS = ["tag", "why", "lattice", "tree", "gradients", "errors", "train"]
 
 
 @pytest.fixture
@@ -79,14 +34,6 @@ def entities(page):
         re.sub(r"\s+", " ", text)
         for text in page.locator("#answer .entity").evaluate_all("all => all.map(e => e.innerText)")
     ]
-
-
-def until(page, condition):
-    """Wait for a condition in the page; its policy forbids Playwright's own way, which evaluates a string there."""
-    deadline = time.monotonic() + 30
-    while not page.evaluate(condition):
-        assert time.monotonic() < deadline, condition
-        page.wait_for_timeout(20)
 
 
 def settled(page):
@@ -384,6 +331,64 @@ def test_hostile_reports_and_files_with_predictions(visit, tmp_path):
     assert "missed" in page.inner_text("ol.list") and "type" in page.inner_text("ol.list")
 
 
+# ------------------------------------------------------------------------------------------------ Train
+
+
+@pytest.fixture(scope="module")
+def trainer(start, names_model, tmp_path_factory):
+    """Address, token and folder of a server that may train."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "train.txt").write_text(corpora.as_conll(*corpora.named_entities(200)))
+    (folder / "dev.txt").write_text(corpora.as_conll(*corpora.named_entities(30, seed=1)))
+    process, address = start(names_model, "--queue", 1000, "--allow-training", folder)
+    return address, re.search(r"run=(\S+)", process.stderr.readline())[1], folder
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_model_is_trained_watched_stopped_and_kept(browser, trainer, size):
+    address, run, folder = trainer
+    visitor = Visitor(browser, address, size)
+    page = visitor.open("train", run=run)
+    page.wait_for_selector("#train option", state="attached")
+    assert run not in page.url, "the token does not stay in the address"
+    page.select_option("#train", "train.txt")
+    page.select_option("#dev", "dev.txt")
+    page.fill("#epochs", "3")
+    page.click("text='Start'")
+    page.wait_for_selector(".figures:has-text('finished')")
+    assert page.locator("figure svg").count() == 2
+    assert "3 of 3" in page.inner_text(".figures")
+    page.fill("#name", f"mine-{size}")
+    page.click("#keep")
+    page.wait_for_selector(f"text=Kept and served as mine-{size}")
+    assert (folder / f"mine-{size}.postil").is_file()
+    until(page, f"[...document.querySelectorAll('#model option')].some(o => o.value === 'mine-{size}')")
+    page.fill("#epochs", "1000")
+    page.click("text='Start'")
+    page.wait_for_selector("figure svg")
+    page.click("text='Stop'")
+    page.wait_for_selector(".figures:has-text('stopped')")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.click("text='Tag' >> nth=0")
+    page.wait_for_selector("#text")
+    visitor.context.close()
+    assert visitor.problems == []
+
+
+def test_without_the_token_nothing_is_trained(browser, trainer):
+    visitor = Visitor(browser, trainer[0])
+    page = visitor.open("train")
+    page.wait_for_selector("text=Token of this run")
+    page.fill("#run", "wrong-token-of-a-run")
+    page.click("text='Use it'")
+    page.wait_for_selector("p.error:has-text('token of the run')")
+    page.fill("#run", trainer[1])
+    page.click("text='Use it'")
+    page.wait_for_selector("#train option", state="attached")
+    visitor.context.close()
+    assert [one for one in visitor.problems if "403" not in one] == []
+
+
 # ------------------------------------------------------------------------------------------------ Gradient lab
 
 RUN_TOURS = """async () => {
@@ -525,6 +530,40 @@ def test_the_served_model_is_walked_too(visit):
     page.wait_for_selector("text=x “Paris”")
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_the_served_model_is_changed_checked_and_trained(visit, size):
+    page = visit("gradients", size, tour="model", model="names", text="Anna lives in Oslo", gold="O O O O")
+    page.wait_for_selector(".node.chosen")
+
+    def loss():
+        return float(page.inner_text("#loss").split("=")[1].replace("−", "-"))
+
+    first = loss()
+    page.click("[aria-label^='relu']")
+    page.click("text='Check numerically'")
+    page.wait_for_selector("table[aria-label='Numerical check']")
+    worst = float(page.inner_text("text=Largest difference").split(":")[1])
+    assert worst < 1e-6
+    page.click("text='change the numbers'")
+    page.fill("input[aria-label='value of relu, row 1, column 1']", "9")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("[aria-label^='changed']")
+    assert page.input_value("input[aria-label='value of changed, row 1, column 1']") == "9"
+    changed = loss()
+    assert changed != first
+    for optimiser in ("SGD", "AdaGrad", "Adam"):
+        before = loss()
+        page.select_option("#optimiser", optimiser)
+        page.fill("#rate", "0.01")
+        page.click("text='One step of'")
+        page.wait_for_selector(f"li:has-text('{optimiser.lower()}')")
+        assert loss() < before
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.click("text='First numbers'")
+    until(page, "!document.querySelector('[aria-label^=changed]')")
+    assert loss() == pytest.approx(first, abs=1e-5), "the served model is as it was"
+
+
 def test_a_changed_number_changes_the_rest(visit):
     page = visit("gradients", tour="window", step=3)
     page.wait_for_selector(".node.chosen")
@@ -543,16 +582,13 @@ def test_a_changed_number_changes_the_rest(visit):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_accessibility_rule_is_broken(browser, address, view, scheme):
-    script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf8")
     for size in SIZES:
         visitor = Visitor(browser, address, size, color_scheme=scheme, bypass_csp=True)
         page = visitor.open(view)
         page.wait_for_timeout(800)
-        page.evaluate(script)
-        found = page.evaluate("axe.run()")["violations"]
+        found = broken_rules(page)
         visitor.context.close()
-        told = [(one["id"], [node["html"][:150] for node in one["nodes"][:3]]) for one in found]
-        assert told == []
+        assert found == []
 
 
 @pytest.mark.parametrize("view", VIEWS)

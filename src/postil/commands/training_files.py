@@ -43,7 +43,7 @@ class LoadedTask(NamedTuple):
         cls, sources: TrainingFiles, task: str, options: Mapping[str, Any], arguments: argparse.Namespace
     ) -> "LoadedTask":
         maps = label_maps(arguments.map, sources.paths())
-        annotated = _annotated_by_option(arguments.annotates, sources.paths(only_training=True))
+        annotated = annotated_by_option(arguments.annotates, sources.paths(only_training=True))
         layer = None if task == MAIN else task
         train = [source.load(options, maps[source.path], layer) for source in sources.train.get(task, [])]
         held_out = {
@@ -105,7 +105,7 @@ def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) 
                 sentence.labels = convert(sentence.labels or [], own, common)
 
 
-def _annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
+def annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
     """The classes of --annotates for each training file."""
     annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(paths)
     for text in words:

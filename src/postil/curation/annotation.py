@@ -21,6 +21,7 @@ import numpy as np
 
 from postil.curation.journal import Answer, Journal
 from postil.curation.pool import AT_FIRST, Pool, PoolRecord
+from postil.curation.suggestion import ranked
 from postil.errors import DataError
 from postil.models.fitting.fitting import Fitting
 from postil.models.tagger import Tagger
@@ -35,24 +36,21 @@ MAYBE = 0.2
 """Spans at least this probable are asked about even where the model's best labelling does not have them."""
 CONTEXT = 240
 """Characters of the text around a sentence that are shown."""
-BLOCK = 4_000
-"""Records that are ranked at a time."""
+WINDOW = 20
+"""Answers over which a point of the curve is computed; the first one comes after ``FEWEST``."""
+FEWEST = 5
+MOST_POINTS = 200
+AHEAD = 200
+"""Records that a model chooses; by the time they are answered there is another one."""
 _LONGEST_CLASS = 100
 
 Labelled = tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]
 Order = Callable[[Tagger, Sequence[Sequence[str]]], Sequence[int]]
 
 
-def most_uncertain_first(tagger: Tagger, X: Sequence[Sequence[str]]) -> list[int]:
-    """The sentences in the order in which they should be asked for: the least sure of its labels, per token, first.
-
-    Without the division by the length, long sentences would always come first.
-    """
-    doubts = np.zeros(len(X))
-    for first in range(0, len(X), BLOCK):
-        _, probabilities = tagger.predict_with_probabilities(X[first : first + BLOCK])
-        doubts[first : first + BLOCK] = [np.mean(1.0 - p) if len(p) else 0.0 for p in probabilities]
-    return [int(place) for place in np.argsort(-doubts, kind="stable")]
+def suggested_first(tagger: Tagger, X: Sequence[Sequence[str]]) -> list[int]:
+    """The places of the sentences that should be asked for next, as ``postil.suggest`` chooses them."""
+    return [item.place for item, _ in ranked(tagger, X, AHEAD)]
 
 
 class Proposal(NamedTuple):
@@ -91,7 +89,7 @@ class Annotation:
         labelled: Labelled | None = None,
         every: int = EVERY,
         sure: float = SURE,
-        order: Order = most_uncertain_first,
+        order: Order = suggested_first,
         known: frozenset[str] = frozenset(),
     ) -> None:
         """``tagger`` makes the first proposals; trainings start from it.
@@ -321,8 +319,8 @@ class Annotation:
                 "until": max(0, self.every - self._since) if self.learns else None,
             }
 
-    def curve(self) -> list[dict[str, Any]]:
-        """For each model that was in use: how well it agreed with the answers that came after it was trained."""
+    def curve(self) -> dict[str, Any]:
+        """How well the models in use have agreed with the answers that came after they were trained."""
         with self._lock:
             return curve_of(self._used())
 
@@ -357,24 +355,42 @@ class _Tokens(Sequence[Any]):
 # ------------------------------------------------------------------------------------------------ the curve
 
 
-def curve_of(answers: Sequence[Answer]) -> list[dict[str, Any]]:
-    """Precision, recall and F1 of the predictions by round, and the share of records in which nothing was changed."""
-    rounds: dict[int, list[Answer]] = {}
-    last: dict[int, int] = {}
-    for number, answer in enumerate(answers, 1):
-        if answer.round is not None and answer.predicted is not None:
-            rounds.setdefault(answer.round, []).append(answer)
-            last[answer.round] = number
-    return [{"round": key, "answers": last[key], **_agreement(rounds[key])} for key in sorted(rounds)]
+def curve_of(answers: Sequence[Answer]) -> dict[str, Any]:
+    """How well predictions agreed with the answers that came after them.
 
+    points   after each answer, over the last ``WINDOW`` that had a prediction; at most ``MOST_POINTS`` of them
+    rounds   over all answers that came while one model was in use
 
-def _agreement(answers: Sequence[Answer]) -> dict[str, Any]:
-    pairs = [(set(answer.spans), set(answer.predicted or ())) for answer in answers]
-    right = sum(len(gold & guess) for gold, guess in pairs)
-    gold, guessed = (sum(len(pair[side]) for pair in pairs) for side in (0, 1))
+    Each has precision, recall and F1 of the spans, and the share of records in which nothing was changed.
+    """
+    judged = [(number, one) for number, one in enumerate(answers, 1) if one.predicted is not None]
+    counts = np.array([_counts(one) for _, one in judged], dtype=np.int64).reshape(-1, 5)
+    sums = np.concatenate([np.zeros((1, 5), np.int64), counts.cumsum(axis=0)])
+    ends = np.unique(np.linspace(FEWEST, len(judged), MOST_POINTS).round().astype(int)) if len(judged) >= FEWEST else ()
+    points = [(judged[end - 1][0], sums[end] - sums[max(0, end - WINDOW)]) for end in ends]
+    rounds: dict[int, list[int]] = {}
+    for place, (_, one) in enumerate(judged):
+        rounds.setdefault(one.round or 0, []).append(place)
     return {
-        "records": len(answers),
-        "unchanged": sum(gold == guess for gold, guess in pairs) / len(answers),
+        "points": [{"answers": number, **_agreement(total)} for number, total in points],
+        "rounds": [
+            {"round": key, "answers": judged[places[-1]][0], **_agreement(counts[places].sum(axis=0))}
+            for key, places in sorted(rounds.items())
+        ],
+    }
+
+
+def _counts(answer: Answer) -> tuple[int, int, int, int, int]:
+    """Records, unchanged records, spans that agree, spans of the answer, spans of the prediction."""
+    gold, guessed = set(answer.spans), set(answer.predicted or ())
+    return 1, gold == guessed, len(gold & guessed), len(gold), len(guessed)
+
+
+def _agreement(counts: Any) -> dict[str, Any]:
+    records, unchanged, right, gold, guessed = map(int, counts)
+    return {
+        "records": records,
+        "unchanged": unchanged / records,
         "precision": right / guessed if guessed else None,
         "recall": right / gold if gold else None,
         "f1": 2 * right / (gold + guessed) if gold + guessed else None,

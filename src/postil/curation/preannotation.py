@@ -69,12 +69,10 @@ class Suggestion:
         their options; ``sentence`` is the index in the pool; ``answer`` waits for a person's "accept" or "reject".
         Other fields of a JSON Lines pool are kept.
         """
-        text, starts, ends = _placed(self.sentence)
-        places = zip(self.tokens, starts, ends, strict=True)
-        tokens = [{"text": token, "start": s, "end": e, "id": i} for i, (token, s, e) in enumerate(places)]
+        text, tokens = text_and_tokens(self.sentence)
 
         def place(start: int, end: int) -> dict[str, Any]:
-            first, last = starts[start], ends[end - 1]
+            first, last = tokens[start]["start"], tokens[end - 1]["end"]
             return {"start": first, "end": last, "text": text[first:last]}
 
         def option(one: Option) -> dict[str, Any]:
@@ -98,6 +96,13 @@ class Suggestion:
 
 def _is_doubted(span: Option, doubts: Sequence[Doubt]) -> bool:
     return any(doubt.start < span.end and span.start < doubt.end for doubt in doubts)
+
+
+def text_and_tokens(sentence: Sentence) -> tuple[str, list[dict[str, Any]]]:
+    """The sentence's own text, and its tokens with their places in it, as in a JSON record."""
+    text, starts, ends = _placed(sentence)
+    places = zip(sentence.tokens, starts, ends, strict=True)
+    return text, [{"text": token, "start": s, "end": e, "id": i} for i, (token, s, e) in enumerate(places)]
 
 
 def _placed(sentence: Sentence) -> tuple[str, list[int], list[int]]:

@@ -1,22 +1,32 @@
-"""How the C of this folder becomes ``_compiled``: called by setup.py, never imported by the package.
+"""How the C of this folder becomes libraries: called by setup.py and packaging/, never imported by the package.
 
-The extension is optional: a missing compiler or a failing build leaves an installation that uses NumPy.
+The libraries are optional: a missing compiler or a failing build leaves an installation that uses NumPy. They use
+nothing of Python: what describes them to cffi is written beside them, as a module without compiled parts.
 """
 
 import os
+import platform
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 from cffi import FFI
+from setuptools import Extension
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
 
 HERE = Path(os.path.relpath(Path(__file__).parent))  # setuptools wants paths relative to setup.py
+PACKAGE = "postil.kernels"
+DECLARATIONS = "_declarations"
 # Bits: the compiler may not fuse a product and a sum, nor reorder sums, or results would differ between machines.
 # sqrt sets no errno, which changes no result and lets its loops become vector instructions.
-FLAGS = "-std=c99 -O3 -ffp-contract=off -fno-math-errno -fvisibility=hidden -Wno-psabi".split()
-# `make sanitise`: stop at the first access outside an array and at the first undefined step. Without clones: their
-# choice runs before the sanitisers are ready.
-SANITISED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DPOSTIL_NO_CLONES"]
+FLAGS = "-std=c99 -O3 -g0 -ffp-contract=off -fno-math-errno -fvisibility=hidden -Wno-psabi -DPOSTIL_NO_CLONES".split()
+# What the compiler may use; a processor without it gets the library before.
+LEVELS = {"baseline": [], "v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4"]}
+SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}  # by sys.platform
+# `make sanitise`: stop at the first access outside an array and at the first undefined step.
+SANITISED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 SANITISE = bool(os.environ.get("POSTIL_SANITISE"))
 
 
@@ -27,27 +37,74 @@ def declarations() -> str:
 
 
 def interface() -> int:
-    """A checksum by which a library compiled from older sources is told from a present one."""
+    """A checksum by which a library compiled from other sources is told from the right one."""
     return zlib.crc32((HERE / "kernels.h").read_bytes())
 
 
-def extension() -> Any:
-    """The extension for setuptools; one binary for all versions of Python from 3.11 on."""
+def write_declarations(folder: Path) -> Path:
+    """Write the module through which cffi knows the library, so that no process has to parse C."""
     ffi = FFI()
     ffi.cdef(declarations())
-    ffi.set_source(
-        "postil.kernels._compiled",
-        '#include "kernels.h"',
-        sources=[path.as_posix() for path in sorted(HERE.glob("*.c"))],
-        depends=[path.as_posix() for path in sorted(HERE.glob("*.h"))],
-        include_dirs=[HERE.as_posix()],
-        define_macros=[("POSTIL_INTERFACE", str(interface()))],
-        extra_compile_args=([] if os.name == "nt" else FLAGS) + SANITISED * SANITISE,
-        extra_link_args=["-fsanitize=address,undefined"] * SANITISE,
-        libraries=[] if os.name == "nt" else ["m"],
-        py_limited_api=True,
-    )
-    Path("build").mkdir(exist_ok=True)
-    extension = ffi.distutils_extension(tmpdir="build", verbose=False)
-    extension.optional, extension.py_limited_api = not SANITISE, True
-    return extension
+    ffi.set_source(DECLARATIONS, None)
+    path = folder / f"{DECLARATIONS}.py"
+    ffi.emit_python_code(os.fspath(path))
+    with path.open("a", encoding="utf-8") as module:
+        module.write(f"INTERFACE = {interface()}\n")
+    return path
+
+
+def sources() -> list[str]:
+    return [path.as_posix() for path in sorted(HERE.glob("*.c"))]
+
+
+def levels(machine: str) -> dict[str, list[str]]:
+    """The instruction sets that there are libraries for, each with its flags."""
+    return LEVELS if machine.lower() in ("x86_64", "amd64") else {"baseline": []}
+
+
+def file_name(level: str, system: str) -> str:
+    """The file of a library; ``library.py`` looks for ``libkernels-LEVEL`` with any suffix."""
+    return f"libkernels-{level}{SUFFIXES.get(system, '.so')}"
+
+
+def extensions() -> list[Any]:
+    """The libraries for setuptools: one, or one per instruction set."""
+    linked = [] if sys.platform in ("darwin", "win32") else ["-Wl,-Bsymbolic"]
+    return [
+        Extension(
+            f"{PACKAGE}.{level}",
+            sources=sources(),
+            depends=[path.as_posix() for path in sorted(HERE.glob("*.h"))],
+            include_dirs=[HERE.as_posix()],
+            define_macros=[("POSTIL_INTERFACE", str(interface()))],
+            extra_compile_args=([] if os.name == "nt" else FLAGS) + flags + SANITISED * SANITISE,
+            extra_link_args=linked + ["-fsanitize=address,undefined"] * SANITISE,
+            libraries=[] if os.name == "nt" else ["m"],
+            optional=not SANITISE,
+        )
+        for level, flags in levels("" if SANITISE else platform.machine()).items()
+    ]
+
+
+class BuildLibraries(build_ext):  # type: ignore[misc]
+    """Compiles plain libraries where setuptools would compile modules of Python."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        *folders, level = fullname.split(".")
+        return os.fspath(Path(*folders, file_name(level, sys.platform)))
+
+    def get_export_symbols(self, ext: Any) -> list[str]:
+        return []  # no PyInit_…
+
+    def run(self) -> None:
+        super().run()
+        folder = Path(self.get_ext_fullpath(f"{PACKAGE}.baseline")).parent
+        folder.mkdir(parents=True, exist_ok=True)
+        write_declarations(folder)
+
+
+class PlatformWheel(bdist_wheel):  # type: ignore[misc]
+    """A wheel for one platform and every Python: nothing in it depends on the version."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        return "py3", "none", super().get_tag()[2]

@@ -26,6 +26,8 @@ def contiguous(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Ar
 
 def floats(array: Any, dimensions: int, where: str) -> Array:
     """An array of float32 or float64 with the given number of dimensions, as C expects it."""
+    if type(array) is np.ndarray and array.ndim == dimensions and array.dtype in FLOATS and array.flags.c_contiguous:
+        return array
     ready = np.ascontiguousarray(array) if np.ndim(array) else np.asarray(array)
     if ready.dtype not in FLOATS:
         raise DtypeError("wrong element type", expected="float32 or float64", got=describe(ready), where=where)

@@ -5,8 +5,6 @@ A wrapper costs a few microseconds: what is laid out as C expects it is recognis
 Importing this module fails where nothing was compiled.
 """
 
-import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,29 +12,20 @@ import numpy as np
 from postil.arrays import Array, checked_offsets
 from postil.errors import IndexRangeError
 from postil.kernels import plain
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous, label_scores
 from postil.kernels.forward_backward import ChainMessages
+from postil.kernels.library import ffi, lib
 
-_FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
+INT64 = np.dtype(np.int64)
+_from_buffer = ffi.from_buffer
 BYTES, DOUBLES, INTEGERS = (ffi.typeof(kind) for kind in ("uint8_t[]", "double[]", "int64_t[]"))
 _LARGEST = np.finfo(np.float64).max
 # With more labels than this, matrix products over all sentences at once are faster than one sentence after the other.
 MOST_LABELS = 100
 
 
-def _check_interface() -> None:
-    """In a folder of sources the library may be older than they are: calling it would be undefined."""
-    header = Path(__file__).with_name("kernels.h")  # an installation has none
-    if header.exists() and zlib.crc32(header.read_bytes()) != getattr(lib, "interface", int)():
-        raise ImportError("the compiled kernels are older than their sources: pip install -e . builds them again")
-
-
-_check_interface()
-
-
 def instruction_set() -> str:
-    """Which version of the cloned kernels this processor runs."""
+    """What the library in use was compiled for."""
     return str(ffi.string(lib.instruction_set()).decode())
 
 
@@ -46,17 +35,13 @@ def is_ready(array: Any, dtype: np.dtype[Any]) -> bool:
 
 def pointer(array: Array, kind: Any) -> Any:
     """The memory of a C-contiguous array as a C array, which keeps it alive."""
-    return ffi.from_buffer(kind, array)
-
-
-def _doubles(array: Any, shape: tuple[int, ...], where: str) -> Any:
-    if not is_ready(array, _FLOAT64) or array.shape != shape:
-        array = contiguous(array, np.float64, shape, where)
-    return ffi.from_buffer(DOUBLES, array)
+    return _from_buffer(kind, array)
 
 
 def finish(code: int, where: str, offsets: Array | None = None, rows: int = 0) -> None:
     """Raise the error that a kernel's code stands for. C sees that offsets are wrong, Python says what is wrong."""
+    if not code:  # almost always
+        return
     if code == lib.NOT_FINITE:
         np.multiply(_LARGEST, 2)  # raises the flag again where np.errstate hears it, as the twin would have done
     if code == lib.WRONG_OFFSETS:
@@ -70,19 +55,41 @@ def finish(code: int, where: str, offsets: Array | None = None, rows: int = 0) -
 # ------------------------------------------------------------------------------------------------ chains
 
 
-def _on_chain(function: Any, unary: Any, offsets: Any, steps: tuple[Any, Any, Any], outputs: list[Any]) -> None:
-    """Call a recursion over a chain."""
+_MOST_STEPS = 16
+_known_steps: dict[tuple[int, int, int, int], tuple[tuple[Any, Any, Any], tuple[Array, Array, Array]]] = {}
+"""Scores of steps that were passed lately: pointers to them, and the arrays. A model passes the same ones every time.
+They are kept, so that no other array can have their ids."""
+
+
+def _steps(transitions: Array, start: Array, end: Array, L: int) -> tuple[Any, Any, Any]:
+    """Pointers to the scores of steps, float64 (L, L), (L,) and (L,)."""
+    known = _known_steps.get((id(transitions), id(start), id(end), L))
+    if known is not None:
+        return known[0]
+    arrays = (
+        contiguous(transitions, np.float64, (L, L), where="transitions"),
+        contiguous(start, np.float64, (L,), where="start"),
+        contiguous(end, np.float64, (L,), where="end"),
+    )
+    pointers = pointer(arrays[0], DOUBLES), pointer(arrays[1], DOUBLES), pointer(arrays[2], DOUBLES)
+    if arrays[0] is transitions and arrays[1] is start and arrays[2] is end:  # a copy would not show later changes
+        if len(_known_steps) >= _MOST_STEPS:
+            _known_steps.clear()
+        _known_steps[id(transitions), id(start), id(end), L] = pointers, arrays
+    return pointers
+
+
+def on_chain(unary: Array, offsets: Array, transitions: Array, start: Array, end: Array) -> tuple[Any, ...]:
+    """The arguments that all recursions over a chain begin with."""
     N, L = unary.shape
-    tables = [_doubles(*row) for row in zip(steps, ((L, L), (L,), (L,)), ("transitions", "start", "end"), strict=True)]
-    sizes = (N, len(offsets) - 1, L)
-    scores = pointer(unary, BYTES), unary.itemsize == 4, pointer(offsets, INTEGERS)
-    code = function(*scores, *sizes, *tables, *outputs)
-    finish(code, "chain", offsets, N)
+    scores = _from_buffer(BYTES, unary), unary.itemsize == 4, _from_buffer(INTEGERS, offsets)
+    return *scores, N, len(offsets) - 1, L, *_steps(transitions, start, end, L)
 
 
 def ready_offsets(offsets: Any, rows: int) -> Array:
     if is_ready(offsets, INT64) and offsets.ndim == 1 and len(offsets):
-        return np.asarray(offsets)
+        ready: Array = offsets
+        return ready
     return np.ascontiguousarray(checked_offsets(offsets, rows))
 
 
@@ -90,9 +97,11 @@ def viterbi(unary: Array, offsets: Array, transitions: Array, start: Array, end:
     """See ``plain.viterbi``."""
     unary = label_scores(unary)
     offsets = ready_offsets(offsets, len(unary))
-    labels, scores = np.empty(len(unary), np.int64), np.empty(len(offsets) - 1)
-    outputs = [pointer(labels, INTEGERS), pointer(scores, DOUBLES)]
-    _on_chain(lib.viterbi, unary, offsets, (transitions, start, end), outputs)
+    N, B = len(unary), len(offsets) - 1
+    labels, scores = np.empty(N, INT64), np.empty(B)
+    outputs = pointer(labels, INTEGERS), pointer(scores, DOUBLES)
+    code = lib.viterbi(*on_chain(unary, offsets, transitions, start, end), *outputs)
+    finish(code, "chain", offsets, N)
     return labels, scores
 
 
@@ -102,9 +111,11 @@ def ranked_paths(
     """See ``plain.ranked_paths``."""
     unary = label_scores(unary)
     offsets = ready_offsets(offsets, len(unary))
-    paths, scores = np.empty((len(unary), k), np.int64), np.empty((len(offsets) - 1, k))
+    N, B = len(unary), len(offsets) - 1
+    paths, scores = np.empty((N, k), INT64), np.empty((B, k))
     outputs = [k, pointer(paths, INTEGERS), pointer(scores, DOUBLES)]
-    _on_chain(lib.ranked_paths, unary, offsets, (transitions, start, end), outputs)
+    code = lib.ranked_paths(*on_chain(unary, offsets, transitions, start, end), *outputs)
+    finish(code, "chain", offsets, N)
     return paths, scores
 
 
@@ -118,7 +129,8 @@ def chain_messages(unary: Array, offsets: Array, transitions: Array, start: Arra
     shapes = ((N, L), (L, L), (N, L), (N, 1), (N, L), (N, L), (N, 1), (B,))
     arrays, exact = [np.empty(shape) for shape in shapes], np.empty(B, np.bool_)
     outputs = [*(pointer(array, DOUBLES) for array in arrays), pointer(exact, BYTES)]
-    _on_chain(lib.chain_messages, unary, offsets, (transitions, start, end), outputs)
+    code = lib.chain_messages(*on_chain(unary, offsets, transitions, start, end), *outputs)
+    finish(code, "chain", offsets, N)
     return ChainMessages._make([*arrays, exact])
 
 
@@ -133,5 +145,6 @@ def chain_moments(
         return plain.chain_moments(unary, offsets, transitions, start, end)
     log_partition, marginals, counts, exact = np.empty(B), np.empty((N, L)), np.empty((L, L)), np.empty(B, np.bool_)
     outputs = [*(pointer(array, DOUBLES) for array in (log_partition, marginals, counts)), pointer(exact, BYTES)]
-    _on_chain(lib.chain_moments, unary, offsets, (transitions, start, end), outputs)
+    code = lib.chain_moments(*on_chain(unary, offsets, transitions, start, end), *outputs)
+    finish(code, "chain", offsets, N)
     return log_partition, marginals, counts, exact

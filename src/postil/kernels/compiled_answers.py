@@ -7,9 +7,19 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.kernels import plain_answers
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous, label_scores
-from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, MOST_LABELS, finish, pointer, ready_offsets
+from postil.kernels.compiled import (
+    BYTES,
+    DOUBLES,
+    INT64,
+    INTEGERS,
+    MOST_LABELS,
+    finish,
+    on_chain,
+    pointer,
+    ready_offsets,
+)
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_answers import Answers, Question
 
 _known: WeakKeyDictionary[Question, Any] = WeakKeyDictionary()
@@ -25,18 +35,12 @@ def chain_answers(
     (N, L), B, q = unary.shape, len(offsets) - 1, question
     if L > MOST_LABELS and B > 1:
         return plain_answers.chain_answers(unary, offsets, transitions, start, end, q)
-    steps = [contiguous(*row) for row in _steps(transitions, start, end, L)]
-    path, whole, exact = np.empty(N, np.int64), np.empty(B), np.empty(B, np.bool_)
+    path, whole, exact = np.empty(N, INT64), np.empty(B), np.empty(B, np.bool_)
     of_labels = np.empty(N) if q.alike is not None else None
-    spans, probabilities, found = np.empty((N, 4), np.int64), np.empty(N), np.zeros(1, np.int64)
-    asked = _asked(q, L)
+    spans, probabilities, found = np.empty((N, 4), INT64), np.empty(N), np.zeros(1, INT64)
     code = lib.chain_answers(
-        pointer(unary, BYTES),
-        unary.itemsize == 4,
-        pointer(offsets, INTEGERS),
-        *(N, B, L),
-        *(pointer(array, DOUBLES) for array in steps),
-        *asked,
+        *on_chain(unary, offsets, transitions, start, end),
+        *_asked(q, L),
         *(pointer(path, INTEGERS), pointer(whole, DOUBLES)),
         ffi.NULL if of_labels is None else pointer(of_labels, DOUBLES),
         *(pointer(spans, INTEGERS), pointer(probabilities, DOUBLES), pointer(found, INTEGERS), pointer(exact, BYTES)),
@@ -44,14 +48,6 @@ def chain_answers(
     finish(code, "answers", offsets, N)
     M = int(found[0])
     return Answers(path, whole, of_labels, spans[:M].copy(), probabilities[:M].copy(), exact)
-
-
-def _steps(transitions: Array, start: Array, end: Array, L: int) -> list[tuple[Any, Any, tuple[int, ...], str]]:
-    return [
-        (transitions, np.float64, (L, L), "transitions"),
-        (start, np.float64, (L,), "start"),
-        (end, np.float64, (L,), "end"),
-    ]
 
 
 def _asked(q: Question, L: int) -> list[Any]:

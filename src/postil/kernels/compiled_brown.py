@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels._compiled import lib
 from postil.kernels.compiled import DOUBLES, INTEGERS, finish, pointer
 from postil.kernels.compiled_skipgram import SMALL_INTEGERS
+from postil.kernels.library import lib
 from postil.kernels.plain_brown import Bigrams, checked_bigrams
 
 _STEPS = 200  # between two reports

@@ -6,10 +6,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.characters import Characters
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_characters import decoded
 
 _INT32 = ffi.typeof("int32_t[]")

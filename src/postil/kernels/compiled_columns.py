@@ -3,9 +3,9 @@
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, finish, pointer, ready_offsets
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_columns import Columns, TokenCells, Words, checked_cells, checked_columns
 
 _SLOTS = ffi.typeof("uint64_t[]")

@@ -7,9 +7,9 @@ import numpy as np
 from postil.arrays import FLOATS, Array
 from postil.errors import ShapeError
 from postil.kernels import plain_layers
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import ACTIVATIONS, check_activation, contiguous, floats
 from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Part, Totals
 
 DOUBLE = np.dtype(np.float64)

@@ -6,10 +6,10 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import IndexRangeError
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous, floats
 from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
 from postil.kernels.compiled_trees import reals
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_phrases import CELLS, SUMS
 
 _HOW = {"sums": lib.OF_SUMS, "pairs": lib.OF_PAIRS, "cells": lib.OF_CELLS}

@@ -3,10 +3,10 @@
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels._compiled import lib
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled import DOUBLES, INTEGERS, finish, pointer
 from postil.kernels.compiled_skipgram import FLOATS, SMALL_INTEGERS, RowRoom, table_pointer
+from postil.kernels.library import lib
 from postil.kernels.plain_ranking import RankingChanges, RankingLayers, RankingRates, RankingText, checked_ranking
 from postil.kernels.plain_skipgram import ShardRoom
 

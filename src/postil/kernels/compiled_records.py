@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, finish, pointer
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_records import Records, json_string
 
 _ROOM = 1 << 12  # bytes at least that are allocated at once

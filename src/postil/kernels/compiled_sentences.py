@@ -6,10 +6,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
 from postil.kernels.compiled_characters import tables
 from postil.kernels.compiled_tokens import program_arrays
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_sentences import Kind, SentencePatterns, checked_tokens
 
 _known: WeakKeyDictionary[SentencePatterns, Any] = WeakKeyDictionary()

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, finish, pointer
 from postil.kernels.compiled_trees import reals
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_skipgram import RowChanges, ShardRoom, SkipgramChanges, SkipgramText, checked_text
 
 FLOATS, SMALL_INTEGERS = ffi.typeof("float[]"), ffi.typeof("int32_t[]")

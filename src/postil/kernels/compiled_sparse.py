@@ -6,9 +6,9 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, finish, pointer, ready_offsets
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_sparse import Attributes, AttributeTokens, PairWeights
 
 _SMALL = ffi.typeof("int32_t[]")

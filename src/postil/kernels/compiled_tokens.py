@@ -7,9 +7,9 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.kernels import plain_tokens
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
 from postil.kernels.compiled_characters import tables
+from postil.kernels.library import ffi, lib
 from postil.kernels.matcher import Program
 from postil.kernels.plain_characters import character_places, decoded
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns, checked_documents, cut_chunk

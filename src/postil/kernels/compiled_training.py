@@ -10,9 +10,9 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.compiled import DOUBLES, INT64, INTEGERS, MOST_LABELS, is_ready, pointer
+from postil.kernels.library import ffi, lib
 from postil.kernels.packing import Scratch
 from postil.kernels.plain_training import AdamUpdate, Crew, TaggerBatch, TaggerGradients, TaggerShape
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous, floats
 from postil.kernels.compiled import BYTES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
+from postil.kernels.library import ffi, lib
 from postil.kernels.plain_trees import Level, TreeCells
 
 _SMALL_INTEGERS = ffi.typeof("int32_t[]")

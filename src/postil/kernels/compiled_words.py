@@ -7,10 +7,10 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.kernels import plain_words
-from postil.kernels._compiled import ffi, lib
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
 from postil.kernels.compiled_characters import tables
+from postil.kernels.library import ffi, lib
 from postil.kernels.orthography import shapes_of_categories
 from postil.kernels.plain_words import KINDS, StringTable, WordRules
 

@@ -8,11 +8,17 @@
 
 #include <stdint.h>
 
+#if defined(__ELF__) || defined(__APPLE__)
+#pragma GCC visibility push(default) /* the build hides everything else */
+#endif
+
 enum { DONE, NO_MEMORY, WRONG_OFFSETS, WRONG_INDEX, NOT_FINITE, NOT_PLAIN, NO_ROOM, NOT_UTF8, TOO_LONG };
 
-/* runtime.c: which prototypes were compiled, and which of the cloned versions this processor gets */
+/* runtime.c: which prototypes were compiled, for which instructions, and which of them this processor has: 0 those that all
+   have, 1 x86-64-v3 (AVX2), 2 x86-64-v4 (AVX-512) */
 int64_t interface(void);
 const char *instruction_set(void);
+int instruction_level(void);
 
 /* chain.c */
 int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t labels,
@@ -32,7 +38,8 @@ int chain_messages(const void *unary, int single, const int64_t *offsets, int64_
 
 /* answers.c: `classes` (L,) is the class of an entity's labels, negative elsewhere (NULL: labels without spans), `begins`
    (L,) says with which labels an entity begins, `after` (classes, L) which may follow it (NULL: all). What may be NULL
-   besides: `bonus` (L,), `lowest` (classes,), `alike` (L, L). `outside` is negative where there is no label O. */
+   besides: `bonus` (L,), `lowest` (classes,), `alike` (L, L), and `whole` (sentences,) where nothing but the path is
+   wanted. `outside` is negative where there is no label O. */
 int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                   int64_t labels, const double *transitions, const double *start, const double *end, double temperature,
                   double shift, int64_t outside, const double *bonus, const int64_t *classes, const uint8_t *begins,
@@ -320,5 +327,9 @@ int ranking_shard(const float *table, int64_t V, int64_t R, int64_t P, float *W,
 int brown_merges(int64_t V, int64_t N, const int64_t *starts, const int32_t *following, const int64_t *counts,
                  const int64_t *back_starts, const int32_t *preceding, const int64_t *back_counts, int64_t from,
                  int64_t to, int64_t *state, double *losses, int64_t *tables, int64_t *merged);
+
+#if defined(__ELF__) || defined(__APPLE__)
+#pragma GCC visibility pop
+#endif
 
 #endif

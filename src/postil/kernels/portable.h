@@ -12,13 +12,9 @@
 #endif
 
 /* CLONED before a function: compiled once per instruction set, the best one picked when the library is loaded.
-   It needs GCC and the loader of glibc. POSTIL_NO_CLONES turns it off (the sanitisers cannot follow the picking). */
-#if defined(__x86_64__) && !defined(__clang__) && defined(__GLIBC__)
-#define POSTIL_LEVELS 1
-#else
-#define POSTIL_LEVELS 0
-#endif
-#if POSTIL_LEVELS && !defined(POSTIL_NO_CLONES)
+   It needs GCC and the loader of glibc, and serves programs that compile the kernels once. The package compiles all of
+   them once per instruction set (see build.py), by any compiler for any system, with POSTIL_NO_CLONES. */
+#if defined(__x86_64__) && !defined(__clang__) && defined(__GLIBC__) && !defined(POSTIL_NO_CLONES)
 #define POSTIL_CLONES 1
 #define CLONED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -26,9 +22,8 @@
 #define CLONED
 #endif
 
-/* What this processor can do, for functions that are not cloned but written several times; see runtime.c. */
+/* What this processor can do: see instruction_level in runtime.c. */
 enum { BASELINE, AVX2, AVX512 };
-int instruction_level(void);
 
 /* A body that becomes part of each clone that calls it, not a call to one common version. */
 #define INLINED static inline __attribute__((always_inline))

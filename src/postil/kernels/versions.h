@@ -23,7 +23,7 @@
 #define BODY VERSIONED_BODY
 #include "both_types.h"
 
-#if POSTIL_LEVELS
+#if POSTIL_CLONES
 #undef SUFFIX
 #undef VERSIONED
 #undef VECTOR

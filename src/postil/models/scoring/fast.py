@@ -6,6 +6,7 @@ token: to add up the rows of its window, and the layers above. The rows of an en
 a word is looked up once for all of them.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -119,13 +120,10 @@ class FastScorer:
 
     def is_current(self, features: InputFeatures, network: ScoringNetwork | EnsembleNetwork) -> bool:
         """Whether the network still is what it was: the same arrays, and none of them can have been written to."""
-        return (
-            features is self.features
-            and network is self.network
-            and all(
-                now is then and not now.flags.writeable
-                for now, then in zip(self._present_values(), self._values, strict=True)
-            )
+        if features is not self.features or network is not self.network:
+            return False
+        return all(map(operator.is_, self._present_values(), self._values)) and not any(
+            value.flags.writeable for value in self._values
         )
 
     def _present_values(self) -> list[Array]:

@@ -232,6 +232,12 @@ function button(text, key, action, properties = {}) {
   return h("button", { type: "button", onclick: () => run(action), ...properties }, text, key ? h("kbd", { "aria-hidden": "true" }, key) : null);
 }
 
+function ends(text, name, end, [left, right]) {
+  return h("span", { className: "ends" }, h("span", { className: "note" }, text),
+    button("←", left, () => actions.move(end, -1), { "aria-label": `Move the ${name} end to the left` }),
+    button("→", right, () => actions.move(end, 1), { "aria-label": `Move the ${name} end to the right` }));
+}
+
 function drawQuestion() {
   const span = editor.current;
   const { selected } = editor;
@@ -241,22 +247,19 @@ function drawQuestion() {
     const chip = h("span", { className: `chip ${colour(span.label, state.classes)}` }, span.label);
     const figure = span.probability === null ? "" : ` ${percent(span.probability)}`;
     const question = { asked: "Is this right? ", maybe: "Not proposed, but possible: ", sure: "", mine: "" }[span.state];
-    text = [question, h("q", {}, wordsOf(span.start, span.end)), " ", chip, figure];
+    text = [question, h("q", {}, wordsOf(span.start, span.end)), " ", chip, figure.replaceAll(" ", "\u00a0")];
     const isOpen = editor.open.includes(span);
     buttons = [
       isOpen ? button("Accept", "A", actions.accept) : null,
       button(isOpen ? "Reject" : "Remove", "R", actions.reject),
-      h("span", { className: "row" },
-        button("⇤", "Q", () => actions.move("start", -1), { "aria-label": "Move the left end to the left" }),
-        button("⇥", "W", () => actions.move("start", 1), { "aria-label": "Move the left end to the right" }),
-        button("⇤", "O", () => actions.move("end", -1), { "aria-label": "Move the right end to the left" }),
-        button("⇥", "P", () => actions.move("end", 1), { "aria-label": "Move the right end to the right" })),
+      ends("Left end", "left", "start", ["Q", "W"]),
+      ends("Right end", "right", "end", ["O", "P"]),
     ];
   } else if (selected) {
     text = ["Label ", h("q", {}, wordsOf(selected.from, selected.to + 1)), " as:"];
     buttons = [
-      button("⇤", "Shift ←", () => actions.extend(-1), { "aria-label": "Add the word on the left" }),
-      button("⇥", "Shift →", () => actions.extend(1), { "aria-label": "Add the word on the right" }),
+      button("←", "Shift ←", () => actions.extend(-1), { "aria-label": "Add the word on the left" }),
+      button("→", "Shift →", () => actions.extend(1), { "aria-label": "Add the word on the right" }),
     ];
   }
   else if (editor.spans.length) text = ["Nothing left to ask: Enter saves."];
@@ -301,7 +304,7 @@ function add(event) {
     take(await ask("class", { name }));
     box.value = "";
     drawRecord();
-    box.blur();
+    document.activeElement?.blur(); // the box, or the button
     focusWord();
     say(`class ${name} added`, 1200);
   });
@@ -323,7 +326,8 @@ function down(event) {
 }
 function over(event) {
   const place = wordOf(event);
-  if (dragged === null || place === null || (place === dragged && !editor.selected)) return;
+  const isThere = editor.selected ? editor.selected.at === place : place === dragged; // drawing calls this again
+  if (dragged === null || place === null || isThere) return;
   editor.goTo(place, dragged);
   drawRecord();
 }

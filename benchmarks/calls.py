@@ -1,0 +1,92 @@
+"""What a call of a kernel costs besides its work: one short sentence, in microseconds of CPU time.
+
+    python -m benchmarks.calls [--model FILE]
+
+"kernel" is the call from Python: checks, allocation of results, pointers to arrays, the C function. "C call" is the C
+function alone, through cffi, with arguments that are ready. The rest is Python's share.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import postil
+from benchmarks.measuring import Outcome, parser, report
+from postil import kernels
+
+REPEATS, CALLS = 9, 2000
+SENTENCE = "Angela Merkel met Tim Cook in Cupertino on Monday ."
+
+
+def main() -> int:
+    options = parser(__doc__)
+    options.add_argument("--model", help="a tagger: time predict and tag of one sentence as well")
+    model = options.parse_args().model
+    rows = [measured(name, *case) for name, case in cases().items()] + (sentence_rows(model) if model else [])
+    chain = rows[0]["kernel"]
+    goal = "viterbi of one short sentence under 1.5 us"
+    return report(Outcome(name="calls", compared="a call against its work", rows=rows, goal=goal, passed=chain < 1.5))
+
+
+def microseconds(function: Callable[[], object], calls: int = CALLS) -> float:
+    """CPU time of one call: the best of several runs, for noise only adds."""
+    best = float("inf")
+    for _ in range(REPEATS):
+        begin = time.process_time()
+        for _ in range(calls):
+            function()
+        best = min(best, time.process_time() - begin)
+    return 1e6 * best / calls
+
+
+def measured(name: str, kernel: Callable[[], object], c_call: Callable[[], object]) -> dict[str, Any]:
+    whole, bare = microseconds(kernel), microseconds(c_call)
+    return {"what": name, "kernel": whole, "C call": bare, "Python's share": whole - bare}
+
+
+def cases() -> Mapping[str, tuple[Callable[[], object], Callable[[], object]]]:
+    """Each kernel on ten tokens, and its C function with the same arguments."""
+    from postil.kernels.library import ffi, lib  # the plain kernels have no calls to time
+
+    rng = np.random.default_rng(0)
+    N, L, H = 10, 9, 32
+    unary, offsets = rng.normal(size=(N, L)).astype(np.float32), np.array([0, N])
+    steps = np.zeros((L, L)), np.zeros(L), np.zeros(L)
+    rows, ids, out = rng.normal(size=(50, 3 * H)).astype(np.float32), np.arange(N), np.empty((N, H), np.float32)
+    labels, scores, bias = np.empty(N, np.int64), np.empty(1), np.zeros(H, np.float32)
+
+    def at(array: Any, kind: str) -> Any:
+        return ffi.from_buffer(kind, array)
+
+    chain = at(unary, "float[]"), 1, at(offsets, "int64_t[]"), N, 1, L, *(at(array, "double[]") for array in steps)
+    path = *chain, at(labels, "int64_t[]"), at(scores, "double[]")
+    table = at(rows, "float[]"), len(rows), 3, H, at(ids, "int64_t[]"), at(offsets, "int64_t[]"), N, 1, 1, 0
+    sums, biased = (*table, at(out, "float[]")), (at(out, "float[]"), at(bias, "float[]"), N, H, 1, 0)
+    return {
+        "viterbi": (lambda: kernels.viterbi(unary, offsets, *steps), lambda: lib.viterbi(*path)),
+        "sum_windows": (
+            lambda: kernels.sum_windows(rows, ids, offsets, 3, "relu", out, add=False),
+            lambda: lib.sum_windows(*sums),
+        ),
+        "add_bias": (
+            lambda: kernels.add_bias(out, bias, "relu", out, add=False),
+            lambda: lib.add_bias(*biased, at(out, "float[]")),
+        ),
+        "interface (no arguments)": (lib.interface, lib.interface),
+    }
+
+
+def sentence_rows(path: str) -> list[dict[str, Any]]:
+    tagger = postil.load(path)
+    tokens = SENTENCE.split()
+    functions = {
+        "predict of one sentence": lambda: tagger.predict([tokens]),
+        "tag of one": lambda: tagger.tag(SENTENCE),
+    }
+    return [{"what": name, "kernel": microseconds(function, 200)} for name, function in functions.items()]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
