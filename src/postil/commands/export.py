@@ -64,7 +64,8 @@ def _to_c(arguments: argparse.Namespace) -> list[str]:
     written = _module("c").export_c(
         open_model(arguments.model), arguments.output, half=arguments.half, array=arguments.array, texts=texts
     )
-    lines = [f"{arguments.output}: {', '.join(f'{name} ({_size(size)})' for name, size in written.files.items())}"]
+    model, others = _size(written.files["model.bin"]), ", ".join(name for name in written.files if name != "model.bin")
+    lines = [f"{arguments.output}: the model ({model}), {others}"]
     lines += [str(written.change)] if written.change is not None else []
     return [*lines, f"make -C {arguments.output} check   compares it with what Python answers"]
 
