@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs pages rules bench faults sanitise portable wheels clean
+.PHONY: help demo test test-all check docs pages rules bench faults sanitise portable wheels wasm clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -98,6 +98,14 @@ portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, base
 
 wheels: .venv/installed-packaging  ## source archive and wheels for Linux, macOS and Windows, in dist
 	$(BIN)/python packaging/build_wheels.py --english
+
+# Zig is a C compiler with a C library for WebAssembly inside, from the package index: 0.5 GB unpacked, and no root needed.
+.venv/installed-wasm: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[wasm]'
+	@touch $@
+
+wasm: .venv/installed-wasm  ## the runtime of exported models as WebAssembly, after a change of it or of the kernels (needs Zig: the extra wasm)
+	$(BIN)/python -m postil.export.web.build
 
 clean:  ## remove everything that make has made
 	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -202,7 +202,23 @@ def stream() -> str:
     )
 
 
-DIAGRAMS = {"lattice": lattice, "tagging": tagging, "fast-path": fast_path, "workers": workers, "stream": stream}
+def network() -> str:
+    """What ``postil draw`` writes about the English model of this repository."""
+    import postil
+    from postil.reports import drawn_network
+
+    path = Path(__file__).parents[1] / "postil-english" / "src" / "postil_english" / "english.postil"
+    return drawn_network(postil.load(path), "english")
+
+
+DIAGRAMS = {
+    "lattice": lattice,
+    "tagging": tagging,
+    "fast-path": fast_path,
+    "workers": workers,
+    "stream": stream,
+    "network": network,
+}
 
 
 def main() -> None:

@@ -141,3 +141,66 @@ def test_killed_while_writing(tmp_path):
     files.remove_abandoned(path)
     assert names_in(tmp_path) == ["a"]
     assert os.access(path, os.W_OK)
+
+
+# ------------------------------------------------------------------------------------------------ held alone
+
+
+def holding(path):
+    """A process that holds a file until it is killed, or its standard input ends."""
+    held = "with files.held_alone(sys.argv[1]): print('in', flush=True), sys.stdin.read()"
+    script = f"import sys; from postil import files\n{held}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "in\n"
+    return process
+
+
+@pytest.mark.parametrize("end", ["kill", "leave"])
+def test_one_process_at_a_time_holds_a_file(tmp_path, end):
+    path = tmp_path / "a"
+    with holding(path) as process:
+        with pytest.raises(BlockingIOError, match="another process uses this file") as error, files.held_alone(path):
+            pass
+        assert error.value.filename == str(path)
+        link = tmp_path / "link"
+        link.symlink_to(path)
+        with pytest.raises(BlockingIOError), files.held_alone(link):
+            pass
+        process.kill() if end == "kill" else process.stdin.close()
+        process.wait(30)
+    with files.held_alone(path):
+        pass
+    assert names_in(tmp_path) == ["link"], "the lock leaves nothing behind"
+
+
+def test_a_lock_that_was_removed_meanwhile_is_none(tmp_path, monkeypatch):
+    path, lock = tmp_path / "a", files._lock
+    removed = []
+
+    def late(file, **how):
+        if not removed:  # between opening and locking, the one who held it ends
+            removed.append(True)
+            (tmp_path / ".a.lock").unlink()
+        return lock(file, **how)
+
+    monkeypatch.setattr(files, "_lock", late)
+    with files.held_alone(path):
+        assert (tmp_path / ".a.lock").exists()
+        with pytest.raises(BlockingIOError), files.held_alone(path):
+            pass
+
+
+def test_errors_inside_of_the_block_are_left_as_they_are(tmp_path):
+    with pytest.raises(FileNotFoundError) as error, files.held_alone(tmp_path / "a"):
+        (tmp_path / "other").open()
+    assert error.value.filename == str(tmp_path / "other")
+
+
+def test_an_appended_line_reaches_the_disk(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append((tmp_path / "a").read_bytes()))
+    files.append_line(tmp_path / "a", "x")
+    files.append_line(tmp_path / "a", "y", sync=True)
+    assert synced == [b"x\ny\n"]

@@ -9,6 +9,7 @@
     │   ├── ShapeError
     │   ├── DtypeError
     │   └── IndexRangeError
+    ├── ForgettingError         an extended model is worse at a class that it knew
     ├── NumericalError          a value is NaN or infinite where it must not be
     └── GradientError           a gradient check failed
 
@@ -134,6 +135,10 @@ class DtypeError(ArrayError, TypeError):
 
 class IndexRangeError(ArrayError, IndexError):
     """An index points outside its table."""
+
+
+class ForgettingError(PostilError):
+    """An extended model scores a class that it knew worse than before, by more than is tolerated."""
 
 
 class NumericalError(PostilError, ArithmeticError):

@@ -6,9 +6,11 @@ name the file that was asked for.
 """
 
 import contextlib
+import errno
 import io
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast, final
@@ -38,8 +40,11 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _sync_folder(target.parent)
 
 
-def append_line(path: str | os.PathLike[str], line: str) -> None:
-    """Add a whole line to the end of a file, or nothing. An unfinished line that stands there is ended first."""
+def append_line(path: str | os.PathLike[str], line: str, *, sync: bool = False) -> None:
+    """Add a whole line to the end of a file, or nothing. An unfinished line that stands there is ended first.
+
+    With ``sync`` the disk holds it when this returns.
+    """
     path = Path(path)
     with _naming(path), path.open("ab+", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
@@ -50,9 +55,50 @@ def append_line(path: str | os.PathLike[str], line: str) -> None:
             content = f"{line}\n".encode()
             while content:  # a disk that fills up takes a part of it
                 content = content[file.write(content) :]
+            if sync:
+                os.fsync(file.fileno())
         except OSError:
             file.truncate(size)
             raise
+
+
+@contextlib.contextmanager
+def held_alone(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep other processes out while the block runs: BlockingIOError where one of them is inside.
+
+    What is locked is ``.NAME.lock`` beside the file, which may be replaced meanwhile. A process that is killed leaves
+    that file behind, but not the lock.
+    """
+    target = Path(os.path.realpath(path))
+    lock = target.with_name(f".{target.name}.lock")
+    with _naming(Path(path)):
+        file = _locked(lock)
+    try:
+        yield
+    finally:
+        if os.name != "nt":  # Windows removes no file that is open
+            lock.unlink(missing_ok=True)
+        file.close()
+
+
+def _locked(lock: Path) -> BinaryIO:
+    """The open and locked file at a path."""
+    while True:
+        file = lock.open("ab")
+        if not _lock(file, by_hand=True):
+            file.close()
+            raise BlockingIOError(errno.EWOULDBLOCK, "another process uses this file")
+        if _is_at(file, lock):
+            return file
+        file.close()  # the process that held it has just removed it
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    """Whether an open file is the one that stands at a path now."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def remove_abandoned(path: str | os.PathLike[str]) -> None:
@@ -114,10 +160,13 @@ def _partial_file(target: Path, asked: Path) -> Iterator[tuple[Path, BinaryIO]]:
                 path.unlink(missing_ok=True)
 
 
-def _lock(file: BinaryIO) -> bool:
-    """Lock a file until it is closed; False where another process holds it."""
-    if os.name == "nt":
-        return True  # Windows removes no file that is open
+def _lock(file: BinaryIO, *, by_hand: bool = False) -> bool:
+    """Lock a file until it is closed; False where another process holds it.
+
+    Windows removes no file that is open, so partial files need no lock there; others are locked ``by_hand``.
+    """
+    if sys.platform == "win32":
+        return not by_hand or _lock_on_windows(file)
     import fcntl
 
     try:
@@ -126,6 +175,17 @@ def _lock(file: BinaryIO) -> bool:
         return False
     except OSError:
         pass  # a file system without locks
+    return True
+
+
+def _lock_on_windows(file: BinaryIO) -> bool:
+    if sys.platform == "win32":
+        import msvcrt
+
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
     return True
 
 

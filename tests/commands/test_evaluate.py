@@ -162,3 +162,18 @@ def test_a_detector_knows_no_novelty(tmp_path, capsys):
         == 1
     )
     assert "--train cannot be used here: a detector" in capsys.readouterr().err
+
+
+def test_mistakes_are_listed_on_demand(models, tmp_path, capsys):
+    X, y = named_entities(40, seed=1)
+    y = [list(labels) for labels in y]
+    y[0] = ["O"] * len(y[0])
+    (tmp_path / "d").write_text(as_conll(X, y))
+    words = ["evaluate", str(models / "ner"), str(tmp_path / "d")]
+    assert "mistakes" not in evaluated(capsys, models / "ner", tmp_path / "d")
+    assert main([*words, "--json", "--mistakes"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["mistakes"]) == sum(found["errors"].values()) - found["errors"].get("correct", 0)
+    assert {"kind": "spurious", "sentence": 0}.items() <= found["mistakes"][0].items()
+    assert main([*words, "--mistakes"]) == 1
+    assert "--mistakes needs --json" in capsys.readouterr().err

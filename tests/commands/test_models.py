@@ -80,6 +80,7 @@ def test_explain_and_other_commands_take_the_name(english, capsys, tmp_path):
     ("words", "message"),
     [
         (["missing"], "no such model file or input ('missing')"),
+        (["englsh", TEXT], "no such model file or input ('englsh'; did you mean english?)"),
         (["missing.postil", TEXT], "no such model file ('missing.postil')"),
         ([TEXT, "another text"], "inputs must be one text in quotes, or files (got 'Anna left New York.')"),
         ([TEXT, "--text", "x"], "--text and files cannot be combined"),
@@ -89,6 +90,13 @@ def test_mistakes_are_one_line(english, capsys, words, message):
     assert main(["tag", *words]) == 1
     out, err = capsys.readouterr()
     assert out == "" and err.splitlines()[-1] == f"postil: {message}"
+
+
+@pytest.mark.parametrize("command", ["card", "explain", "evaluate", "serve"])
+def test_a_misspelt_model_gets_a_suggestion_from_every_command(english, capsys, command):
+    words = {"explain": [TEXT], "evaluate": ["dev.txt"]}.get(command, [])
+    assert main([command, "englsh", *words]) == 1
+    assert "'englsh'; did you mean english?)" in capsys.readouterr().err
 
 
 def test_without_an_english_model_one_line_says_what_to_do(english, capsys, monkeypatch, tmp_path):

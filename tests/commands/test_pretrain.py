@@ -6,9 +6,11 @@ import signal
 import numpy as np
 import pytest
 
+import postil
 from postil.commands.main import main
 from postil.commands.stopping import stop_on_request
 from postil.features import load_vectors
+from postil.features.lexicon_files import load_clusters
 from postil.pretraining import training as module
 
 NAMES, CITIES = ["Anna", "Peter", "Maria", "Omar"], ["Oslo", "Lima", "Cairo", "Quito"]
@@ -54,6 +56,26 @@ def test_clusters(text, capsys):
     assert {row[0] for row in rows} and all(re.fullmatch("[01]+", row[0]) for row in rows)
     assert {"Oslo", "visited"} <= {row[1] for row in rows}  # as written
     assert len({row[0] for row in rows}) == 5
+
+
+def test_both_in_one_file_for_training(text, capsys):
+    place = str(text.parent / "x.pretrained")
+    assert main(options(text, "x.pretrained", "--with-clusters", "5")) == 0
+    assert sorted(path.name for path in text.parent.iterdir()) == ["raw.txt", "x.pretrained"]
+    assert load_vectors(place).matrix.shape == (13, 6) and load_clusters(place).of(["Oslo"]).all()
+    labelled = text.parent / "train.txt"
+    labelled.write_text("Anna B-PER\nvisited O\nOslo B-LOC\n\n" * 20)
+    model = str(text.parent / "m.postil")
+    assert main(["train", str(labelled), "--pretrained", place, "--epochs", "1", "-o", model]) == 0
+    assert postil.load(model).fitted_parts().features.words.lexicons.keys() == {"clusters"}
+    capsys.readouterr()
+    for wrong, message in (
+        (["--pretrained", str(text)], "must be a file that `postil pretrain --with-clusters` wrote"),
+        (["--pretrained", model], "not a file of `postil pretrain --with-clusters`"),
+        (["--pretrained", place, "--clusters", place], "must not be given with --pretrained"),
+    ):
+        assert main(["train", str(labelled), *wrong, "-o", str(text.parent / "n.postil")]) == 1
+        assert message in capsys.readouterr().err
 
 
 class _Interrupted(module.Pretraining):

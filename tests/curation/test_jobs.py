@@ -1,7 +1,12 @@
 """Independent trainings, in order, on any number of cores."""
 
+import warnings
+
+import pytest
+
 import postil
 from postil.curation import jobs
+from postil.errors import TrainingInterruptedWarning
 
 
 def double(number):
@@ -18,3 +23,14 @@ def test_an_estimator_lends_its_hyperparameters():
     other = jobs.unfitted(tagger, seed=4)
     assert other is not tagger
     assert other.get_params() == tagger.get_params() | {"seed": 4}
+
+
+def cut_short(number):
+    warnings.warn("the training was interrupted", TrainingInterruptedWarning, stacklevel=1)
+    return number
+
+
+def test_a_training_that_was_cut_short_ends_everything():
+    """Its score would be that of a model that has not learnt: no table may contain it."""
+    with pytest.raises(KeyboardInterrupt):
+        jobs.run(cut_short, [(1,), (2,)])

@@ -67,6 +67,15 @@ def test_a_missing_model_and_a_broken_package_are_told(tmp_path, monkeypatch, na
         installed_path("tiny")
 
 
+def test_a_misspelt_name_gets_a_suggestion(tmp_path, monkeypatch, names_model):
+    install_model(tmp_path, "tiny-names", names_model, monkeypatch)
+    with pytest.raises(ModelFileError, match=r"^tiny-nmes: no such model file; did you mean tiny-names\?$"):
+        postil.load("tiny-nmes")
+    for text in ("zebra", "tiny-nmes.postil", "models/tiny-nmes"):  # far away, or no name at all
+        with pytest.raises(ModelFileError, match=r"no such model file$"):
+            postil.load(text)
+
+
 def test_a_package_without_its_file_is_told(tmp_path, monkeypatch, names_model):
     install_model(tmp_path, "tiny", names_model, monkeypatch).unlink()
     with pytest.raises(ConfigurationError, match="the installed model 'tiny' is broken: expected a model file"):

@@ -55,6 +55,24 @@ def test_partition_and_marginals_equal_the_sums_over_all_paths(scores, masked):
 
 
 @cases
+def test_the_entropy_is_the_sum_over_all_paths(scores, masked):
+    for seed in SEEDS:
+        lattice = random_lattice(seed, scores, masked)
+        entropy = Posterior.of(lattice).entropy()
+        for b, sentence in enumerate(enumerate_all(lattice)):
+            p = sentence.probabilities
+            expected = -sum(one * np.log(one) for one in p[p > 0])
+            # Marginals are rounded in proportion to the largest score, and multiplied by scores of that size.
+            assert entropy[b] == pytest.approx(expected, abs=1e-12 + 1e-15 * np.abs(sentence.scores).max() ** 2)
+
+
+def test_the_entropy_of_what_is_certain_or_empty_is_nothing_and_of_equal_paths_their_logarithm():
+    equal = Lattice.over(np.zeros((5, 3)), [0, 0, 2, 5], ChainScores.under_mask(3))
+    assert close(Posterior.of(equal).entropy(), [0, 2 * np.log(3), 3 * np.log(3)])
+    assert Posterior.of(Lattice.over(np.zeros((2, 1)), [0, 2], ChainScores.under_mask(1))).entropy() == [0]
+
+
+@cases
 def test_path_scores_and_log_probabilities(scores, masked):
     for seed in SEEDS:
         lattice, rng = random_lattice(seed, scores, masked), np.random.default_rng(seed)

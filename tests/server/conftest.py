@@ -2,12 +2,15 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from oracles.visitors import BROWSERS
 
 
 @pytest.fixture(scope="session")
@@ -49,12 +52,12 @@ def client(registry):
 
 @pytest.fixture(scope="session")
 def start(tmp_path_factory: pytest.TempPathFactory):
-    """Starts ``postil serve`` as a process of its own; returns it with its address."""
+    """Starts ``postil serve`` or another command as a process of its own; returns it with its address."""
     running: list[subprocess.Popen[str]] = []
 
-    def started(*words: object, **environment: str) -> tuple[subprocess.Popen[str], str]:
+    def started(*words: object, command: str = "serve", **environment: str) -> tuple[subprocess.Popen[str], str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "postil", "serve", *map(str, words), "--port", "0"],
+            [sys.executable, "-m", "postil", command, *map(str, words), "--port", "0"],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **environment},
@@ -80,3 +83,16 @@ def start(tmp_path_factory: pytest.TempPathFactory):
 def address(start, names_model, speech_model, place_model, tree_model) -> str:
     """Of a running server with all kinds of models."""
     return start(names_model, speech_model, place_model, tree_model, "--queue", 1000)[1]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A browser; of one module, as its event loop runs in this thread."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = next(filter(None, map(shutil.which, BROWSERS)))
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+        launched = playwright.chromium.launch(executable_path=path, args=options)
+        yield launched
+        launched.close()

@@ -7,6 +7,7 @@ import pytest
 
 import postil
 from postil import graph
+from postil.errors import PostilError
 from postil.server.failures import Refusal
 from postil.server.flow import flow_graph, nodes_as_json
 from postil.server.registry import Registry
@@ -41,6 +42,35 @@ def test_an_ensemble_has_no_single_graph(names_model):
     registry = Registry(models={"both": postil.Ensemble([tagger, tagger])})
     with pytest.raises(Refusal, match="ensemble"):
         flow_graph(registry, {"tokens": TOKENS})
+
+
+def test_edits_and_checks_leave_the_model_as_it_is(registry):
+    asked = {"tokens": TOKENS, "model": "names", "labels": ["O", "O", "O", "B-LOC"]}
+    first = json.loads(flow_graph(registry, asked))
+    keys = {node["key"]: node for node in first["nodes"] if node["key"]}
+    assert {"#0", "output0.W", "crf.transitions"} <= keys.keys() and first["losses"] == []
+    edits = [
+        {"node": "output0.W", "row": 0, "column": 1, "value": 2.5},
+        {"node": "#1", "row": 1, "column": 0, "value": -1.0},
+        {"optimiser": "sgd", "rate": 0.01},
+        {"optimiser": "sgd", "rate": 0.01},
+    ]
+    after = json.loads(flow_graph(registry, {**asked, "edits": edits[:2]}))
+    named = {node["key"]: node for node in after["nodes"] if node["key"]}
+    assert named["output0.W"]["value"][0][1] == 2.5
+    assert named["#1"]["name"] == "changed" and named["#1"]["value"][1][0] == -1.0
+    trained = json.loads(flow_graph(registry, {**asked, "edits": edits}))
+    assert trained["losses"][1] > trained["losses"][2] > trained["losses"][3]
+    assert trained["nodes"][-1]["value"][0][0] == trained["losses"][-1]
+    checked = json.loads(flow_graph(registry, {**asked, "edits": edits[:2], "check": {"node": "#1", "step": 1e-5}}))
+    central = np.array(checked["check"]["central"])
+    gradient = np.array(named["#1"]["gradient"])[: len(central), : central.shape[1]]
+    np.testing.assert_allclose(central, gradient, atol=1e-5)
+    assert json.loads(flow_graph(registry, asked)) == first
+    for wrong in ({"node": "none"}, {"node": "#1", "row": 15}, {"node": "crf.end", "column": 3}):
+        edit = {"row": 0, "column": 0, "value": 1.0} | wrong
+        with pytest.raises(PostilError):
+            flow_graph(registry, {**asked, "edits": [edit]})
 
 
 def test_large_arrays_are_cut_and_impossible_scores_are_null():

@@ -2,61 +2,16 @@
 
 import json
 import re
-import shutil
-import time
-from importlib.resources import files
-from urllib.parse import quote
 
 import numpy as np
 import pytest
 
 from oracles import corpora
+from oracles.visitors import BROWSERS, SIZES, Visitor, broken_rules, until
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 pytestmark = [pytest.mark.extra("playwright"), pytest.mark.extra(*BROWSERS)]
-SIZES = {"wide": (1280, 800), "phone": (360, 740)}
 TEXT = "Anna lives in Oslo."
 VIEWS = ["tag", "why", "lattice", "tree", "gradients", "errors"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, BROWSERS)))
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-        launched = playwright.chromium.launch(executable_path=path, args=options)
-        yield launched
-        launched.close()
-
-
-class Visitor:
-    """A page that notes errors and requests to other hosts."""
-
-    def __init__(self, browser, address, size="wide", **options):
-        width, height = SIZES[size]
-        self.context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        self.page, self.address, self.problems = self.context.new_page(), address, []
-        self.page.on("console", lambda message: self._note(message.type, message.text))
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda request: self._watch(request.url))
-        self.page.set_default_timeout(30_000)
-
-    def _note(self, kind, text):
-        if kind in ("error", "warning") and "status of 422" not in text:  # an answer that the page shows
-            self.problems.append(f"{kind}: {text}")
-
-    def _watch(self, url):
-        if not url.startswith((self.address, "data:")):
-            self.problems.append(f"request to {url}")
-
-    def open(self, view, **values):
-        query = "&".join(f"{name}={quote(str(value))}" for name, value in values.items())
-        self.page.goto("about:blank")
-        self.page.goto(f"{self.address}/#/{view}?{query}")
-        self.page.wait_for_selector("main h1, main p.error")
-        return self.page
 
 
 @pytest.fixture
@@ -79,14 +34,6 @@ def entities(page):
         re.sub(r"\s+", " ", text)
         for text in page.locator("#answer .entity").evaluate_all("all => all.map(e => e.innerText)")
     ]
-
-
-def until(page, condition):
-    """Wait for a condition in the page; its policy forbids Playwright's own way, which evaluates a string there."""
-    deadline = time.monotonic() + 30
-    while not page.evaluate(condition):
-        assert time.monotonic() < deadline, condition
-        page.wait_for_timeout(20)
 
 
 def settled(page):
@@ -329,6 +276,61 @@ def test_mistakes_of_a_labelled_file(visit, size, tmp_path, names_model):
     page.wait_for_selector("#answer .token")
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_a_report_is_opened_and_filtered_in_the_page(visit, size, tmp_path, names_model, capsys):
+    from postil.commands.main import main
+
+    X, y = corpora.named_entities(30)
+    y = [["O"] * len(labels) if i < 5 else labels for i, labels in enumerate(y)]
+    (tmp_path / "gold").write_text(corpora.as_conll(X, y))
+    assert main(["evaluate", str(names_model), str(tmp_path / "gold"), "--json", "--mistakes"]) == 0
+    text = capsys.readouterr().out
+    (tmp_path / "report.json").write_text(text)
+    report = json.loads(text)
+    page = visit("errors", size, model="names")
+    sent = []
+    page.on("request", lambda request: sent.append(request.url))
+    page.set_input_files("#file", tmp_path / "report.json")
+    page.wait_for_selector(".figures")
+    names = page.locator(".figures span").all_inner_texts()
+    shown = dict(zip(names, page.locator(".figures strong").all_inner_texts(), strict=True))
+    assert int(shown["mistakes"]) == len(report["mistakes"]) > 5
+    assert shown["F1"] == f"{report['f1']:.1f} %"
+    page.select_option("#kind", "spurious")
+    page.select_option("#label", "PER")
+    expected = [one for one in report["mistakes"] if one["kind"] == "spurious" and one["predicted"]["label"] == "PER"]
+    assert page.locator("ol.list > li").count() == len(expected) > 0
+    assert "kind=spurious" in page.url and "label=PER" in page.url
+    assert [url for url in sent if "/api/" in url] == [], "the report stays in the browser"
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.click("ol.list >> a:has-text('why') >> nth=0")
+    page.wait_for_selector(".effect")
+
+
+def test_hostile_reports_and_files_with_predictions(visit, tmp_path):
+    hostile = "<img src=x onerror=alert(1)>"
+    span = {"start": 0, "end": 1, "label": hostile}
+    one = {"kind": hostile, "sentence": 0, "tokens": [hostile], "gold": span, "predicted": None}
+    (tmp_path / "r.json").write_text(json.dumps({"accuracy": 1, "sentences": 1, "mistakes": [one]}))
+    page = visit("errors", model="names")
+    page.set_input_files("#file", tmp_path / "r.json")
+    page.wait_for_selector("ol.list > li")
+    assert page.locator("main img").count() == 0 and hostile in page.inner_text("ol.list")
+    for content, message in (
+        ({"accuracy": 1}, "has no mistakes"),
+        ({"accuracy": 1, "mistakes": [{"kind": 1}]}, "cannot be read"),
+        ([], "No sentences"),
+    ):
+        (tmp_path / message).write_text(json.dumps(content))
+        page.set_input_files("#file", tmp_path / message)
+        page.wait_for_selector(f"p.error:has-text('{message}')")
+    (tmp_path / "both").write_text("Anna B-PER O\nof O O\nOslo B-LOC B-PER\n")
+    page.check("#both")
+    page.set_input_files("#file", tmp_path / "both")
+    until(page, "document.querySelectorAll('ol.list > li').length === 2")
+    assert "missed" in page.inner_text("ol.list") and "type" in page.inner_text("ol.list")
+
+
 # ------------------------------------------------------------------------------------------------ Gradient lab
 
 RUN_TOURS = """async () => {
@@ -470,6 +472,40 @@ def test_the_served_model_is_walked_too(visit):
     page.wait_for_selector("text=x “Paris”")
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_the_served_model_is_changed_checked_and_trained(visit, size):
+    page = visit("gradients", size, tour="model", model="names", text="Anna lives in Oslo", gold="O O O O")
+    page.wait_for_selector(".node.chosen")
+
+    def loss():
+        return float(page.inner_text("#loss").split("=")[1].replace("−", "-"))
+
+    first = loss()
+    page.click("[aria-label^='relu']")
+    page.click("text='Check numerically'")
+    page.wait_for_selector("table[aria-label='Numerical check']")
+    worst = float(page.inner_text("text=Largest difference").split(":")[1])
+    assert worst < 1e-6
+    page.click("text='change the numbers'")
+    page.fill("input[aria-label='value of relu, row 1, column 1']", "9")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("[aria-label^='changed']")
+    assert page.input_value("input[aria-label='value of changed, row 1, column 1']") == "9"
+    changed = loss()
+    assert changed != first
+    for optimiser in ("SGD", "AdaGrad", "Adam"):
+        before = loss()
+        page.select_option("#optimiser", optimiser)
+        page.fill("#rate", "0.01")
+        page.click("text='One step of'")
+        page.wait_for_selector(f"li:has-text('{optimiser.lower()}')")
+        assert loss() < before
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.click("text='First numbers'")
+    until(page, "!document.querySelector('[aria-label^=changed]')")
+    assert loss() == pytest.approx(first, abs=1e-5), "the served model is as it was"
+
+
 def test_a_changed_number_changes_the_rest(visit):
     page = visit("gradients", tour="window", step=3)
     page.wait_for_selector(".node.chosen")
@@ -488,16 +524,13 @@ def test_a_changed_number_changes_the_rest(visit):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_accessibility_rule_is_broken(browser, address, view, scheme):
-    script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf8")
     for size in SIZES:
         visitor = Visitor(browser, address, size, color_scheme=scheme, bypass_csp=True)
         page = visitor.open(view)
         page.wait_for_timeout(800)
-        page.evaluate(script)
-        found = page.evaluate("axe.run()")["violations"]
+        found = broken_rules(page)
         visitor.context.close()
-        told = [(one["id"], [node["html"][:150] for node in one["nodes"][:3]]) for one in found]
-        assert told == []
+        assert found == []
 
 
 @pytest.mark.parametrize("view", VIEWS)

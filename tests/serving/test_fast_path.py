@@ -176,6 +176,83 @@ def test_every_pair_of_formats_takes_the_fast_path(other_output, other_output_of
         assert expected[1] == sum(map(len, X)) and expected[0].count(b"\n") >= len(X)
 
 
+CONLLU = ["1\tAnna\t_\tX\t_\t_\t0\troot\t_\t_", "2\tin\t_\t_\t_\t_\t_\t_\t_\t_", "3\tOslo\t_\t_\t_\t_\t_\t_\t_\tNER=O"]
+CONLLU += ["1-2\tAnnain\t_\t_\t_\t_\t_\t_\t_\t_", "0.1\té\t_\t_\t_\t_\t_\t_\t_\t_", "2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_"]
+COMMENTS = [
+    "# newdoc id = a b",
+    "# newdoc",
+    "# text = Anna in Oslo",
+    "# text = Annain Oslo",
+    "#said",
+    "# é",
+    "#\ta",
+    "#",
+]
+SENTENCES = [CONLLU[:1], CONLLU[:2], CONLLU[:3], [CONLLU[3], *CONLLU[:3]], [CONLLU[4], *CONLLU[:2], CONLLU[5]]]
+SENTENCES += [["# text = Anna", CONLLU[0]], ["# newdoc", "", "# x", CONLLU[0]], [CONLLU[0].replace("Anna", "10 000")]]
+BROKEN_CONLLU = [*CONLLU, *COMMENTS, "", " \t", "1\tAnna", CONLLU[0].replace("Anna", ""), CONLLU[0].replace("X", "")]
+BROKEN_CONLLU += [CONLLU[0].replace("1", i, 1) for i in ("01", "+1", "", "9" * 12, "1.1", "2-1", "x", "#1", "１")]
+BROKEN_CONLLU += [
+    "-DOCSTART-",
+    CONLLU[0].replace("Anna", "-DOCSTART-"),
+    CONLLU[0] + "\t",
+    "\t" + CONLLU[0],
+    CONLLU[0] + "\t_",
+]
+whole_sentences = st.tuples(st.lists(st.sampled_from(COMMENTS), max_size=3), st.sampled_from(SENTENCES))
+conllu_lines = st.lists(whole_sentences.map(lambda parts: [*parts[0], *parts[1], ""]), max_size=12).map(
+    lambda found: [line for lines in found for line in lines]
+)
+
+
+@st.composite
+def conllu_sources(draw):
+    """Files of CoNLL-U; half of them with a line that does not belong where it is."""
+    rows = draw(conllu_lines)
+    for _ in range(draw(st.integers(-2, 2))):
+        rows.insert(draw(st.integers(0, len(rows))), draw(st.sampled_from(BROKEN_CONLLU)))
+    end, last = draw(st.sampled_from(["\n", "\n", "\r\n", "\r"])), draw(st.booleans())
+    return _broken(end.join(rows) + end * last, draw(st.sampled_from([b"", b"", b"", b"\xff", b"\0"])), 30)
+
+
+@pytest.mark.parametrize("options", [{}, {"probabilities": True}, {"output": "jsonl"}, {"threshold": 0.9}], ids=str)
+@given(data=conllu_sources(), size=st.integers(0, 300))
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_conllu_becomes_the_same_bytes(model, options, data, size):
+    labeller = labeller_of(postil.load(model), **options)
+    assert outcome(labeller.label, data, size, "conllu") == outcome(labeller.general.label, data, size, "conllu")
+
+
+@given(data=conllu_sources(), size=st.integers(0, 100))
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_conllu_in_passages_is_one_file(both, data, size):
+    """Wherever a file is cut, the answers are those of the whole."""
+    (*parts, _, mistake), (*whole, _, of_whole) = (outcome(both.label, data, n, "conllu") for n in (size, 1 << 20))
+    assert (parts, mistake) == (whole, of_whole)
+
+
+@pytest.mark.parametrize("options", [{}, {"probabilities": True}], ids=str)
+def test_conllu_takes_the_fast_path(model, options, monkeypatch):
+    labeller = labeller_of(postil.load(model), **options)
+    data = "".join(
+        "\n".join([*COMMENTS[i % 5 : i % 5 + 2], *rows, "", ""]) for i, rows in enumerate(4 * SENTENCES)
+    ).encode()
+    expected = outcome(labeller.general.label, data, 300, "conllu")
+    monkeypatch.setattr(labeller, "general", None)
+    assert outcome(labeller.label, data, 300, "conllu") == expected
+    assert expected[-1] is None and expected[3] > 3 and b"-DOCSTART-" in expected[0] and b"# text" in expected[0]
+
+
+@pytest.mark.parametrize("options", OTHER_OUTPUTS, ids=str)
+def test_columns_with_comments_take_the_fast_path(model, options, monkeypatch):
+    labeller = labeller_of(postil.load(model), **options)
+    data = b'# said\nAnna\tO\n\n-DOCSTART-\tO\n\n# "x"\n# y\nlives\tO\n\nOslo\tO\n\n#begin document (a b)\nAnna\tO\n'
+    expected = outcome(labeller.general.label, data, 1000)
+    monkeypatch.setattr(labeller, "general", None)
+    assert outcome(labeller.label, data, 1000) == expected
+    assert expected[-1] is None and b"# said" in expected[0] and b"newdoc" in expected[0]
+
+
 def test_plain_files_take_the_fast_path(both, monkeypatch):
     data = ("-DOCSTART-\tO\n\n" + as_conll(X, Y)).encode() + b"# kept\n\n# too\nAnna\tO\n\n"
     expected = outcome(both.general.label, data, 150)

@@ -77,6 +77,14 @@ def test_conll_with_features(text, size):
     check(text.encode("utf-16"), "conll", size, features=(1,), encoding="utf-16")
 
 
+CONLLU = [f"{i}\tx\t_\t_\t_\t_\t_\t_\t_\t_" for i in ("1", "2", "1-2", "1.1", "3", "x")]
+
+
+@given(sources([*CONLLU[:2], "# text = x", "#\tx", "#", *CONLLU[2:]]), st.integers(0, 60))
+def test_conllu(text, size):
+    check(text.encode(), "conllu", size)
+
+
 @given(sources(PLAIN), st.integers(0, 30), st.sampled_from(["text", "tokens"]))
 def test_one_sentence_or_paragraph_a_line(text, size, format):
     check(text.encode(), format, size)
@@ -121,7 +129,7 @@ def test_an_endless_sentence_is_refused_before_all_of_it_is_held(monkeypatch):
 
 
 def test_sources_that_are_read_to_their_end():
-    assert not read(io.BytesIO(b"1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n"), "conllu").has_passages
+    assert not read(io.BytesIO(b"(S (A a))\n"), "trees").has_passages
     for first in (
         '{"text": "a", "spans": []}',
         '{"text": "a", "tags": ["O"]}',

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels
 from postil.commands.models import inputs_of
+from postil.commands.preset_argument import add_preset_argument, resolve_preset
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.curation.corpus import Split
 from postil.curation.folds import documents_of
@@ -15,11 +16,11 @@ from postil.text.labelled import LabelledFile
 from postil.text.schemes import recognise
 
 
-def add_tagger_arguments(parser: argparse.ArgumentParser, trained: str) -> None:
-    """The options of the taggers that a command trains; ``trained`` says what for."""
+def add_tagger_arguments(parser: argparse.ArgumentParser, trained: str, threads: str = "trainings at a time") -> None:
+    """The options of the taggers that a command trains; ``trained`` says what for, ``threads`` what that number is."""
     group = parser.add_argument_group("training", f"the taggers that are trained {trained}")
     presets = [name for name in PRESETS if name != "margin"]  # which is a detector's
-    group.add_argument("--preset", choices=presets, default="fast", help="preset to train with (default: fast)")
+    add_preset_argument(group, presets, "fast", "preset to train with")
     group.add_argument(
         "--vectors",
         metavar="FILE",
@@ -37,15 +38,14 @@ def add_tagger_arguments(parser: argparse.ArgumentParser, trained: str) -> None:
         help="change one setting (repeatable)",
     )
     group.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    group.add_argument(
-        "--threads", type=int, default=1, help="trainings at a time; does not change the result (default: 1)"
-    )
+    group.add_argument("--threads", type=int, default=1, help=f"{threads}; does not change the result (default: 1)")
 
 
 def tagger_of(arguments: argparse.Namespace) -> Tagger:
     """The tagger that the options describe, not trained."""
     if arguments.threads < 1:
         raise ConfigurationError("threads", expected="must be at least 1", got=arguments.threads)
+    resolve_preset(arguments)
     settings = dict(parsed_setting(text) for text in arguments.settings)
     tagger = Tagger(
         preset=arguments.preset,

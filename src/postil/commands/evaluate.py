@@ -3,6 +3,7 @@
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from postil.commands import multi_tasking
 from postil.commands.kinds import kind_of, refuse
@@ -11,6 +12,8 @@ from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
+from postil.metrics.files import FileScores
+from postil.metrics.mistakes import mistakes_as_json
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentences import takes_characters
 from postil.serving.options import check_columns
@@ -27,6 +30,7 @@ A tree classifier is scored on the labels of the roots and on those of all nodes
   postil evaluate ner.postil test.txt
   postil evaluate ner.postil test.txt --json
   postil evaluate ner.postil test.txt --report report.html      one HTML page with charts and all mistakes
+  postil evaluate ner.postil test.txt --json --mistakes > report.json     to be opened in the page of postil serve
   postil evaluate both.postil --task names=ner.txt --task upos=pos.conllu      a model of several tasks
   postil evaluate loc.postil test.txt               a model of one label: train --preset margin --label LOC
   postil evaluate sentiment.postil test.trees       a tree classifier
@@ -45,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="models of several tasks: score this one, on FILE or on DATA, with the labels of this column (repeatable)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--mistakes", action="store_true", help="--json: add every mistake with its sentence (taggers)")
     parser.add_argument(
         "--train", metavar="FILE", help="training data: score seen and unseen words and entities separately"
     )
@@ -64,9 +69,12 @@ def run(arguments: argparse.Namespace) -> int:
             *(word.partition("=")[2] for word in arguments.task),
         ]
         check_output(arguments.report, "report", "report", inputs=inputs, force=arguments.force)
+    if arguments.mistakes and not arguments.json:
+        raise ConfigurationError("--mistakes needs --json: a report (--report FILE) shows them to people")
     model = open_model(arguments.model)
     check_columns(model, arguments.feature_columns)
     if isinstance(model, MultiTaskTagger):
+        refuse(arguments, "mistakes", "the model has several tasks")
         return multi_tasking.evaluate(model, arguments)
     refuse(arguments, "task", "the model has one task")
     if arguments.data is None:
@@ -88,9 +96,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         write_text(arguments.report, [kind.page(model, report, arguments.model, file)])
     if arguments.json:
-        print(json.dumps(report.as_dict(), indent=2, ensure_ascii=False))
+        print(json.dumps(report.as_dict() | _mistakes(report, file, arguments), indent=2, ensure_ascii=False))
     else:
         kind.show(report)
         if arguments.report is not None:
             print(f"\nThe report is in {arguments.report}: open it in a browser.")
     return 0
+
+
+def _mistakes(report: Any, file: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+    """What --mistakes adds: the page of `postil serve` opens it."""
+    if not arguments.mistakes:
+        return {}
+    if not isinstance(report, FileScores):
+        raise ConfigurationError("--mistakes cannot be used here: it is for taggers")
+    return {"mistakes": mistakes_as_json(report.compared, file.tokens)}

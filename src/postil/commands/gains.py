@@ -43,8 +43,8 @@ def are_wanted(arguments: argparse.Namespace) -> bool:
 
 def show(
     arguments: argparse.Namespace, model: SentenceEstimator[Any, Any], data: Any, teachers: Sequence[Tagger]
-) -> None:
-    """Print a table: the score on dev without any knowledge, and after each kind is added. The model is written."""
+) -> list[tuple[str, float]]:
+    """Print and return the score on dev without any knowledge, and after each kind is added. The model is written."""
     from rich.text import Text
 
     from postil.commands.terminal.display import make_console
@@ -53,15 +53,16 @@ def show(
     poorer = list(_without_parts(model, given, is_taught=bool(teachers)))
     if not poorer:
         note("--gains: there is nothing to compare, the model was trained on the labelled data alone")
-        return
+        return []
     note(f"the model is written; training {len(poorer)} more to see what helped (Ctrl-C skips this)")
-    dev, rows = data[2], []
+    dev = data[2]
+    rows: list[tuple[str, float]] = []
     with stop_on_request() as stop:
         for label, estimator in poorer:
             for _ in estimator.fitting(*data, partial=arguments.partial):
                 if stop.by is not None:
                     note("the comparison is skipped")
-                    return
+                    return []
             rows.append((label, 100 * estimator.score(*dev)))
     label = TAUGHT if teachers else KINDS[given[-1]][0]
     rows.append((f"+ {label}", 100 * model.score(*dev)))
@@ -69,6 +70,7 @@ def show(
     console = make_console()
     for line in (*table(rows), *notes):
         console.print(Text(line))
+    return rows
 
 
 def _without_parts(

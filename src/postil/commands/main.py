@@ -1,6 +1,7 @@
 """Entry point of ``postil``: find the command, let it parse its words and run, print errors as one line.
 
-Exit codes: 0 success, 1 a user error or a failed check, 2 a wrong command line, 130 interrupted, 143 terminated.
+Exit codes: 0 success, 1 a user error or a failed check, 2 a wrong command line, 3 a gate was not
+passed (``extend``), 130 interrupted, 143 terminated.
 """
 
 import argparse
@@ -52,12 +53,19 @@ COMMANDS: dict[str, Entry] = {
     "tune": Entry("postil.commands.tune", "trade precision for recall in a trained model"),
     "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
     "serve": Entry("postil.commands.serve", "serve models: an HTTP API and a page to look at them"),
+    "annotate": Entry("postil.commands.annotate", "label text on a local page, with a model that learns meanwhile"),
     "doctor": Entry("postil.commands.doctor", "find what is odd or wrong in labelled data"),
+    "extend": Entry("postil.commands.extend", "extend a tagger by new classes or new text, and keep what it knows"),
+    "suggest": Entry("postil.commands.suggest", "suggest what to label next"),
+    "simulate": Entry("postil.commands.simulate", "simulate what suggestions would have saved, on labelled data"),
     "crossval": Entry("postil.commands.crossval", "score a model of the data without a held-out file"),
     "curve": Entry("postil.commands.curve", "draw a learning curve: what would more data bring?"),
+    "search": Entry("postil.commands.search", "look for better settings within a time budget"),
     "compare": Entry("postil.commands.compare", "compare two taggers on labelled data"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
+    "export": Entry("postil.commands.export", "write a model for C, web pages or ONNX Runtime"),
     "card": Entry("postil.commands.card", "show what a model is, where it comes from and how good it is"),
+    "draw": Entry("postil.commands.draw", "draw the network of a model as a picture"),
     "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),

@@ -13,7 +13,7 @@ from postil.features.inputs import Token
 from postil.models.answers.labelling import Labelling
 from postil.models.config import TaggerConfig
 from postil.models.estimator import Estimator
-from postil.models.installed import ENGLISH, installed_path, is_name, located
+from postil.models.installed import ENGLISH, installed_path, is_name, located, misspelt
 from postil.models.scoring.encoders import ENCODERS
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import tokens_of
@@ -65,7 +65,7 @@ def _is_model(word: str) -> bool:
         return True
     if word == "-" or is_text(word) or any(sign in word for sign in "*?[:") or os.path.exists(word):  # noqa: PTH110
         return False
-    raise ConfigurationError("no such model file or input", got=repr(word))
+    raise ConfigurationError("no such model file or input", got=misspelt(word))
 
 
 def open_model(name: str) -> Estimator[Any, Any]:
@@ -74,7 +74,7 @@ def open_model(name: str) -> Estimator[Any, Any]:
     if path.is_dir():
         raise ConfigurationError("model", expected="a model file", got="a folder", where=name)
     if not path.exists():
-        raise ConfigurationError("no such model file", got=repr(name))
+        raise ConfigurationError("no such model file", got=misspelt(name))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnicodeVersionWarning)
         model: Estimator[Any, Any] = load(path)

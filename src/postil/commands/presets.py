@@ -4,10 +4,13 @@ import argparse
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from postil.commands.preset_argument import spelt
 from postil.errors import ConfigurationError, similar
 from postil.models.config import PRESETS, TaggerConfig, configured
+from postil.models.preset_files import read_preset
 from postil.models.settings import descriptions
 from postil.models.tree_config import DEFAULTS, TreeConfig, configured_tree
 
@@ -18,6 +21,7 @@ changes one.
 
   postil presets
   postil presets fast
+  postil presets mine.json                 a preset that `postil search` has written
   postil presets --json
 """
 
@@ -43,7 +47,9 @@ TREE_PURPOSES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="list all settings of this preset or composition")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="list all settings of this preset (or its file) or composition"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
@@ -58,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{name}: {row['purpose']}")
         print(f"  postil train TRAIN --{row['option']} {name} -o MODEL")
         if arguments.name is not None:
-            _print_described(row["settings"], descriptions(TaggerConfig if name in PRESETS else TreeConfig))
+            _print_described(row["settings"], descriptions(TreeConfig if name in DEFAULTS else TaggerConfig))
         else:
             print("".join(f"    {line}\n" for line in _wrapped(_words(row["settings"]))))
     return 0
@@ -78,6 +84,13 @@ def _rows() -> dict[str, dict[str, Any]]:
 
 def _complete(name: str, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The row of a name with all settings."""
+    if name not in rows and Path(name).is_file():
+        preset, settings = read_preset(name)
+        return {
+            "purpose": f"{preset}, with {', '.join(_words(settings)) or 'nothing changed'}",
+            "option": "preset",
+            "settings": asdict(configured(preset, settings)),
+        }
     if name not in rows:
         raise ConfigurationError(f"no preset {name!r}{similar(name, rows)}", expected=f"one of {', '.join(rows)}")
     config = configured(name, {}) if name in PRESETS else configured_tree(name, {})
@@ -85,7 +98,7 @@ def _complete(name: str, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _words(settings: dict[str, Any]) -> list[str]:
-    return [f"{name}={_spelt(value)}" for name, value in settings.items()]
+    return [f"{name}={spelt(value)}" for name, value in settings.items()]
 
 
 def _print_described(settings: dict[str, Any], texts: Mapping[str, str]) -> None:
@@ -94,13 +107,6 @@ def _print_described(settings: dict[str, Any], texts: Mapping[str, str]) -> None
     width = max(map(len, words))
     for word, name in zip(words, settings, strict=True):
         print(f"    {word:<{width}}  {texts[name]}")
-
-
-def _spelt(value: Any) -> str:
-    """A value as --set takes it."""
-    if value is None:
-        return "auto"
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
 
 
 def _wrapped(words: list[str], width: int = 100) -> list[str]:

@@ -7,6 +7,9 @@ from pathlib import Path
 from postil.commands.stopping import interrupted, stop_on_request
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
+from postil.features.lexicon import Lexicon
+from postil.features.vectors import WordVectors
+from postil.pretraining.clusters import WordClusters
 from postil.pretraining.config import METHODS, CorpusConfig, PretrainingConfig
 
 DESCRIPTION = """\
@@ -19,6 +22,8 @@ learn word clusters instead: bits, word and count on each line. Texts are plain 
   postil pretrain wikipedia.txt --resume -o wikipedia.vectors        continue after an interruption
   postil pretrain wikipedia.txt --clusters 500 -o wikipedia.paths    Brown clusters
   postil train train.txt --vectors wikipedia.vectors -o ner.postil   use the vectors
+  postil pretrain wikipedia.txt --with-clusters 500 -o wikipedia.pretrained     both in one file
+  postil train train.txt --pretrained wikipedia.pretrained -o ner.postil        use both
 """
 _SETTINGS = {field.name for field in fields(PretrainingConfig)} - {"corpus"}
 _ONLY_VECTORS = ("method", "dimensions", "window", "epochs", "negatives", "sample", "hidden", "rate", "seed")
@@ -29,6 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("texts", metavar="TEXT", nargs="+", type=Path, help="files of raw text, UTF-8")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="file to write")
     parser.add_argument("--clusters", type=int, metavar="N", help="learn N Brown clusters of words instead of vectors")
+    parser.add_argument(
+        "--with-clusters",
+        type=int,
+        metavar="N",
+        help="learn vectors and N Brown clusters, and write both into one file for `train --pretrained`",
+    )
     parser.add_argument(
         "--method",
         choices=METHODS,
@@ -74,16 +85,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     is_clusters = arguments.clusters is not None
-    kind = "clusters" if is_clusters else "vectors"
-    check_output(arguments.output, f"file of {kind}", kind, inputs=arguments.texts, force=arguments.force)
+    if is_clusters and arguments.with_clusters is not None:
+        arguments.usage_error("--clusters and --with-clusters exclude each other")
+    kind = "clusters" if is_clusters else "vectors" if arguments.with_clusters is None else "model"
+    what = "pretrained file" if kind == "model" else f"file of {kind}"
+    check_output(arguments.output, what, kind, inputs=arguments.texts, force=arguments.force)
     check_output(_checkpoint(arguments), "checkpoint", "model", inputs=arguments.texts, force=arguments.force)
-    corpus_config = CorpusConfig(
+    corpus_config = _corpus_config(arguments, is_clusters)
+    return _cluster(arguments, corpus_config) if is_clusters else _pretrain(arguments, corpus_config)
+
+
+def _corpus_config(arguments: argparse.Namespace, for_clusters: bool) -> CorpusConfig:
+    return CorpusConfig(
         min_count=arguments.min_count,
         words=arguments.words,
-        cased=is_clusters if arguments.cased is None else arguments.cased,
-        fold_digits=not is_clusters if arguments.fold_digits is None else arguments.fold_digits,
+        cased=for_clusters if arguments.cased is None else arguments.cased,
+        fold_digits=not for_clusters if arguments.fold_digits is None else arguments.fold_digits,
     )
-    return _cluster(arguments, corpus_config) if is_clusters else _pretrain(arguments, corpus_config)
 
 
 def _pretrain(arguments: argparse.Namespace, corpus_config: CorpusConfig) -> int:
@@ -102,26 +120,49 @@ def _pretrain(arguments: argparse.Namespace, corpus_config: CorpusConfig) -> int
                 display.show(step)
                 if stop.by is not None:
                     return interrupted(training, stop.by)
-        save_vectors(arguments.output, training.vectors())
+        if arguments.with_clusters is None:
+            save_vectors(arguments.output, training.vectors())
+        else:
+            # the checkpoint has the finished vectors: an interruption of the clusters costs nothing but their own time
+            training.save_checkpoint()
+            _save_both(arguments, training.vectors())
         _checkpoint(arguments).unlink(missing_ok=True)
         display.summary(arguments.output)
     return 0
 
 
-def _cluster(arguments: argparse.Namespace, corpus_config: CorpusConfig) -> int:
-    from postil.commands.terminal.pretraining import merging_progress, read_with_progress, show_clusters
+def _save_both(arguments: argparse.Namespace, vectors: WordVectors) -> None:
+    from postil.commands.terminal.pretraining import show_clusters
+    from postil.features.pretrained import save_pretrained
+
+    clusters = _learnt_clusters(arguments, _corpus_config(arguments, True), arguments.with_clusters)
+    lexicon = Lexicon.of_paths(dict(zip(clusters.words, clusters.paths, strict=True)))
+    save_pretrained(arguments.output, vectors=vectors.arrays(), clusters=lexicon.arrays())
+    show_clusters(clusters, arguments.with_clusters, arguments.output)
+
+
+def _learnt_clusters(arguments: argparse.Namespace, corpus_config: CorpusConfig, number: int) -> WordClusters:
+    from postil.commands.terminal.pretraining import merging_progress, read_with_progress
     from postil.pretraining.clusters import brown_clusters
+
+    with (
+        read_with_progress(arguments.texts, corpus_config, arguments.output.resolve().parent) as corpus,
+        merging_progress(len(corpus.words) - 1) as report,
+    ):
+        return brown_clusters(corpus, number, report=report)
+
+
+def _cluster(arguments: argparse.Namespace, corpus_config: CorpusConfig) -> int:
+    from postil.commands.terminal.pretraining import show_clusters
 
     for name in _ONLY_VECTORS:
         if getattr(arguments, name) is not None:
             raise ConfigurationError(f"--{name}", expected="must not be given with --clusters: it is for vectors")
     if arguments.resume:
         raise ConfigurationError("--resume", expected="must not be given with --clusters, which has no checkpoint")
-    with read_with_progress(arguments.texts, corpus_config, arguments.output.resolve().parent) as corpus:
-        with merging_progress(len(corpus.words) - 1) as report:
-            clusters = brown_clusters(corpus, arguments.clusters, report=report)
-        clusters.save(arguments.output)
-        show_clusters(clusters, arguments.clusters, arguments.output)
+    clusters = _learnt_clusters(arguments, corpus_config, arguments.clusters)
+    clusters.save(arguments.output)
+    show_clusters(clusters, arguments.clusters, arguments.output)
     return 0
 
 

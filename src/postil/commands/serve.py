@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from postil.commands.models import take_model
 from postil.commands.terminal.notices import note
 from postil.errors import ConfigurationError, UnspacedTextWarning
 from postil.integrations.extras import needed
-from postil.models.installed import located
+from postil.models.installed import located, misspelt
 
 DESCRIPTION = """\
 Serve models: an HTTP API, and a page to tag, to explain and to look inside. Needs the extra serve.
@@ -55,31 +56,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    needed("uvicorn", "serve")
-    needed("starlette", "serve")
-    needed("httptools", "serve")
-    needed("prometheus_client", "serve")
+    check_extra()
     from postil.server.app import create_app
-    from postil.server.running import bound
-    from postil.server.running import run as listen
 
     settings = server_settings(arguments)
     registry = _registry(arguments.models)
     warnings.simplefilter("ignore", UnspacedTextWarning)  # clients choose the texts; nobody reads about each of them
+    app = create_app(registry, settings, reload=arguments.reload)
+    names = ", ".join(served.name for served in registry)
+    listen(app, settings, lambda address: f"serving {names} at {address} (Ctrl-C ends it)")
+    return 0
+
+
+def check_extra() -> None:
+    """Raise an error with one clear line where the packages of the server are missing."""
+    for name in ("uvicorn", "starlette", "httptools", "prometheus_client"):
+        needed(name, "serve")
+
+
+def listen(app: Any, settings: Any, told: Callable[[str], str]) -> None:
+    """Run an application until Ctrl-C or SIGTERM. ``told`` makes the line that is printed when it can be reached."""
+    from postil.server.running import bound, run
+
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="postil: %(message)s")
     logging.getLogger("postil.server").setLevel(logging.INFO)
-    app = create_app(registry, settings, reload=arguments.reload)
     listening = bound(settings)
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    names = ", ".join(served.name for served in registry)
     try:
-        listen(app, listening, lambda: note(f"serving {names} at http://{shown}:{port} (Ctrl-C ends it)"))
+        run(app, listening, lambda: note(told(f"http://{shown}:{port}")))
     except KeyboardInterrupt:  # SIGTERM, too: uvicorn has finished what was under way
         note("stopped")
     finally:
         listening.close()
-    return 0
 
 
 def server_settings(arguments: argparse.Namespace) -> Any:
@@ -89,7 +98,7 @@ def server_settings(arguments: argparse.Namespace) -> Any:
     return ServerSettings(
         host=arguments.host,
         port=arguments.port,
-        token=_token(arguments.token_file),
+        token=token_of(arguments.token_file),
         hosts=tuple(arguments.allow_host),
         origins=tuple(arguments.allow_origin),
         max_body=arguments.max_body,
@@ -99,7 +108,8 @@ def server_settings(arguments: argparse.Namespace) -> Any:
     )
 
 
-def _token(path: Path | None) -> str | None:
+def token_of(path: Path | None) -> str | None:
+    """The token that a file or the environment holds."""
     if path is not None:
         return path.read_text(encoding="utf8").strip()
     return os.environ.get(VARIABLE) or None
@@ -111,5 +121,5 @@ def _registry(models: list[str]) -> Any:
     paths = [located(name) for name in models] or [Path(take_model([])[0])]
     for path, name in zip(paths, models, strict=False):
         if not path.is_file():
-            raise ConfigurationError("no such model file", got=repr(name))
+            raise ConfigurationError("no such model file", got=misspelt(name))
     return Registry.of_files(paths)

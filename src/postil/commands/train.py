@@ -1,14 +1,17 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from postil.archive import is_model_file
 from postil.commands import gains, teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.mapping import add_map_argument
 from postil.commands.models import open_model, warn_of_long_sentences
+from postil.commands.preset_argument import add_preset_argument, resolve_preset
 from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.stopping import interrupted, stop_on_request
 from postil.commands.tasks import Source, task_sources
@@ -39,6 +42,7 @@ run.
   postil train train.txt --dev dev.txt --preset margin --label LOC -o loc.postil     detect one label only
   postil train train.txt --dev dev.txt --set hidden=200 --epochs 15 -o ner.postil
   postil train train.txt --dev dev.txt --minutes 2 -o ner.postil       with a time budget
+  postil train train.txt --dev dev.txt --report training.html -o ner.postil
   postil train train.txt --dev dev.txt --resume -o ner.postil          continue after an interruption
   postil train persons.txt places.txt --annotates persons.txt=PER --annotates places.txt=LOC -o ner.postil
   postil train more.txt --warm-start ner.postil -o ner2.postil         continue with other data and new labels
@@ -79,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="another held-out file (of a task) to score at the end",
     )
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
-    parser.add_argument("--preset", choices=list(PRESETS), help="kind of model: see `postil presets` (default: fast)")
+    add_preset_argument(parser, PRESETS, None, "kind of model")
     parser.add_argument("--label", metavar="NAME", help="--preset margin: the label to detect")
     parser.add_argument(
         "--composition", choices=list(COMPOSITIONS), help="trees: how two phrases are combined into one"
@@ -107,6 +111,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clusters", metavar="FILE", help="word clusters: a file of paths and words, or brown (an installed package)"
     )
     parser.add_argument(
+        "--pretrained",
+        metavar="FILE",
+        help="vectors and clusters together, from `postil pretrain --with-clusters`",
+    )
+    parser.add_argument(
         "--gazetteer",
         metavar="FILE",
         action="append",
@@ -129,6 +138,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="--task with --warm-start: only the heads of the tasks learn, the model's other tasks stay as they are",
     )
     parser.add_argument("--log", metavar="FILE", type=Path, help="append one line of JSON per epoch to this file")
+    parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page about the training")
     add_force_argument(parser)
     reading = add_reading_arguments(parser)
     reading.add_argument(
@@ -149,6 +159,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    resolve_preset(arguments)
+    _take_pretrained(arguments)
     sources = _sources(arguments)
     _check_outputs(arguments, sources)
     for name in ("epochs", "ensemble"):
@@ -169,10 +181,21 @@ def run(arguments: argparse.Namespace) -> int:
 
         return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
     model, fitting, held_out, learnt = _new_fitting(arguments, sources)
-    code = _train(model, fitting, held_out, arguments)
-    if code == 0 and gains.are_wanted(arguments):
-        gains.show(arguments, model, *learnt)
-    return code
+    gains_of = partial(gains.show, arguments, model, *learnt) if gains.are_wanted(arguments) else None
+    return _train(model, fitting, held_out, arguments, gains_of)
+
+
+def _take_pretrained(arguments: argparse.Namespace) -> None:
+    """Vectors and clusters of one file are given as files of each would be."""
+    if arguments.pretrained is None:
+        return
+    if not is_model_file(arguments.pretrained):
+        expected = "must be a file that `postil pretrain --with-clusters` wrote"
+        raise ConfigurationError("--pretrained", expected=expected, where=arguments.pretrained)
+    if arguments.clusters is not None:
+        raise ConfigurationError("--clusters", expected="must not be given with --pretrained, which has clusters")
+    arguments.vectors.append(arguments.pretrained)
+    arguments.clusters = arguments.pretrained
 
 
 def _sources(arguments: argparse.Namespace) -> TrainingFiles:
@@ -200,8 +223,14 @@ def _sources(arguments: argparse.Namespace) -> TrainingFiles:
 
 
 def _check_outputs(arguments: argparse.Namespace, sources: TrainingFiles) -> None:
-    """The model file, its checkpoint and the log: none of them replaces data."""
-    others = [arguments.clusters, arguments.warm_start, *arguments.unlabelled, *arguments.teacher]
+    """The model file, its checkpoint, the log and the report: none of them replaces data."""
+    others = [
+        arguments.preset_file,
+        arguments.clusters,
+        arguments.warm_start,
+        *arguments.unlabelled,
+        *arguments.teacher,
+    ]
     inputs = [*sources.paths(), *arguments.vectors, *arguments.gazetteer, *others]
     force = arguments.force
     check_output(arguments.output, "model file", "model", inputs=inputs, force=force)
@@ -209,6 +238,9 @@ def _check_outputs(arguments: argparse.Namespace, sources: TrainingFiles) -> Non
     if arguments.log is not None:
         written = [arguments.output, _checkpoint(arguments)]
         check_output(arguments.log, "log", "log", inputs=[*inputs, *written], force=force)
+    if arguments.report is not None:
+        written = [arguments.output, _checkpoint(arguments), arguments.log]
+        check_output(arguments.report, "report", "report", inputs=[*inputs, *written], force=force)
 
 
 def _learns_from_trees(arguments: argparse.Namespace) -> bool:
@@ -297,7 +329,14 @@ def _model(arguments: argparse.Namespace, settings: dict[str, Any], known: Any) 
     return model
 
 
-def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any], arguments: argparse.Namespace) -> int:
+def _train(
+    model: Estimator[Any, Any],
+    fitting: Any,
+    held_out: Mapping[str, Any],
+    arguments: argparse.Namespace,
+    gains_of: Callable[[], list[tuple[str, float]]] | None = None,
+) -> int:
+    """Train, write the model, show how good it is. ``gains_of`` measures what each kind of knowledge adds."""
     from postil.commands.terminal.training import Display
 
     with stop_on_request() as stop, Display(fitting, arguments.log) as display:
@@ -316,4 +355,9 @@ def _train(model: Estimator[Any, Any], fitting: Any, held_out: Mapping[str, Any]
         {name: kind.headline(evaluation) for name, evaluation in scores.items()},
         dev_score=getattr(scores.get("dev"), "main_score", None),
     )
+    measured = gains_of() if gains_of is not None else []
+    if arguments.report is not None:
+        from postil.commands import training_report
+
+        training_report.write(arguments, model, fitting, held_out, measured)
     return 0

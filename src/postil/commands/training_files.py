@@ -42,7 +42,7 @@ class LoadedTask(NamedTuple):
         cls, sources: TrainingFiles, task: str, options: Mapping[str, Any], arguments: argparse.Namespace
     ) -> "LoadedTask":
         maps = label_maps(arguments.map, sources.paths())
-        annotated = _annotated_by_option(arguments.annotates, sources.paths(only_training=True))
+        annotated = annotated_by_option(arguments.annotates, sources.paths(only_training=True))
         train = [source.load(options, maps[source.path]) for source in sources.train.get(task, [])]
         held_out = {
             name: joined([source.load(options, maps[source.path]) for source in of_task])
@@ -103,7 +103,7 @@ def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) 
                 sentence.labels = convert(sentence.labels or [], own, common)
 
 
-def _annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
+def annotated_by_option(words: Iterable[str], paths: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
     """The classes of --annotates for each training file."""
     annotated: dict[str, tuple[str, ...] | None] = dict.fromkeys(paths)
     for text in words:

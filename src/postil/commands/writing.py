@@ -28,9 +28,12 @@ def check_output(
 ) -> None:
     """Raise ConfigurationError if ``path`` cannot be written, or if writing it would destroy something else.
 
-    ``kind`` is "model", "report", "log", "vectors", "clusters" or the name of a format: what the file will be, and what
-    an existing file must be to be replaced. With ``force`` any file is, but one of the ``inputs``, under any name. What
-    a killed run left unfinished beside the file is removed.
+    ``kind`` is a key of ``_KINDS``, such as "model", or the name of a format: what the file will be, and what an
+    existing file must be to be replaced. With ``force`` any file is, but one of the ``inputs``, under any name. What a
+    killed run left unfinished beside the file is removed.
+    ``kind`` is "model", "report", "log", "runs", "vectors", "clusters" or the name of a format: what the file will be,
+    and what an existing file must be to be replaced. With ``force`` any file is, but one of the ``inputs``, under any
+    name. What a killed run left unfinished beside the file is removed.
     """
     path = Path(path)
     if path.is_dir():
@@ -99,7 +102,11 @@ def _is_vectors(head: bytes) -> bool:
 _KINDS: dict[str, Callable[[bytes], bool]] = {
     "model": lambda head: head[8:].startswith(MAGIC),
     "report": lambda head: head.lstrip()[:14].lower() == b"<!doctype html",
+    "picture": lambda head: head.lstrip().startswith((b"<svg", b"<?xml")) and b"<svg" in head,
     "log": _is_log,
+    "preset": lambda head: re.match(rb'{\s*"format": "postil-preset"', head) is not None,
+    "trials": lambda head: head.startswith(b'{"postil-search": "'),
+    "runs": lambda head: head.startswith(b'{"simulation": '),
     "parquet": lambda head: head.startswith(b"PAR1"),
     "spacy": lambda head: head.startswith(b"\x78\x9c"),  # compressed by zlib, as DocBin does
     "vectors": _is_vectors,
@@ -108,7 +115,11 @@ _KINDS: dict[str, Callable[[bytes], bool]] = {
 _TITLES = {
     "model": "a model file",
     "report": "an HTML page",
+    "picture": "an SVG picture",
     "log": "a training log",
+    "preset": "a preset",
+    "trials": "the log of a search",
+    "runs": "a file of simulated runs",
     "parquet": "a Parquet file",
     "spacy": "a DocBin",
     "vectors": "a file of word vectors",

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from postil.curation.corpus import Split
 from postil.curation.diagnosis import Diagnosis
+from postil.curation.preannotation import text_and_tokens
 from postil.curation.suspicions import Suspicion
 from postil.errors import DataError
 from postil.text import Sentence, Span
@@ -50,16 +51,12 @@ def review(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
 
 
 def _record(split: Split, sentence: int, found: list[Suspicion]) -> dict[str, Any]:
-    tokens, at = [], 0
-    for number, token in enumerate(split.tokens[sentence]):
-        tokens.append({"text": token, "start": at, "end": at + len(token), "id": number})
-        at += len(token) + 1
+    text, tokens = text_and_tokens(Sentence(split.tokens[sentence]))
     spans = _suggested(split, sentence, found)
     shown = [
         {"start": tokens[span.start]["start"], "end": tokens[span.end - 1]["end"], "label": span.label}
         for span in spans
     ]
-    text = " ".join(split.tokens[sentence])
     return {"text": text, "tokens": tokens, "spans": shown, "sentence": sentence, "answer": None}
 
 

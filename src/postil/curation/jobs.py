@@ -1,11 +1,14 @@
 """Trainings that do not depend on one another, on several cores or, through joblib's backends, on several machines."""
 
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from itertools import islice
 from typing import Any, TypeVar
 
 import joblib
 
+from postil.errors import TrainingInterruptedWarning
 from postil.models.estimator import Estimator
 
 _T = TypeVar("_T")
@@ -14,21 +17,52 @@ Progress = Callable[[int, int], None]
 
 
 def run(
-    function: Callable[..., _T], tasks: Sequence[tuple[Any, ...]], jobs: int = 1, progress: Progress | None = None
+    function: Callable[..., _T],
+    tasks: Sequence[tuple[Any, ...]],
+    jobs: int = 1,
+    progress: Progress | None = None,
+    save: Callable[[_T], None] | None = None,
 ) -> list[_T]:
-    """``function(*task)`` of every task, in their order, ``jobs`` at a time.
+    """``function(*task)`` of every task, in their order, ``jobs`` at a time. ``save`` is called with each result.
 
     ``with joblib.parallel_config("ray"):`` sends them to a cluster, as it does scikit-learn's.
     """
-    results: Iterator[_T] = joblib.Parallel(n_jobs=jobs, return_as="generator")(
-        joblib.delayed(function)(*task) for task in tasks
-    )
     done = []
-    for result in results:
+    for result in results(function, tasks, jobs):
         done.append(result)
+        if save is not None:
+            save(result)
         if progress is not None:
             progress(len(done), len(tasks))
     return done
+
+
+def results(function: Callable[..., _T], tasks: Iterable[tuple[Any, ...]], jobs: int = 1) -> Iterator[_T]:
+    """As ``run``, one result after the other. Tasks are asked for only when there is a core for them."""
+    calls = (joblib.delayed(_whole)(function, *task) for task in tasks)
+    try:
+        workers = joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="n_jobs")
+    except ValueError:  # Ray's backend returns lists only
+        return _in_rounds(calls, jobs)
+    found: Iterator[_T] = workers(calls)
+    return found
+
+
+def _whole(function: Callable[..., _T], *task: Any) -> _T:
+    """The result of a training that ran to its end: one that Ctrl-C cut short ends everything."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrainingInterruptedWarning)
+        try:
+            return function(*task)
+        except TrainingInterruptedWarning:
+            raise KeyboardInterrupt from None
+
+
+def _in_rounds(calls: Iterator[Any], jobs: int) -> Iterator[Any]:
+    """As many calls at a time as there are workers, their results in order."""
+    workers = joblib.Parallel(n_jobs=jobs)
+    while some := list(islice(calls, joblib.effective_n_jobs(jobs))):
+        yield from workers(some)
 
 
 def unfitted(estimator: Estimator[Any, Any], **changes: Any) -> Any:

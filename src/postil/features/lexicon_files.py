@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from postil.archive import is_model_file
 from postil.errors import ConfigurationError, DataError
 from postil.features.gazetteer import names_in_files
 from postil.features.lexicon import ALONE, FIRST, INSIDE, LAST, Entry, Lexicon
+from postil.features.pretrained import load_part
 
 MOST_BITS = 64
 
@@ -19,10 +21,13 @@ def load_clusters(source: str | os.PathLike[str]) -> Lexicon:
     """Clusters of words: ``brown``, from an installed package, or a file.
 
     A line of the file is ``path<TAB>word[<TAB>count]``, as Brown clustering writes it with paths of 0s and 1s, or
-    ``word<TAB>cluster``. Of a word that stands there twice the first line counts.
+    ``word<TAB>cluster``; of a word that stands there twice the first line counts. Files for ``postil train
+    --pretrained`` have clusters too.
     """
     if isinstance(source, str) and source in NAMED_CLUSTERS:
         return NAMED_CLUSTERS[source]()
+    if is_model_file(source):
+        return load_part(source, "clusters", Lexicon.from_arrays)
     rows = list(_rows(Path(source)))
     if all(_is_path(row[0]) for row in rows):
         return Lexicon.of_paths(_first_of_each((row[1], row[0]) for row in rows))

@@ -23,8 +23,8 @@ class Alphabet:
 
     def __init__(self, characters: Vocabulary) -> None:
         codes = np.array([ord(character) if len(character) == 1 else -1 for character in characters], np.int64)
-        self._order = np.argsort(codes, kind="stable")
-        self._codes = codes[self._order]
+        self.ids = np.argsort(codes, kind="stable")  # of the code points, which rise
+        self.codes = codes[self.ids]
 
     def ids_of_cells(self, text: bytes, cells: Array) -> Array:
         """(U, LONGEST) int32: 1 + the id of each character of the words in cells (U, 2) of a text in UTF-8.
@@ -43,8 +43,8 @@ class Alphabet:
 
     def _ids(self, codes: Array) -> Array:
         """(N,) the ids of code points, 0 for those that have none."""
-        found = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
-        return np.where(self._codes[found] == codes, self._order[found], 0)
+        found = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return np.where(self.codes[found] == codes, self.ids[found], 0)
 
 
 def _characters(text: bytes, cells: Array) -> tuple[Array, Array, Array]:

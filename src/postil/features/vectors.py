@@ -2,16 +2,17 @@
 
 import importlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError
-from postil.features.vocabulary import Vocabulary
+from postil.archive import is_model_file
+from postil.arrays import Array, describe
+from postil.errors import ConfigurationError, DataError, ModelFileError
+from postil.features.vocabulary import Vocabulary, arrays_under
 from postil.kernels import WordColumn, WordRules
 from postil.kernels.plain_words import word_cells
 
@@ -30,17 +31,39 @@ class WordVectors(NamedTuple):
     matrix: Array
     repeated: int = 0
 
+    def arrays(self) -> dict[str, Array]:
+        """Everything, for a file."""
+        return {**{f"words/{part}": array for part, array in self.words.arrays().items()}, "matrix": self.matrix}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> "WordVectors":
+        """The vectors whose ``arrays()`` these are, all of them checked."""
+        words, matrix = Vocabulary.from_arrays(arrays_under("words/", arrays)), arrays.get("matrix")
+        if not len(words) or words[0] or matrix is None or matrix.dtype != np.float32:
+            raise ModelFileError("vectors", expected="float32, the unknown word first", got="others")
+        if matrix.ndim != 2 or len(matrix) != len(words) or not matrix.shape[1] or matrix[0].any():
+            expected = f"({len(words)}, D), the first row zeros"
+            raise ModelFileError("vectors", expected=expected, got=describe(matrix))
+        if not np.isfinite(matrix).all():
+            raise ModelFileError("vectors", expected="finite numbers", got="others")
+        return cls(words, matrix)
+
 
 def load_vectors(source: str | os.PathLike[str]) -> WordVectors:
     """Load vectors from a file, or installed ones by name (``NAMED_VECTORS``).
 
-    GloVe and fastText text, word2vec text and binary, optionally gzipped, are recognised by their content.
+    GloVe and fastText text, word2vec text and binary, optionally gzipped, and what ``postil pretrain`` wrote for
+    ``--pretrained`` are recognised by their content.
     Bytes in a word that are not UTF-8 become U+FFFD, because older word2vec files cut words inside a character.
     """
     if isinstance(source, str) and source in NAMED_VECTORS:
         return NAMED_VECTORS[source]()
-    from postil.features.vector_files import read_file  # here, because tagging needs no reader of vector files
+    # here, because tagging needs no reader of vector files
+    from postil.features.pretrained import load_part
+    from postil.features.vector_files import read_file
 
+    if is_model_file(source):
+        return load_part(source, "vectors", WordVectors.from_arrays)
     words, matrix = read_file(source)
     if not words:
         raise DataError("no word vectors", expected="a word and its numbers on each line", got="none", where=source)

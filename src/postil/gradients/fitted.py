@@ -35,7 +35,7 @@ def examine_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Report:
     if isinstance(parts.network, TreeNetwork):
         return examine_tree_parts(parts, rng)
     inputs = parts.features.inputs(made_up_sentences(parts.features, rng))
-    network, small = _cut_down(parts, inputs)
+    network, small = cut_down(parts, inputs)
     heads = network.heads if isinstance(network, TaskNetwork) else {"": network}
     examples = [
         Example(inputs=small, gold=head.random_gold(small.offsets, rng), task=task) for task, head in heads.items()
@@ -70,7 +70,7 @@ def _drawn(values: Vocabulary, rng: np.random.Generator) -> str:
     return values[int(rng.integers(len(values)))] or "unknown"
 
 
-def _cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[_Network, Inputs]:
+def cut_down(parts: Parts[Any, Any], inputs: Inputs) -> tuple[_Network, Inputs]:
     """The model's network with only those rows of its tables that the inputs use, and the inputs with their new ids."""
     network: _Network = parts.network
     features, characters = network.form_columns(inputs.forms)

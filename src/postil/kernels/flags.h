@@ -9,6 +9,14 @@
 #include "kernels.h"
 #include "portable.h"
 
+/* C99 leaves them out where there are no flags, as in WebAssembly: there nothing is told. */
+#ifndef FE_OVERFLOW
+#define FE_OVERFLOW 0
+#endif
+#ifndef FE_INVALID
+#define FE_INVALID 0
+#endif
+
 INLINED void clear_flags(void) { feclearexcept(FE_OVERFLOW | FE_INVALID); }
 INLINED int done(void) { return fetestexcept(FE_OVERFLOW | FE_INVALID) ? NOT_FINITE : DONE; }
 

@@ -36,8 +36,9 @@ enum { BASELINE, AVX2, AVX512 };
 #endif
 
 /* LANES doubles that are worked on at once. Four also under AVX-512: rows of labels are short, and eight would spend
-   more on padding than they gain (17 labels: 24 instead of 20). */
-#if POSTIL_CLONES || defined(__AVX__)
+   more on padding than they gain (17 labels: 24 instead of 20). POSTIL_NARROW: two where the compiler is told of no AVX,
+   for GCC speaks up about wider vectors even where only the clones have them. */
+#if defined(__AVX__) || (POSTIL_CLONES && !defined(POSTIL_NARROW))
 #define LANES 4
 #else
 #define LANES 2

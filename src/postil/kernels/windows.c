@@ -116,13 +116,21 @@ CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_
 
 /* ------------------------------------------------------------------------------------------------ rows of words */
 
+/* Columns and rows whose sums stay in registers: 16 of AVX-512, 8 of AVX, 8 of 128 bits (SSE, NEON, WebAssembly). */
+#if POSTIL_CLONES || defined(__AVX512F__)
 #define WIDTH 64
+#elif defined(__AVX__)
+#define WIDTH 16
+#else
+#define WIDTH 8
+#endif
 #define GROUP 4
+#define WIDEST 64 /* columns of a block, at most */
 
 /* `count` rows at `width` columns: both are constants of the caller, so the sums stay in registers while d runs. */
 INLINED void product_block(const float *X, const float *W, const float *bias, int64_t D, int64_t M, int count, int width,
                            float *out) {
-    float sums[GROUP][WIDTH];
+    float sums[GROUP][WIDEST];
     for (int r = 0; r < count; r++)
         for (int i = 0; i < width; i++) sums[r][i] = 0.0f;
     for (int64_t d = 0; d < D; d++) {
@@ -136,20 +144,24 @@ INLINED void product_block(const float *X, const float *W, const float *bias, in
         for (int i = 0; i < width; i++) out[r * M + i] = sums[r][i] + bias[i];
 }
 
-/* Every element is summed over d from the first to the last: its bits do not depend on the rows beside it. */
+/* All rows at `width` columns, several rows at once where there are. */
+INLINED void product_columns(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, int width,
+                             float *out) {
+    int64_t u = 0;
+    for (; u + GROUP <= U; u += GROUP) product_block(X + u * D, W, bias, D, M, GROUP, width, out + u * M);
+    for (; u < U; u++) product_block(X + u * D, W, bias, D, M, 1, width, out + u * M);
+}
+
+/* Every element is summed over d from the first to the last: its bits do not depend on the rows and columns beside it. */
 CLONED int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
-    for (int64_t m = 0; m < M;) {
-        const int width = m + WIDTH <= M ? WIDTH : 1;
-        int64_t u = 0;
-        if (width == WIDTH) {
-            for (; u + GROUP <= U; u += GROUP)
-                product_block(X + u * D, W + m, bias + m, D, M, GROUP, WIDTH, out + u * M + m);
-            for (; u < U; u++) product_block(X + u * D, W + m, bias + m, D, M, 1, WIDTH, out + u * M + m);
-        } else {
-            for (; u < U; u++) product_block(X + u * D, W + m, bias + m, D, M, 1, 1, out + u * M + m);
-        }
-        m += width;
-    }
+    int64_t m = 0;
+#define COLUMNS(width) \
+    for (; m + (width) <= M; m += (width)) product_columns(X, W + m, bias + m, U, D, M, width, out + m)
+    COLUMNS(WIDTH);
+    if (WIDTH > 16) COLUMNS(16);
+    COLUMNS(4);
+    COLUMNS(1);
+#undef COLUMNS
     return DONE;
 }
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from postil.archive import is_model_file
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, similar
 
 GROUP = "postil.models"
 ENGLISH = "english"
@@ -44,6 +44,16 @@ def located(model: str | os.PathLike[str]) -> Path:
     if isinstance(model, str) and is_name(model) and not is_model_file(model):
         return installed_path(model) or Path(model)
     return Path(model)
+
+
+def misspelt(text: str) -> str:
+    """The text in quotes, and the name of an installed model that was perhaps meant, for messages."""
+    return repr(text) + hint(text)
+
+
+def hint(text: str) -> str:
+    """``; did you mean NAME?`` where the name of an installed model is close to the text, otherwise nothing."""
+    return similar(text, installed_models()) if is_name(text) else ""
 
 
 def is_name(text: str) -> bool:

@@ -32,7 +32,7 @@ from postil.features.words import WordFeatureConfig
 from postil.kernels.characters import frozen
 from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.labelling import Labelling
-from postil.models.installed import located
+from postil.models.installed import hint, located
 from postil.models.parts import MAIN, LearntLabels, Parts, Stored, TrainedNetwork, heads_of
 from postil.models.settings import UNSET
 
@@ -72,6 +72,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Its arrays stay in the file and are read when they are used.
     """
     path = located(path)
+    if not path.exists():
+        raise ModelFileError(f"no such model file{hint(str(path))}", where=path)
     return _estimator(*archive.load(path, by_rows=_is_table), where=path)
 
 

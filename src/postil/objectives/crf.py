@@ -132,6 +132,20 @@ class Posterior:
         counts: Array = np.sum([_transition_counts(part.messages) for part in self.parts], axis=0)
         return counts
 
+    def entropy(self) -> Array:
+        """(B,) the entropy of each sentence's labelling, in nats: -Σ_y p(y) log p(y) = log Z - Σ_y p(y) s(y).
+
+        The expected score of a path is a sum over its scores, each times its marginal: no path is enumerated.
+        """
+        lattice, chain, marginals = self.lattice, self.lattice.chain, self.marginals()
+        first, last = lattice.first_tokens, lattice.last_tokens
+        scores = self._gathered((len(marginals),), lambda part: (part.tokens, _expected_step_scores(part.messages)))
+        scores += np.einsum("nl,nl->n", marginals, _possible(lattice.unary))
+        scores[first] += marginals[first] @ _possible(chain.start)
+        scores[last] += marginals[last] @ _possible(chain.end)
+        # The difference of two large numbers: rounding may leave less than nothing.
+        return np.asarray(np.maximum(self.log_partition - lattice.sentence_sums(scores), 0.0))
+
     def _gathered(self, shape: tuple[int, ...], answer: Callable[[Part], tuple[Array, Array]]) -> Array:
         if len(self.parts) == 1:
             return answer(self.parts[0])[1]
@@ -175,6 +189,20 @@ def _pairwise_marginals(m: Messages) -> Array:
     edges = m.algebra.times(m.share[:-1, :, None], m.chain.transitions)
     joint[1:] = m.algebra.probability(m.algebra.times(edges, m.chain.arriving[1:, None, :]))
     return joint
+
+
+def _expected_step_scores(m: Messages) -> Array:
+    """(N,) the expected score of the transition to each token; 0 for the first token of a sentence."""
+    scores, table = np.zeros(len(m.chain.prefix)), _possible(m.lattice.chain.transitions)
+    if m.algebra is LOGARITHMIC:
+        return np.asarray(np.einsum("nij,ij->n", _pairwise_marginals(m), table))
+    scores[1:] = np.einsum("nj,nj->n", m.share[:-1] @ (m.chain.transitions * table), m.chain.arriving[1:])
+    return scores
+
+
+def _possible(scores: Array) -> Array:
+    """The scores with 0 in place of -inf: no path has what is impossible, and 0 times -inf would be no number."""
+    return np.where(scores > -np.inf, scores, 0.0)
 
 
 def _transition_counts(m: Messages) -> Array:

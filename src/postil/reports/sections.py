@@ -10,7 +10,7 @@ from postil.markup.fragments import columns, figure, folded, note
 from postil.metrics import Calibration, Counts, PrecisionRecall, Table
 from postil.metrics.drawn_tables import drawn_table
 from postil.metrics.significance import Interval
-from postil.metrics.tables import by_frequency, calibration_table, label_table
+from postil.metrics.tables import Cell, by_frequency, calibration_table, label_table
 from postil.reports import charts
 from postil.reports.answers import Heading
 from postil.reports.pages import Section
@@ -23,45 +23,50 @@ MOST_CURVES = 12
 
 
 def header(
-    heading: Heading, headline: str, percent: float, interval: Interval | None, cards: Mapping[str, str]
+    heading: Heading, headline: str, percent: float, interval: Interval | None, others: Mapping[str, str]
 ) -> Markup:
     """What was scored, the score in large figures with its interval, and further figures."""
     titles = [
         element("h1", "Report on ", element("bdi", heading.model)),
         element("p", "scored on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle"),
     ]
-    score = element(
+    return joined([*titles, cards(headline, f"{percent:.2f}", interval, others), facts(heading)])
+
+
+def cards(headline: str, score: str, interval: Interval | None, others: Mapping[str, str]) -> Markup:
+    """The score in large figures with its interval, and further figures."""
+    first = element(
         "div",
         element("span", headline, class_="what"),
-        element("strong", f"{percent:.2f}"),
+        element("strong", score),
         element("span", _interval(interval), class_="more") if interval is not None else None,
         class_="card score",
     )
-    others = [
+    more = [
         element("div", element("span", name, class_="what"), element("strong", value), class_="card")
-        for name, value in cards.items()
+        for name, value in others.items()
     ]
-    return joined([*titles, element("div", score, *others, class_="cards"), _training(heading)])
+    return element("div", first, *more, class_="cards")
 
 
 def _interval(interval: Interval) -> str:
     return f"{100 * interval.level:g} % interval {100 * interval.low:.2f} to {100 * interval.high:.2f}"
 
 
-def _training(heading: Heading) -> Markup:
+def facts(heading: Heading) -> Markup:
     """How the model came about, as far as its file tells."""
     about = heading.about
     data, training = about.get("data", {}), about.get("training", {})
-    facts = [f"{heading.parameters:,} parameters"]
+    known = [f"{heading.parameters:,} parameters"]
     if about.get("preset"):
-        facts.insert(0, f"preset {about['preset']}")
+        known.insert(0, f"preset {about['preset']}")
     if data:
-        facts.append(f"trained on {data['sentences']:,} sentences, {data['tokens']:,} tokens")
+        known.append(f"trained on {data['sentences']:,} sentences, {data['tokens']:,} tokens")
     if training:
-        facts.append(f"{training['epochs']} epochs")
+        known.append(f"{training['epochs']} epochs")
     if about.get("versions"):
-        facts.append(f"Postil {about['versions'].get('postil', '')}")
-    return element("p", " · ".join(facts), class_="facts-of-model")
+        known.append(f"Postil {about['versions'].get('postil', '')}")
+    return element("p", " · ".join(known), class_="facts-of-model")
 
 
 def learning(heading: Heading) -> Section:
@@ -69,8 +74,12 @@ def learning(heading: Heading) -> Section:
     history = [epoch for epoch in heading.about.get("training", {}).get("history", []) if epoch.get("loss") is not None]
     if not history:
         return Section("learning", "Learning curve", note("The model file has no history of its training."))
-    rows = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score"))) for e in history]
-    numbers = drawn_table(Table("", ("epoch", "loss", "score"), rows))
+    rows: list[tuple[Cell, ...]] = [(e["epoch"], f"{e['loss']:.4f}", _percent(e.get("score"))) for e in history]
+    names: tuple[str, ...] = ("epoch", "loss", "score")
+    if all("seconds" in epoch for epoch in history):  # of a training that has just ended; files have no times
+        names = (*names, "seconds")
+        rows = [(*row, f"{epoch['seconds']:.1f}") for row, epoch in zip(rows, history, strict=True)]
+    numbers = drawn_table(Table("", names, rows))
     drawn = columns(_loss_chart(history), _dev_chart(history))
     return Section("learning", "Learning curve", joined([drawn, folded("As a table", numbers)]))
 

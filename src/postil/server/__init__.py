@@ -6,6 +6,9 @@
     answers     requests to answers, by the same code as the command line; lattice, flow: what the page draws
     requests    what may be asked, as JSON Schemas; schema checks by them, openapi shows them
     registry    the models, by name
+    bodies      bodies of requests, checked
+    annotating  the application of ``postil annotate``, on the same guard
+    background  one training in a thread, its progress and its result
     running     the process: uvicorn, its patience, its end
     page/       HTML, CSS and scripts, as they are sent
 

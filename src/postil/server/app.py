@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -14,22 +13,20 @@ from starlette.routing import Route, Router
 
 from postil.errors import PostilError
 from postil.server import answers, flow, lattice, requests
-from postil.server.assets import Asset, assets
+from postil.server.assets import assets, send_asset
 from postil.server.batching import Job, Worker
+from postil.server.bodies import checked_body
 from postil.server.failures import refused
 from postil.server.guard import ClientLeft, Guard
 from postil.server.monitoring import Monitor
 from postil.server.openapi import description
 from postil.server.registry import Registry
-from postil.server.schema import Schema, SchemaError, check
+from postil.server.schema import Schema
 from postil.server.settings import ServerSettings
 
 RELOAD_SECONDS = 1.0
 PATIENCE = 0.1
 """Seconds after which it is looked whether the client of a waiting request is still there."""
-DISCARDED = 1 << 26
-"""Bytes of a body that is too large which are received, and dropped, before the answer."""
-_SURROGATE = re.compile(rb"\\u[dD][89abABcdefCDEF]")
 _JSON = "application/json"
 
 
@@ -60,7 +57,7 @@ class _Server:
             Route("/health", self._health),
             Route("/ready", self._ready),
             Route("/metrics", self._metrics),
-            *(Route(path, partial(_asset, asset=asset)) for path, asset in page.items()),
+            *(Route(path, partial(send_asset, asset=asset)) for path, asset in page.items()),
         ]
         router = Router(routes, redirect_slashes=False, lifespan=self._lifespan)
         self.app = Guard(router, settings, self._monitor)
@@ -90,7 +87,7 @@ class _Server:
 
     async def _tag(self, request: Request) -> Response:
         deadline = asyncio.get_running_loop().time() + self._settings.seconds
-        asked = await self._asked(request, requests.TAG, deadline)
+        asked = await checked_body(request, requests.TAG, self._settings.max_body, deadline)
         served = self._registry.find(asked.get("model"), answers.SENTENCE_KINDS, "tag")
         documents, options = answers.documents_of(asked), asked.get("options", {})
         size = answers.check_tokens(documents, self._settings.max_tokens)
@@ -108,7 +105,7 @@ class _Server:
 
         async def endpoint(request: Request) -> Response:
             deadline = asyncio.get_running_loop().time() + self._settings.seconds
-            asked = await self._asked(request, schema, deadline)
+            asked = await checked_body(request, schema, self._settings.max_body, deadline)
             if "brackets" in asked:
                 size = len(asked["brackets"])
             else:
@@ -120,15 +117,6 @@ class _Server:
 
     def _lattice(self, registry: Registry, asked: dict[str, Any]) -> bytes:
         return lattice.lattices(registry, asked, self._settings.max_cells)
-
-    async def _asked(self, request: Request, schema: Schema, deadline: float) -> dict[str, Any]:
-        body = await _body(request, self._settings.max_body, deadline)
-        asked: dict[str, Any] = _parsed(body)
-        try:
-            check(asked, schema)
-        except SchemaError as error:
-            raise refused("schema", str(error)) from None
-        return asked
 
     # -------------------------------------------------------------------------------------------- about the server
 
@@ -149,62 +137,6 @@ class _Server:
 
     async def _metrics(self, request: Request) -> Response:
         return Response(self._monitor.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-# ------------------------------------------------------------------------------------------------ bodies
-
-
-async def _body(request: Request, most: int, deadline: float) -> bytes:
-    """The whole body, if it is not too large and comes in time."""
-    kind = announced = b""
-    for name, value in request.scope["headers"]:
-        if name == b"content-type":
-            kind = value
-        elif name == b"content-length":
-            announced = value
-    if kind.partition(b";")[0].strip().lower() != b"application/json":  # forms of other sites are not
-        raise refused("type", "the content type must be application/json")
-    is_large = announced.isdigit() and int(announced) > most
-    parts, size = [], 0
-    while True:
-        try:
-            async with asyncio.timeout_at(deadline):
-                message = await request.receive()
-        except TimeoutError:
-            raise refused("slow", "the request did not arrive in time") from None
-        if message["type"] == "http.disconnect":
-            raise ClientLeft
-        body, more = message.get("body", b""), message.get("more_body", False)
-        size += len(body)
-        is_large = is_large or size > most
-        if not is_large:
-            parts.append(body)
-            if not more:
-                return b"".join(parts)
-        elif not more or size > DISCARDED:  # a client that is still sending would not see an answer
-            raise refused("body", f"the body is too large: at most {most:,} bytes are read")
-
-
-def _parsed(body: bytes) -> Any:
-    """JSON in UTF-8, strictly: no NaN, no half of a surrogate pair."""
-    try:
-        value = _DECODER.decode(body.decode("utf-8"))
-        if _SURROGATE.search(body):
-            json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeError:
-        raise refused("json", "the body must be JSON in UTF-8, without halves of surrogate pairs") from None
-    except ValueError as error:
-        raise refused("json", f"the body must be JSON: {error}") from None
-    except RecursionError:
-        raise refused("json", "the body is nested too deeply") from None
-    return value
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 # ------------------------------------------------------------------------------------------------ answers
@@ -245,10 +177,3 @@ async def _watch(job: Job, request: Request, deadline: float) -> None:
 
 def _one_by_one(group: Hashable, contents: Sequence[Any]) -> Sequence[Any]:
     return [function() for function in contents]
-
-
-async def _asset(request: Request, asset: Asset) -> Response:
-    headers = {"etag": asset.tag, "cache-control": "no-cache"}
-    if request.headers.get("if-none-match") == asset.tag:
-        return Response(status_code=304, headers=headers)
-    return Response(asset.content, media_type=asset.type, headers=headers)

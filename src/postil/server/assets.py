@@ -4,12 +4,17 @@ import hashlib
 from importlib.resources import files
 from typing import NamedTuple
 
+from starlette.requests import Request
+from starlette.responses import Response
+
 TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
+# Also used elsewhere: the colours by reports and notebooks, all of them by exported pages.
+SHARED = ("palette.css", "page.css", "dom.js", "icon.svg")
 
 
 class Asset(NamedTuple):
@@ -19,17 +24,27 @@ class Asset(NamedTuple):
     """Entity tag: browsers ask with it whether their copy is still good."""
 
 
-def assets() -> dict[str, Asset]:
-    """Path -> file; the page itself is at /."""
+def assets(home: str = "index.html") -> dict[str, Asset]:
+    """Path -> file; the page itself, ``home``, is at /."""
     found = {}
     for file in files("postil.server").joinpath("page").iterdir():
-        kind = TYPES.get(file.name.rpartition(".")[2])
-        if kind is not None:
-            found["/" if file.name == "index.html" else f"/page/{file.name}"] = _asset(file.read_bytes(), kind)
-    # The colours of reports and notebooks are those of the page.
-    palette = files("postil.markup").joinpath("palette.css").read_bytes()
-    return {**found, "/page/palette.css": _asset(palette, TYPES["css"])}
+        ending = file.name.rpartition(".")[2]
+        if ending in TYPES and (ending != "html" or file.name == home):
+            path = "/" if file.name == home else f"/page/{file.name}"
+            found[path] = _asset(file.read_bytes(), TYPES[ending])
+    for name in SHARED:
+        content = files("postil.markup").joinpath(name).read_bytes()
+        found[f"/page/{name}"] = _asset(content, TYPES[name.rpartition(".")[2]])
+    return found
 
 
 def _asset(content: bytes, kind: str) -> Asset:
     return Asset(content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+
+
+async def send_asset(request: Request, asset: Asset) -> Response:
+    """A file of the page, or that the browser's copy of it is still good."""
+    headers = {"etag": asset.tag, "cache-control": "no-cache"}
+    if request.headers.get("if-none-match") == asset.tag:
+        return Response(status_code=304, headers=headers)
+    return Response(asset.content, media_type=asset.type, headers=headers)

@@ -96,6 +96,7 @@ _LATTICE = _object(
 _NODE = _object(
     {
         "name": _TEXT,
+        "key": {"type": ["string", "null"]},
         "kind": {"enum": ["input", "parameter", "result"]},
         "shape": _list(_PLACE),
         "parents": _list(_PLACE),
@@ -161,7 +162,16 @@ def description() -> dict[str, Any]:
                 "graph",
                 "The flow graph of the loss on one sentence; large arrays are cut, null stands for minus infinity",
                 requests.GRAPH,
-                _object({"model": _TEXT, "tokens": _list(_TEXT), "labels": _list(_TEXT), "nodes": _list(_NODE)}),
+                _object(
+                    {
+                        "model": _TEXT,
+                        "tokens": _list(_TEXT),
+                        "labels": _list(_TEXT),
+                        "nodes": _list(_NODE),
+                        "losses": _ROW,
+                    },
+                    check=_object({"node": _TEXT, "central": _TABLE, "one_sided": _TABLE}),
+                ),
             ),
             "/api/models": _get("models", "The served models", _object({"models": _list(_MODEL)})),
             "/api/openapi.json": _get("openapi", "This description", {"type": "object"}),

@@ -106,9 +106,42 @@ LATTICE = {
     ],
 }
 GRAPH_LABELS = {**_list({"type": "string"}), "description": "Gold labels of the loss. Default: the predicted ones."}
-GRAPH = {
+MOST_EDITS = 100
+_NODE_KEY = {"type": "string", "maxLength": 200, "description": "Key of a node, as an answer without edits has it."}
+_NUMBER = {"type": "number", "minimum": -1e9, "maximum": 1e9}
+_ENTRY = {"type": "integer", "minimum": 0, "maximum": 15}
+EDIT = {
     "oneOf": [
-        _object(["text"], model=MODEL, text=TEXT, labels=GRAPH_LABELS),
-        _object(["tokens"], model=MODEL, tokens=TOKENS, labels=GRAPH_LABELS),
+        _object(["node", "row", "column", "value"], node=_NODE_KEY, row=_ENTRY, column=_ENTRY, value=_NUMBER),
+        _object(
+            ["optimiser", "rate"],
+            optimiser={"enum": ["sgd", "adagrad", "adam"], "type": "string"},
+            rate={"type": "number", "minimum": 0, "maximum": 1000},
+        ),
     ],
 }
+GRAPH_OPTIONS = {
+    "labels": GRAPH_LABELS,
+    "edits": {
+        **_list(EDIT, maxItems=MOST_EDITS),
+        "description": "What is changed, in this order: numbers of nodes, single steps of learning. Nothing is kept.",
+    },
+    "check": {
+        **_object(["node", "step"], node=_NODE_KEY, step={"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
+        "description": "Compare the gradient of this node with numerical slopes.",
+    },
+}
+GRAPH = {
+    "oneOf": [
+        _object(["text"], model=MODEL, text=TEXT, **GRAPH_OPTIONS),
+        _object(["tokens"], model=MODEL, tokens=TOKENS, **GRAPH_OPTIONS),
+    ],
+}
+
+# What the page of ``postil annotate`` sends. Places count words.
+_NAME = {"type": "string", "maxLength": 200}
+_LABELLED = _object(["start", "end", "label"], start=_PLACE, end=_PLACE, label=_NAME)
+ANSWER = _object(["key"], key=_NAME, spans=_list(_LABELLED, maxItems=10_000), skipped={"type": "boolean"})
+LOOK = _object(["back"], back=_PLACE)
+CLASS = _object(["name"], name=_NAME)
+NOTHING = _object()

@@ -1,9 +1,9 @@
 """The fast path: bytes to labelled bytes, without an object per token.
 
-Plain text, JSON Lines, columns and lines of tokens become places of tokens among bytes, those become numbers of words,
-scores and answers in arrays, and those become bytes again. It is taken for what nearly everybody asks for, labels and
-their probabilities, and for passages that are plain. Everything else takes the general path, with the same result;
-``Labeller`` decides.
+Plain text, JSON Lines, columns, CoNLL-U and lines of tokens become places of tokens among bytes, those become numbers
+of words, scores and answers in arrays, and those become bytes again. It is taken for what nearly everybody asks for,
+labels and their probabilities, and for passages that are plain. Everything else takes the general path, with the same
+result; ``Labeller`` decides.
 """
 
 from collections.abc import Callable, Sequence
@@ -85,7 +85,7 @@ class FastPath:
     def _label_other_rows(self, passage: Passage, texts: PlainTexts | None) -> Labelled | None:
         """Lines of tokens and columns as JSON Lines; these and plain text as CoNLL-U."""
         rows = read_plain(passage, self._options.reading) if texts is None else texts.rows
-        if rows is None or rows.heads or (texts is not None and passage.format != "text"):
+        if rows is None or passage.format == "conllu" or (texts is not None and passage.format != "text"):
             return None
         if (rows.cells[:, 0] == rows.cells[:, 1]).any():  # an empty token is no span of characters
             return None

@@ -1,7 +1,7 @@
 """Lines to blocks: the runs of lines between blank lines, and the places where such a file can be cut."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from postil.errors import DataError
 from postil.text.line_kinds import could_be_comment, is_header, is_mark
@@ -46,9 +46,19 @@ def conll_border(text: str, start: int) -> int:
     That is after a blank line, but not between comments or marks and the sentence that follows them. A text with too
     many lines and no blank line is cut at its end, for the reader to refuse.
     """
+    return _border(text, start, lambda line: could_be_comment(line) or is_header(line) or is_mark(line))
+
+
+def conllu_border(text: str, start: int) -> int:
+    """The same for CoNLL-U, where every line that begins with ``#`` is a comment on the sentence after it."""
+    return _border(text, start, lambda line: line.startswith("#"))
+
+
+def _border(text: str, start: int, goes_before: Callable[[str], bool]) -> int:
+    """``goes_before``: whether a line belongs to the sentence after it."""
     blank = None
     for blank in _BLANK_LINE.finditer(text, start):
         line = text[text.rfind("\n", 0, blank.start()) + 1 : blank.start()]
-        if line.strip(" \t") and not (could_be_comment(line) or is_header(line) or is_mark(line)):
+        if line.strip(" \t") and not goes_before(line):
             return blank.end()
     return len(text) if blank is None and text.count("\n", start) > SENTENCE_LIMIT else 0

@@ -102,7 +102,7 @@ class _ConlluReader:
 
     def _rows(self, block: list[str], first: int) -> Dependencies:
         rest = Dependencies([], [], self.label)
-        numbering = _Numbering()
+        numbering = Numbering()
         for number, line in enumerate(block, first):
             fields = line.split("\t")
             self._check_fields(fields, line, number)
@@ -158,7 +158,7 @@ class _ConlluReader:
 
 
 @final
-class _Numbering:
+class Numbering:
     """Which multiword tokens and empty nodes may follow a number of words."""
 
     def __init__(self) -> None:

@@ -130,6 +130,11 @@ def _comments(sentence: Sentence, report: Report) -> list[str]:
     return comments
 
 
+def comment_lines(sentence: Sentence) -> bytes:
+    """What stands before the rows of a sentence."""
+    return "".join(f"{line}\n" for line in _comments(sentence, Report())).encode()
+
+
 def _check_writable(rows: list[list[str]], sentence: Sentence) -> None:
     for row in rows:
         for name, cell in zip(COLUMNS, row, strict=True):

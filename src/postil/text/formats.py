@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.lazy import function
-from postil.text.blocks import conll_border
+from postil.text.blocks import conll_border, conllu_border
 from postil.text.characters import is_unspaced
 from postil.text.document import Rest, Sentence
 from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source, Unread
@@ -128,7 +128,7 @@ FORMATS: dict[str, Format] = {
         (".conll", ".tsv", ".txt", ".bio", ".iob"),
         conll_border,
     ),
-    "conllu": Format("CoNLL-U", _read_conllu, _write_conllu, "Dependencies", True, (".conllu",)),
+    "conllu": Format("CoNLL-U", _read_conllu, _write_conllu, "Dependencies", True, (".conllu",), conllu_border),
     "jsonl": Format(
         "JSON Lines",
         _read_jsonl,

@@ -10,6 +10,7 @@ from typing import NamedTuple, final
 
 from postil.arrays import Array
 from postil.kernels.plain_records import json_string
+from postil.text.document import Sentence
 from postil.text.plain_rows import PlainRows
 
 
@@ -67,6 +68,7 @@ def write_token_records(rows: PlainRows, answers: RowAnswers) -> bytes:
     words, text, cells, lines = _Words(), rows.text, rows.cells.tolist(), list[str]()
     names = [json_string(name) for name in answers.names]
     spans = deque(_spans(answers))
+    heads = {int(rows.offsets[place]): _head_fields(sentence) for place, sentence in rows.heads}
     labels = None if answers.labels is None else [names[label] for label in answers.labels.tolist()]
     more = [""] * len(cells) if labels is None else _token_answers(labels, answers.figures)
     whole = [""] * (len(rows.offsets) - 1)
@@ -82,9 +84,16 @@ def write_token_records(rows: PlainRows, answers: RowAnswers) -> bytes:
             answered = f'"spans": [{", ".join(found)}]'
         else:
             answered = f'"labels": [{", ".join(labels[low:high])}]'
-        tokens = sentence.tokens(more[low:high])
-        lines.append(f'{{"text": "{" ".join(sentence.words)}", "tokens": [{tokens}], {answered}{last}}}\n')
+        tokens, head = sentence.tokens(more[low:high]), heads.get(low, "")
+        lines.append(f'{{"text": "{" ".join(sentence.words)}", "tokens": [{tokens}], {answered}{head}{last}}}\n')
     return "".join(lines).encode()
+
+
+def _head_fields(sentence: Sentence) -> str:
+    """The document mark and the comments of a sentence."""
+    comments = ", ".join(map(json_string, sentence.comments))
+    mark = "" if sentence.document is None else f', "newdoc": {json_string(sentence.document)}'
+    return mark + (f', "comments": [{comments}]' if comments else "")
 
 
 def _spans(answers: RowAnswers) -> Iterator[tuple[int, int, int, float | None]]:
@@ -111,13 +120,22 @@ def write_conllu_rows(rows: PlainRows, labels: Array, ends: Sequence[tuple[bytes
     """
     text, cells, pieces = rows.text, rows.cells.tolist(), list[bytes]()
     numbers = labels.tolist()
+    heads = _comments(rows) if rows.heads else {}
     for low, high in pairwise(rows.offsets.tolist()):
         if raw:
             content = text[cells[low][0] : cells[high - 1][1]].decode()
             pieces.append(f"# text = {' '.join(content.split())}\n".encode())
+        pieces.append(heads.get(low, b""))
         for i in range(low, high):
             first, end = cells[i]
             glued = raw and i + 1 < high and cells[i + 1][0] == end
             pieces.append(b"%d\t%b\t%b\n" % (i + 1 - low, text[first:end], ends[numbers[i]][glued]))
         pieces.append(b"\n")
     return b"".join(pieces)
+
+
+def _comments(rows: PlainRows) -> dict[int, bytes]:
+    """The lines before some sentences, by their first tokens."""
+    from postil.text.conllu_writer import comment_lines  # few files of columns have comments
+
+    return {int(rows.offsets[place]): comment_lines(sentence) for place, sentence in rows.heads}

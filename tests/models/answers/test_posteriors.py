@@ -1,5 +1,6 @@
 """What is between a tagger's network and its answers."""
 
+import pickle
 from functools import cache
 
 import numpy as np
@@ -53,6 +54,67 @@ def test_one_sentence_is_the_same_as_among_many():
     first, end = together.lattice.offsets[row : row + 2]
     assert np.allclose(together.marginals()[first:end], alone, atol=1e-5)
     assert np.allclose(Posterior.of(model.of_one(TOKENS).lattice).marginals(), alone)
+
+
+DECODINGS = [
+    Decoding(),
+    Decoding(temperature=3.0),
+    Decoding(shift=2.0),
+    Decoding(bias=-6.0),
+    Decoding(bias=6.0),
+    Decoding(thresholds={"PER": 1.0}),
+    Decoding(thresholds={"LOC": 1.0}),
+    Decoding(bias=6.0, thresholds={"PER": 0.5, "LOC": 0.9}),
+]
+
+
+def asked(model, sentences):
+    """Labels, probabilities of labels, entities and probabilities of label sequences, from every method that asks."""
+    sentence = [postil.text.Sentence(list(tokens)) for tokens in sentences]
+    labels, probabilities = model.predict_with_probabilities(sentences)
+    entities = [model.tag(" ".join(tokens)).entities for tokens in sentences]
+    answers = [(answer.labels, answer.probability, answer.entities) for answer in model.answers(sentence)]
+    return labels, [one.tolist() for one in probabilities], entities, answers
+
+
+def test_answers_follow_a_changed_decoding():
+    """What the kernels are asked is cached from call to call: as long as the decoding is the same, and no longer."""
+    content = pickle.dumps(tagger())
+    model, sentences, fresh = pickle.loads(content), X[:20], []
+    for decoding in DECODINGS:
+        other = pickle.loads(content)
+        other.decoding = decoding
+        fresh.append(asked(other, sentences))
+    assert len({repr(one) for one in fresh}) == len(DECODINGS), "each of them shows"
+    for i in [*range(len(DECODINGS)), *reversed(range(len(DECODINGS))), 0, 5, 0, 7, 5]:
+        model.decoding = DECODINGS[i]
+        assert asked(model, sentences) == fresh[i] == asked(model, sentences)
+
+
+def test_answers_follow_thresholds_that_were_written_to():
+    model, thresholds = pickle.loads(pickle.dumps(tagger())), {}
+    model.decoding = Decoding(bias=6.0, thresholds=thresholds)
+    entities = asked(model, X[:20])[3]
+    thresholds |= {"PER": 1.0, "LOC": 1.0}
+    dropped = asked(model, X[:20])[3]
+    assert any(found for *_, found in entities) and not any(found for *_, found in dropped)
+    thresholds.clear()
+    assert asked(model, X[:20])[3] == entities
+
+
+@pytest.mark.parametrize("task", ["names", "others"])
+def test_answers_of_a_task_follow_its_changed_decoding(task):
+    data = named_entities(40)
+    model = postil.MultiTaskTagger(hidden=12, word_dim=8, epochs=2, rate=0.02)
+    model.fit({"names": data[0], "others": data[0]}, {"names": data[1], "others": data[1]})
+    first = model.predict(X[:20])
+    model[task].decoding = Decoding(bias=-50.0)
+    changed = model.predict(X[:20])
+    other = "others" if task == "names" else "names"
+    assert changed[other] == first[other]
+    assert changed[task] != first[task] and {label for labels in changed[task] for label in labels} == {"O"}
+    model[task].decoding = Decoding()
+    assert model.predict(X[:20]) == first
 
 
 def test_thresholds_drop_entities():

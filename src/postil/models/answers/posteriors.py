@@ -193,14 +193,18 @@ class Posteriors:
     ) -> tuple[ChainScores, kernels.Question]:
         """The scores of steps and what the kernel is asked. Without a threshold they are the same for every call."""
         cache, thresholds = self._parts.scorer().questions, self.decoding.thresholds
-        decoding, *cached = cache.get(label_probabilities, (None,))
-        if threshold is None and decoding is self.decoding:
+        decoding, known, *cached = cache.get(label_probabilities, (None, None))
+        if threshold is None and decoding is self.decoding and known == thresholds:  # a mapping can be written to
             return cached[0], cached[1]
         lowest = lowest_probabilities(thresholds if threshold is None else threshold, self.labelling)
         chain, question = self._calibrated_chain(), self._question(lowest, label_probabilities)
         if threshold is None:
-            cache[label_probabilities] = self.decoding, chain, question
+            cache[label_probabilities] = self.decoding, dict(thresholds), chain, question
         return chain, question
+
+    def question(self) -> tuple[ChainScores, kernels.Question]:
+        """The calibrated scores of steps, and what a kernel is asked for all answers of the model's own decoding."""
+        return self._asked(None, True)
 
     def _fused(
         self, which: list[int], scores: Array, offsets: Array, chain: ChainScores, question: kernels.Question

@@ -37,7 +37,7 @@ Rows: TypeAlias = Sequence[tuple[Array, Array]]
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Split:
+class Split:
     """A network as a linear map of windows, and what comes after it."""
 
     first: WindowMap
@@ -46,7 +46,7 @@ class _Split:
     shares: Callable[[Array], Array] | None = None  # offsets -> (N, 1) by which the sums are multiplied first
 
 
-def _split(network: ScoringNetwork) -> _Split | None:
+def split_network(network: ScoringNetwork) -> Split | None:
     """The network taken apart after its first linear map; None where it does not begin with one."""
     encoder, outputs = network.encoder, network.outputs
     if isinstance(encoder, WindowAverage) and len(outputs) == 1:
@@ -56,20 +56,20 @@ def _split(network: ScoringNetwork) -> _Split | None:
     match encoder.layers:
         case []:
             in_order = [outputs[1], outputs[0], outputs[2]] if len(outputs) == 3 else outputs
-            return _Split(first=WindowMap.of_maps(in_order), layers=[], outputs=[])
+            return Split(first=WindowMap.of_maps(in_order), layers=[], outputs=[])
         case [Window() as window, Linear() as linear, *layers]:
-            return _Split(first=WindowMap.of_window(window, linear), layers=layers, outputs=outputs)
+            return Split(first=WindowMap.of_window(window, linear), layers=layers, outputs=outputs)
     return None
 
 
-def _averages(size: int, output: Linear) -> _Split:
+def _averages(size: int, output: Linear) -> Split:
     """A map of the mean of a window: the mean of the maps. The bias is added once, in equal parts."""
     first = WindowMap.of_maps([output] * size)
 
     def shares(offsets: Array) -> Array:
         return 1 / window_counts(offsets, size, first.W.dtype)[:, None]
 
-    return _Split(first=first, layers=[], outputs=[], shares=shares)
+    return Split(first=first, layers=[], outputs=[], shares=shares)
 
 
 @final
@@ -87,7 +87,7 @@ class FastScorer:
         self._parameters = list(network.parameters().values())
         self._values = self._present_values()
         self._members: list[ScoringNetwork] = members_of(network)
-        splits = [_split(member) for member in self._members] if network.dtype == np.float32 else []
+        splits = [split_network(member) for member in self._members] if network.dtype == np.float32 else []
         self._splits = [split for split in splits if split is not None]
         if not self._splits:
             return
@@ -110,7 +110,7 @@ class FastScorer:
         other._members = [network]
         other._parameters = list(network.parameters().values())
         other._values = other._present_values()
-        other._splits = [_Split(first=split.first, layers=split.layers, outputs=network.outputs, shares=split.shares)]
+        other._splits = [Split(first=split.first, layers=split.layers, outputs=network.outputs, shares=split.shares)]
         return other
 
     @property
@@ -238,16 +238,16 @@ class FastScorer:
         pairs = zip(self._splits, parts, strict=True)
         return mean_scores([self._scores_of_member(split, part, offsets) for split, part in pairs])
 
-    def _scores_of_member(self, split: _Split, sums: Array, offsets: Array) -> Array:
+    def _scores_of_member(self, split: Split, sums: Array, offsets: Array) -> Array:
         return _mapped(split, self._hidden(split, sums, offsets), offsets)
 
-    def _hidden(self, split: _Split, sums: Array, offsets: Array) -> Array:
+    def _hidden(self, split: Split, sums: Array, offsets: Array) -> Array:
         if split.shares is not None:
             sums *= split.shares(offsets)
         return infer(split.layers[1:] if self._is_fused else split.layers, sums, offsets)
 
 
-def _mapped(split: _Split, hidden: Array, offsets: Array) -> Array:
+def _mapped(split: Split, hidden: Array, offsets: Array) -> Array:
     """The scores (N, L) of the last hidden values (N, H)."""
     if not split.outputs:
         return hidden

@@ -133,6 +133,10 @@ class ScoringNetwork(Parameterised, ABC):
         maps = [output(hidden) for output in self.outputs]
         for node in maps:  # the sentence approach ends with one row per token
             node.offsets = offsets
+        return self.scores_of_maps(maps)
+
+    def scores_of_maps(self, maps: "list[Result]") -> Result:
+        """The scores (N, L) of the output maps: of one, or of three that also look at the neighbours (C2)."""
         return offset_scores(*maps) if len(maps) == 3 else maps[0]
 
     def unary(self, inputs: Inputs) -> Array:

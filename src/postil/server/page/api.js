@@ -1,7 +1,16 @@
 // Calls of the server. A call that a newer one has overtaken is given up.
 
 const running = new Map();
-let token = sessionStorage.getItem("token") ?? "";
+let token = given() ?? sessionStorage.getItem("token") ?? "";
+
+/** The token of an address that ends in #token=…, which does not stay in the address bar nor in the history. */
+function given() {
+  const found = location.hash.match(/^#token=([\w-]+)$/);
+  if (!found) return null;
+  history.replaceState(null, "", location.pathname);
+  sessionStorage.setItem("token", found[1]);
+  return found[1];
+}
 
 export class ApiError extends Error {
   constructor(code, message) { super(message); this.code = code; }

@@ -1,26 +1,29 @@
-// Errors: a labelled file, read in the browser, against the model's answers; every mistake opens in Tag and Why.
+// Errors: a labelled file against the model's answers, or a report of `postil evaluate --json --mistakes`. The browser
+// reads the file; of a labelled one only its words are sent to this server, of a report nothing.
 
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
 import { colour, h, percent, say } from "/page/dom.js";
-import { fitting, heading, missing } from "/page/shared.js";
+import { heading } from "/page/shared.js";
 
 const AT_ONCE = 100;
 const MOST_LISTED = 200;
-const KINDS = { missed: "missed", spurious: "spurious", label: "wrong label", border: "wrong border" };
+const KINDS = ["boundary", "type", "boundary+type", "missed", "spurious"];
 
-/** Columns, a token a line, its label last: [{tokens, labels}]. */
-export function readColumns(content) {
+/** Columns, a token a line, its label last: [{tokens, labels, predicted}]; `predicted` is the column before `labels`' own where both are there. */
+export function readColumns(content, hasPredictions = false) {
   const sentences = [];
-  let now = { tokens: [], labels: [] };
+  const fresh = () => ({ tokens: [], labels: [], predicted: [] });
+  let now = fresh();
   for (const line of `${content}\n\n`.split(/\r?\n/)) {
     const cells = line.trim().split(/[\t ]+/);
     if (!line.trim() || cells[0] === "-DOCSTART-") {
       if (now.tokens.length) sentences.push(now);
-      now = { tokens: [], labels: [] };
-    } else if (!line.startsWith("# ") && cells.length > 1) {
+      now = fresh();
+    } else if (!line.startsWith("# ") && cells.length > (hasPredictions ? 2 : 1)) {
       now.tokens.push(cells[0]);
-      now.labels.push(cells.at(-1));
+      now.labels.push(cells.at(hasPredictions ? -2 : -1));
+      now.predicted.push(cells.at(-1));
     }
   }
   return sentences;
@@ -39,84 +42,127 @@ export function spansOf(labels) {
   return spans;
 }
 
-const overlap = (a, b) => a.start < b.end && b.start < a.end;
+const shared = (a, b) => Math.min(a.end, b.end) - Math.max(a.start, b.start);
 const same = (a, b) => a.start === b.start && a.end === b.end;
+const kindOf = ({ gold, predicted }) => {
+  if (!gold || !predicted) return gold ? "missed" : "spurious";
+  if (same(gold, predicted)) return gold.label === predicted.label ? "correct" : "type";
+  return gold.label === predicted.label ? "boundary" : "boundary+type";
+};
 
-/** Mistakes of one sentence: {kind, gold, predicted}. */
+/** Mistakes of one sentence, {kind, gold, predicted}: spans are paired as `postil evaluate` pairs them. */
 export function compared(gold, predicted) {
-  const equal = (a, b) => same(a, b) && a.label === b.label;
-  const missed = gold.filter((one) => !predicted.some((other) => equal(one, other)));
-  const spurious = predicted.filter((one) => !gold.some((other) => equal(one, other)));
-  const mistakes = [];
-  for (const one of missed) {
-    const other = spurious.find((item) => overlap(one, item));
-    if (!other) mistakes.push({ kind: "missed", gold: one, predicted: null });
-    else mistakes.push({ kind: same(one, other) ? "label" : "border", gold: one, predicted: other });
+  const couples = gold.flatMap((one) => predicted.filter((other) => shared(one, other) > 0).map((other) => ({ gold: one, predicted: other })));
+  const order = (couple) => [Number(couple.gold.label !== couple.predicted.label), -shared(couple.gold, couple.predicted), couple.gold.start, couple.predicted.start];
+  couples.sort((a, b) => { const [x, y] = [order(a), order(b)]; const at = x.findIndex((item, i) => item !== y[i]); return at < 0 ? 0 : x[at] - y[at]; });
+  const [left, right, pairs] = [new Set(gold), new Set(predicted), []];
+  for (const couple of couples) {
+    if (left.has(couple.gold) && right.has(couple.predicted)) {
+      left.delete(couple.gold);
+      right.delete(couple.predicted);
+      pairs.push(couple);
+    }
   }
-  for (const one of spurious) {
-    if (!missed.some((item) => overlap(one, item))) mistakes.push({ kind: "spurious", gold: null, predicted: one });
+  pairs.push(...[...left].map((one) => ({ gold: one, predicted: null })), ...[...right].map((one) => ({ gold: null, predicted: one })));
+  return pairs.map((pair) => ({ kind: kindOf(pair), ...pair })).filter(({ kind }) => kind !== "correct");
+}
+
+const isSpan = (span) => span === null || (Number.isInteger(span?.start) && Number.isInteger(span?.end) && typeof span?.label === "string");
+const isMistake = (one) => typeof one?.kind === "string" && Array.isArray(one.tokens) && one.tokens.every((token) => typeof token === "string")
+  && isSpan(one.gold) && isSpan(one.predicted) && (one.gold ?? one.predicted) !== null;
+
+/** A report as {figures, mistakes}; null where the content is no report, an Error where it lacks its mistakes. */
+export function readReport(content) {
+  if (!content.trimStart().startsWith("{")) return null;
+  let report;
+  try { report = JSON.parse(content); } catch { return null; }
+  if (typeof report.accuracy !== "number") return null;
+  if (!Array.isArray(report.mistakes)) throw new Error("This report has no mistakes in it: write it with postil evaluate MODEL DATA --json --mistakes.");
+  if (!report.mistakes.every(isMistake)) throw new Error("The mistakes of this report cannot be read.");
+  const figures = { sentences: report.sentences };
+  for (const [name, key] of [["precision", "precision"], ["recall", "recall"], ["F1", "f1"], ["token accuracy", "accuracy"]]) {
+    if (typeof report[key] === "number") figures[name] = percent(report[key] / 100);
   }
-  return mistakes;
+  return { figures, mistakes: report.mistakes.map((one) => ({ ...one, number: one.sentence })) };
+}
+
+/** A model's answer about tokens: its spans in tokens instead of characters. */
+function placed(document) {
+  const [starts, ends] = [new Map(), new Map()];
+  let at = 0;
+  document.tokens.forEach((token, i) => { starts.set(at, i); ends.set(at + token.length, i + 1); at += token.length + 1; });
+  return document.spans.map((one) => ({ ...one, start: starts.get(one.start), end: ends.get(one.end) }));
+}
+
+function figuresOf({ gold, predicted, right, sentences }) {
+  const [p, r] = [predicted ? right / predicted : 0, gold ? right / gold : 0];
+  return { sentences, precision: percent(p), recall: percent(r), F1: percent(p + r ? (2 * p * r) / (p + r) : 0) };
 }
 
 export function mount(root, values, context) {
   const taggers = context.models.filter((one) => one.kind === "tagger" && one.spans);
   const model = context.model?.spans && context.model.kind === "tagger" ? context.model : taggers[0] ?? null;
-  if (!model || !fitting(context, "tagger")) { root.append(missing("tagger of spans")); return undefined; }
-  const state = { kind: values.get("kind") ?? "", label: values.get("label") ?? "" };
+  const state = { kind: values.get("kind") ?? "", label: values.get("label") ?? "", text: values.get("find") ?? "" };
   let mistakes = [];
-  let counts = null;
+  let figures = null;
   let stopped = false;
 
-  const placed = (document) => {
-    const starts = new Map();
-    let at = 0;
-    document.tokens.forEach((token, i) => { starts.set(at, i); at += token.length + 1; });
-    const ends = new Map();
-    at = -1;
-    document.tokens.forEach((token, i) => { at += token.length + 1; ends.set(at, i + 1); });
-    return document.spans.map((one) => ({ ...one, start: starts.get(one.start), end: ends.get(one.end) }));
-  };
+  async function opened() {
+    const chosen = file.files[0];
+    if (!chosen) return;
+    problem.replaceChildren();
+    try {
+      const content = await chosen.text();
+      const report = readReport(content);
+      if (report) { ({ figures, mistakes } = report); draw(); return; }
+      await evaluate(readColumns(content, both.checked));
+    } catch (error) { problem.replaceChildren(h("p", { className: "error", role: "alert" }, error.message)); }
+  }
 
-  async function evaluate(content) {
-    const sentences = readColumns(content);
+  async function evaluate(sentences) {
+    if (!sentences.length) throw new Error("No sentences in columns and no report were found in this file.");
+    if (!both.checked && !model) throw new Error("To label a file, the server needs a tagger of spans: postil serve MODEL. A report can be opened without one.");
     mistakes = [];
-    counts = { gold: 0, predicted: 0, right: 0, sentences: sentences.length };
-    if (!sentences.length) { say("No sentences in columns were found in this file."); return; }
+    const counts = { gold: 0, predicted: 0, right: 0, sentences: sentences.length };
     for (let first = 0; first < sentences.length && !stopped; first += AT_ONCE) {
       const part = sentences.slice(first, first + AT_ONCE);
-      let answer;
-      try {
-        answer = await call("/api/tag", { model: model.name, documents: part.map(({ tokens }) => ({ tokens })) }, "errors");
-      } catch (error) { say(error.message, 6000); return; }
-      if (answer === null) return;
+      const answered = both.checked ? part.map(({ predicted }) => spansOf(predicted)) : await labelled(part);
+      if (answered === null) return;
       part.forEach((sentence, i) => {
-        const [gold, predicted] = [spansOf(sentence.labels), placed(answer.documents[i])];
-        const found = compared(gold, predicted);
+        const [gold, predicted] = [spansOf(sentence.labels), answered[i]];
         counts.gold += gold.length;
         counts.predicted += predicted.length;
         counts.right += gold.filter((one) => predicted.some((other) => same(one, other) && one.label === other.label)).length;
-        mistakes.push(...found.map((one) => ({ ...one, tokens: sentence.tokens, number: first + i })));
+        mistakes.push(...compared(gold, predicted).map((one) => ({ ...one, tokens: sentence.tokens, number: first + i })));
       });
+      figures = figuresOf(counts);
       draw();
     }
-    draw();
   }
 
+  async function labelled(part) {
+    const answer = await call("/api/tag", { model: model.name, documents: part.map(({ tokens }) => ({ tokens })) }, "errors");
+    return answer && answer.documents.map(placed);
+  }
+
+  const fits = (one) => (!state.kind || one.kind === state.kind)
+    && (!state.label || one.gold?.label === state.label || one.predicted?.label === state.label)
+    && (!state.text || one.tokens.join(" ").toLowerCase().includes(state.text.toLowerCase()));
+
   function draw() {
-    keep("errors", { model: model.name, kind: state.kind, label: state.label });
-    if (counts === null) return;
-    const { gold, predicted, right } = counts;
-    const [p, r] = [predicted ? right / predicted : 0, gold ? right / gold : 0];
-    const figure = (name, value) => h("div", {}, h("span", {}, name), h("strong", { className: "big" }, value));
-    const listed = mistakes.filter((one) => (!state.kind || one.kind === state.kind)
-      && (!state.label || one.gold?.label === state.label || one.predicted?.label === state.label));
-    const labels = [...new Set(mistakes.flatMap((one) => [one.gold?.label, one.predicted?.label]).filter(Boolean))].sort();
-    const choice = (name, title, items) => h("label", {}, `${title} `, h("select", { onchange: (event) => { state[name] = event.target.value; draw(); } },
+    keep("errors", { model: context.model?.name ?? "", kind: state.kind, label: state.label, find: state.text });
+    if (figures === null) return;
+    const figure = ([name, value]) => h("div", {}, h("span", {}, name), h("strong", { className: "big" }, value));
+    const labels = [...new Set(mistakes.flatMap((one) => [one.gold?.label, one.predicted?.label]).filter((label) => label !== undefined))].sort();
+    const count = (kind) => mistakes.filter((one) => one.kind === kind).length;
+    const choice = (name, title, items) => h("label", {}, `${title} `, h("select", { id: name, onchange: (event) => { state[name] = event.target.value; draw(); } },
       h("option", { value: "" }, "all"), items.map(([value, text]) => h("option", { value, selected: value === state[name] }, text))));
+    const kinds = [...new Set([...KINDS, ...mistakes.map((one) => one.kind)])];
+    const words = h("input", { type: "text", id: "find", value: state.text, onchange: () => { state.text = words.value; draw(); } });
+    const listed = mistakes.filter(fits);
     answer.replaceChildren(
-      h("section", { className: "card" }, h("div", { className: "figures" }, figure("sentences", counts.sentences), figure("precision", percent(p)), figure("recall", percent(r)), figure("F1", percent(p + r ? (2 * p * r) / (p + r) : 0)), figure("mistakes", mistakes.length)),
-        h("div", { className: "row" }, choice("kind", "Kind", Object.entries(KINDS)), choice("label", "Label", labels.map((one) => [one, one])),
+      h("section", { className: "card", "aria-label": "Scores and filters" }, h("div", { className: "figures" }, Object.entries({ ...figures, mistakes: mistakes.length }).map(figure)),
+        h("div", { className: "row" }, choice("kind", "Kind", kinds.map((kind) => [kind, `${kind} (${count(kind)})`])), choice("label", "Label", labels.map((one) => [one, one])), h("label", {}, "Words ", words),
           h("span", { className: "note", role: "status" }, `${listed.length} shown`))),
       h("ol", { className: "list" }, listed.slice(0, MOST_LISTED).map(item)),
       listed.length > MOST_LISTED ? h("p", { className: "note" }, `The first ${MOST_LISTED} of ${listed.length}.`) : "");
@@ -125,16 +171,19 @@ export function mount(root, values, context) {
   function item(one) {
     const at = one.gold ?? one.predicted;
     const text = one.tokens.join(" ");
-    const chip = (span, title) => span && [` ${title} `, h("span", { className: `chip ${colour(span.label, model.classes)}` }, span.label), ` ${one.tokens.slice(span.start, span.end).join(" ")} `];
-    return h("li", { className: "card" }, h("p", {}, one.tokens.slice(0, at.start).join(" "), " ", h("mark", { className: `entity ${colour(at.label, model.classes)}` }, one.tokens.slice(at.start, at.end).join(" ")), " ", one.tokens.slice(at.end).join(" ")),
-      h("p", { className: "note" }, `${KINDS[one.kind]}: `, chip(one.gold, "gold"), chip(one.predicted, "predicted"),
-        h("a", { href: written("tag", { model: model.name, text }) }, "open in Tag"), " · ",
-        h("a", { href: written("why", { model: model.name, text, span: `${at.start}:${at.end}`, label: at.label }) }, "why")));
+    const classes = model?.classes ?? [];
+    const chip = (span, title) => span && [` ${title} `, h("span", { className: `chip ${colour(span.label, classes)}` }, span.label), ` ${one.tokens.slice(span.start, span.end).join(" ")} `];
+    const links = model ? [h("a", { href: written("tag", { model: model.name, text }) }, "open in Tag"), " · ",
+      h("a", { href: written("why", { model: model.name, text, span: `${at.start}:${at.end}`, label: at.label }) }, "why")] : [];
+    return h("li", { className: "card" }, h("p", {}, one.tokens.slice(0, at.start).join(" "), " ", h("mark", { className: `entity ${colour(at.label, classes)}` }, one.tokens.slice(at.start, at.end).join(" ")), " ", one.tokens.slice(at.end).join(" ")),
+      h("p", { className: "note" }, `sentence ${one.number + 1}, ${one.kind}: `, chip(one.gold, "gold"), chip(one.predicted, "predicted"), links));
   }
 
-  const file = h("input", { type: "file", id: "file", onchange: async () => { if (file.files[0]) evaluate(await file.files[0].text()); } });
-  const answer = h("div");
-  root.append(...heading("Errors", "Choose a labelled file in columns: a token a line, its label last, an empty line between sentences. The browser reads it; only its words are sent to this server."),
-    h("div", { className: "card" }, h("label", { className: "field", htmlFor: "file" }, "Labelled file"), file), answer);
+  const file = h("input", { type: "file", id: "file", onchange: opened });
+  const both = h("input", { type: "checkbox", id: "both", onchange: opened });
+  const [answer, problem] = [h("div"), h("div")];
+  root.append(...heading("Errors", "Open a report of postil evaluate --json --mistakes, or a labelled file in columns: a token a line, its label last, an empty line between sentences. The browser reads it. Of a report nothing is sent, of a labelled file only its words, to this server."),
+    h("div", { className: "card" }, h("label", { className: "field", htmlFor: "file" }, "Report or labelled file"), file,
+      h("div", { className: "row" }, both, h("label", { htmlFor: "both" }, "the last two columns are gold and predicted labels"))), problem, answer);
   return () => { stopped = true; };
 }

@@ -11,15 +11,21 @@ const SERVED = "model";
 // What a layer of the library does, by its name -> [rule, equation].
 const RULES = [
   [/LookupTables|take rows/, "One row of a table per word and feature. Only the rows that occur get a gradient; a word that occurs twice adds up.", "A2"],
-  [/^Dropout/, "Noise in training only: nothing is dropped here.", ""],
-  [/Window/, "The vectors of neighbouring tokens side by side, then one linear layer at every position: Y = X Wᵀ + b.   ∂J/∂W = δᵀ X,   ∂J/∂X = δ W.", "A4, A3, B3"],
+  [/^changed/, "What was typed in is added to the value above; the gradient passes unchanged.", ""],
+  [/^WindowAverage/, "The mean of the vectors in a window: each word gets its share of the gradient.", "E2"],
+  [/^Window/, "The vectors of neighbouring tokens side by side; a word gets the sum of its parts from all windows it is in.", "A4"],
+  [/^(relu|tanh|hardtanh|sigmoid|softsign|leaky-relu)$/, "h = f(z), element by element.   ∂J/∂z = ∂J/∂h ∘ f′(z).", "A6, B6, E10"],
+  [/^LayerNorm/, "Each row is shifted and scaled to mean 0 and variance 1, then multiplied by a gain and shifted by a bias.", ""],
+  [/^Sentence/, "Distances to the word, a convolution, the largest value over the sentence: only the place of the maximum gets a gradient.", "A4, A12"],
+  [/^add/, "y = a + b.   Both get the gradient of y unchanged: the shortcut of a residual layer.", "E7"],
+  [/^offset/, "Scores of the word, and those that its neighbours’ maps say about it.", "C2"],
   [/Linear/, "Y = X Wᵀ + b.   ∂J/∂W = δᵀ X,   ∂J/∂b = Σ δ,   ∂J/∂X = δ W.", "A3, B3"],
   [/CRF/, "J = log Z − s(y).   At the scores the gradient is p(y_t = j) − 1[y_t = j], by forward-backward.", "A8, C3, C4, C5"],
   [/cross/i, "J = −mean log ŷ.   ∂J/∂q = (ŷ − y) / N.", "A7, E3"],
   [/concat/, "Parts side by side; each gets its own columns of the gradient.", "A2"],
 ];
 
-/** A graph whose numbers come from the server: it can be walked, not changed. */
+/** A graph whose numbers come from the server, which computes it anew after every change. */
 class ServedGraph {
   constructor(nodes) {
     this.nodes = nodes.map((node, i) => ({ ...node, number: i, full: node.gradient, gradient: null, contributions: [], isServed: true }));
@@ -30,7 +36,8 @@ class ServedGraph {
 
   backward(until) { for (const node of this.nodes) node.gradient = node.number >= until ? node.full : null; }
 
-  parameters() { return []; }
+  /** What a node is called where names repeat: the path of a parameter. */
+  static title(node) { return node.kind === "parameter" && node.key ? node.key : node.name; }
 }
 
 const [WIDTH, HEIGHT, GAP_X, GAP_Y] = [94, 40, 8, 30];
@@ -63,6 +70,7 @@ export function mount(root, values, context) {
   let chosen = null;
   let checked = null;
   let history = [];
+  let edits = []; // of the served model's graph: numbers set, steps taken
   let memories = new Map();
   let places = new Map();
 
@@ -75,25 +83,39 @@ export function mount(root, values, context) {
     keep("gradients", { ...served, tour: state.tour, step: state.step || "", words: state.words?.join(" ") ?? "", activation: state.activation ?? "" });
   }
 
-  async function buildServed() {
-    kept();
+  /** The graph of the sentence with all edits, which live in this page; `wanted` adds a numerical check. */
+  function askServed(wanted = {}) {
     const labels = state.gold.split(/\s+/).filter(Boolean);
+    return call("/api/graph", { model: model.name, text: state.text, edits, ...(labels.length ? { labels } : {}), ...wanted });
+  }
+
+  async function buildServed(edit = null) {
+    kept();
+    if (edit) edits.push(edit);
+    const [key, editing] = [chosen?.key, chosen?.editing];
     try {
-      const answer = await call("/api/graph", { model: model.name, text: state.text, ...(labels.length ? { labels } : {}) });
+      const answer = await askServed();
       if (answer === null) return;
       graph = new ServedGraph(answer.nodes);
       state.labels = answer.labels;
+      history = answer.losses.map((value, i) => [edits[i].optimiser ?? `${edits[i].node} changed`, value]);
       problem.replaceChildren();
-    } catch (error) { problem.replaceChildren(failed(error)); return; }
+    } catch (error) {
+      if (edit) edits.pop();
+      problem.replaceChildren(failed(error));
+      return;
+    }
+    checked = null;
     arrange();
     walk(graph.nodes.length - 1, 0);
-    chosen = graph.nodes.at(-1);
+    chosen = (edit && graph.nodes.find((node) => node.key && node.key === key)) || graph.nodes.at(-1);
+    chosen.editing = Boolean(edit && editing);
     draw();
   }
 
   function build() {
     problem.replaceChildren();
-    training.hidden = state.tour === SERVED;
+    edits = [];
     if (state.tour === SERVED) { buildServed(); return; }
     graph = tour().build({ words: words(), activation: activation() });
     memories = new Map();
@@ -164,7 +186,7 @@ export function mount(root, values, context) {
     const largest = Math.max(...value.flat().filter((item) => item !== null).map(Math.abs), 1e-12);
     return h("div", { className: "scroll" }, h("table", { className: "heat", "aria-label": name }, h("tbody", {}, value.map((row, i) => h("tr", {}, row.map((item, j) => {
       const cell = h("td", { className: item < 0 ? "oppose" : "support", style: { "--share": Math.abs(item ?? 0) / largest } });
-      if (change) cell.append(h("input", { type: "number", step: 0.1, className: "wide", value: Number(item.toFixed(6)), "aria-label": `${name}, row ${i + 1}, column ${j + 1}`, onchange: (event) => change(i, j, Number(event.target.value)) }));
+      if (change) cell.append(h("input", { type: "number", step: 0.1, className: "wide", value: item === null ? "" : Number(item.toFixed(6)), "aria-label": `${name}, row ${i + 1}, column ${j + 1}`, onchange: (event) => change(i, j, Number(event.target.value)) }));
       else cell.textContent = number(item);
       return cell;
     }))))));
@@ -175,7 +197,7 @@ export function mount(root, values, context) {
     const operation = OPERATIONS[node.operation];
     const rule = operation && (typeof operation.rule === "function" ? operation.rule(node.detail) : operation.rule);
     const size = sizeOf(node) || "a number";
-    const parts = [h("h2", {}, node.name, h("span", { className: "note" }, `  ${node.operation ?? node.kind}, ${size}`))];
+    const parts = [h("h2", {}, node.isServed ? ServedGraph.title(node) : node.name, h("span", { className: "note" }, `  ${node.operation ?? node.kind}, ${size}`))];
     if (node.isServed) {
       const [, text, equation] = RULES.find(([name]) => node.kind === "result" && name.test(node.name)) ?? [];
       if (text) parts.push(h("p", { className: "mono" }, text), equation ? h("p", { className: "note" }, `Equation ${equation}`) : "");
@@ -185,9 +207,17 @@ export function mount(root, values, context) {
     if (rule) parts.push(h("p", { className: "mono" }, rule), h("p", { className: "note" }, `Equation ${operation.equation}`));
     else if (node.about) parts.push(h("p", { className: "note" }, node.about));
     if (node.number <= forwardTo) {
-      const editable = !node.operation && !node.isServed && (node.editing ?? false);
-      parts.push(h("h3", {}, "Value"), heat(node.value, `value of ${node.name}`, editable ? (i, j, item) => { node.leaf[i][j] = item; checked = null; walk(forwardTo, backTo); draw(); } : null));
-      if (!node.operation && !node.isServed) parts.push(h("button", { "aria-pressed": String(editable), onclick: () => { node.editing = !editable; draw(); } }, "change the numbers"));
+      const changeable = node.isServed ? Boolean(node.key) : !node.operation;
+      const editable = changeable && (node.editing ?? false);
+      const change = (i, j, item) => {
+        if (node.isServed) { buildServed({ node: node.key, row: i, column: j, value: item }); return; }
+        node.leaf[i][j] = item;
+        checked = null;
+        walk(forwardTo, backTo);
+        draw();
+      };
+      parts.push(h("h3", {}, "Value"), heat(node.value, `value of ${node.name}`, editable ? change : null));
+      if (changeable) parts.push(h("button", { "aria-pressed": String(editable), onclick: () => { node.editing = !editable; draw(); } }, "change the numbers"));
     } else parts.push(h("p", { className: "note" }, "Not computed yet: step forward."));
     if (node.gradient) {
       parts.push(h("h3", {}, `Gradient ∂${graph.nodes.at(-1).name}/∂${node.name}`), heat(node.gradient, `gradient of ${node.name}`));
@@ -195,31 +225,38 @@ export function mount(root, values, context) {
         parts.push(h("details", { open: true }, h("summary", {}, `The sum over ${node.contributions.length} successors`),
           node.contributions.map((one) => [h("p", { className: "note" }, `from ${one.from}`), heat(one.gradient, `from ${one.from}`)])));
       } else if (node.contributions.length) parts.push(h("p", { className: "note" }, `From its only successor, ${node.contributions[0].from}.`));
-      if (!node.isServed) parts.push(h("div", { className: "row" }, h("button", { onclick: check }, "Check numerically"), h("label", {}, "h = ", stepSize)));
+      if (!node.isServed || node.key) parts.push(h("div", { className: "row" }, h("button", { onclick: check }, "Check numerically"), h("label", {}, "h = ", stepSize)));
       if (checked) parts.push(checkTable());
     } else if (node.number <= forwardTo) parts.push(h("p", { className: "note" }, "No gradient yet: step backward from the last node."));
     panel.replaceChildren(...parts);
   }
 
-  function check() {
-    const step = Number(stepSize.value) || 1e-5;
-    checked = { step, ...graph.slopes(chosen, step) };
+  async function check() {
+    const step = Math.min(1, Math.abs(Number(stepSize.value)) || 1e-5);
+    if (chosen.isServed) {
+      const node = chosen;
+      try {
+        const answer = await askServed({ check: { node: node.key, step } });
+        if (answer === null || node !== chosen) return;
+        checked = { step, central: answer.check.central, forward: answer.check.one_sided };
+      } catch (error) { problem.replaceChildren(failed(error)); return; }
+    } else checked = { step, ...graph.slopes(chosen, step) };
     draw();
   }
 
   function checkTable() {
-    const rows = chosen.gradient.flatMap((row, i) => row.map((item, j) => [`${i + 1}, ${j + 1}`, item, checked.central[i][j], checked.forward[i][j]]));
+    const rows = checked.central.flatMap((row, i) => row.map((item, j) => [`${i + 1}, ${j + 1}`, chosen.gradient[i][j], item, checked.forward[i][j]]));
     const worst = Math.max(...rows.map(([, a, b]) => Math.abs(a - b)));
     return h("div", { className: "scroll" }, h("table", { "aria-label": "Numerical check" },
       h("thead", {}, h("tr", {}, ["entry", "gradient", "central", "one-sided"].map((text) => h("th", { className: "number" }, text)))),
-      h("tbody", {}, rows.slice(0, 40).map(([place, ...items]) => h("tr", {}, h("td", { className: "number" }, place), items.map((item) => h("td", { className: "number mono" }, number(item, 8))))))),
+      h("tbody", {}, rows.slice(0, 64).map(([place, ...items]) => h("tr", {}, h("td", { className: "number" }, place), items.map((item) => h("td", { className: "number mono" }, number(item, 8))))))),
     h("p", {}, `Largest difference from the central slope: ${worst.toExponential(1)}`));
   }
 
   function drawServed() {
     const gold = h("input", { type: "text", id: "gold", size: 40, value: state.labels.join(" "), onchange: () => { state.gold = gold.value; buildServed(); } });
-    const text = h("input", { type: "text", id: "text", size: 40, value: state.text, onchange: () => { state.text = text.value; state.gold = ""; buildServed(); } });
-    guide.replaceChildren(h("h2", {}, tour().title), h("p", {}, "The loss of training on one sentence, without dropout, and the gradient of every node. Change the gold labels: the further they are from what the model predicts, the larger the loss."),
+    const text = h("input", { type: "text", id: "text", size: 40, value: state.text, onchange: () => { state.text = text.value; state.gold = ""; edits = []; buildServed(); } });
+    guide.replaceChildren(h("h2", {}, tour().title), h("p", {}, "The loss of training on one sentence, without dropout, in double precision, and the gradient of every node. Tables show the rows that the sentence uses. Change the sentence, the gold labels, or any number; check a gradient; take a step and see the loss fall. Nothing is kept: “First numbers” is the model as it is served."),
       h("div", { className: "row" }, h("label", { htmlFor: "text" }, "Sentence"), text, h("label", { htmlFor: "gold" }, "Gold labels"), gold));
   }
 
@@ -235,9 +272,9 @@ export function mount(root, values, context) {
 
   function drawTraining() {
     const output = graph.nodes.at(-1);
-    if (state.tour === SERVED) return;
     loss.textContent = `${output.name} = ${number(output.value[0][0], 6)}`;
-    past.replaceChildren(...history.slice(-8).map(([name, before, after]) => h("li", {}, `${name}: ${number(before, 6)} → ${number(after, 6)}`)));
+    const shown = state.tour === SERVED ? history.map(([name, after]) => `${name}: ${number(after, 6)}`) : history.map(([name, before, after]) => `${name}: ${number(before, 6)} → ${number(after, 6)}`);
+    past.replaceChildren(...shown.slice(-8).map((text) => h("li", {}, text)));
   }
 
   function draw() {
@@ -271,6 +308,7 @@ export function mount(root, values, context) {
   function whole() { if (graph) walk(graph.nodes.length - 1, 0); checked = null; if (graph) draw(); }
 
   function train() {
+    if (state.tour === SERVED) { buildServed({ optimiser: optimiser.value.toLowerCase(), rate: Math.min(1000, Math.max(0, Number(rate.value) || 0)) }); return; }
     walk(graph.nodes.length - 1, 0);
     const before = graph.output();
     for (const node of graph.parameters()) {

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from postil.errors import ConfigurationError
-from postil.integrations.extras import needed
+from postil.extras import needed
 
 
 def test_an_installed_module_is_returned():

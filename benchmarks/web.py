@@ -1,0 +1,161 @@
+"""A model exported for the web beside the compiled kernels of Python: tokens/s of one thread, and equal labels.
+
+    python -m benchmarks.web MODEL FILE [--repeats 5] [--tokens 200000]
+
+Lists of tokens in, lists of labels out, in Node and in Chromium, with vector instructions and without. CPU time in
+Python and Node; in Chromium the time of the page, which other programs disturb. The best run of each counts. Labels and
+probabilities of every token are compared with those of Python running the same weights.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import postil
+from benchmarks.measuring import Outcome, parser, report
+from postil.export import web
+from postil.text.formats import read
+
+GOAL = 1 / 3
+TOLERANCE = 1e-5
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Seconds of each run, the labels of the last one, and the probabilities.
+MEASURE = """
+async function measured(tagger, X, repeats, clock) {
+  const seconds = [];
+  let labels;
+  for (let i = 0; i <= repeats; i++) {
+    const begun = clock();
+    labels = tagger.predict(X);
+    if (i > 0) seconds.push(clock() - begun);
+  }
+  const probabilities = tagger.tagTokens(X).map((one) => one.probabilities);
+  return { seconds, labels, probabilities, megabytes: tagger.memory / 1e6 };
+}
+"""
+IN_NODE = """
+import fs from "node:fs";
+import { load } from "./ner.mjs";
+const [X, repeats, simd] = JSON.parse(fs.readFileSync(0, "utf8"));
+const clock = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1e6; };
+process.stdout.write(JSON.stringify(await measured(await load({ simd }), X, repeats, clock)));
+"""
+IN_PAGE = """async ([X, repeats, simd]) => {
+  const { load } = await import("./ner.mjs");
+  return measured(await load({ simd }), X, repeats, () => performance.now() / 1000);
+}"""
+
+
+def main() -> int:
+    options = parser(__doc__)
+    options.add_argument("model", type=Path, help="a tagger of one task")
+    options.add_argument("data", type=Path, help="a file of sentences in any format that Postil reads")
+    options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--tokens", type=int, default=200_000, help="at most so many")
+    arguments = options.parse_args()
+    X: list[list[str]] = []
+    for sentence in read(arguments.data):
+        X.append(sentence.tokens)
+        if sum(map(len, X)) >= arguments.tokens:
+            break
+    with tempfile.TemporaryDirectory() as folder:
+        return report(outcome(arguments.model, X, arguments.repeats, Path(folder)))
+
+
+def outcome(model: Path, X: list[list[str]], repeats: int, folder: Path) -> Outcome:
+    N = sum(map(len, X))
+    web.write(model, folder / "ner.mjs")
+    tagger, _ = web.as_exported(postil.load(model))
+    predicted, probabilities = tagger.predict_with_probabilities(X)
+    flat = [p for sentence in probabilities for p in sentence]
+    seconds = {"Python, compiled kernels": python_seconds(tagger, X, repeats)}
+    rows: list[dict[str, Any]] = []
+    for name, run in runs(folder, repeats, X).items():
+        seconds[name] = min(run["seconds"])
+        found = [p for sentence in run["probabilities"] for p in sentence]
+        rows.append(
+            {
+                "wrong labels": sum(
+                    a != b for x, y in zip(predicted, run["labels"], strict=True) for a, b in zip(x, y, strict=True)
+                ),
+                "largest difference of probabilities": max(abs(a - b) for a, b in zip(flat, found, strict=True)),
+                "memory, MB": run["megabytes"],
+            }
+        )
+    nothing: dict[str, Any] = {"wrong labels": 0, "largest difference of probabilities": 0.0, "memory, MB": 0.0}
+    megabytes = (folder / "ner.mjs").stat().st_size / 1e6
+    base = seconds["Python, compiled kernels"]
+    table = [
+        {"where": name, "tokens/s": round(N / value), "of Python's rate": base / value, **row}
+        for (name, value), row in zip(seconds.items(), [nothing, *rows], strict=True)
+    ]
+    passed = all(
+        row["of Python's rate"] >= GOAL
+        and row["wrong labels"] == 0
+        and row["largest difference of probabilities"] <= TOLERANCE
+        for row in table
+        if "plain" not in row["where"]
+    )
+    return Outcome(
+        name="web",
+        compared=f"{model.name}, {N:,} tokens, one thread; the module has {megabytes:.2f} MB",
+        rows=table,
+        goal="with vector instructions a third of Python's rate, the same labels, probabilities within 1e-5",
+        passed=passed,
+    )
+
+
+def python_seconds(tagger: Any, X: list[list[str]], repeats: int) -> float:
+    """The best of some runs; words are known after the first, which does not count."""
+    found = []
+    for _ in range(repeats + 1):
+        began = time.process_time()
+        tagger.predict(X)
+        found.append(time.process_time() - began)
+    return min(found[1:])
+
+
+def runs(folder: Path, repeats: int, X: list[list[str]]) -> dict[str, Any]:
+    found = {}
+    for simd in (True, False):
+        kind = "vector instructions" if simd else "plain"
+        found[f"Node, {kind}"] = in_node(folder, [X, repeats, simd])
+        found[f"Chromium, {kind}"] = in_chromium(folder, [X, repeats, simd])
+    return found
+
+
+def in_node(folder: Path, request: Any) -> Any:
+    path = folder / "run.mjs"
+    path.write_text(MEASURE + IN_NODE, encoding="utf8")
+    run = subprocess.run(["node", path], input=json.dumps(request).encode(), capture_output=True, check=True)
+    return json.loads(run.stdout)
+
+
+def in_chromium(folder: Path, request: Any) -> Any:
+    """The module in a page; modules are not loaded from disk, so the page's requests are answered here."""
+    from playwright.sync_api import sync_playwright
+
+    def answer(route: Any) -> None:
+        if route.request.url.endswith("/ner.mjs"):
+            route.fulfill(path=folder / "ner.mjs", content_type="text/javascript")
+        else:
+            route.fulfill(body=f"<script>{MEASURE}</script>", content_type="text/html")
+
+    with sync_playwright() as playwright:
+        path = next(filter(None, map(shutil.which, BROWSERS)))
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.route("**/*", answer)
+        page.goto("http://localhost/")
+        result = page.evaluate(IN_PAGE, request)
+        browser.close()
+        return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

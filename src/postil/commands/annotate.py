@@ -1,0 +1,182 @@
+"""``postil annotate``: a local page on which a person labels text, with a model that learns meanwhile."""
+
+import argparse
+import secrets
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from postil.commands.curating import add_data_arguments, add_tagger_arguments, load_labelled, tagger_of
+from postil.commands.models import open_model, tagger_of_names
+from postil.commands.reading import CHARACTERS, format_argument, reading_options, warn_of_unspaced
+from postil.commands.serve import VARIABLE, check_extra, listen, token_of
+from postil.commands.terminal.notices import note, warn
+from postil.commands.writing import check_output
+from postil.errors import ConfigurationError
+from postil.models.config import parsed_setting
+from postil.models.sentences import takes_characters
+from postil.models.tagger import Tagger
+from postil.text.formats import Reading, read
+from postil.text.schemes import convert, recognise
+
+if TYPE_CHECKING:
+    from postil.curation.annotation import Annotation, Labelled
+    from postil.curation.journal import Journal
+
+DESCRIPTION = """\
+Label text on a local page, by keyboard. A model proposes spans; only those that it is unsure of are asked for. After
+every 20 answers it learns from all of them, in the background, and asks next for what it is least sure of. Every answer
+is saved at once; the command can be ended, or killed, at any moment and goes on where it was. Needs the extra serve.
+
+  postil annotate raw.txt --labels PER,LOC,ORG -o answers.jsonl      from nothing
+  postil annotate raw.txt --model ner.postil -o answers.jsonl        with the proposals of a model
+  postil annotate raw.txt --train gold.txt -o answers.jsonl          learn from other data as well
+  postil annotate --review doubts.jsonl -o reviewed.jsonl            what `postil doctor --review` has written
+  postil train answers.jsonl -o mine.postil                          the answers are data to train on
+
+POOL may be plain text, JSON Lines, CoNLL columns or any other format that Postil reads, and larger than memory. Labels
+in it are proposals, too. The page is for this machine only, and needs the token in the address that is printed.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pool", metavar="POOL", nargs="?", help="the text to label")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, required=True, help="answers, as JSON Lines; goes on with them"
+    )
+    parser.add_argument("--model", metavar="MODEL", help="the model of the first proposals; learning starts from it")
+    parser.add_argument("--labels", metavar="C,C", help="the classes to label (default: those of the model)")
+    parser.add_argument("--review", metavar="FILE", help="walk a review of `postil doctor` instead of a pool")
+    parser.add_argument(
+        "--train", metavar="DATA", action="append", default=[], help="labelled file to learn from as well (repeatable)"
+    )
+    parser.add_argument(
+        "--every", type=int, default=20, metavar="N", help="learn after so many answers; 0: never (default: 20)"
+    )
+    parser.add_argument(
+        "--sure",
+        type=float,
+        default=0.9,
+        metavar="P",
+        help="spans at least this probable are not asked for (default: 0.9)",
+    )
+    parser.add_argument(
+        "--window", type=int, default=100_000, metavar="N", help="records to choose from at a time (default: 100000)"
+    )
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free one (default: 8000)")
+    parser.add_argument(
+        "--input",
+        choices=["text", "tokens", "conll", "conllu", "jsonl", CHARACTERS],
+        help="format of POOL (default: recognised); characters: text of which every character is a token",
+    )
+    add_tagger_arguments(parser, "on the answers; with --model, its preset and settings are the default", "cores")
+    add_data_arguments(parser)
+    parser.set_defaults(misaligned="snap", overlaps="longest", usage_error=parser.error)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if (arguments.pool is None) == (arguments.review is None):
+        arguments.usage_error("POOL and --review exclude each other" if arguments.pool else "POOL is needed")
+    check_extra()
+    _check(arguments)
+    from postil.curation.journal import Journal
+    from postil.server.annotating import create_annotator
+    from postil.server.settings import ServerSettings
+
+    token = token_of(None) or secrets.token_urlsafe(24)
+    settings = ServerSettings(port=arguments.port, token=token)
+    with ExitStack() as stack:
+        tagger = _given_tagger(arguments)
+        reading = stack.enter_context(_reading(arguments, tagger))
+        journal = stack.enter_context(Journal(arguments.output))
+        if journal.torn is not None:
+            warn(journal.torn)
+        annotation = _annotation(arguments, reading, tagger, journal)
+        app = create_annotator(annotation, settings, is_review=arguments.review is not None)
+        secret = f"/#token={token}" if token_of(None) is None else f" (the token is in {VARIABLE})"
+        listen(app, settings, lambda address: f"annotating at {address}{secret} (Ctrl-C ends it)")
+        done = annotation.progress()
+    note(f"{arguments.output}: {done['answered']:,} answered, {done['skipped']:,} skipped, {done['spans']:,} spans")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    for name, lowest in (("every", 0), ("window", 1)):
+        if getattr(arguments, name) < lowest:
+            raise ConfigurationError(name, expected=f"must be at least {lowest}", got=getattr(arguments, name))
+    if not 0 < arguments.sure <= 1:
+        raise ConfigurationError("sure", expected="must be above 0 and at most 1", got=arguments.sure)
+    if arguments.review is not None:
+        for name in ("model", "train", "input"):
+            if getattr(arguments, name):
+                raise ConfigurationError(f"--{name}", expected="must not be used with --review")
+    inputs = [arguments.pool, arguments.review, arguments.model, *arguments.train]
+    # Nothing is replaced: whether the file holds answers is seen when it is opened.
+    check_output(arguments.output, "file of answers", "jsonl", inputs=inputs, force=True)
+
+
+def _reading(arguments: argparse.Namespace, tagger: Tagger | None) -> Reading:
+    """The sentences of the pool, of words or of characters."""
+    by_characters = arguments.input == CHARACTERS or (tagger is not None and takes_characters(tagger.fitted_parts()))
+    options = {**reading_options(arguments, by_characters), "features": ()}
+    reading = read(arguments.pool or arguments.review, format_argument(arguments), **options)
+    if not by_characters:
+        warn_of_unspaced(reading)
+    return reading
+
+
+def _annotation(
+    arguments: argparse.Namespace, reading: Reading, tagger: Tagger | None, journal: "Journal"
+) -> "Annotation":
+    from postil.curation.annotation import Annotation, checked_class
+    from postil.curation.pool import Pool, key_of
+
+    labelled = _labelled(arguments)
+    is_learning = arguments.every and not arguments.review
+    return Annotation(
+        Pool(reading, window=arguments.window, name=Path(reading.name).name),
+        journal,
+        tagger=tagger,
+        estimator=_estimator(arguments, tagger) if is_learning else None,
+        classes=[checked_class(name) for name in (arguments.labels or "").split(",") if name],
+        labelled=labelled,
+        every=arguments.every or 1,
+        sure=arguments.sure,
+        known=frozenset(key_of(tokens) for tokens in labelled[0]) if labelled is not None else frozenset(),
+    )
+
+
+def _given_tagger(arguments: argparse.Namespace) -> Tagger | None:
+    if arguments.model is None:
+        return None
+    model = open_model(arguments.model)
+    tagger = tagger_of_names(model)
+    if tagger is None:
+        raise ConfigurationError("--model", expected="must be a tagger of spans", got=f"a {model.KIND}")
+    parts = tagger.fitted_parts()
+    if parts.features.columns or parts.config.word_key is not None:
+        raise ConfigurationError("--model", expected="must need words alone", got="a model with extra features")
+    return tagger
+
+
+def _estimator(arguments: argparse.Namespace, known: Tagger | None) -> Tagger:
+    """What is trained on the answers."""
+    if known is None:
+        return tagger_of(arguments).set_params(threads=arguments.threads)
+    settings = known.settings | dict(parsed_setting(text) for text in arguments.settings)
+    tagger = Tagger(preset=known.preset, seed=arguments.seed, threads=arguments.threads, **settings)
+    tagger.check()
+    return tagger
+
+
+def _labelled(arguments: argparse.Namespace) -> "Labelled | None":
+    """The files of --train: words, and labels in BIO."""
+    if not arguments.train:
+        return None
+    files = load_labelled(arguments.train, arguments)
+    labels = [labels for file in files for labels in file.labels]
+    scheme = recognise(labels)
+    if scheme == "none":
+        raise ConfigurationError("--train", expected="must have labels of spans, such as B-PER", where=files[0].path)
+    X = [tokens for file in files for tokens in file.tokens]
+    return X, labels if scheme == "bio" else [convert(one, scheme, "bio") for one in labels]

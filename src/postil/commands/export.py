@@ -1,0 +1,93 @@
+"""``postil export``: a model for places without Python."""
+
+import argparse
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from postil.commands.models import open_model
+from postil.errors import ConfigurationError, printable
+from postil.models.installed import located
+
+DESCRIPTION = """\
+Write a trained model in a form that runs without Python.
+
+  postil export ner.postil --to c -o ner_c          a folder of C99: header, source, model, example, conformance test
+  postil export ner.postil --to web -o ner.html     one page that tags in the browser, without a server
+  postil export ner.postil --to web -o ner          an ES module with the layout of npm
+  postil export ner.postil --to onnx -o ner_onnx    a graph for ONNX Runtime
+
+The exported model answers as Python does: `make check` in a folder of C compares the labels and probabilities of some
+texts. What an export does not support is refused.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="model file or name")
+    parser.add_argument("--to", required=True, choices=list(TARGETS), help="what to write")
+    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="folder or file to write")
+    parser.add_argument("--half", action="store_true", help="c, web: half precision for the tables of words")
+    parser.add_argument("--array", action="store_true", help="c: the model as a C array, too")
+    parser.add_argument(
+        "--conformance", metavar="FILE", help="c: texts for the conformance test, one a line (default: samples)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    _check_options(arguments)
+    for line in TARGETS[arguments.to](arguments):
+        print(printable(line))
+    return 0
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    for option, targets in _OPTIONS.items():
+        if getattr(arguments, option) and arguments.to not in targets:
+            raise ConfigurationError(f"--{option}", expected=f"needs --to {' or '.join(targets)}", got=arguments.to)
+
+
+def _module(name: str) -> Any:
+    """The module that writes a format; one clear line where this installation has none."""
+    try:
+        return importlib.import_module(f"postil.export.{name}")
+    except ModuleNotFoundError as missing:
+        raise ConfigurationError(
+            f"--to {name}", expected="an installation that has this export", got=f"no module {missing.name}"
+        ) from None
+
+
+def _to_c(arguments: argparse.Namespace) -> list[str]:
+    texts = None
+    if arguments.conformance is not None:
+        texts = Path(arguments.conformance).read_text(encoding="utf-8").splitlines()
+    written = _module("c").export_c(
+        open_model(arguments.model), arguments.output, half=arguments.half, array=arguments.array, texts=texts
+    )
+    lines = [f"{arguments.output}: {', '.join(f'{name} ({_size(size)})' for name, size in written.files.items())}"]
+    lines += [str(written.change)] if written.change is not None else []
+    return [*lines, f"make -C {arguments.output} check   compares it with what Python answers"]
+
+
+def _to_web(arguments: argparse.Namespace) -> list[str]:
+    write = _module("web").write
+    open_model(arguments.model)  # which tells what is wrong with a file
+    written = write(located(arguments.model), arguments.output, half=arguments.half or None)
+    kind = "half" if written.half else "single"
+    size = f"{_size(written.total_bytes)}, the model {_size(written.model_bytes)} in {kind} precision"
+    return [f"{arguments.output}: {size}", str(written.change)]
+
+
+def _to_onnx(arguments: argparse.Namespace) -> list[str]:
+    written = _module("onnx").export_onnx(open_model(arguments.model), arguments.output)
+    return [f"{path}: {_size(path.stat().st_size)}" for path in written]
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
+
+
+TARGETS: dict[str, Callable[[argparse.Namespace], list[str]]] = {"c": _to_c, "web": _to_web, "onnx": _to_onnx}
+"""What is written -> the function that writes it and returns what to say about it."""
+_OPTIONS = {"half": ("c", "web"), "array": ("c",), "conformance": ("c",)}
+"""Options that only some targets have."""

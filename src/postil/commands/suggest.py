@@ -1,0 +1,158 @@
+"""``postil suggest``: what to label next."""
+
+import argparse
+import json
+from bisect import bisect_right
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from postil.commands.labelled import load
+from postil.commands.models import open_model, tagger_of_names, take_model
+from postil.commands.reading import (
+    CHARACTERS,
+    add_reading_arguments,
+    format_argument,
+    reading_options,
+    warn_of_unspaced,
+)
+from postil.commands.terminal.tag_progress import progress_line
+from postil.commands.writing import add_force_argument, check_output
+from postil.curation.preannotation import Suggestion
+from postil.curation.suggestion import WAYS, suggest
+from postil.errors import ConfigurationError
+from postil.models.sentences import takes_characters
+from postil.models.tagger import Tagger
+from postil.serving.options import check_columns, chosen
+from postil.text import Sentence
+from postil.text.formats import FORMATS, read
+from postil.text.output import write_text
+
+DESCRIPTION = """\
+Suggest which sentences of a pool to label next: those that the model is least sure of per token, and that are unlike
+one another. The pool may be larger than memory: raw text, tokens, CoNLL or JSON Lines, as for `postil tag`. Labels in
+it are ignored. No sentence is suggested twice.
+
+  postil suggest ner.postil pool.txt -n 50 -o next.jsonl
+  postil suggest ner.postil pool.jsonl --labelled train.jsonl -o next.jsonl     not what is labelled already
+  postil suggest ner.postil pool.txt --by spans --json
+  cat *.txt | postil suggest ner.postil -n 20
+
+The file of -o has one JSON object per sentence, labelled by the model: spans with their probabilities and whether they
+are sure, and unsure, the stretches to look at with what may stand there. Correct the spans there, set "answer" to
+"accept", and train on the file; or `postil convert` it for an annotation tool.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "words",
+        metavar="[MODEL] [POOL…]",
+        nargs="*",
+        help="model file or name (default: the installed English model); files (default: standard input)",
+    )
+    parser.add_argument("-n", type=int, default=50, metavar="N", help="number of sentences (default: 50)")
+    parser.add_argument("--by", choices=WAYS, default="entropy", help="measure of uncertainty (default: entropy)")
+    parser.add_argument(
+        "--per", choices=["token", "sentence"], default="token", help="what uncertainty counts for (default: token)"
+    )
+    parser.add_argument(
+        "--density", type=float, default=0.0, metavar="P", help="power of the weight for typical sentences (default: 0)"
+    )
+    parser.add_argument(
+        "--diversity", type=float, default=1.0, metavar="P", help="power of the weight for unlike ones (default: 1)"
+    )
+    parser.add_argument(
+        "--sure", type=float, default=0.9, metavar="P", help="probability from which no look is needed (default: 0.9)"
+    )
+    parser.add_argument(
+        "--labelled",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="sentences that are labelled already and not suggested again (repeatable)",
+    )
+    parser.add_argument("--task", metavar="NAME", help="models of several tasks: the one to suggest for")
+    parser.add_argument("--seed", type=int, default=0, help="seed of --by random (default: 0)")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the suggestions as JSON Lines")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--input", choices=[*FORMATS, CHARACTERS], help="format of the pool (default: detected)")
+    add_force_argument(parser)
+    add_reading_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    model, files = take_model(arguments.words)
+    if arguments.output is not None:
+        inputs = [model, *files, *arguments.labelled]
+        check_output(arguments.output, "output", "jsonl", inputs=inputs, force=arguments.force)
+    tagger = _tagger(model, arguments.task)
+    check_columns(tagger, arguments.feature_columns or ())
+    pool = _Pool(files or ["-"], arguments, takes_characters(tagger.fitted_parts()))
+    with progress_line(to_file=True) as progress:
+        suggestions = suggest(
+            tagger,
+            pool,
+            arguments.n,
+            by=arguments.by,
+            per_token=arguments.per == "token",
+            density=arguments.density,
+            diversity=arguments.diversity,
+            labelled=_labelled(arguments),
+            sure=arguments.sure,
+            seed=arguments.seed,
+            progress=progress,
+        )
+    records = [{**one.record(), "where": pool.where(one)} for one in suggestions]
+    if arguments.output is not None:
+        write_text(arguments.output, (json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+    if arguments.json:
+        found = {"pool": pool.sentences, "by": arguments.by, "suggestions": records}
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+        return 0
+    from postil.commands.terminal.suggestions import show
+
+    show(suggestions, [pool.where(one) for one in suggestions], pool.sentences, arguments.output)
+    return 0
+
+
+def _tagger(name: str, task: str | None) -> Tagger:
+    model: Any = open_model(name)
+    if task is not None:
+        model = chosen(model, [task])
+    tagger = model if isinstance(model, Tagger) else tagger_of_names(model)
+    if tagger is None:
+        raise ConfigurationError("suggest", expected="needs a tagger", got=f"a {model.KIND}", where=name)
+    return tagger
+
+
+def _labelled(arguments: argparse.Namespace) -> list[list[str]]:
+    files = [load(path, **reading_options(arguments)) for path in arguments.labelled]
+    return [sentence.tokens for file in files for sentence in file.sentences]
+
+
+class _Pool:
+    """The sentences of some files, one after the other, and where each of them stands."""
+
+    def __init__(self, files: list[str], arguments: argparse.Namespace, by_characters: bool) -> None:
+        self._files, self._arguments, self._by_characters = files, arguments, by_characters
+        self._firsts: list[int] = []
+        self._names: list[str] = []
+        self.sentences = 0
+
+    def __iter__(self) -> Iterator[Sentence]:
+        options = reading_options(self._arguments, self._by_characters)
+        for file in self._files:
+            with read(file, format_argument(self._arguments), **options) as reading:
+                if not options["characters"]:
+                    warn_of_unspaced(reading)
+                self._firsts.append(self.sentences)
+                self._names.append(reading.name)
+                for sentence in reading:
+                    self.sentences += 1
+                    yield sentence
+
+    def where(self, suggestion: Suggestion) -> str:
+        name = self._names[bisect_right(self._firsts, suggestion.index) - 1]
+        line = suggestion.sentence.line
+        return f"{name}, line {line}" if line else name

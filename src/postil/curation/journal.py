@@ -1,0 +1,260 @@
+"""A person's answers in a file of JSON Lines, which survives anything and which ``postil train`` reads as it is.
+
+Every line is one record in our JSON Lines, as one sentence with its tokens and spans:
+
+    {"text": …, "tokens": […], "spans": […], "answer": "accept", "annotation": {"key": …, "predicted": …, …}, …}
+
+A new answer is appended, and is on the disk before it counts. Nothing is ever removed: an answer that was undone, or
+replaced by a later one about the same record, stays in its place with ``"answer": "ignore"``, which readers leave out;
+for that the file is written beside its place and renamed. So at any moment the file holds either what it held before,
+or that and one thing more. What a killed process leaves of a last line is dropped when the file is opened again.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, final
+
+from postil.errors import ConfigurationError, DataError
+from postil.files import append_line, held_alone, replaced
+from postil.text.lines import shortened
+from postil.text.records import parse
+from postil.text.schemes import Span
+from postil.text.spans import one_line
+
+OWN = "annotation"
+"""The field with what only a journal needs."""
+ACCEPTED, IGNORED = "accept", "ignore"
+UNDONE, REPLACED = "undone", "replaced"
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a person said about one record: its spans, or that it is skipped."""
+
+    key: str
+    """Which record it is, whatever its place in the pool."""
+    text: str
+    tokens: tuple[tuple[int, int], ...]
+    """Where the tokens begin and end in the text."""
+    spans: tuple[Span, ...] = ()
+    """Over tokens."""
+    is_skipped: bool = False
+    round: int | None = None
+    """The model that was asked before the person was: how often it had been trained; None: there was none."""
+    predicted: tuple[Span, ...] | None = None
+    """What that model said."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Other fields of the record in the pool."""
+
+    @property
+    def words(self) -> list[str]:
+        return [self.text[start:end] for start, end in self.tokens]
+
+    def record(self, state: str | None = None) -> dict[str, Any]:
+        """The line of this answer. One with a state is left out by readers."""
+        given = IGNORED if self.is_skipped else ACCEPTED
+        own = {"key": self.key, "round": self.round, "predicted": self._placed(self.predicted)}
+        if state is not None:
+            own |= {"state": state, "given": given}
+        return {
+            **self.fields,
+            "text": self.text,
+            "tokens": [
+                {"text": self.text[start:end], "start": start, "end": end, "id": number}
+                for number, (start, end) in enumerate(self.tokens)
+            ],
+            "spans": self._placed(self.spans),
+            "answer": IGNORED if state is not None else given,
+            OWN: own,
+        }
+
+    def _placed(self, spans: Sequence[Span] | None) -> list[dict[str, Any]] | None:
+        """Spans in characters, as a reader of the line needs them, and in tokens."""
+        if spans is None:
+            return None
+        return [
+            {"start": self.tokens[start][0], "end": self.tokens[end - 1][1], "label": label}
+            | {"token_start": start, "token_end": end - 1}
+            for label, start, end in spans
+        ]
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any], where: str) -> "tuple[Answer, str | None]":
+        """The answer of a line, and its state."""
+        try:
+            own = record[OWN]
+            others = {"text", "tokens", "spans", "answer", OWN}
+            answer = cls(
+                key=str(own["key"]),
+                text=str(record["text"]),
+                tokens=tuple((int(token["start"]), int(token["end"])) for token in record["tokens"]),
+                spans=_spans(record["spans"]) or (),
+                is_skipped=own.get("given", record["answer"]) == IGNORED,
+                round=own["round"],
+                predicted=_spans(own["predicted"]),
+                fields={name: value for name, value in record.items() if name not in others},
+            )
+        except (KeyError, TypeError, ValueError):
+            expected = "a line that postil annotate has written"
+            got = shortened(json.dumps(record, ensure_ascii=False))
+            raise DataError("not an answer", expected=expected, got=got, where=where) from None
+        return answer, own.get("state")
+
+
+def _spans(values: Any) -> tuple[Span, ...] | None:
+    if values is None:
+        return None
+    return tuple(Span(value["label"], value["token_start"], value["token_end"] + 1) for value in values)
+
+
+@final
+class Journal:
+    """The answers in a file. A context manager: meanwhile no other process can open the same file.
+
+    An answer counts from the moment ``add`` returns.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.torn: str | None = None
+        """What was dropped when the file was opened: the unfinished last line of a killed process."""
+        self._entries: list[Answer] = []
+        self._undone: set[int] = set()
+        self._current: dict[str, int] = {}  # key -> its entry that counts
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(held_alone(self.path))
+            except BlockingIOError:
+                expected = "must not be in use by another process"
+                raise ConfigurationError("the file of answers", expected=expected, where=self.path) from None
+            self._load()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    # -------------------------------------------------------------------------------------------- what was answered
+
+    def __len__(self) -> int:
+        return len(self._current)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._current
+
+    def get(self, key: str) -> Answer | None:
+        """The answer about a record, if there is one."""
+        return self._entries[self._current[key]] if key in self._current else None
+
+    def __iter__(self) -> Iterator[Answer]:
+        """The answers that count, in the order in which they were given."""
+        return (self._entries[place] for place in sorted(self._current.values()))
+
+    # -------------------------------------------------------------------------------------------- changes
+
+    def add(self, answer: Answer) -> None:
+        """Keep an answer. It replaces an earlier one about the same record."""
+        before = self._current.get(answer.key)
+        self._entries.append(answer)
+        self._current[answer.key] = len(self._entries) - 1
+        try:
+            if before is None:
+                append_line(self.path, _line(answer, None).rstrip("\n"), sync=True)
+            else:
+                self._rewrite()
+        except BaseException:  # what is not on the disk does not count
+            self._entries.pop()
+            self._count()
+            raise
+
+    def undo(self) -> Answer | None:
+        """Take the last answer back, and return it; None where there is none. An answer that it replaced counts again.
+
+        Can be repeated until nothing is left.
+        """
+        places = [place for place in range(len(self._entries)) if place not in self._undone]
+        if not places:
+            return None
+        self._undone.add(places[-1])
+        self._count()
+        try:
+            self._rewrite()
+        except BaseException:
+            self._undone.discard(places[-1])
+            self._count()
+            raise
+        return self._entries[places[-1]]
+
+    def _count(self) -> None:
+        """Of several answers about a record, the last one that was not undone counts."""
+        self._current = {answer.key: place for place, answer in enumerate(self._entries) if place not in self._undone}
+
+    # -------------------------------------------------------------------------------------------- the file
+
+    def _rewrite(self) -> None:
+        counting = set(self._current.values())
+        with replaced(self.path) as stream:
+            for place, answer in enumerate(self._entries):
+                state = None if place in counting else UNDONE if place in self._undone else REPLACED
+                stream.write(_line(answer, state).encode())
+
+    def _load(self) -> None:
+        if not self.path.exists():
+            with replaced(self.path):  # an empty file: that it cannot be written is found now
+                pass
+        content = self.path.read_bytes()
+        lines = content.split(b"\n")
+        end = 0
+        for number, line in enumerate(lines, 1):
+            where = f"{self.path}, line {number}"
+            if line.strip():
+                try:
+                    self._take(line, where)
+                except DataError as error:
+                    if content[end + len(line) :].strip() or not _is_torn(line):
+                        raise
+                    self._drop(end, error, where)
+                    break
+            end += len(line) + 1
+        self._count()
+
+    def _take(self, line: bytes, where: str) -> None:
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            raise DataError("not UTF-8", where=where) from None
+        answer, state = Answer.of_record(parse(text, where), where)
+        if state == UNDONE:
+            self._undone.add(len(self._entries))
+        self._entries.append(answer)
+
+    def _drop(self, end: int, error: DataError, where: str) -> None:
+        """Cut the file before its last line, which was never finished."""
+        self.torn = f"{where}: an unfinished line is dropped; its record will be asked again"
+        with self.path.open("rb+") as file:
+            file.truncate(end)
+            os.fsync(file.fileno())
+
+
+def _line(answer: Answer, state: str | None) -> str:
+    return one_line(json.dumps(answer.record(state), ensure_ascii=False))
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether a line is the beginning of one of ours: no other program's data is ever cut off.
+
+    Where the power fails, a line may also end in, or be, zeros that the disk has never written.
+    """
+    try:
+        json.loads(line)
+    except ValueError:
+        return line.startswith(b"{") or not line.strip(b"\0")
+    return False

@@ -1,0 +1,1 @@
+"""Fitted models in forms that run without Python, or without Postil."""

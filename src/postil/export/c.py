@@ -1,0 +1,186 @@
+"""A model as a folder of C99 without dependencies: header, source, model, example, and a check that it answers as here."""
+
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, final
+
+import postil
+from postil.errors import ConfigurationError
+from postil.export import amalgamation
+from postil.export.conformance import conformance_file
+from postil.export.flat import exported
+from postil.export.precision import Change, change, halved, sample
+from postil.models.tree_classifier import TreeClassifier
+
+MARK = "conformance.txt"
+"""A folder with this file and postil.c is an earlier export, which a new one replaces."""
+_COPIED = ("Makefile", "conformance.c")
+_WORDS_PER_LINE = 4
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class WrittenC:
+    """What an export wrote."""
+
+    path: Path
+    files: dict[str, int]
+    """Name -> bytes."""
+    change: Change | None
+    """What half precision changes, where it was asked for."""
+
+
+def export_c(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    half: bool = False,
+    array: bool = False,
+    texts: Iterable[str] | None = None,
+) -> WrittenC:
+    """Write a fitted model as a folder of C.
+
+    ``half``: tables of words have half precision. ``array``: the model is a C array, too. ``texts`` are those of the
+    conformance file (trees in brackets for a tree classifier); without them it has samples. A folder that an earlier
+    export wrote is replaced, any other that is not empty is refused.
+    """
+    path = Path(path)
+    _check_target(path)
+    content = exported(model, half=half)
+    compared = halved(model) if half and not isinstance(model, TreeClassifier) else model
+    made = {
+        "postil.h": amalgamation.header().encode(),
+        "postil.c": amalgamation.amalgamation().encode(),
+        "model.bin": content,
+        MARK: conformance_file(compared, texts),
+        "README.md": _readme(model, array).encode(),
+        **{name: _template(name) for name in _COPIED},
+        "example.c": _template("example_tree.c" if isinstance(model, TreeClassifier) else "example.c"),
+    }
+    if array:
+        made |= {"model.h": _ARRAY_HEADER.encode(), "model.c": _array_source(content).encode()}
+    with _new_folder(path) as folder:
+        for name, written in made.items():
+            (folder / name).write_bytes(written)
+    changed = change(model, compared, sample(model)) if compared is not model else None
+    return WrittenC(path=path, files={name: len(written) for name, written in made.items()}, change=changed)
+
+
+def _template(name: str) -> bytes:
+    return (files("postil.export") / "c_files" / name).read_bytes()
+
+
+# ------------------------------------------------------------------------------------------------ folders
+
+
+def _check_target(path: Path) -> None:
+    if path.is_dir() and any(path.iterdir()) and not all((path / name).is_file() for name in (MARK, "postil.c")):
+        raise ConfigurationError(
+            "output", expected="must not replace a folder that is no earlier export", got="other files", where=path
+        )
+    if path.exists() and not path.is_dir():
+        raise ConfigurationError("output", expected="must be a folder", got="a file", where=path)
+    if not path.resolve().parent.is_dir():
+        raise ConfigurationError("output", expected="must be in an existing folder", got=f"no {path.parent}", where=path)
+
+
+@contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
+    """A folder beside the target, which takes its place if the block ends well. Files of the user's stay."""
+    beside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.resolve().parent))
+    try:
+        beside.chmod(0o755)
+        yield beside
+        if path.is_dir():
+            names = {entry.name for entry in beside.iterdir()}
+            for entry in path.iterdir():
+                if entry.name not in names and entry.name not in _BUILT:
+                    shutil.move(entry, beside / entry.name)
+            shutil.rmtree(path)
+        beside.rename(path)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+_BUILT = ("example", "conformance", "sanitised", "model.h", "model.c")
+"""What make has made of an earlier export, and what that alone had."""
+
+
+# ------------------------------------------------------------------------------------------------ texts
+
+_ARRAY_HEADER = """\
+/* The model as a part of the program: postil_open_memory(postil_model_data, postil_model_size, &model). */
+
+#ifndef POSTIL_MODEL_H
+#define POSTIL_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+extern const uint64_t postil_model_data[];
+extern const size_t postil_model_size;
+
+#endif
+"""
+
+
+def _array_source(content: bytes) -> str:
+    """Words of 64 bits: aligned as the runtime wants them, and shorter than bytes."""
+    padded = content + bytes(-len(content) % 8)
+    words = [f"0x{word:x}u" for (word,) in struct.iter_unpack("<Q", padded)]
+    rows = (",".join(words[i : i + _WORDS_PER_LINE]) for i in range(0, len(words), _WORDS_PER_LINE))
+    body = ",\n".join(rows)
+    return (
+        f'#include "model.h"\n\nconst size_t postil_model_size = {len(content)};\n'
+        f"const uint64_t postil_model_data[] = {{\n{body}}};\n"
+    )
+
+
+def _readme(model: Any, array: bool) -> str:
+    is_tree = isinstance(model, TreeClassifier)
+    what = "labels sentences and their phrases, given as trees in brackets" if is_tree else "labels words and finds names"
+    call = (
+        "postil_tree(model, workspace, text, strlen(text), &result)"
+        if is_tree
+        else "postil_tag(model, workspace, text, strlen(text), &result)"
+    )
+    more = (
+        "\n`model.c` and `model.h` hold the same model as an array: compile `model.c` with your program and open it with\n"
+        "`postil_open_memory(postil_model_data, postil_model_size, &model)`. No file is needed then.\n"
+        if array
+        else ""
+    )
+    return f"""\
+# A Postil model in C
+
+A model that {what}, exported by Postil {postil.__version__}. Plain C99; nothing but the standard library is needed.
+GCC, Clang and zig cc compile it.
+
+    make            # the example and the conformance program
+    ./example       # see example.c
+    make check      # are the answers of this machine those of Python?
+
+| file | what it is |
+|---|---|
+| `postil.h` | the interface, with comments |
+| `postil.c` | the runtime: compile it with your program, link with `-lm` |
+| `model.bin` | the model |
+| `conformance.txt`, `conformance.c` | texts with their expected answers, and the program that compares |
+
+```c
+postil_model *model;
+postil_workspace *workspace;
+if (postil_open("model.bin", &model) || postil_workspace_new(model, 0, &workspace)) return 1;
+if ({call}) return 1;
+```
+{more}
+A model never changes: threads may share it. Each thread has a workspace of its own. With
+`postil_workspace_new(model, max_bytes, &workspace)` nothing is allocated while tagging.
+"""

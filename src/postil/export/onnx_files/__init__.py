@@ -1,0 +1,1 @@
+"""The files that are copied into the folder of an exported model. They run without Postil."""

@@ -1,0 +1,52 @@
+"""``make wasm``: the C runtime compiled to WebAssembly, with vector instructions and without.
+
+Needs the package ``ziglang``, a C compiler with a C library for WebAssembly inside. The version that the extra ``wasm``
+pins makes the bytes that are part of the package. An export needs no compiler.
+
+    python -m postil.export.web.build [FOLDER]
+"""
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from postil.export.amalgamation import amalgamation, header
+
+HERE = Path(__file__).parent
+BUILDS: dict[str, Sequence[str]] = {"postil.wasm": (), "postil-simd.wasm": ("-msimd128",)}
+"""File -> what it needs of the machine."""
+# As of the kernels (kernels/build.py): products and sums are not fused, sums are not reordered.
+FLAGS = "-std=c99 -O3 -ffp-contract=off -fno-math-errno -Wall -Wextra -Werror".split()
+# No main function, no symbols.
+LINKED = "-mexec-model=reactor -s -Wl,--gc-sections -Wl,-z,stack-size=1048576".split()
+
+
+def compiled(folder: Path) -> None:
+    """Write the files of `BUILDS` into a folder."""
+    with tempfile.TemporaryDirectory() as sources:
+        for name, text in (("postil.c", amalgamation()), ("postil.h", header())):
+            (Path(sources) / name).write_text(text, encoding="utf-8")
+        (Path(sources) / "glue.c").write_bytes((HERE / "glue.c").read_bytes())
+        for name, needs in BUILDS.items():
+            compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-wasi"]
+            # Relative paths: none of this machine's end up in the file.
+            command = [*compiler, *FLAGS, *needs, *LINKED, "postil.c", "glue.c", "-o", str(folder.absolute() / name)]
+            subprocess.run(command, cwd=sources, check=True)
+
+
+def main() -> int:
+    if importlib.util.find_spec("ziglang") is None:
+        print("make wasm needs Zig: pip install 'postil[wasm]'", file=sys.stderr)  # noqa: T201
+        return 1
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
+    compiled(folder)
+    for name in BUILDS:
+        print(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} KB")  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

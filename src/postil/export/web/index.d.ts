@@ -1,0 +1,77 @@
+/** Offsets are in UTF-16 code units: `text.slice(start, end)`. */
+export interface Token {
+  text: string;
+  start: number;
+  end: number;
+  label: string;
+  /** How probable the label is, given the whole sentence. */
+  probability: number;
+}
+
+export interface Entity {
+  text: string;
+  start: number;
+  end: number;
+  label: string;
+  /** How probable it is that exactly these words are an entity with this label. */
+  probability: number;
+}
+
+/** What one task says about a text. */
+export interface Layer {
+  tokens: Token[];
+  /** Empty for tasks that label single words. */
+  entities: Entity[];
+}
+
+export interface Answer extends Layer {
+  text: string;
+  /** First token and end of each sentence. */
+  sentences: [number, number][];
+  /** By task, where the model has several. `tokens` and `entities` are those of the first one with entities. */
+  layers?: Record<string, Layer>;
+}
+
+export interface Span {
+  /** First token and end. */
+  start: number;
+  end: number;
+  label: string;
+  probability: number;
+}
+
+export interface LabelledSentence {
+  labels: string[];
+  probabilities: number[];
+  entities: Span[];
+}
+
+export interface Task {
+  name: string;
+  labels: string[];
+  /** The classes of entities; null where single words are labelled. */
+  classes: string[] | null;
+}
+
+export interface Tagger {
+  readonly tasks: Task[];
+  /** Split a text into sentences and tokens, and label them. A lone surrogate is read as U+FFFD. */
+  tag(text: string): Answer;
+  /** Label tokens of sentences. With several tasks: by task. */
+  tagTokens(sentences: string[][]): LabelledSentence[] | Record<string, LabelledSentence[]>;
+  /** The labels of tokens without probabilities, which is faster. */
+  predict(sentences: string[][]): string[][] | Record<string, string[][]>;
+  /** Bytes of memory that the model and its workspace use. */
+  readonly memory: number;
+}
+
+export interface Sources {
+  /** Bytes or address of the exported model. */
+  model?: Uint8Array | ArrayBuffer | URL | string;
+  /** Bytes or address of the WebAssembly module. */
+  wasm?: Uint8Array | ArrayBuffer | URL | string;
+  /** Whether vector instructions are used; by default where they are supported. */
+  simd?: boolean;
+}
+
+export function load(sources?: Sources): Promise<Tagger>;

@@ -1,0 +1,199 @@
+// A model in WebAssembly: strings in, tokens with labels and probabilities out.
+// Offsets are in UTF-16 code units, as JavaScript counts: text.slice(start, end) is the token or the entity.
+
+// One function that returns a vector: bytes that are valid only where SIMD128 is supported.
+const SIMD_PROBE = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11);
+
+/** Whether vector instructions are supported here. */
+export function hasSimd() {
+  return WebAssembly.validate(SIMD_PROBE);
+}
+
+/** The bytes that a gzip file holds. */
+export async function decompressed(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+const PIECE = 1 << 16; // tokens that are labelled at once: more cost memory and save nothing
+
+/** What went wrong in the model: a damaged file, no more memory, … */
+export class PostilError extends Error {
+  name = "PostilError";
+}
+
+/** A tagger from the bytes of a WebAssembly module and of an exported model. */
+export async function open(wasm, model) {
+  const { instance } = await WebAssembly.instantiate(wasm);
+  instance.exports._initialize?.();
+  return new Tagger(instance.exports, model);
+}
+
+class Tagger {
+  #wasm;
+  #encoder = new TextEncoder();
+  #decoder = new TextDecoder();
+  #names; // of labels and classes by number, for each task; several labels may have the same name
+
+  constructor(wasm, model) {
+    this.#wasm = wasm;
+    const place = this.#allocated(wasm.allocate(model.length));
+    new Uint8Array(wasm.memory.buffer).set(model, place);
+    this.#check(wasm.open(place, model.length));
+    /** What the model is, as its file says. */
+    this.about = JSON.parse(this.#string(wasm.about()));
+    this.kind = wasm.is_tree_classifier() ? "tree-classifier" : "tagger";
+    const names = (count, name) => Array.from({ length: count }, (_, i) => this.#string(name(i)));
+    this.#names = Array.from({ length: wasm.task_count() }, (_, task) => ({
+      labels: names(wasm.label_count(task), (i) => wasm.label(task, i)), classes: names(wasm.class_count(task), (i) => wasm.class(task, i)),
+    }));
+    /** The tasks with their labels, and the classes of their entities: null where single words are labelled. */
+    this.tasks = this.#names.map(({ labels, classes }, task) => ({
+      name: this.#string(wasm.task(task)), labels: [...new Set(labels)], classes: classes.length ? classes : null,
+    }));
+  }
+
+  /** Bytes of memory that the model and its workspace use. */
+  get memory() {
+    return this.#wasm.memory.buffer.byteLength;
+  }
+
+  /** Split a text into sentences and tokens, and label them. A lone surrogate is read as U+FFFD. */
+  tag(text) {
+    const { length, isAscii } = this.#write(text);
+    this.#check(this.#wasm.tag(length, isAscii));
+    const result = this.#result();
+    const spans = isAscii ? result.spans : this.#integers(this.#wasm.units(), 2 * result.tokenCount);
+    const layers = result.layers.map((layer) => this.#layer(text, spans, result.tokenCount, layer));
+    const sentences = Array.from({ length: result.sentenceCount }, (_, i) => [result.sentences[i], result.sentences[i + 1]]);
+    return { text, sentences, ...layers[this.#first()], ...(layers.length > 1 ? { layers: this.#byTask(layers) } : {}) };
+  }
+
+  /** Label the tokens of sentences: labels, their probabilities, and entities by the numbers of their tokens. */
+  tagTokens(sentences) {
+    return this.#ofTokens(sentences, (layer, { labels, classes }, first, end, entities) => ({
+      labels: Array.from(layer.labels.subarray(first, end), (number) => labels[number]),
+      probabilities: Array.from(layer.probabilities.subarray(first, end)),
+      entities: entities().map((i) => ({
+        start: layer.entities[8 * i + 2] - first, end: layer.entities[8 * i + 3] - first,
+        label: classes[layer.entities[8 * i + 4]], probability: layer.figures[4 * i + 3],
+      })),
+    }));
+  }
+
+  /** The labels of the tokens of sentences. */
+  predict(sentences) {
+    return this.#ofTokens(sentences, (layer, { labels }, first, end) => {
+      const out = new Array(end - first);
+      for (let t = first; t < end; t++) out[t - first] = labels[layer.labels[t]];
+      return out;
+    });
+  }
+
+  // ---------------------------------------------------------------------------------------------- texts in, results out
+
+  #layer(text, spans, count, layer) {
+    const { labels, classes } = this.#names[layer.task];
+    const tokens = new Array(count);
+    for (let t = 0; t < count; t++) {
+      const start = spans[2 * t];
+      const end = spans[2 * t + 1];
+      tokens[t] = { text: text.slice(start, end), start, end, label: labels[layer.labels[t]], probability: layer.probabilities[t] };
+    }
+    const entities = Array.from({ length: layer.entityCount }, (_, i) => {
+      const start = spans[2 * layer.entities[8 * i + 2]];
+      const end = spans[2 * layer.entities[8 * i + 3] - 1];
+      return { text: text.slice(start, end), start, end, label: classes[layer.entities[8 * i + 4]], probability: layer.figures[4 * i + 3] };
+    });
+    return { tokens, entities };
+  }
+
+  #ofTokens(sentences, answer) {
+    const answers = this.tasks.map(() => []);
+    for (let from = 0, to; from < sentences.length; from = to) {
+      let count = 0;
+      for (to = from; to < sentences.length && (to === from || count + sentences[to].length <= PIECE); to++) count += sentences[to].length;
+      this.#tagPiece(sentences.slice(from, to), count);
+      const { layers, sentences: offsets } = this.#result();
+      for (const layer of layers) {
+        let next = 0; // entities are in the order of the text
+        for (let b = 0; b < to - from; b++) {
+          const entities = () => {
+            const found = [];
+            for (; next < layer.entityCount && layer.entities[8 * next + 5] === b; next++) found.push(next);
+            return found;
+          };
+          answers[layer.task].push(answer(layer, this.#names[layer.task], offsets[b], offsets[b + 1], entities));
+        }
+      }
+    }
+    return answers.length > 1 ? this.#byTask(answers) : answers[0];
+  }
+
+  #tagPiece(sentences, count) {
+    const tokens = sentences.flat();
+    const { length } = this.#write(tokens.join(" "));
+    const units = this.#allocated(this.#wasm.tokens_for(count));
+    const starts = this.#allocated(this.#wasm.sentences_for(sentences.length));
+    const numbers = new Int32Array(this.#wasm.memory.buffer);
+    for (let t = 0; t < count; t++) numbers[units / 4 + 2 * t + 1] = tokens[t].length;
+    let first = 0;
+    for (let b = 0; b <= sentences.length; first += sentences[b]?.length, b++) numbers[starts / 4 + b] = first;
+    this.#check(this.#wasm.tag_tokens(length, count, sentences.length));
+  }
+
+  /** Write a string as UTF-8 where the model reads it. */
+  #write(text) {
+    for (const room of [text.length, 3 * text.length]) {
+      const place = this.#allocated(this.#wasm.room(room));
+      const { read, written } = this.#encoder.encodeInto(text, new Uint8Array(this.#wasm.memory.buffer, place, room));
+      if (read === text.length) return { length: written, isAscii: written === text.length };
+    }
+    throw new PostilError("the text cannot be encoded");
+  }
+
+  /** The structures of postil.h, as they lie in memory: valid until the next call. */
+  #result() {
+    const [tokens, sentences, layers, tokenCount, sentenceCount, layerCount] = this.#integers(this.#wasm.result(), 6);
+    return {
+      tokenCount, sentenceCount, spans: this.#integers(tokens, 2 * tokenCount), sentences: this.#integers(sentences, sentenceCount + 1),
+      layers: Array.from({ length: layerCount }, (_, i) => {
+        const [, labels, probabilities, , entities, entityCount, task] = this.#integers(layers + 28 * i, 7);
+        return {
+          task, entityCount, labels: this.#integers(labels, tokenCount), probabilities: this.#reals(probabilities, tokenCount),
+          entities: this.#integers(entities, 8 * entityCount), figures: this.#reals(entities, 4 * entityCount),
+        };
+      }),
+    };
+  }
+
+  #first() {
+    return Math.max(0, this.tasks.findIndex((task) => task.classes));
+  }
+
+  #byTask(values) {
+    return Object.fromEntries(this.tasks.map((task, i) => [task.name, values[i]]));
+  }
+
+  #integers(place, count) {
+    return new Int32Array(this.#wasm.memory.buffer, count ? place : 0, count);
+  }
+
+  #reals(place, count) {
+    return new Float64Array(this.#wasm.memory.buffer, count ? place : 0, count);
+  }
+
+  #string(place) {
+    const bytes = new Uint8Array(this.#wasm.memory.buffer);
+    return this.#decoder.decode(bytes.subarray(place, bytes.indexOf(0, place)));
+  }
+
+  #allocated(place) {
+    if (place === 0) throw new PostilError("no memory is left");
+    return place;
+  }
+
+  #check(code) {
+    if (code !== 0) throw new PostilError(this.#string(this.#wasm.error(code)));
+  }
+}

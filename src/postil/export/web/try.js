@@ -1,0 +1,186 @@
+// The page to try a model: entities or labels as one types.
+
+const MOST_CHARACTERS = 100_000; // that are drawn; all of the text is labelled
+const MOST_ROWS = 500;
+const EXAMPLE = "Museums in Paris are amazing. Anna Smith, who lives in Oslo, visited them with a friend from the United Nations.";
+
+const main = document.getElementById("main");
+const about = JSON.parse(document.getElementById("about").textContent);
+
+/** The bytes of a data block: gzip in base64. */
+async function unpacked(id) {
+  const block = document.getElementById(id);
+  const text = block.textContent;
+  block.remove(); // megabytes that nobody needs any more
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return decompressed(bytes);
+}
+
+// ------------------------------------------------------------------------------------------------ parts of the page
+
+/** Name and value, a row each. */
+function facts(rows) {
+  return h("dl", { className: "facts" }, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]));
+}
+
+function table(columns, rows) {
+  const numbers = columns.map((_, i) => rows.every((row) => typeof row[i] === "number"));
+  const cell = (value, i) => h("td", { className: numbers[i] ? "number" : "" }, value === null ? "–" : String(value));
+  return h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": columns.join(", ") }, h("table", {},
+    h("thead", {}, h("tr", {}, columns.map((name, i) => h("th", { className: numbers[i] ? "number" : "" }, name)))),
+    h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell))))));
+}
+
+function card() {
+  return h("section", { className: "card" },
+    h("h2", {}, "About this model"),
+    about.about ? h("p", {}, about.about) : null,
+    h("details", { open: true }, h("summary", {}, "Facts"), facts(about.facts)),
+    about.tables.map((one) => h("details", {}, h("summary", {}, one.title), table(one.columns, one.rows), one.note ? h("p", { className: "note" }, one.note) : null)),
+    about.weaknesses.length ? h("details", {}, h("summary", {}, "What it is bad at"), h("ul", {}, about.weaknesses.map((one) => h("li", {}, one)))) : null);
+}
+
+/** The example, or the text of the address: page.html#text=… */
+function firstText() {
+  return new URLSearchParams(location.hash.slice(1)).get("text") ?? about.example ?? EXAMPLE;
+}
+
+// ------------------------------------------------------------------------------------------------ taggers
+
+function mountTagger(tagger) {
+  const state = { task: tagger.tasks.find((one) => one.classes)?.name ?? tagger.tasks[0].name, threshold: 0, hidden: new Set(), answer: null };
+  const task = () => tagger.tasks.find((one) => one.name === state.task);
+  const layer = () => state.answer.layers?.[state.task] ?? state.answer;
+  const names = () => task().classes ?? task().labels;
+  const isShown = (one) => !state.hidden.has(one.label) && (one.probability === undefined || one.probability >= state.threshold);
+
+  const shown = h("div", { className: "text", id: "answer", role: "region", "aria-label": "Labelled text", tabIndex: 0 });
+  const found = h("div", { className: "found", role: "region", "aria-label": "What was found", tabIndex: 0 });
+  const legend = h("ul", { className: "legend", "aria-label": "Classes" });
+  const figures = h("p", { className: "note", id: "figures" });
+  const title = h("h2", {});
+
+  const chipOf = (label) => h("span", { className: `chip ${colour(label, names())}` }, label);
+  const factsOf = (one) => `${one.label}\nprobability ${percent(one.probability)}\ncharacters ${one.start} to ${one.end}`;
+
+  function pieces(items, drawn) {
+    const { text } = state.answer;
+    const limit = Math.min(text.length, MOST_CHARACTERS);
+    const parts = [];
+    let end = 0;
+    for (const [place, one] of items.entries()) {
+      if (one.end > limit) break;
+      parts.push(text.slice(end, one.start), drawn(one, place));
+      end = one.end;
+    }
+    parts.push(text.slice(end, limit));
+    if (limit < text.length) parts.push(h("span", { className: "note" }, ` … (${(text.length - limit).toLocaleString("en")} more characters are labelled, but not drawn)`));
+    return parts;
+  }
+
+  function drawText() {
+    const { tokens, entities } = layer();
+    const mark = (one, place) => tip(h("mark", { className: `entity ${colour(one.label, names())}`, "data-place": place }, one.text, chipOf(one.label)), () => factsOf(one));
+    const word = (one, place) => tip(h("span", { className: "word", "data-place": place }, one.text, h("span", { className: `tag ${colour(one.label, names())}` }, one.label)), () => factsOf(one));
+    if (!tokens.length) shown.replaceChildren(h("span", { className: "note" }, "Type a text above."));
+    else if (task().classes) shown.replaceChildren(...pieces(entities.filter(isShown), mark));
+    else shown.replaceChildren(...pieces(tokens.filter(isShown), word));
+  }
+
+  /** Show the place of an item in the text. */
+  function find(place) {
+    shown.querySelectorAll(".chosen").forEach((one) => one.classList.remove("chosen"));
+    const target = shown.querySelector(`[data-place="${place}"]`);
+    target?.classList.add("chosen");
+    target?.scrollIntoView({ block: "nearest" });
+  }
+
+  function drawTable() {
+    const items = (task().classes ? layer().entities : layer().tokens).filter(isShown);
+    title.textContent = `${task().classes ? "Entities" : "Words"}: ${items.length.toLocaleString("en")}`;
+    if (!items.length) {
+      found.replaceChildren(h("p", { className: "note" }, "Nothing to show."));
+      return;
+    }
+    const rows = items.slice(0, MOST_ROWS).map((one, place) => h("tr", {},
+      h("td", {}, h("button", { className: "finder", onclick: () => find(place) }, one.text)),
+      h("td", {}, chipOf(one.label)),
+      h("td", { className: "number" }, percent(one.probability)),
+      h("td", { className: "barbox" }, h("span", { className: `bar ${colour(one.label, names())}`, style: { width: `${100 * one.probability}%` } }))));
+    found.replaceChildren(h("table", {},
+      h("thead", {}, h("tr", {}, h("th", {}, task().classes ? "Entity" : "Word"), h("th", {}, "Label"), h("th", { className: "number" }, "Probability"), h("td", {}))),
+      h("tbody", {}, rows)), items.length > MOST_ROWS ? h("p", { className: "note" }, `The first ${MOST_ROWS} are listed.`) : "");
+  }
+
+  function drawLegend() {
+    const counts = new Map();
+    for (const one of task().classes ? layer().entities : layer().tokens) counts.set(one.label, (counts.get(one.label) ?? 0) + 1);
+    const focused = document.activeElement?.dataset?.label;
+    legend.replaceChildren(...names().map((name) => h("li", {}, h("button", {
+      className: colour(name, names()), "data-label": name, "aria-pressed": String(!state.hidden.has(name)),
+      onclick: () => { if (!state.hidden.delete(name)) state.hidden.add(name); draw(); },
+    }, `${name} `, h("b", {}, String(counts.get(name) ?? 0))))));
+    if (focused !== undefined) [...legend.querySelectorAll("button")].find((one) => one.dataset.label === focused)?.focus();
+  }
+
+  function draw() {
+    drawText();
+    drawTable();
+    drawLegend();
+  }
+
+  function label() {
+    const begun = performance.now();
+    try {
+      state.answer = tagger.tag(box.value);
+    } catch (error) {
+      problem.replaceChildren(h("p", { className: "error", role: "alert" }, error.message));
+      return;
+    }
+    problem.replaceChildren();
+    const { tokens, sentences } = state.answer;
+    const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+    figures.textContent = `${counted(tokens.length, "token")} in ${counted(sentences.length, "sentence")}, labelled in ${(performance.now() - begun).toFixed(1)} ms`;
+    draw();
+  }
+
+  // A short text is labelled with every letter; a long one when the typing stops.
+  const labelSoon = debounced(150, label);
+  const box = h("textarea", { id: "text", rows: 4, value: firstText(), spellcheck: false, oninput: () => (box.value.length < 5000 ? label() : labelSoon()) });
+  const problem = h("div", {});
+  const bound = h("output", { htmlFor: "threshold" }, "0 %");
+  const slider = h("input", {
+    type: "range", id: "threshold", min: 0, max: 1, step: 0.01, value: 0,
+    oninput: () => { state.threshold = Number(slider.value); bound.textContent = `${Math.round(100 * state.threshold)} %`; draw(); },
+  });
+  const tasks = tagger.tasks.length < 2 ? null : h("fieldset", { className: "row" }, h("legend", { className: "skip" }, "Task"), tagger.tasks.map((one) => h("label", {},
+    h("input", { type: "radio", name: "task", value: one.name, checked: one.name === state.task, onchange: () => { state.task = one.name; state.hidden.clear(); draw(); } }), ` ${one.name}`)));
+
+  main.replaceChildren(
+    h("h1", {}, about.title),
+    h("p", { className: "lead" }, "Type or paste a text. Its labels appear as you type; point at one to see its probability."),
+    h("div", { className: "card" }, h("label", { className: "field", htmlFor: "text" }, "Text"), box, problem),
+    h("div", { className: "grid" },
+      h("div", {},
+        h("section", { className: "card" }, h("div", { className: "row" }, h("h2", {}, "Labels"), tasks), shown, figures,
+          h("div", { className: "row" }, h("button", { onclick: () => copy(JSON.stringify(state.answer, null, 2), "JSON") }, "Copy as JSON")))),
+      h("div", {},
+        h("section", { className: "card" }, h("h2", {}, "Show"), legend,
+          h("div", { className: "row" }, h("label", { htmlFor: "threshold" }, "Lowest probability"), slider, bound)),
+        h("section", { className: "card" }, title, found))),
+    card());
+  label();
+}
+
+// ------------------------------------------------------------------------------------------------ the beginning
+
+async function begin() {
+  const [plain, fast, model] = await Promise.all(["wasm-plain", "wasm-simd", "model"].map(unpacked));
+  const simd = hasSimd();
+  const tagger = await open(simd ? fast : plain, model);
+  globalThis.tagger = tagger; // for the console: tagger.tag("…")
+  mountTagger(tagger);
+  document.documentElement.dataset.ready = simd ? "simd" : "plain";
+}
+
+begin().catch((error) => main.replaceChildren(h("h1", {}, about.title), h("p", { className: "error", role: "alert" }, `The model cannot run here: ${error.message}`)));

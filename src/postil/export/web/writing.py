@@ -1,0 +1,113 @@
+"""A model file written for the web: what is written is decided by the name of the target."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import postil
+from postil import files
+from postil.errors import ConfigurationError
+from postil.export.flat import exported
+from postil.export.precision import Change, change, halved, sample
+from postil.export.web import assembly
+from postil.reports.card import card_of
+
+MARK = "runtime.mjs"
+"""A folder with this file is an earlier export, which a new one replaces."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What an export wrote."""
+
+    path: Path
+    half: bool
+    """Whether tables have half precision."""
+    change: Change
+    """What half precision changes, used or not."""
+    model_bytes: int
+    total_bytes: int
+
+
+def write(
+    model: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    half: bool | None = None,
+    sentences: Sequence[Sequence[str]] | None = None,
+) -> Written:
+    """Write a model file as a page (``.html``), as one ES module (``.mjs``, ``.js``) or as a folder for npm.
+
+    Tables of words have half precision where that changes no label of ``sentences``, or if ``half`` says so.
+    """
+    path, source = Path(path), Path(model)
+    estimator = postil.load(source)
+    content = exported(estimator)  # refuses what is not supported before anything else is done
+    _, tried = as_exported(estimator, half=half, sentences=sentences)
+    half = tried.labels == 0 if half is None else half
+    if half:
+        content = exported(estimator, half=True)
+    about = described(source)
+    match path.suffix.lower():
+        case ".html" | ".htm":
+            total = _write_file(path, assembly.page(content, about, version=postil.__version__))
+        case ".mjs" | ".js":
+            total = _write_file(path, assembly.module(content, version=postil.__version__))
+        case _:
+            name = assembly.npm_name(path.name)
+            total = _write_folder(path, assembly.package(content, about, name=name, version="0.1.0"))
+    return Written(path=path, half=half, change=tried, model_bytes=len(content), total_bytes=total)
+
+
+def as_exported(
+    estimator: Any, *, half: bool | None = None, sentences: Sequence[Sequence[str]] | None = None
+) -> tuple[Any, Change]:
+    """The estimator with the weights that are exported, and what half precision changes.
+
+    The answers in JavaScript are those of this estimator.
+    """
+    rounded = halved(estimator)
+    found = change(estimator, rounded, sample(estimator) if sentences is None else sentences)
+    return (rounded if half or (half is None and found.labels == 0) else estimator), found
+
+
+def described(model: Path) -> dict[str, Any]:
+    """What a page says about a model: its card, ready for JSON."""
+    card = card_of(model, model.stem)
+    tables = [{"title": t.title, "columns": t.columns, "rows": t.rows, "note": t.note} for t in card.tables]
+    return {
+        "title": card.title,
+        "about": card.texts.get("about"),
+        "facts": [list(row) for row in card.facts_table().rows],
+        "tables": tables,
+        "weaknesses": list(card.weaknesses),
+    }
+
+
+def _write_file(path: Path, text: str) -> int:
+    content = text.encode()
+    with files.replaced(path) as stream:
+        stream.write(content)
+    return len(content)
+
+
+def _write_folder(path: Path, package: dict[str, bytes]) -> int:
+    """Write the files beside the folder, then put them in its place."""
+    if path.exists() and (not path.is_dir() or (any(path.iterdir()) and not (path / MARK).is_file())):
+        raise ConfigurationError(
+            "folder", expected="a new one, an empty one or an earlier export", got="other files", where=path
+        )
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.absolute().parent) as beside:
+        made = Path(beside) / "made"
+        made.mkdir()
+        for name, content in package.items():
+            (made / name).write_bytes(content)
+        if path.exists():
+            shutil.move(path, Path(beside) / "earlier")
+        made.replace(path)
+    return sum(map(len, package.values()))

@@ -1,0 +1,48 @@
+"""Every mistake of some predictions with its sentence, ready for JSON: what a page or another program lists."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from postil.metrics.evaluation import Compared
+from postil.metrics.spans import align
+from postil.text.partial_label import PartialLabel
+from postil.text.schemes import Span
+
+LABEL = "type"
+"""The kind of a token's wrong label, as of a span at its right place."""
+
+
+def mistakes_as_json(compared: Compared, tokens: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """One object per mistake: its kind (`spans.KINDS`), the sentence and its tokens, gold and predicted span.
+
+    Spans are in tokens; null where there is none. Labels without a scheme are spans of one token.
+    """
+    found = _wrong_tokens(compared) if compared.scheme == "none" else _wrong_spans(compared)
+    return [
+        {
+            "kind": kind,
+            "sentence": number,
+            "tokens": list(tokens[number]),
+            "gold": _as_json(gold),
+            "predicted": _as_json(predicted),
+        }
+        for number, kind, gold, predicted in found
+    ]
+
+
+def _wrong_spans(compared: Compared) -> Iterator[tuple[int, str, Span | None, Span | None]]:
+    for number, sides in enumerate(zip(compared.gold_spans, compared.predicted_spans, strict=True)):
+        for pair in sorted(align(*sides), key=lambda pair: min(span.start for span in pair if span is not None)):
+            if pair.outcome.kind != "correct":
+                yield number, pair.outcome.kind, *pair
+
+
+def _wrong_tokens(compared: Compared) -> Iterator[tuple[int, str, Span | None, Span | None]]:
+    for number, (gold, predicted) in enumerate(zip(compared.gold, compared.predicted, strict=True)):
+        for place, (one, other) in enumerate(zip(gold, predicted, strict=True)):
+            if one != other and not isinstance(one, PartialLabel):
+                yield number, LABEL, Span(one, place, place + 1), Span(other, place, place + 1)
+
+
+def _as_json(span: Span | None) -> dict[str, Any] | None:
+    return None if span is None else {"start": span.start, "end": span.end, "label": span.label}

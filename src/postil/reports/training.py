@@ -1,0 +1,166 @@
+"""The report on a training: how it went, what came out, what it was made with."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, final
+
+from postil.markup import Markup, element, joined
+from postil.markup.fragments import folded, note
+from postil.metrics import Calibration, Counts, DetectionScores, Evaluation, Table, TreeScores
+from postil.metrics.drawn_tables import drawn_table
+from postil.metrics.reliability import Reliability
+from postil.metrics.tables import Cell
+from postil.models.config import configured
+from postil.models.estimator import Estimator
+from postil.models.tree_config import TreeConfig
+from postil.reports import sections
+from postil.reports.answers import Heading
+from postil.reports.network_drawing import network_picture
+from postil.reports.pages import Section, page
+
+Scores = Evaluation | DetectionScores | TreeScores
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What is known about a training besides the model.
+
+    ``scores`` and ``reliability`` of held-out files by their names ("dev", "test", "dev, names"); ``history`` with the
+    seconds of every epoch; ``gains``: what was added, and the score on dev with it, in percent.
+    """
+
+    history: Sequence[Mapping[str, Any]]
+    seconds: float
+    scores: Mapping[str, Scores] = field(default_factory=dict)
+    reliability: Mapping[str, Reliability] = field(default_factory=dict)
+    gains: Sequence[tuple[str, float]] = ()
+
+
+def training_page(heading: Heading, model: Estimator[Any, Any], run: Run) -> str:
+    """The whole page. ``heading.data`` names the training data."""
+    heading = replace(heading, about={**heading.about, "training": _training(heading, run)})
+    parts = [sections.learning(heading)]
+    for name, scores in run.scores.items():
+        parts += _of_file(name, scores, run.reliability.get(name))
+    if run.gains:
+        parts.append(_gains(run.gains))
+    parts += [Section("network", "Network", element("div", network_picture(model, heading.model), class_="scroll"))]
+    parts += [_settings(model), _data(heading)]
+    return page(f"Training of {heading.model}", _header(heading, run), parts)
+
+
+def _training(heading: Heading, run: Run) -> dict[str, Any]:
+    return {**heading.about.get("training", {}), "history": run.history}
+
+
+def _header(heading: Heading, run: Run) -> Markup:
+    training = heading.about["training"]
+    scored = {name: _headline(scores) for name, scores in run.scores.items()}
+    first, *others = scored.items() or [("loss", ("loss of the last epoch", f"{run.history[-1]['loss']:.4f}"))]
+    cards = {f"{what} on {name}": value for name, (what, value) in others}
+    cards |= {
+        "epochs": f"{training.get('epochs', len(run.history))}, kept {training.get('best_epoch', len(run.history))}",
+        "time": duration(run.seconds),
+        "parameters": f"{heading.parameters:,}",
+    }
+    name, (what, value) = first
+    titles = [
+        element("h1", "Training of ", element("bdi", heading.model)),
+        element("p", "on ", element("bdi", heading.data), f", {heading.date}", class_="subtitle"),
+    ]
+    main = f"{what} on {name}" if scored else what
+    return joined([*titles, sections.cards(main, value, None, cards), sections.facts(heading)])
+
+
+def _headline(scores: Scores) -> tuple[str, str]:
+    """What the main score is called, and the score."""
+    if isinstance(scores, DetectionScores):
+        return "average precision", f"{100 * scores.average_precision:.2f}"
+    if isinstance(scores, TreeScores):
+        return ("root accuracy" if scores.roots.tokens else "node accuracy"), f"{100 * scores.main_score:.2f}"
+    return ("token accuracy" if scores.spans is None else "F1"), f"{100 * scores.main_score:.2f}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds, or minutes and seconds, or hours and minutes."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+# ------------------------------------------------------------------------------------------------ held-out files
+
+
+def _of_file(name: str, scores: Scores, reliability: Reliability | None) -> list[Section]:
+    """Scores per label and the calibration on one held-out file."""
+    by_label, total, answers = _by_label(scores)
+    found = [sections.label_scores(by_label, total, column="label")]
+    calibration, before = _calibration(scores, reliability)
+    if calibration is not None:
+        found.append(sections.reliability(calibration, before, answers=answers))
+    return [one._replace(name=f"{name}-{one.name}", title=f"{one.title}: {name}") for one in found]
+
+
+def _by_label(scores: Scores) -> tuple[dict[str, Counts], Counts | None, str]:
+    if isinstance(scores, DetectionScores):
+        return {scores.label: scores.counts}, None, "tokens"
+    if isinstance(scores, TreeScores):
+        return dict((scores.roots if scores.roots.tokens else scores.nodes).by_label()), None, "roots"
+    if scores.spans is None:
+        return dict(scores.tokens.by_label()), None, "labels"
+    return dict(scores.spans.by_label()), scores.spans.overall, "spans"
+
+
+def _calibration(scores: Scores, reliability: Reliability | None) -> tuple[Calibration | None, Calibration | None]:
+    """After and, if it differs, before temperature scaling."""
+    if reliability is not None:
+        return reliability.after, reliability.before if reliability.is_calibrated else None
+    return (scores.root_calibration if isinstance(scores, TreeScores) else None), None
+
+
+# ------------------------------------------------------------------------------------------------ what it was made with
+
+
+def _gains(gains: Sequence[tuple[str, float]]) -> Section:
+    """Scores on dev without any knowledge from outside, and after each kind of it is added."""
+    rows: list[tuple[Cell, ...]] = []
+    before: float | None = None
+    for label, score in gains:
+        rows.append((label, score, "" if before is None else f"{score - before:+.2f}"))
+        before = score
+    meaning = note("Each line is a training of its own on the same labelled data, with one more kind of knowledge.")
+    drawn = drawn_table(Table("", ("trained with", "dev score", "gain"), rows), bars=("dev score",))
+    return Section("gains", "What helped", joined([meaning, drawn]))
+
+
+def _settings(model: Estimator[Any, Any]) -> Section:
+    """The settings that differ from the preset or were resolved for the data; the others on demand."""
+    given = asdict(model.fitted_parts().config)
+    preset = model.get_params().get("preset")
+    usual = asdict(TreeConfig() if preset is None else configured(preset, {}))
+    what = "default" if preset is None else f"preset {preset}"
+    changed = [
+        (name, _shown(value), "adapts to the data" if usual[name] is None else _shown(usual[name]))
+        for name, value in given.items()
+        if value != usual[name]
+    ]
+    same = [(name, _shown(value)) for name, value in given.items() if value == usual[name]]
+    first = drawn_table(Table("", ("setting", "value", what), changed)) if changed else note(f"All are as in {what}.")
+    rest = folded(f"{len(same)} settings as in {what}", drawn_table(Table("", ("setting", "value"), same)))
+    return Section("settings", "Settings", joined([first, rest]))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)
+
+
+def _data(heading: Heading) -> Section:
+    """What was learnt from, and by which versions."""
+    data, versions = heading.about.get("data", {}), heading.about.get("versions", {})
+    rows = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in data.items()]
+    rows += [(f"version of {part}", str(number)) for part, number in versions.items()]
+    return Section("data", "Data and versions", drawn_table(Table("", ("what", "value"), rows)))

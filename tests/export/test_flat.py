@@ -1,0 +1,236 @@
+"""Exported models beside Python: the same labels, and probabilities within 1e-5."""
+
+import numpy as np
+import pytest
+
+import postil
+from oracles import corpora
+from oracles.c_runtime import Runtime, RuntimeFailure, needs_compiler
+from postil.errors import ConfigurationError
+from postil.export.flat import exported
+from postil.models.answers.posteriors import Posteriors
+from postil.models.config import PRESETS
+
+SMALL = {"hidden": 16, "epochs": 3, "rate": 0.02}
+TEXT = (
+    "Anna lives in Paris. Dr. Smith, who isn't from the U.S., met 3 people at 10:30!\n\nÉtienne saw İstanbul & Σίσυφος."
+)
+
+
+def answers(tagger, X):
+    """Labels and their probabilities of each sentence, and the entities by sentence, place and class."""
+    posteriors = Posteriors(tagger.fitted_parts())
+    labels, probabilities, whole, entities = {}, {}, {}, {}
+    for block in posteriors.answers(X, label_probabilities=True):
+        texts = posteriors.labelling.texts_of_sentences(block.numbers, block.offsets)
+        for row, i in enumerate(block.which):
+            labels[i], whole[i] = texts[row], block.probabilities[row]
+            probabilities[i] = block.label_probabilities[block.offsets[row] : block.offsets[row + 1]]
+            entities[i] = []
+        for (row, start, end, kind), p in zip(block.spans.tolist(), block.span_probabilities.tolist(), strict=True):
+            entities[block.which[row]].append((start, end, posteriors.labelling.classes[kind], p))
+    return labels, probabilities, whole, entities
+
+
+def check_tokens(tagger, runtime, X, task="main"):
+    """Every sentence by itself."""
+    labels, probabilities, whole, entities = answers(tagger, X)
+    for i, tokens in enumerate(X):
+        tagged = runtime.tag_tokens(tokens)
+        layer = tagged.layers[task]
+        assert layer.labels == labels[i], tokens
+        np.testing.assert_allclose(layer.probabilities, probabilities[i], atol=1e-5)
+        if tokens:
+            np.testing.assert_allclose(layer.whole, [whole[i]], atol=1e-5)
+        starts = {begin: t for t, (begin, _) in enumerate(tagged.tokens)}
+        ends = {end: t + 1 for t, (_, end) in enumerate(tagged.tokens)}
+        found = [(starts[begin], ends[end], label) for begin, end, label, _ in layer.entities]
+        assert found == [entity[:3] for entity in entities[i]]
+        np.testing.assert_allclose([e[3] for e in layer.entities], [e[3] for e in entities[i]], atol=1e-5)
+
+
+def check_text(tagger, runtime, text, task="main"):
+    document, tagged = tagger.tag(text), runtime.tag(text)
+    content = text.encode()
+    tokens = [content[begin:end].decode() for begin, end in tagged.tokens]
+    assert tokens == [token for sentence in document.sentences for token in sentence.tokens]
+    assert np.diff(tagged.sentences).tolist() == [len(sentence.tokens) for sentence in document.sentences]
+    layer = tagged.layers[task]
+    assert layer.labels == [label for sentence in document.sentences for label in sentence.labels]
+    found = [(content[begin:end].decode(), label) for begin, end, label, _ in layer.entities]
+    assert found == [(entity.text, entity.label) for entity in document.entities]
+    probabilities = [entity.probability for entity in document.entities]
+    np.testing.assert_allclose([entity[3] for entity in layer.entities], probabilities, atol=1e-5)
+
+
+SUPPORTED = [name for name in PRESETS if not name.startswith("sentence") and name != "margin"]
+
+
+@needs_compiler
+@pytest.mark.parametrize("preset", SUPPORTED)
+def test_presets_answer_as_in_python(preset):
+    X, y = corpora.named_entities(40)
+    tagger = postil.Tagger(preset=preset, **SMALL).fit(X, y)
+    runtime = Runtime(exported(tagger))
+    check_tokens(tagger, runtime, [*X[:20], ["Unheard", "of", "WORDS", "42", "x" * 80, "Straße"]])
+    check_text(tagger, runtime, TEXT)
+    runtime.close()
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"character_dim": 8},
+        {"encoder": "convolutions", "layers": 3, "window": 3, "activation": "tanh"},
+        {"layers": 2, "activation": "sigmoid"},
+        {"activation": "softsign"},
+        {"activation": "leaky-relu", "window": 7},
+        {"ensemble": 2, "character_dim": 4},
+        {"objective": "softmax"},
+        {"offsets": 3},
+    ],
+    ids=str,
+)
+def test_settings_answer_as_in_python(settings):
+    X, y = corpora.named_entities(40)
+    tagger = postil.Tagger(**{**SMALL, **settings}).fit(X, y)
+    runtime = Runtime(exported(tagger))
+    check_tokens(tagger, runtime, [*X[:20], ["A", "pneumonoultramicroscopicsilicovolcanoconiosis", "née"]])
+    runtime.close()
+
+
+@needs_compiler
+def test_labels_without_spans(speech_model):
+    tagger = postil.load(speech_model)
+    runtime = Runtime(exported(tagger))
+    check_tokens(tagger, runtime, corpora.parts_of_speech(20)[0])
+    assert runtime.tag("a dog").layers["main"].entities == []
+    runtime.close()
+
+
+@needs_compiler
+@pytest.mark.parametrize("scheme", ["iob1", "bio", "iobes", "bilou"])
+def test_schemes(scheme):
+    from postil.text.schemes import convert
+
+    X, y = corpora.named_entities(40)
+    X = X + [["Anna", "Paris", "Rome", "Berlin"]] * 3
+    y = [convert(labels, "bio", scheme) for labels in [*y, *[["B-PER", "B-LOC", "B-LOC", "B-LOC"]] * 3]]
+    tagger = postil.Tagger(**SMALL).fit(X, y)
+    assert tagger.labelling.scheme == scheme
+    runtime = Runtime(exported(tagger))
+    check_tokens(tagger, runtime, X[-10:])
+    runtime.close()
+
+
+@needs_compiler
+def test_calibration_bias_and_thresholds(names_model):
+    tagger = postil.load(names_model)
+    tagger.parts.decoding = postil.Decoding(temperature=1.7, shift=0.4, bias=0.8, thresholds={"PER": 0.9})
+    runtime = Runtime(exported(tagger))
+    check_tokens(tagger, runtime, corpora.named_entities(30)[0])
+    runtime.close()
+
+
+@needs_compiler
+def test_scores_far_apart_take_the_general_path(names_model):
+    tagger = postil.load(names_model)
+    tagger.parts.decoding = postil.Decoding(temperature=0.002)
+    runtime = Runtime(exported(tagger))
+    check_tokens(tagger, runtime, corpora.named_entities(30)[0])
+    runtime.close()
+
+
+@needs_compiler
+def test_several_tasks():
+    (X, y), (X2, y2) = corpora.named_entities(30), corpora.parts_of_speech(30)
+    tagger = postil.MultiTaskTagger(**SMALL).fit({"names": X, "speech": X2}, {"names": y, "speech": y2})
+    runtime = Runtime(exported(tagger))
+    for task in tagger.tasks:
+        check_tokens(tagger[task], runtime, X[:10], task)
+    assert list(runtime.tag("Anna").layers) == ["names", "speech"]
+    runtime.close()
+
+
+@needs_compiler
+def test_clusters_name_lists_and_vectors(tmp_path):
+    X, y = corpora.named_entities(40)
+    words = sorted({token for tokens in X for token in tokens})
+    clusters, names, vectors = (tmp_path / name for name in ("clusters.txt", "names.tsv", "vectors.txt"))
+    clusters.write_text("".join(f"{i % 8:04b}\t{word}\t5\n" for i, word in enumerate(words)), encoding="utf-8")
+    names.write_text("Paris\tLOC\nNew York\tLOC\nAnna\tPER\n", encoding="utf-8")
+    rng = np.random.default_rng(0)
+    rows = (f"{word.lower()} {' '.join(f'{x:.3f}' for x in rng.normal(size=6))}\n" for word in dict.fromkeys(words))
+    vectors.write_text("".join(dict.fromkeys(rows)), encoding="utf-8")
+    tagger = postil.Tagger(vectors=str(vectors), clusters=str(clusters), **SMALL).fit(X, y)
+    runtime = Runtime(exported(tagger))
+    check_tokens(tagger, runtime, [*X[:20], ["ANNA", "2024", "paris"]])
+    runtime.close()
+
+
+@needs_compiler
+def test_long_texts_are_scored_in_pieces():
+    X, y = corpora.named_entities(40)
+    tagger = postil.Tagger(preset="accurate", **SMALL).fit(X, y)
+    runtime = Runtime(exported(tagger))
+    long = [token for tokens in X * 10 for token in tokens][:1100]
+    check_tokens(tagger, runtime, [long])
+    check_text(tagger, runtime, " ".join(long[:700]))
+    runtime.close()
+
+
+@needs_compiler
+def test_half_precision_is_close(names_model):
+    tagger = postil.load(names_model)
+    half = Runtime(exported(tagger, half=True))
+    assert len(exported(tagger, half=True)) < len(exported(tagger))
+    X = corpora.named_entities(20)[0]
+    labels, probabilities, _, _ = answers(tagger, X)
+    for i, tokens in enumerate(X):
+        layer = half.tag_tokens(tokens).layers["main"]
+        assert layer.labels == labels[i]
+        np.testing.assert_allclose(layer.probabilities, probabilities[i], atol=0.01)
+    half.close()
+
+
+@needs_compiler
+def test_a_fixed_workspace_answers_the_same_and_refuses_longer_texts(names_model):
+    content = exported(postil.load(names_model))
+    fixed, growing = Runtime(content, max_bytes=200), Runtime(content)
+    for text in (TEXT, "x" * 200, "a." * 100, "", " \n ", "Mr. " * 50):
+        assert fixed.tag(text) == growing.tag(text)
+    with pytest.raises(RuntimeFailure, match="too long"):
+        fixed.tag("x" * 201)
+    assert fixed.tag(TEXT) == growing.tag(TEXT)
+    fixed.close()
+    growing.close()
+
+
+@needs_compiler
+def test_what_is_no_text_is_refused(names_model):
+    runtime = Runtime(exported(postil.load(names_model)))
+    with pytest.raises(RuntimeFailure, match="UTF-8"):
+        runtime.tag(b"caf\xe9 au lait")
+    with pytest.raises(RuntimeFailure, match="tree classifier"):
+        runtime.tree("(1 a)")
+    assert runtime.tag("Anna").layers["main"].labels
+    runtime.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda X, y: postil.Tagger(preset="sentence-sll", **SMALL).fit(X, y), "the encoder 'sentence'"),
+        (lambda X, y: postil.Tagger(constrained=False, **SMALL).fit(X, y), "constrained=False"),
+        (
+            lambda X, y: postil.Tagger(**SMALL).fit([[(token, "x") for token in tokens] for tokens in X], y),
+            "extra columns",
+        ),
+        (lambda X, y: postil.Detector(label="PER", epochs=2, hidden=8).fit(X, y), "Detector"),
+    ],
+    ids=["sentence", "unconstrained", "columns", "detector"],
+)
+def test_what_the_runtime_does_not_support_is_refused(make, message):
+    with pytest.raises(ConfigurationError, match=message):
+        exported(make(*corpora.named_entities(20)))

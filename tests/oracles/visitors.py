@@ -1,0 +1,51 @@
+"""A visitor of the server's pages: a real browser that notes errors and requests to other hosts."""
+
+import time
+from importlib.resources import files
+from urllib.parse import quote
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+SIZES = {"wide": (1280, 800), "phone": (360, 740)}
+
+
+class Visitor:
+    """A page that notes errors and requests to other hosts."""
+
+    def __init__(self, browser, address, size="wide", **options):
+        width, height = SIZES[size]
+        self.context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        self.page, self.address, self.problems = self.context.new_page(), address, []
+        self.page.on("console", lambda message: self._note(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda request: self._watch(request.url))
+        self.page.set_default_timeout(30_000)
+
+    def _note(self, kind, text):
+        if kind in ("error", "warning") and "status of 422" not in text:  # an answer that the page shows
+            self.problems.append(f"{kind}: {text}")
+
+    def _watch(self, url):
+        if not url.startswith((self.address, "data:")):
+            self.problems.append(f"request to {url}")
+
+    def open(self, view, **values):
+        query = "&".join(f"{name}={quote(str(value))}" for name, value in values.items())
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.address}/#/{view}?{query}")
+        self.page.wait_for_selector("main h1, main p.error")
+        return self.page
+
+
+def until(page, condition):
+    """Wait for a condition in the page; its policy forbids Playwright's own way, which evaluates a string there."""
+    deadline = time.monotonic() + 30
+    while not page.evaluate(condition):
+        assert time.monotonic() < deadline, condition
+        page.wait_for_timeout(20)
+
+
+def broken_rules(page):
+    """The rules of axe-core that the page breaks, with the first elements; its policy must be off."""
+    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf8"))
+    found = page.evaluate("axe.run()")["violations"]
+    return [(one["id"], [node["html"][:150] for node in one["nodes"][:3]]) for one in found]

@@ -1,0 +1,178 @@
+"""One training in the background: progress, stopping, errors as one line, never two at once."""
+
+import json
+import threading
+
+import pytest
+
+import postil
+from oracles import corpora
+from postil.errors import ConfigurationError
+from postil.server.background import BackgroundTraining
+
+
+@pytest.fixture
+def run():
+    training = BackgroundTraining()
+    yield training
+    training.stop()
+    assert training.join(60)
+
+
+def new_training(epochs=4, **settings):
+    X, y = corpora.named_entities(40)
+    tagger = postil.Tagger(hidden=8, epochs=epochs, **settings)
+    return tagger, tagger.fitting(X[:30], y[:30], (X[30:], y[30:]))
+
+
+def held(training, release):
+    """A training whose first event waits until it is released: ``training`` is its function."""
+
+    def make():
+        assert release.wait(60)
+        return training()
+
+    return make
+
+
+def test_before_the_first_training(run):
+    status = run.status()
+    assert (status["state"], status["run"], status["history"]) == ("idle", 0, [])
+    assert run.result() is None and run.join()
+    run.stop()
+    assert run.status()["state"] == "idle"
+
+
+def test_the_result_is_that_of_fit(run):
+    assert run.start(new_training) == 1
+    assert run.join(120)
+    status = run.status()
+    assert (status["state"], status["epoch"], status["epochs"], status["progress"]) == ("finished", 4, 4, 1.0)
+    assert [epoch["epoch"] for epoch in status["history"]] == [1, 2, 3, 4]
+    assert status["best_score"] == max(epoch["score"] for epoch in status["history"])
+    assert status["loss"] == status["history"][-1]["loss"] and status["error"] is None
+    assert json.loads(json.dumps(status)) == status
+    X, y = corpora.named_entities(40)
+    alone = postil.Tagger(hidden=8, epochs=4).fit(X[:30], y[:30], dev=(X[30:], y[30:]))
+    assert run.result().predict(X) == alone.predict(X)
+    assert run.result().history_ == alone.history_
+
+
+def test_then_makes_the_result_in_the_thread(run):
+    threads = []
+
+    def then(tagger):
+        threads.append(threading.current_thread())
+        return tagger.classes_
+
+    run.start(new_training, then)
+    run.join(120)
+    assert "B-PER" in run.result()
+    assert threads != [threading.current_thread()]
+
+
+def test_never_two_at_once(run):
+    release = threading.Event()
+    run.start(held(new_training, release))
+    with pytest.raises(ConfigurationError, match="a training is running already: expected stop it first"):
+        run.start(new_training)
+    release.set()
+    run.join(120)
+    release.clear()
+    assert run.start(held(new_training, release)) == 2
+    assert (run.status()["run"], run.status()["history"], run.result()) == (2, [], None), "nothing of the one before"
+    release.set()
+
+
+def test_listeners_hear_of_every_epoch_and_of_the_end(run):
+    heard, deaf = [], []
+    run.listen(heard.append)
+    run.listen(deaf.append)()
+    run.start(new_training)
+    run.join(120)
+    assert sorted({status["epoch"] for status in heard} - {0}) == [1, 2, 3, 4]
+    assert heard[-1]["state"] == "finished" and deaf == []
+    versions = [status["version"] for status in heard]
+    assert versions == sorted(set(versions))
+
+
+def test_a_listener_that_fails_does_not_end_the_training(run, caplog):
+    def broken(status):
+        raise RuntimeError("of the listener")
+
+    run.listen(broken)
+    run.start(new_training)
+    run.join(120)
+    assert run.status()["state"] == "finished" and "of the listener" in caplog.text
+
+
+def test_stopping_keeps_the_best_complete_epoch(run):
+    run.listen(lambda status: run.stop() if status["epoch"] == 2 else None)
+    run.start(lambda: new_training(epochs=50))
+    assert run.join(120)
+    status = run.status()
+    assert status["state"] == "stopped" and status["epoch"] == 2
+    assert run.result().predict([["Anna", "lives"]])
+    assert len(run.result().history_) == 2
+
+
+def test_stopping_before_the_first_epoch_keeps_nothing(run):
+    release = threading.Event()
+    run.start(held(lambda: new_training(epochs=50), release))
+    run.stop()
+    assert run.status()["state"] == "stopping"
+    release.set()
+    assert run.join(120)
+    assert (run.status()["state"], run.status()["epoch"], run.result()) == ("stopped", 0, None)
+
+
+@pytest.mark.parametrize(
+    "error, line",
+    [
+        (ConfigurationError("epochs", expected="at least 1", got=0), "epochs must be at least 1 (got 0)"),
+        (MemoryError(), "the training ran out of memory"),
+        (KeyError("secret"), "the training failed; the log has the details"),
+    ],
+)
+def test_an_error_is_one_line(run, error, line):
+    def make():
+        raise error
+
+    run.start(make)
+    run.join(60)
+    assert (run.status()["state"], run.status()["error"], run.result()) == ("failed", line, None)
+    run.start(new_training)
+    run.join(120)
+    assert (run.status()["state"], run.status()["error"]) == ("finished", None)
+
+
+def test_an_error_in_the_middle_keeps_what_was_told(run):
+    def then(tagger):
+        raise ValueError
+
+    run.start(new_training, then)
+    run.join(120)
+    status = run.status()
+    assert status["state"] == "failed" and status["epoch"] == 4 and run.result() is None
+
+
+def test_waiting_for_a_change(run):
+    seen = run.status()["version"]
+    assert run.wait(seen, 0.01)["version"] == seen
+    release = threading.Event()
+    run.start(held(new_training, release))
+    seen = run.wait(seen, 60)["version"]
+    release.set()
+    while run.status()["state"] == "running":
+        status = run.wait(seen, 60)
+        assert status["version"] > seen
+        seen = status["version"]
+    assert run.join(60)
+
+
+def test_what_is_returned_is_a_copy(run):
+    run.start(new_training)
+    run.join(120)
+    run.status()["history"][0]["loss"] = "changed"
+    run.status()["history"].clear()
+    assert run.status()["history"][0]["loss"] != "changed"
