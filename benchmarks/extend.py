@@ -89,7 +89,8 @@ def corpora(arguments: argparse.Namespace, seed: int) -> tuple[Data, Data, Data,
 
 def measured(arguments: argparse.Namespace, seed: int, raw: list[list[str]]) -> dict[str, dict[str, float]]:
     """F1 by row and class."""
-    whole, more, dev, differ = corpora(arguments, seed)
+    *training, dev, differ = corpora(arguments, seed)
+    whole, more = ((X[: arguments.sentences], y[: arguments.sentences]) for X, y in training)
     old, new = labelled(whole, lambda name: name != arguments.new), labelled(more, lambda name: name == arguments.new)
     settings = {"preset": arguments.preset, "seed": seed, "threads": arguments.threads}
     first = Tagger(**settings).fit(*old)
@@ -143,6 +144,7 @@ def main() -> int:
     options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--rows", nargs="+")
+    options.add_argument("--sentences", type=int, metavar="N", help="the first of each training file only")
     arguments = options.parse_args()
     raw = raw_text(arguments.unlabelled, arguments.tokens)
     runs = [measured(arguments, seed, raw) for seed in arguments.seeds]

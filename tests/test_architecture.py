@@ -310,6 +310,7 @@ def test_every_test_file_stands_where_its_source_stands():
 
 # Modules without a test file of their own: what tests them instead (a file of tests/), or why nothing does.
 TESTED_ELSEWHERE = {
+    "export/conformance.py": "export/test_c.py",
     "server/bodies.py": "server/test_app.py",
     "export/sections.py": "export/test_flat.py",
     "commands/preset_argument.py": "commands/test_search.py",

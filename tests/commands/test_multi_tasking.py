@@ -237,12 +237,79 @@ def test_workers_answer_the_same(trained, options, tmp_path):
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
+CONLLU = """# newdoc
+# text = Anna livesin Oslo
+1\tAnna\tanna\tX\t_\t_\t0\troot\t_\tId=1|NER=B-LOC
+2-3\tlivesin\t_\t_\t_\t_\t_\t_\t_\t_
+2\tlives\tlive\tX\t_\t_\t1\tdep\t_\tNER=O
+3\tin\tin\tX\t_\t_\t1\tdep\t_\t_
+3.1\tx\t_\t_\t_\t_\t_\t_\t_\t_
+4\tOslo\toslo\tX\t_\t_\t1\tdep\t_\t_
+"""
+
+
+def test_conllu_has_a_place_for_each_task(tmp_path, capsys):
+    data = {"names": named_entities(30), "words": parts_of_speech(30)}
+    labels = {task: [[one.replace("|", "/") for one in labels] for labels in y] for task, (_, y) in data.items()}
+    tagger = postil.MultiTaskTagger(hidden=16, epochs=2).fit({task: X for task, (X, _) in data.items()}, labels)
+    model = str(tmp_path / "m.postil")
+    tagger.save(model)
+    assert main(["tag", model, "--text", "Anna lives in Oslo.", "--output", "conllu"]) == 0
+    comment, *rows = capsys.readouterr().out.splitlines()[:-1]
+    assert comment == "# text = Anna lives in Oslo."
+    found = [row.split("\t") for row in rows]
+    answers = postil.load(model).predict([["Anna", "lives", "in", "Oslo", "."]])
+    keys = [dict(pair.split("=") for pair in row[9].split("|")) for row in found]
+    assert [one["NER"] for one in keys] == answers["names"][0]
+    assert [one["words"] for one in keys] == answers["words"][0]
+    assert keys[3]["SpaceAfter"] == "No" and {row[3] for row in found} == {"_"}
+
+
+def test_conllu_keeps_every_byte_but_those_of_the_tasks(trained, tmp_path, capsys):
+    model = postil.load(trained / "both.postil")
+    X = [["Anna", "lives", "in", "Oslo"]]
+    heads = {"upos": model["words"], "names": model["names"]}
+    fitted = postil.MultiTaskTagger(hidden=16, epochs=2, rate=0.02).fit(
+        {task: named_entities(20)[0] for task in heads},
+        {task: head.predict(named_entities(20)[0]) for task, head in heads.items()},
+    )
+    fitted.save(tmp_path / "named.postil")
+    source = tmp_path / "a.conllu"
+    source.write_bytes(CONLLU.replace("\n", "\r\n").encode())
+    assert main(["tag", str(tmp_path / "named.postil"), str(source), "--output", "conllu"]) == 0
+    answers, written = fitted.predict(X), capsys.readouterr().out
+    rows = iter(zip(answers["upos"][0], answers["names"][0], strict=True))
+    expected = []
+    for line in CONLLU.splitlines():
+        cells = line.split("\t")
+        if cells[0].isdecimal():
+            cells[3], name = next(rows)
+            kept = [pair for pair in cells[9].split("|") if pair != "_" and not pair.startswith("NER=")]
+            cells[9] = "|".join([*kept, f"NER={name}"])
+        expected.append("\t".join(cells))
+    assert written.splitlines() == expected
+
+
+def test_labels_that_would_be_cut_in_conllu_are_refused(trained, capsys):
+    assert main(["tag", str(trained / "both.postil"), "--text", "Anna", "--output", "conllu"]) == 1
+    message = "labels of the task 'words' for CoNLL-U must have no | (or choose others with --task names) (got 'X|Y')"
+    assert capsys.readouterr().err == f"postil: {message}\n"
+
+
+def test_two_tasks_cannot_share_a_place_in_conllu(tmp_path, capsys):
+    X, y = named_entities(20)
+    model = postil.MultiTaskTagger(hidden=16, epochs=1).fit({"names": X, "NER": X}, {"names": y, "NER": y})
+    model.save(tmp_path / "m.postil")
+    assert main(["tag", str(tmp_path / "m.postil"), "--text", "Anna", "--output", "conllu"]) == 1
+    message = "two tasks have the same place in CoNLL-U: expected --task with some of names, NER, got misc:NER"
+    assert capsys.readouterr().err == f"postil: {message}\n"
+
+
 def test_options_of_one_task_need_one(trained, names_model, capsys):
     model = str(trained / "both.postil")
     for words, message in [
         ([model, "--nbest", "2", "--output", "jsonl"], "choose one with --task"),
         ([model, "--threshold", "0.5"], "choose one with --task"),
-        ([model, "--output", "conllu"], "choose one with --task"),
         ([model, "--task", "chunks"], "task must be one of names, words (got 'chunks')"),
         ([str(names_model), "--task", "names"], "the model has one task"),
     ]:

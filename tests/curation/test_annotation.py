@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import postil
 from oracles import corpora
-from postil.curation.annotation import Annotation, checked_class, curve_of, most_uncertain_first
+from postil.curation.annotation import Annotation, checked_class, curve_of, suggested_first
 from postil.curation.journal import Answer, Journal
-from postil.curation.pool import Pool, key_of
+from postil.curation.pool import REVIEWED, Pool, key_of
 from postil.errors import DataError
 from postil.text import Sentence, Span, labels_from_spans, read, spans_from_labels
 
@@ -129,15 +129,30 @@ def test_only_what_a_model_is_unsure_of_is_asked_for(journal):
     assert states == {"sure", "asked", "maybe"}
 
 
-def test_the_least_sure_comes_first(journal, tagger):
+def test_what_is_suggested_comes_first_and_then_all_others(journal, tagger, monkeypatch):
+    monkeypatch.setattr("postil.curation.annotation.AHEAD", 5)
     annotation = Annotation(pool_of(), journal, tagger=tagger)
     order = []
     while (record := annotation.next()) is not None:
         order.append(record["words"])
         annotation.answer(record["key"])
-    doubts = [1 - tagger.predict_with_probabilities([words])[1][0].mean() for words in order]
-    assert doubts == sorted(doubts, reverse=True) and doubts[0] > doubts[-1]
-    assert most_uncertain_first(tagger, []) == []
+    assert order[:5] == [one.tokens for one in postil.suggest(tagger, X, 5)]
+    assert sorted(order) == sorted(map(list, {tuple(tokens) for tokens in X}))
+    assert suggested_first(tagger, []) == []
+
+
+def test_of_what_suggest_has_written_only_the_unsure_is_asked_for(tmp_path, journal, tagger):
+    suggestions = postil.suggest(tagger, X, 5)
+    path = tmp_path / "next.jsonl"
+    path.write_text("".join(json.dumps(one.record()) + "\n" for one in suggestions))
+    with read(str(path)) as reading:
+        annotation = Annotation(Pool(reading), journal)
+        for one in suggestions:
+            shown = annotation.next()
+            assert shown["words"] == one.tokens
+            expected = [(span.label, span.start, "sure" if span.probability >= 0.9 else "asked") for span in one.spans]
+            assert [(span["label"], span["start"], span["state"]) for span in shown["spans"]] == expected
+            annotation.answer(shown["key"])
 
 
 def test_with_labels_only_those_classes_are_proposed(journal, tagger):
@@ -383,7 +398,7 @@ def test_a_review_is_a_pool_and_its_answers_can_be_applied(tmp_path):
     lines = [{**record, **more, "doubts": [doubt]}, {**record, **more, "sentence": 0}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with Journal(tmp_path / "answers.jsonl") as journal, read(str(path)) as reading:
-        annotation = Annotation(Pool(reading), journal)
+        annotation = Annotation(Pool(reading, identity=REVIEWED), journal)
         shown = annotation.next()
         assert shown["where"] == "x, line 3" and shown["doubts"] == [{"data": "nothing", "models": "PER Anna"}]
         annotation.answer(shown["key"], [Span("ORG", 0, 1)])

@@ -64,22 +64,11 @@ def test_the_old_model_fills_in_what_the_new_data_do_not_annotate(data, tagger):
                 assert (allowed[t] & person).any(), "what is not annotated may be what the model knows"
 
 
-def test_old_data_with_all_words_are_learnt_anew_and_some_of_them_rehearsed(data, tagger):
+def test_old_data_are_rehearsed(data, tagger):
     old, new, dev = data
-    extending = Extending(tagger, *new, old=old)
-    assert extending.learns_anew and extending.new_classes == ["LOC"]
-    assert not _has_weights_of(tagger, extending)
-    assert _has_weights_of(tagger, Extending(tagger, *new))
-    few = Extending(tagger, *new, old=(old[0][:2], old[1][:2]))
-    assert not few.learns_anew
     extended = postil.extend(tagger, *new, old=old, dev=dev, tolerance=3)
     assert extended.score(*dev) > 0.95
-
-
-def _has_weights_of(tagger, extending):
-    before, after = (one.network.parameters() for one in (tagger.fitted_parts(), extending.fitting.parts))
-    names = [name for name in before if name.startswith("encoder")]
-    return bool(names) and all(np.array_equal(before[name].value, after[name].value) for name in names)
+    assert extended.fitted_parts().about["extension"]["old"]["sentences"] == 60
 
 
 def test_in_old_data_the_new_class_is_unknown(data, tagger):
@@ -264,6 +253,11 @@ def test_what_cannot_be_extended(data):
         postil.extend(tagger, *new, dev=(dev[0], only(dev[1], "LOC")))
     with pytest.raises(ConfigurationError, match="tolerance must be at least 0"):
         postil.extend(tagger, *new, tolerance=-1)
+    with pytest.raises(DataError, match=r"expected names without \|, which marks alternative labels, got 'A\|B'"):
+        postil.extend(tagger, [["Oslo"]], [["B-A|B"]], partial=False)
+    many = [[f"B-C{number}" for number in range(100)]]
+    with pytest.raises(ConfigurationError, match="classes of an extended model: expected at most 100: train it anew"):
+        postil.extend(tagger, [["word"] * 100], many)
     with pytest.raises(ConfigurationError, match="architectures differ"):
         postil.extend(tagger, *new, hidden=9)
 

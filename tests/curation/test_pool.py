@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from postil.curation.pool import AT_FIRST, Pool, key_of
+from postil.curation.pool import AT_FIRST, REVIEWED, Pool, key_of
 from postil.errors import DataError
 from postil.text import Sentence, Span, read
 
@@ -14,10 +14,10 @@ def sentences(count, **others):
     return (Sentence(["word", str(number)], **others) for number in range(count))
 
 
-def of_file(tmp_path, content, name="pool.jsonl", **options):
+def of_file(tmp_path, content, name="pool.jsonl", identity=None, **options):
     path = tmp_path / name
     path.write_text(content, encoding="utf8")
-    pool = Pool(read(str(path), **options), name=name)
+    pool = Pool(read(str(path), **options), name=name, identity=identity)
     pool.fill()
     return list(pool.records.values())
 
@@ -64,7 +64,7 @@ def test_sentences_of_a_text_know_what_is_around_them(tmp_path):
 
 def test_records_keep_their_fields_and_their_spans_with_probabilities(tmp_path):
     spans = [{"start": 0, "end": 4, "label": "PER", "probability": 0.75}, {"start": 14, "end": 18, "label": "LOC"}]
-    record = {"text": "Anna lives in Oslo", "spans": spans, "id": 3, "answer": None}
+    record = {"text": "Anna lives in Oslo", "spans": spans, "id": 3, "answer": None, "unsure": []}
     (only,) = of_file(tmp_path, json.dumps(record) + "\n")
     assert only.spans == (Span("PER", 0, 1), Span("LOC", 3, 4))
     assert only.probabilities == {Span("PER", 0, 1): 0.75}
@@ -95,4 +95,5 @@ def test_a_scheme_is_recognised_when_the_first_label_comes():
 
 def test_reviewed_sentences_with_the_same_words_are_told_apart(tmp_path):
     lines = "".join(json.dumps({"tokens": ["a"], "spans": [], "sentence": number}) + "\n" for number in (4, 9, 4))
-    assert len(of_file(tmp_path, lines)) == 2
+    assert len(of_file(tmp_path, lines, identity=REVIEWED)) == 2
+    assert len(of_file(tmp_path, lines)) == 1

@@ -42,8 +42,7 @@ def test_it_is_the_same_every_time():
 
 
 @needs_compiler
-@pytest.mark.parametrize("compiler", ["cc", "gcc", "clang", "zig"])
-@pytest.mark.parametrize("options", [["-O0"], ["-O3", "-DNDEBUG"]], ids=" ".join)
+@pytest.mark.parametrize(("compiler", "options"), [("gcc", "-O2"), ("clang", "-O1"), ("zig", "-O0")])
 def test_no_compiler_warns(compiler, options, tmp_path):
     if compiler == "zig":
         pytest.importorskip("ziglang")
@@ -53,7 +52,7 @@ def test_no_compiler_warns(compiler, options, tmp_path):
     else:
         command = [compiler]
     made = subprocess.run(
-        [*command, *WARNINGS, *options, "-c", "postil.c", "-o", str(tmp_path / "postil.o")],
+        [*command, *WARNINGS, options, "-c", "postil.c", "-o", str(tmp_path / "postil.o")],
         cwd=sources(),
         capture_output=True,
         text=True,

@@ -11,7 +11,7 @@ from oracles.visitors import BROWSERS, SIZES, Visitor, broken_rules, until
 
 pytestmark = [pytest.mark.extra("playwright"), pytest.mark.extra(*BROWSERS)]
 TEXT = "Anna lives in Oslo."
-VIEWS = ["tag", "why", "lattice", "tree", "gradients", "errors"]
+VIEWS = ["tag", "why", "lattice", "tree", "gradients", "errors", "train"]
 
 
 @pytest.fixture
@@ -329,6 +329,64 @@ def test_hostile_reports_and_files_with_predictions(visit, tmp_path):
     page.set_input_files("#file", tmp_path / "both")
     until(page, "document.querySelectorAll('ol.list > li').length === 2")
     assert "missed" in page.inner_text("ol.list") and "type" in page.inner_text("ol.list")
+
+
+# ------------------------------------------------------------------------------------------------ Train
+
+
+@pytest.fixture(scope="module")
+def trainer(start, names_model, tmp_path_factory):
+    """Address, token and folder of a server that may train."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "train.txt").write_text(corpora.as_conll(*corpora.named_entities(200)))
+    (folder / "dev.txt").write_text(corpora.as_conll(*corpora.named_entities(30, seed=1)))
+    process, address = start(names_model, "--queue", 1000, "--allow-training", folder)
+    return address, re.search(r"run=(\S+)", process.stderr.readline())[1], folder
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_model_is_trained_watched_stopped_and_kept(browser, trainer, size):
+    address, run, folder = trainer
+    visitor = Visitor(browser, address, size)
+    page = visitor.open("train", run=run)
+    page.wait_for_selector("#train option", state="attached")
+    assert run not in page.url, "the token does not stay in the address"
+    page.select_option("#train", "train.txt")
+    page.select_option("#dev", "dev.txt")
+    page.fill("#epochs", "3")
+    page.click("text='Start'")
+    page.wait_for_selector(".figures:has-text('finished')")
+    assert page.locator("figure svg").count() == 2
+    assert "3 of 3" in page.inner_text(".figures")
+    page.fill("#name", f"mine-{size}")
+    page.click("#keep")
+    page.wait_for_selector(f"text=Kept and served as mine-{size}")
+    assert (folder / f"mine-{size}.postil").is_file()
+    until(page, f"[...document.querySelectorAll('#model option')].some(o => o.value === 'mine-{size}')")
+    page.fill("#epochs", "1000")
+    page.click("text='Start'")
+    page.wait_for_selector("figure svg")
+    page.click("text='Stop'")
+    page.wait_for_selector(".figures:has-text('stopped')")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.click("text='Tag' >> nth=0")
+    page.wait_for_selector("#text")
+    visitor.context.close()
+    assert visitor.problems == []
+
+
+def test_without_the_token_nothing_is_trained(browser, trainer):
+    visitor = Visitor(browser, trainer[0])
+    page = visitor.open("train")
+    page.wait_for_selector("text=Token of this run")
+    page.fill("#run", "wrong-token-of-a-run")
+    page.click("text='Use it'")
+    page.wait_for_selector("p.error:has-text('token of the run')")
+    page.fill("#run", trainer[1])
+    page.click("text='Use it'")
+    page.wait_for_selector("#train option", state="attached")
+    visitor.context.close()
+    assert [one for one in visitor.problems if "403" not in one] == []
 
 
 # ------------------------------------------------------------------------------------------------ Gradient lab

@@ -129,12 +129,17 @@ def _annotation(
     arguments: argparse.Namespace, reading: Reading, tagger: Tagger | None, journal: "Journal"
 ) -> "Annotation":
     from postil.curation.annotation import Annotation, checked_class
-    from postil.curation.pool import Pool, key_of
+    from postil.curation.pool import REVIEWED, Pool, key_of
 
     labelled = _labelled(arguments)
     is_learning = arguments.every and not arguments.review
     return Annotation(
-        Pool(reading, window=arguments.window, name=Path(reading.name).name),
+        Pool(
+            reading,
+            window=arguments.window,
+            name=Path(reading.name).name,
+            identity=REVIEWED if arguments.review is not None else None,
+        ),
         journal,
         tagger=tagger,
         estimator=_estimator(arguments, tagger) if is_learning else None,

@@ -33,7 +33,7 @@ more than --tolerance points of F1, nothing is written and the exit code is 3.
 
   postil extend ner.postil products.txt --dev dev.txt -o ner2.postil
   postil extend ner.postil products.txt --old train.txt --dev dev.txt -o ner2.postil
-                                        the best result: the data that the model has learnt from are learnt again
+                                        the best result: the data that the model has learnt from are learnt on
   postil extend ner.postil products.txt --unlabelled raw.txt --dev dev.txt -o ner2.postil
                                         without them: the old model labels raw text of the same kind
   postil extend ner.postil tweets.txt --annotates PER,LOC --dev dev.txt --tolerance 0.5 -o ner2.postil
@@ -208,9 +208,7 @@ def _train(extending: Extending, *, quiet: bool) -> None:
         for _ in extending.fitting:
             pass
         return
-    how = "learning old and new data anew" if extending.learns_anew else "continuing from the weights of the model"
-    new = f"new: {', '.join(extending.new_classes)}" if extending.new_classes else "no new class"
-    note(f"{how}; {new}")
+    note(f"new: {', '.join(extending.new_classes)}" if extending.new_classes else "no new class")
     with Display(extending.fitting, None) as display:
         for event in extending.fitting:
             display.show(event)

@@ -3,6 +3,7 @@
 import argparse
 import logging
 import os
+import secrets
 import sys
 import warnings
 from collections.abc import Callable
@@ -22,6 +23,7 @@ Serve models: an HTTP API, and a page to tag, to explain and to look inside. Nee
   postil serve ner.postil
   postil serve ner.postil pos.postil sentiment.postil --port 8080
   postil serve ner.postil --reload                                a file that is replaced is opened again
+  postil serve ner.postil --allow-training data                   train in the page, on the files of a folder
   POSTIL_TOKEN=$(cat secret) postil serve ner.postil --host 0.0.0.0
 
   curl -s localhost:8000/api/tag -H 'Content-Type: application/json' -d '{"text": "Museums in Paris are amazing."}'
@@ -40,6 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free one (default: 8000)")
     parser.add_argument("--reload", action="store_true", help="open a model file again when it is replaced")
+    parser.add_argument(
+        "--allow-training",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="FOLDER",
+        help="let the page train on labelled files of this folder and write models there (default: this folder)",
+    )
     access = parser.add_argument_group("access")
     access.add_argument("--token-file", type=Path, metavar="FILE", help=f"file with the token (or {VARIABLE})")
     access.add_argument(
@@ -64,8 +74,14 @@ def run(arguments: argparse.Namespace) -> int:
     warnings.simplefilter("ignore", UnspacedTextWarning)  # clients choose the texts; nobody reads about each of them
     app = create_app(registry, settings, reload=arguments.reload)
     names = ", ".join(served.name for served in registry)
-    listen(app, settings, lambda address: f"serving {names} at {address} (Ctrl-C ends it)")
+    listen(app, settings, lambda address: _announced(names, address, settings.run_token))
     return 0
+
+
+def _announced(names: str, address: str, run_token: str | None) -> str:
+    """Where the server is. The part of an address after # is never sent to a server."""
+    train = "" if run_token is None else f"\nto train, open {address}/#/train?run={run_token}"
+    return f"serving {names} at {address} (Ctrl-C ends it){train}"
 
 
 def check_extra() -> None:
@@ -75,7 +91,7 @@ def check_extra() -> None:
 
 
 def listen(app: Any, settings: Any, told: Callable[[str], str]) -> None:
-    """Run an application until Ctrl-C or SIGTERM. ``told`` makes the line that is printed when it can be reached."""
+    """Run an application until Ctrl-C or SIGTERM. ``told`` makes the lines that are printed when it can be reached."""
     from postil.server.running import bound, run
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="postil: %(message)s")
@@ -84,11 +100,16 @@ def listen(app: Any, settings: Any, told: Callable[[str], str]) -> None:
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     try:
-        run(app, listening, lambda: note(told(f"http://{shown}:{port}")))
+        run(app, listening, lambda: _note_lines(told(f"http://{shown}:{port}")))
     except KeyboardInterrupt:  # SIGTERM, too: uvicorn has finished what was under way
         note("stopped")
     finally:
         listening.close()
+
+
+def _note_lines(text: str) -> None:
+    for line in text.splitlines():
+        note(line)
 
 
 def server_settings(arguments: argparse.Namespace) -> Any:
@@ -105,6 +126,8 @@ def server_settings(arguments: argparse.Namespace) -> Any:
         max_tokens=arguments.max_tokens,
         seconds=arguments.seconds,
         queue=arguments.queue,
+        training=arguments.allow_training,
+        run_token=None if arguments.allow_training is None else secrets.token_urlsafe(24),
     )
 
 

@@ -19,7 +19,7 @@ from postil.commands.reading import (
 from postil.commands.terminal.tag_progress import progress_line
 from postil.commands.writing import add_force_argument, check_output
 from postil.curation.preannotation import Suggestion
-from postil.curation.suggestion import WAYS, suggest
+from postil.curation.suggestion import DIVERSITY, WAYS, suggest
 from postil.errors import ConfigurationError
 from postil.models.sentences import takes_characters
 from postil.models.tagger import Tagger
@@ -60,7 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--density", type=float, default=0.0, metavar="P", help="power of the weight for typical sentences (default: 0)"
     )
     parser.add_argument(
-        "--diversity", type=float, default=1.0, metavar="P", help="power of the weight for unlike ones (default: 1)"
+        "--diversity",
+        type=float,
+        default=DIVERSITY,
+        metavar="P",
+        help=f"power of the weight for unlike ones (default: {DIVERSITY})",
     )
     parser.add_argument(
         "--sure", type=float, default=0.9, metavar="P", help="probability from which no look is needed (default: 0.9)"

@@ -21,6 +21,7 @@ import numpy as np
 
 from postil.curation.journal import Answer, Journal
 from postil.curation.pool import AT_FIRST, Pool, PoolRecord
+from postil.curation.suggestion import ranked
 from postil.errors import DataError
 from postil.models.fitting.fitting import Fitting
 from postil.models.tagger import Tagger
@@ -39,24 +40,17 @@ WINDOW = 20
 """Answers over which a point of the curve is computed; the first one comes after ``FEWEST``."""
 FEWEST = 5
 MOST_POINTS = 200
-BLOCK = 4_000
-"""Records that are ranked at a time."""
+AHEAD = 200
+"""Records that a model chooses; by the time they are answered there is another one."""
 _LONGEST_CLASS = 100
 
 Labelled = tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]
 Order = Callable[[Tagger, Sequence[Sequence[str]]], Sequence[int]]
 
 
-def most_uncertain_first(tagger: Tagger, X: Sequence[Sequence[str]]) -> list[int]:
-    """The sentences in the order in which they should be asked for: the least sure of its labels, per token, first.
-
-    Without the division by the length, long sentences would always come first.
-    """
-    doubts = np.zeros(len(X))
-    for first in range(0, len(X), BLOCK):
-        _, probabilities = tagger.predict_with_probabilities(X[first : first + BLOCK])
-        doubts[first : first + BLOCK] = [np.mean(1.0 - p) if len(p) else 0.0 for p in probabilities]
-    return [int(place) for place in np.argsort(-doubts, kind="stable")]
+def suggested_first(tagger: Tagger, X: Sequence[Sequence[str]]) -> list[int]:
+    """The places of the sentences that should be asked for next, as ``postil.suggest`` chooses them."""
+    return [item.place for item, _ in ranked(tagger, X, AHEAD)]
 
 
 class Proposal(NamedTuple):
@@ -95,7 +89,7 @@ class Annotation:
         labelled: Labelled | None = None,
         every: int = EVERY,
         sure: float = SURE,
-        order: Order = most_uncertain_first,
+        order: Order = suggested_first,
         known: frozenset[str] = frozenset(),
     ) -> None:
         """``tagger`` makes the first proposals; trainings start from it.

@@ -1,9 +1,9 @@
 """Extending a model: it learns new classes, or new text, and keeps what it knows.
 
 The new data annotate some classes only. What else there is in them is filled in by the model as it was (``filling``).
-Where the data that it has learnt from are at hand, all weights are learnt anew from both. Otherwise training continues
-from the model's weights, in small steps, and beside raw text that it labels itself, if there is any: both keep it close
-to what it was. A gate compares the scores of the known classes before and after (``gate``).
+Training continues from its weights, in small steps, so that it stays close to what it was; and with the old data where
+they are at hand, or with raw text that it labels itself. A gate compares the scores of the known classes before and
+after (``gate``).
 """
 
 import math
@@ -15,10 +15,9 @@ from typing import Any, NamedTuple, final
 from postil.curation.filling import filled, labelled_twice
 from postil.curation.gate import TOLERANCE, Gate, check_judgeable, check_tolerance, gate_of
 from postil.errors import ConfigurationError, DataError, ForgettingError
-from postil.features.inputs import Token, forms_of
-from postil.features.orthography import normalise
+from postil.features.inputs import Token
 from postil.metrics.evaluation import Evaluation
-from postil.models.answers.labelling import OUTSIDE, Labelling
+from postil.models.answers.labelling import MANY_CLASSES, OUTSIDE, Labelling
 from postil.models.config import adapted
 from postil.models.fitting.running import run
 from postil.models.fitting.sentences import SentenceFitting, sentences_with_words
@@ -36,8 +35,6 @@ STEPS, FEWEST_EPOCHS, MOST_EPOCHS = 1400, 10, 50
 """Smaller steps need more of them."""
 LESS_NOISE = 0.3
 """Dropout of hidden layers where the model leaves it to the amount of data: the weights know more than these."""
-WHOLE = 0.9
-"""Data with this share of the words that a model knows are those that it has learnt from."""
 
 
 @final
@@ -110,10 +107,6 @@ class _Corpus(NamedTuple):
     X: list[list[Token]]
     y: list[list[str]]
 
-    @property
-    def has_words(self) -> bool:
-        return any(map(len, self.X))
-
 
 @final
 class Extending:
@@ -150,8 +143,6 @@ class Extending:
         new = _labelled(tagger, (X, y), partial)
         entries = _annotated(labelling, new, annotates)
         whole = _Corpus([], []) if old is None else _labelled(tagger, old, partial)
-        self.learns_anew = whole.has_words and _has_words_of(tagger, whole.X)
-        """Whether all weights are learnt anew, from old and new data."""
         if labelling.has_spans and tagger._word_key is None:
             new, rehearsal = _merged(labelling, new, entries, whole)
         else:
@@ -160,6 +151,7 @@ class Extending:
         occurring = _classes(labelling, [*new.y, *rehearsal.y])
         self.new_classes = sorted(occurring - {*labelling.classes} - {OUTSIDE})
         """The classes that the tagger does not know yet."""
+        _check_classes(labelling, self.new_classes)
         not_in_old = [name for name in self.new_classes if name not in _classes(labelling, rehearsal.y)]
         learnt = [
             *filled(tagger, new.X, new.y, entries, self.new_classes),
@@ -167,7 +159,7 @@ class Extending:
             *filled(tagger, raw, [[OUTSIDE] * len(tokens) for tokens in raw], [()] * len(raw), self.new_classes),
         ]
         sentences = [*new.X, *rehearsal.X, *raw]
-        self._student = _student(tagger, sentences, self.learns_anew, {**self._settings, "threads": threads})
+        self._student = _student(tagger, sentences, {**self._settings, "threads": threads})
         self.fitting = SentenceFitting(
             self._student,
             sentences,
@@ -175,7 +167,6 @@ class Extending:
             self._dev if self._has_all_classes() else None,
             warm_start=tagger,
             partial=False,  # the marks are there already
-            weights=not self.learns_anew,
         )
         self._about = _about(self.new_classes, whole, raw)
 
@@ -245,6 +236,15 @@ def _classes(labelling: Labelling, y: Sequence[Sequence[str]]) -> set[str]:
     return {label for label in chain.from_iterable(y) if not isinstance(label, PartialLabel)}
 
 
+def _check_classes(labelling: Labelling, new: Sequence[str]) -> None:
+    strange = [name for name in (*labelling.classes, *new) if SEPARATOR in name]
+    if strange and (labelling.has_spans or OUTSIDE in labelling.classes):
+        expected = f"names without {SEPARATOR}, which marks alternative labels"
+        raise DataError("classes of an extended model", expected=expected, got=repr(strange[0]))
+    if Labelling(labelling.scheme, (*labelling.classes, *new)).inner != labelling.inner:
+        raise ConfigurationError("classes of an extended model", expected=f"at most {MANY_CLASSES}: train it anew")
+
+
 def _annotated(labelling: Labelling, new: _Corpus, annotates: Annotates) -> list[tuple[str, ...] | None]:
     """The classes that each sentence annotates: those that occur somewhere, unless it is said."""
     occurring = _classes(labelling, new.y) - {OUTSIDE}
@@ -295,21 +295,10 @@ def _or_hidden(label: str, hidden: Sequence[str]) -> str:
 # ------------------------------------------------------------------------------------------------ training
 
 
-def _has_words_of(tagger: Tagger, X: Sequence[Sequence[Token]]) -> bool:
-    """Whether sentences have nearly all the words that the tagger knows: then there is nothing else to keep."""
-    vocabulary = tagger.fitted_parts().features.words.vocabularies.get("word")
-    if vocabulary is None:
-        return False
-    words = {normalise(form) for tokens in X for form in forms_of(tokens)}
-    known = list(vocabulary)
-    return sum(word in words for word in known) >= WHOLE * (len(known) - 1)  # one entry is the unknown word
-
-
-def _student(tagger: Tagger, X: Sequence[Sequence[Token]], anew: bool, settings: dict[str, Any]) -> Tagger:
+def _student(tagger: Tagger, X: Sequence[Sequence[Token]], settings: dict[str, Any]) -> Tagger:
     """The tagger to train. Vectors, clusters and gazetteers are those in the model, not in files."""
     kept = {"vectors": None, "clusters": None, "gazetteers": (), "minutes": None}
-    continued = {} if anew else _small_steps(tagger, len(X))
-    return Tagger(**{**tagger.get_params(), **kept, **continued, **settings})
+    return Tagger(**{**tagger.get_params(), **kept, **_small_steps(tagger, len(X)), **settings})
 
 
 def _small_steps(tagger: Tagger, sentences: int) -> dict[str, Any]:

@@ -19,8 +19,9 @@ WINDOW = 100_000
 """Records that are kept at a time, waiting to be asked about."""
 AT_FIRST = 1_000
 """Records that are read before the first question: enough to recognise a labelling scheme."""
-IDENTITY = "sentence"
-"""A field that tells records with the same words apart: the number of a sentence in the data that are reviewed."""
+REVIEWED = "sentence"
+"""The field of a review that tells records with the same words apart: the number of a sentence in the data."""
+_NOT_KEPT = ("answer", "unsure")  # what is answered now
 
 
 @final
@@ -51,10 +52,19 @@ class Pool:
     """
 
     def __init__(
-        self, sentences: Iterable[Sentence], *, window: int = WINDOW, name: str = "", scheme: str = "none"
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        window: int = WINDOW,
+        name: str = "",
+        scheme: str = "none",
+        identity: str | None = None,
     ) -> None:
-        """``scheme`` is that of labels in the pool; "none": it is recognised, if there are any."""
-        self.window, self._name, self._scheme = window, name, scheme
+        """``scheme`` is that of labels in the pool; "none": it is recognised, if there are any.
+
+        Records with the same words are the same one, unless they differ in the field ``identity``.
+        """
+        self.window, self._name, self._scheme, self._identity = window, name, scheme, identity
         self.problem: str | None = None
         """Why nothing was read after some place of the source."""
         self.is_at_end = False
@@ -93,7 +103,7 @@ class Pool:
         return batch
 
     def _new_records(self, batch: Sequence[Sentence]) -> Iterator[PoolRecord]:
-        return (_record(sentence, self._scheme, self._name) for sentence in batch if sentence.tokens)
+        return (_record(sentence, self._scheme, self._name, self._identity) for sentence in batch if sentence.tokens)
 
 
 def key_of(tokens: Sequence[str], identity: object = None) -> str:
@@ -102,9 +112,9 @@ def key_of(tokens: Sequence[str], identity: object = None) -> str:
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _record(sentence: Sentence, scheme: str, name: str) -> PoolRecord:
+def _record(sentence: Sentence, scheme: str, name: str, identity: str | None) -> PoolRecord:
     own = sentence.rest if isinstance(sentence.rest, Record) else None
-    fields = {} if own is None else {key: value for key, value in own.fields.items() if key != "answer"}
+    fields = {} if own is None else {key: value for key, value in own.fields.items() if key not in _NOT_KEPT}
     if sentence.text is not None and sentence.starts is not None and sentence.ends is not None:
         text, starts, ends = sentence.text, sentence.starts, sentence.ends
     else:
@@ -114,7 +124,7 @@ def _record(sentence: Sentence, scheme: str, name: str) -> PoolRecord:
     if sentence.labels is not None and scheme != "none":
         spans = tuple(spans_from_labels(known_labels(sentence.labels), scheme))
     return PoolRecord(
-        key_of(sentence.tokens, fields.get(IDENTITY)),
+        key_of(sentence.tokens, fields.get(identity) if identity is not None else None),
         text,
         array("L", starts),
         array("L", ends),

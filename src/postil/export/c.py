@@ -1,4 +1,4 @@
-"""A model as a folder of C99 without dependencies: header, source, model, example, and a check that it answers as here."""
+"""A model as a folder of C99 without dependencies: header, source, model, example, conformance test."""
 
 import os
 import shutil
@@ -54,7 +54,7 @@ def export_c(
     path = Path(path)
     _check_target(path)
     content = exported(model, half=half)
-    compared = halved(model) if half and not isinstance(model, TreeClassifier) else model
+    compared = halved(model) if half else model
     made = {
         "postil.h": amalgamation.header().encode(),
         "postil.c": amalgamation.amalgamation().encode(),
@@ -88,7 +88,9 @@ def _check_target(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise ConfigurationError("output", expected="must be a folder", got="a file", where=path)
     if not path.resolve().parent.is_dir():
-        raise ConfigurationError("output", expected="must be in an existing folder", got=f"no {path.parent}", where=path)
+        raise ConfigurationError(
+            "output", expected="must be in an existing folder", got=f"no {path.parent}", where=path
+        )
 
 
 @contextmanager
@@ -145,15 +147,17 @@ def _array_source(content: bytes) -> str:
 
 def _readme(model: Any, array: bool) -> str:
     is_tree = isinstance(model, TreeClassifier)
-    what = "labels sentences and their phrases, given as trees in brackets" if is_tree else "labels words and finds names"
+    what = (
+        "labels sentences and their phrases, given as trees in brackets" if is_tree else "labels words and finds names"
+    )
     call = (
         "postil_tree(model, workspace, text, strlen(text), &result)"
         if is_tree
         else "postil_tag(model, workspace, text, strlen(text), &result)"
     )
     more = (
-        "\n`model.c` and `model.h` hold the same model as an array: compile `model.c` with your program and open it with\n"
-        "`postil_open_memory(postil_model_data, postil_model_size, &model)`. No file is needed then.\n"
+        "\n`model.c` and `model.h` hold the same model as an array: compile `model.c` with your program and open it\n"
+        "with `postil_open_memory(postil_model_data, postil_model_size, &model)`. No file is needed then.\n"
         if array
         else ""
     )

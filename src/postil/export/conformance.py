@@ -14,6 +14,8 @@ from postil.models.answers.tagged import tagged_content
 from postil.models.parts import Parts, heads_of
 from postil.models.tree_classifier import TreeClassifier
 from postil.samples.corpora import made_up_sentences, made_up_trees
+from postil.text.bracketing import bracketed
+from postil.text.treebank import parse_tree
 
 SENTENCES, TREES = 60, 40
 """Of a conformance file of our own."""
@@ -73,14 +75,11 @@ def _entity_lines(
 
 
 def _tree_records(model: TreeClassifier, texts: Iterable[str] | None) -> Iterator[bytes]:
-    from postil.text.tree import Tree
-
-    if texts is None:
-        trees = made_up_trees(TREES, np.random.default_rng(7), new_pairs=True)
-    else:
-        trees = [Tree.from_brackets(text) for text in texts]
+    """Trees of the user's, or made-up ones."""
+    drawn = made_up_trees(TREES, np.random.default_rng(7), new_pairs=True)
+    trees = [parse_tree(text) for text in texts] if texts is not None else drawn
     labels = len(model.fitted_parts().labelling.labels)
     for tree, P in zip(trees, model.node_probabilities(trees), strict=True):
-        content = str(tree).encode()
+        content = bracketed(tree).encode()
         rows = "".join(f"{row.argmax()} {' '.join(f'{p:.9g}' for p in row.tolist())}\n" for row in P)
         yield f"R {len(content)} {len(P)} {labels}\n".encode() + content + b"\n" + rows.encode()

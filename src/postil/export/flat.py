@@ -4,8 +4,10 @@ from typing import Any
 
 from postil.export.flat_file import written
 from postil.export.sections import refused, tagger_sections
+from postil.export.tree_sections import tree_sections
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.tagger import Tagger
+from postil.models.tree_classifier import TreeClassifier
 
 
 def exported(model: Any, half: bool = False) -> bytes:
@@ -16,4 +18,8 @@ def exported(model: Any, half: bool = False) -> bytes:
     """
     if isinstance(model, Tagger | MultiTaskTagger):
         return written(tagger_sections(model.fitted_parts(), half))
+    if isinstance(model, TreeClassifier):
+        if half:
+            raise refused("half precision of a tree classifier")
+        return written(tree_sections(model.fitted_parts()))
     raise refused(f"a model of the kind {type(model).__name__}")

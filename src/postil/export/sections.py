@@ -62,12 +62,16 @@ def tagger_sections(parts: Parts[Any, Any], half: bool = False) -> Sections:
     sections["heads"] = integers(len(heads))
     for number, (task, head) in enumerate(heads.items()):
         sections |= {f"head{number}/{name}": array for name, array in head_sections(task, head).items()}
-    return {name: _halved(name, array) if half else array for name, array in sections.items()}
+    return _halved(sections) if half else sections
 
 
-def _halved(name: str, array: Array) -> Array:
-    is_table = array.dtype == np.float32 and name.rpartition("/")[2].rstrip("0123456789") in _HALVED
-    return array.astype(np.float16) if is_table else array
+def _halved(sections: Sections) -> Sections:
+    """The same with half precision in the tables of words and vectors."""
+    return {name: array.astype(np.float16) if _is_table(name) else array for name, array in sections.items()}
+
+
+def _is_table(name: str) -> bool:
+    return name.rpartition("/")[2].rstrip("0123456789") in _HALVED
 
 
 def refused(what: str) -> ConfigurationError:
@@ -103,7 +107,6 @@ def about(parts: Parts[Any, Any], kind: str) -> Array:
 
 def text_sections() -> Sections:
     """What is known of characters, and the programs of the default tokeniser and sentence splitter."""
-    known = frozen()
     tokens = token_patterns(token_rules.DEFAULT).program
     sentences = sentence_patterns(sentence_rules.DEFAULT)
     assert tokens is not None, "the default rules"
@@ -111,10 +114,7 @@ def text_sections() -> Sections:
     final_bytes = np.zeros(256, np.uint8)
     final_bytes[[word[-1] for word, kind in words if kind & Kind.FINAL]] = 1
     return {
-        "characters/records": known.records,
-        "characters/index": known.index,
-        "characters/pages": known.pages,
-        "characters/spaces": known.spaces,
+        **character_sections(),
         **_program("tokens", tokens, tokens.widths[1][1]),
         **_program("sentences", sentences.program),
         "sentences/line_bytes": sentences.program.first_bytes(0),
@@ -123,6 +123,12 @@ def text_sections() -> Sections:
         "sentences/kinds": np.array([kind for _, kind in words], np.uint8),
         "sentences/ends": np.cumsum([0, *(len(word) for word, _ in words)]).astype(np.int64),
     }
+
+
+def character_sections() -> Sections:
+    """Case, category, digits and whitespace of all characters."""
+    known = frozen()
+    return {f"characters/{name}": getattr(known, name) for name in ("records", "index", "pages", "spaces")}
 
 
 def _program(name: str, program: Program, *numbers: int) -> Sections:
@@ -234,7 +240,7 @@ def _form_tables(member: Any) -> list[Array]:
 def _member_sections(member: Any, first: WindowMap, layers: list[Any]) -> Sections:
     sections = {f"table{f}": table for f, table in enumerate(_form_tables(member))}
     if member.characters is not None:
-        sections |= _character_sections(member.characters)
+        sections |= _filter_sections(member.characters)
     sections |= {
         "first/W": first.W.reshape(first.width, -1).T,
         "first/b": first.b.reshape(-1),
@@ -245,7 +251,7 @@ def _member_sections(member: Any, first: WindowMap, layers: list[Any]) -> Sectio
     return sections
 
 
-def _character_sections(layer: CharacterConvolution) -> Sections:
+def _filter_sections(layer: CharacterConvolution) -> Sections:
     """What each character adds to the filters at each position; row 0 is that of places beyond the word."""
     W, D, size = layer.linear.W.value, layer.table.value.shape[1], layer.window.size
     by_position = W.reshape(len(W), size, D).transpose(1, 0, 2).reshape(size * len(W), D)

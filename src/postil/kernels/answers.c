@@ -141,10 +141,12 @@ CLONED int chain_answers(const void *unary, int single, const int64_t *offsets, 
     for (int64_t b = 0; b < sentences; b++) {
         const int64_t first = offsets[b], T = offsets[b + 1] - first;
         double log_partition = 0.0;
-        whole[b] = 1.0, exact[b] = 1;
+        if (whole != NULL) whole[b] = 1.0;
+        exact[b] = 1;
         if (T == 0) continue;
         enter_scores(&q, unary, single, first, T, L, r.scores);
         best_path(&q, &r, start, T, L, c.P, path + first);
+        if (whole == NULL) continue; /* the labels alone */
         exact[b] = (uint8_t)solve(&c, r.scores, 0, 0, T, &log_partition);
         if (classes != NULL)
             *found += entities(&q, &c, b, T, path + first, spans + 4 * *found, probabilities + *found);

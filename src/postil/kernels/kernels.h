@@ -38,7 +38,8 @@ int chain_messages(const void *unary, int single, const int64_t *offsets, int64_
 
 /* answers.c: `classes` (L,) is the class of an entity's labels, negative elsewhere (NULL: labels without spans), `begins`
    (L,) says with which labels an entity begins, `after` (classes, L) which may follow it (NULL: all). What may be NULL
-   besides: `bonus` (L,), `lowest` (classes,), `alike` (L, L). `outside` is negative where there is no label O. */
+   besides: `bonus` (L,), `lowest` (classes,), `alike` (L, L), and `whole` (sentences,) where nothing but the path is
+   wanted. `outside` is negative where there is no label O. */
 int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                   int64_t labels, const double *transitions, const double *start, const double *end, double temperature,
                   double shift, int64_t outside, const double *bonus, const int64_t *classes, const uint8_t *begins,

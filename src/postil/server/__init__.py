@@ -8,6 +8,7 @@
     registry    the models, by name
     bodies      bodies of requests, checked
     annotating  the application of ``postil annotate``, on the same guard
+    training    files of one folder to train on, for ``--allow-training``
     background  one training in a thread, its progress and its result
     running     the process: uvicorn, its patience, its end
     page/       HTML, CSS and scripts, as they are sent

@@ -23,6 +23,7 @@ from postil.server.openapi import description
 from postil.server.registry import Registry
 from postil.server.schema import Schema
 from postil.server.settings import ServerSettings
+from postil.server.training import Trainer, as_body
 
 RELOAD_SECONDS = 1.0
 PATIENCE = 0.1
@@ -44,7 +45,8 @@ class _Server:
         self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batched)
         self._others = Worker(_one_by_one, **limits)
         self._monitor.watch_waiting(lambda: self._tagging.waiting + self._others.waiting)
-        self._description = json.dumps(description()).encode()
+        self._trainer = None if settings.training is None else Trainer(settings.training, registry)
+        self._description = json.dumps(description(training=self._trainer is not None)).encode()
         page = assets()
         routes = [
             Route("/api/tag", self._tag, methods=["POST"]),
@@ -57,6 +59,7 @@ class _Server:
             Route("/health", self._health),
             Route("/ready", self._ready),
             Route("/metrics", self._metrics),
+            *([] if self._trainer is None else self._training_routes(self._trainer)),
             *(Route(path, partial(send_asset, asset=asset)) for path, asset in page.items()),
         ]
         router = Router(routes, redirect_slashes=False, lifespan=self._lifespan)
@@ -74,6 +77,8 @@ class _Server:
             self._is_ready = False
             if watching is not None:
                 watching.cancel()
+            if self._trainer is not None:
+                await asyncio.to_thread(self._trainer.end)
             await self._tagging.stop()
             await self._others.stop()
 
@@ -118,10 +123,42 @@ class _Server:
     def _lattice(self, registry: Registry, asked: dict[str, Any]) -> bytes:
         return lattice.lattices(registry, asked, self._settings.max_cells)
 
+    # -------------------------------------------------------------------------------------------- training
+
+    def _training_routes(self, trainer: Trainer) -> list[Route]:
+        """Disks may be slow: other requests do not wait for them."""
+
+        def get(function: Callable[[], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
+            async def endpoint(request: Request) -> Response:
+                return Response(as_body(await asyncio.to_thread(function)), media_type=_JSON)
+
+            return endpoint
+
+        def post(
+            schema: Schema, action: Callable[[dict[str, Any]], dict[str, Any]]
+        ) -> Callable[[Request], Awaitable[Response]]:
+            async def endpoint(request: Request) -> Response:
+                deadline = asyncio.get_running_loop().time() + self._settings.seconds
+                asked = await checked_body(request, schema, self._settings.max_body, deadline)
+                try:
+                    return Response(as_body(await asyncio.to_thread(action, asked)), media_type=_JSON)
+                except PostilError as error:
+                    raise answers.unfit(error) from None
+
+            return endpoint
+
+        return [
+            Route("/api/training", get(trainer.state)),
+            Route("/api/training/files", get(trainer.files)),
+            Route("/api/training/start", post(requests.TRAINING_START, trainer.start), methods=["POST"]),
+            Route("/api/training/stop", post(requests.NOTHING, trainer.stop), methods=["POST"]),
+            Route("/api/training/keep", post(requests.TRAINING_KEEP, trainer.keep), methods=["POST"]),
+        ]
+
     # -------------------------------------------------------------------------------------------- about the server
 
     async def _models(self, request: Request) -> Response:
-        content = {"models": [served.about() for served in self._registry]}
+        content = {"models": [served.about() for served in self._registry], "training": self._trainer is not None}
         return Response(json.dumps(content, ensure_ascii=False).encode(), media_type=_JSON)
 
     async def _openapi(self, request: Request) -> Response:

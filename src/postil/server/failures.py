@@ -21,6 +21,7 @@ CODES: dict[str, tuple[int, str]] = {
     "schema": (400, "The body does not match the schema of the request."),
     "host": (400, "The Host header does not name this server."),
     "token": (401, "The bearer token is missing or wrong."),
+    "run": (403, "The token of this run of the server (X-Postil-Run) is missing or wrong."),
     "origin": (403, "Another site's page must not call this server."),
     "path": (404, "There is nothing at this path."),
     "model": (404, "No served model has this name."),

@@ -3,6 +3,7 @@
 Host      must be an address or a known name: another site's name that points here (DNS rebinding) is refused
 Origin    must be this server's own, or one that was opened: other sites' pages cannot call
 token     compared in constant time, where one is set
+run       the token of this run, likewise: what changes something needs it
 """
 
 import hmac
@@ -40,6 +41,7 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 _NEEDS_TOKEN = ("/api/", "/metrics")
+_CHANGES = "/api/training"
 _CLIENT_LEFT = 499
 _MOST_SEEN = 100
 
@@ -58,6 +60,7 @@ class Guard:
         self._names = names if settings.is_local else {*names, settings.host.lower(), socket.gethostname().lower()}
         self._seen: set[bytes] = set()  # hosts that are known: to parse one costs more than all other checks
         self._token = None if settings.token is None else b"Bearer " + settings.token.encode()
+        self._run = None if settings.run_token is None else settings.run_token.encode()
         self._origins = {
             origin.rstrip("/").lower().encode(): origin.rstrip("/").encode() for origin in settings.origins
         }
@@ -124,6 +127,10 @@ class Guard:
             and not hmac.compare_digest(token or b"", self._token)
         ):
             raise refused("token", "the API needs a bearer token", {"www-authenticate": "Bearer"})
+        if self._run is not None and path.startswith(_CHANGES):
+            given = next((value for name, value in scope["headers"] if name == b"x-postil-run"), b"")
+            if not hmac.compare_digest(given, self._run):
+                raise refused("run", "this needs the token of the run, which the server printed when it started")
         return other
 
     def _is_known(self, host: bytes) -> bool:

@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 PATHS = (
     *("/api/tag", "/api/explain", "/api/tree", "/api/lattice", "/api/graph", "/api/models", "/api/openapi.json"),
+    *("/api/training", "/api/training/files", "/api/training/start", "/api/training/stop", "/api/training/keep"),
     *("/health", "/ready", "/metrics", "/"),
 )
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)

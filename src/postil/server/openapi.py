@@ -117,6 +117,33 @@ _MODEL = _object(
         "scheme": _TEXT,
     }
 )
+_MAYBE_TEXT = {"type": ["string", "null"]}
+_EPOCH = _object({"epoch": _PLACE, "loss": _NUMBER, "score": _MAYBE_NUMBER, "seconds": _NUMBER})
+_STATES = ("idle", "running", "stopping", "finished", "stopped", "failed")
+_TRAINING = _object(
+    {
+        "training": _object(
+            {
+                "run": _PLACE,
+                "state": {"enum": list(_STATES)},
+                "epoch": _PLACE,
+                "epochs": {"type": ["integer", "null"]},
+                "progress": _NUMBER,
+                "loss": _MAYBE_NUMBER,
+                "score": _MAYBE_NUMBER,
+                "best_score": _MAYBE_NUMBER,
+                "best_epoch": {"type": ["integer", "null"]},
+                "seconds": _NUMBER,
+                "history": _list(_EPOCH),
+                "error": _MAYBE_TEXT,
+                "version": _PLACE,
+            }
+        ),
+        "asked": {"type": "object"},
+        "kept": _TEXT,
+        "can_keep": {"type": "boolean"},
+    }
+)
 _STATUS = _object({"status": _TEXT})
 _ERROR = _object({"error": _object({"code": {"enum": list(CODES)}, "message": _TEXT})})
 
@@ -124,8 +151,8 @@ _ALWAYS = ("host", "origin", "token", "method", "internal")
 _OF_POSTS = ("json", "schema", "model", "slow", "body", "tokens", "type", "unfit", "busy")
 
 
-def description() -> dict[str, Any]:
-    """The whole API in OpenAPI 3.1."""
+def description(*, training: bool = False) -> dict[str, Any]:
+    """The whole API in OpenAPI 3.1; with ``training`` also what ``--allow-training`` adds."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -173,7 +200,11 @@ def description() -> dict[str, Any]:
                     check=_object({"node": _TEXT, "central": _TABLE, "one_sided": _TABLE}),
                 ),
             ),
-            "/api/models": _get("models", "The served models", _object({"models": _list(_MODEL)})),
+            "/api/models": _get(
+                "models",
+                "The served models, and whether others can be trained",
+                _object({"models": _list(_MODEL), "training": {"type": "boolean"}}),
+            ),
             "/api/openapi.json": _get("openapi", "This description", {"type": "object"}),
             "/health": _get("health", "Whether the process is alive", _STATUS),
             "/ready": _get("ready", "Whether requests are answered", _STATUS, "busy"),
@@ -187,19 +218,47 @@ def description() -> dict[str, Any]:
                     },
                 }
             },
+            **(_training_paths() if training else {}),
         },
-        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "components": {
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "run": {"type": "apiKey", "in": "header", "name": "X-Postil-Run"},
+            }
+        },
         "security": [{}, {"token": []}],
     }
 
 
-def _post(name: str, summary: str, request: Any, answer: Any) -> dict[str, Any]:
+def _training_paths() -> dict[str, Any]:
+    """Routes that need the token of the run."""
+    paths = {
+        "/api/training": _get("training", "Where the training stands", _TRAINING, "run"),
+        "/api/training/files": _get(
+            "training_files",
+            "Files that can be trained on, and presets",
+            _object({"files": _list(_TEXT), "presets": _list(_TEXT)}),
+            "run",
+        ),
+        "/api/training/start": _post("start_training", "Train a tagger", requests.TRAINING_START, _TRAINING, "run"),
+        "/api/training/stop": _post("stop_training", "End the training", requests.NOTHING, _TRAINING, "run"),
+        "/api/training/keep": _post(
+            "keep_model", "Write the model to a new file and serve it", requests.TRAINING_KEEP, _TRAINING, "run"
+        ),
+    }
+    for methods in paths.values():
+        for operation in methods.values():
+            operation["security"] = [{"run": []}, {"run": [], "token": []}]
+    return paths
+
+
+def _post(name: str, summary: str, request: Any, answer: Any, *codes: str) -> dict[str, Any]:
     return {
         "post": {
             "operationId": name,
             "summary": summary,
             "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
-            "responses": {"200": _json("The answer.", answer), **_errors(*_ALWAYS, *_OF_POSTS)},
+            "responses": {"200": _json("The answer.", answer), **_errors(*_ALWAYS, *_OF_POSTS, *codes)},
         }
     }
 

@@ -128,6 +128,15 @@ class Registry:
             raise refused("unfit", f"the {served.kind} {name!r} cannot {purpose}: that needs a {' or '.join(kinds)}")
         return served
 
+    def add(self, name: str, path: Path) -> None:
+        """Serve one more model file. One that cannot be used changes nothing."""
+        heads = _heads(name, _opened(path))
+        for served in heads.values():
+            _check_columns(served)
+            _try(served)
+        self._identities[name], self._paths = Identity.of(path), {**self._paths, name: path}
+        self._served = {**self._served, **heads}
+
     def refresh(self) -> list[str]:
         """Open files that were replaced, and return their names. A file that cannot be used changes nothing."""
         changed = []

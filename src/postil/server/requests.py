@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from postil.models.config import PRESETS
 from postil.text.tree import SHAPES
 
 MOST_TEXTS = 1_000
@@ -145,3 +146,21 @@ ANSWER = _object(["key"], key=_NAME, spans=_list(_LABELLED, maxItems=10_000), sk
 LOOK = _object(["back"], back=_PLACE)
 CLASS = _object(["name"], name=_NAME)
 NOTHING = _object()
+
+_FILE = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 500,
+    "description": "Name of a file, as GET /api/training/files lists it.",
+}
+TRAINING_START = _object(
+    ["train"],
+    train=_FILE,
+    dev={**_FILE, "description": "Held-out file. Default: every tenth sentence of the training file."},
+    preset={"enum": [name for name in PRESETS if name != "margin"], "type": "string"},
+    epochs={"type": "integer", "minimum": 1, "maximum": 1000},
+    seed={"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
+)
+TRAINING_KEEP = _object(
+    ["name"], name={"type": "string", "minLength": 1, "maxLength": 80, "description": "A new name for the model."}
+)

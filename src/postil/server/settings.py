@@ -2,6 +2,7 @@
 
 import ipaddress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import final
 
 from postil.errors import ConfigurationError
@@ -34,6 +35,10 @@ class ServerSettings:
     """Requests that may wait for an answer; more are refused."""
     wait: float = 0.05
     """Seconds of work that may wait for an answer; more is refused."""
+    training: Path | None = None
+    """The folder whose files the page may train on. None: there are no routes to train."""
+    run_token: str | None = None
+    """Made for one run of the server; needed by every route that changes something."""
 
     def __post_init__(self) -> None:
         for name in ("max_body", "max_tokens", "max_cells", "queue"):
@@ -47,6 +52,10 @@ class ServerSettings:
         if self.token is not None and (len(self.token) < TOKEN_LENGTH or not self.token.isascii()):
             expected = f"must be at least {TOKEN_LENGTH} ASCII characters"
             raise ConfigurationError("token", expected=expected, got=f"{len(self.token)} characters")
+        if self.training is not None and (self.run_token is None or len(self.run_token) < TOKEN_LENGTH):
+            raise ConfigurationError("training", expected="needs a token of the run")
+        if self.training is not None and not self.training.is_dir():
+            raise ConfigurationError("--allow-training", expected="must be a folder", got=str(self.training))
         if self.token is None and not self.is_local:
             expected = "needs a token, as other machines can connect: --token-file FILE, or the variable POSTIL_TOKEN"
             raise ConfigurationError(f"--host {self.host}", expected=expected)

@@ -28,8 +28,8 @@ def _annotate(block: list[Sentence], detector: Detector, options: TaggingOptions
     return block
 
 
-def column(detector: Detector, options: TaggingOptions) -> Column:
-    return conllu_column(detector.fitted_parts().labelling.span_scheme, options)
+def columns(detector: Detector, options: TaggingOptions) -> list[Column]:
+    return [conllu_column(detector.fitted_parts().labelling.span_scheme, options)]
 
 
 def write(sentences: Iterable[Sentence], detector: Detector, options: TaggingOptions, target: Target) -> None:

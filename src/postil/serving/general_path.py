@@ -2,7 +2,7 @@
 
 import importlib
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, cast, final
 
 from postil.errors import DataError, PostilError
@@ -33,8 +33,8 @@ class Answers(Protocol):
     def write(self, sentences: Iterable[Sentence], model: Any, options: TaggingOptions, target: Target) -> None:
         """Write sentences that the annotator has annotated."""
 
-    def column(self, model: Any, options: TaggingOptions) -> Column:
-        """The column of CoNLL-U that labels go to; for those who write CoNLL-U."""
+    def columns(self, model: Any, options: TaggingOptions) -> Sequence[Column]:
+        """The columns of CoNLL-U that answers go to, labels to the last one; for those who write CoNLL-U."""
 
 
 # Kind of model -> module; imported when a model of the kind is used.
@@ -82,8 +82,8 @@ class GeneralPath:
         self._answers.write(sentences, self._model, self._options, target)
 
     def refill(self, sentences: Iterable[Sentence], originals: Originals) -> Iterator[bytes]:
-        """The CoNLL-U source of annotated sentences, byte for byte, with their labels in one column."""
-        return refill(sentences, originals, self._answers.column(self._model, self._options))
+        """The CoNLL-U source of annotated sentences, byte for byte, with the answers in their columns."""
+        return refill(sentences, originals, self._answers.columns(self._model, self._options))
 
     def label(self, passage: Passage) -> Labelled:
         """The passage with labels, up to its first mistake."""

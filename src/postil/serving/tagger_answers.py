@@ -34,8 +34,8 @@ def annotator(tagger: Tagger, options: TaggingOptions) -> Annotate:
     return partial(_annotate, tagger=tagger, options=options, threshold=threshold, constraints=constraints)
 
 
-def column(tagger: Tagger, options: TaggingOptions) -> Column:
-    return conllu_column(tagger.labelling.scheme, options)
+def columns(tagger: Tagger, options: TaggingOptions) -> list[Column]:
+    return [conllu_column(tagger.labelling.scheme, options)]
 
 
 def write(sentences: Iterable[Sentence], tagger: Tagger, options: TaggingOptions, target: Target) -> None:

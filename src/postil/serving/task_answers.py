@@ -1,4 +1,4 @@
-"""Answers of models of several tasks: a column for each task, or a layer for each in JSON Lines."""
+"""Answers of models of several tasks: a column or a key of CoNLL-U for each task, or a layer in JSON Lines."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -14,11 +14,13 @@ from postil.serving.annotations import add_column, character_spans, record_of, t
 from postil.serving.general_path import Annotate
 from postil.serving.options import TAGGER_OPTIONS, TaggingOptions
 from postil.text import Sentence
-from postil.text.options import Column
+from postil.text import write as write_format
 from postil.text.output import Target
 
 LAYERS = "layers"
 """The field of JSON Lines with the answers of each task."""
+CONLLU_TASKS = ("lemma", "upos", "xpos", "feats", "deprel")
+"""Tasks whose labels are written to the column of CoNLL-U with their name."""
 _WHY = "the model has several tasks; choose one with --task"
 
 
@@ -26,19 +28,40 @@ def annotator(tagger: MultiTaskTagger, options: TaggingOptions) -> Annotate:
     options.refuse(*TAGGER_OPTIONS, "keep_gold", why=_WHY)
     options.refuse("scores", why="a tagger has probabilities instead")
     options.refuse("tree", why="only tree classifiers build trees")
-    if options.output not in (None, "conll", "jsonl"):
-        expected = "conll or jsonl for several tasks (or choose one with --task)"
-        raise ConfigurationError("output", expected=expected, got=options.output)
+    if options.output == "conllu":
+        columns(tagger, options)  # an error where they do not fit
     return partial(_annotate, tagger=tagger, tasks=_tasks(tagger, options), options=options)
 
 
-def column(tagger: MultiTaskTagger, options: TaggingOptions) -> Column:
-    raise ConfigurationError("CoNLL-U has one column of labels", expected="--task " + " or ".join(tagger.tasks))
+def columns(tagger: MultiTaskTagger, options: TaggingOptions) -> list[str]:
+    """The place of each task in CoNLL-U: a column of its name, NER for the first one with spans, else its own key."""
+    tasks = _tasks(tagger, options)
+    main = tagger.main_task(tasks)
+    places = []
+    for task in tasks:
+        if tagger[task].labelling.has_spans:
+            places.append("misc:NER" if task == main else f"misc:{task}")
+        else:
+            places.append(task if task in CONLLU_TASKS else f"misc:{task}")
+    if len(set(places)) < len(places):
+        expected = f"--task with some of {', '.join(tasks)}"
+        raise ConfigurationError("two tasks have the same place in CoNLL-U", expected=expected, got="misc:NER")
+    for task, place in zip(tasks, places, strict=True):
+        cut = [label for label in tagger[task].classes_ if "|" in label]
+        if cut and place.startswith("misc:"):
+            what, others = f"labels of the task {task!r} for CoNLL-U", [one for one in tasks if one != task]
+            expected = f"must have no | (or choose others with --task {' --task '.join(others)})"
+            raise ConfigurationError(what, expected=expected, got=repr(cut[0]))
+    return places
 
 
 def write(sentences: Iterable[Sentence], tagger: MultiTaskTagger, options: TaggingOptions, target: Target) -> None:
     tasks = _tasks(tagger, options)
     main = tagger.main_task(tasks)
+    if options.output == "conllu":
+        *others, last = columns(tagger, options)
+        write_format(sentences, target, "conllu", scheme="none", label=last, features=tuple(others))
+        return
     if options.output == "jsonl":
         sentences = _with_empty_layers(sentences, tagger, tasks)
     write_spans(sentences, target, tagger[main].labelling.scheme if options.output == "jsonl" else "none", options)
@@ -55,6 +78,9 @@ def _annotate(
         _add_layers(tagger, block, tasks, options.probabilities)
     else:
         _add_columns(tagger, block, tasks, options.probabilities)
+    if options.output == "conllu":
+        for sentence in block:  # answers alone: the other columns of the input have no place there
+            sentence.columns = [cells[len(cells) - len(tasks) + 1 :] for cells in sentence.columns or ()] or None
     return block
 
 

@@ -1,6 +1,6 @@
 """The writer of CoNLL-U: the columns that were read, or new ones for sentences from other formats."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from postil.errors import DataError
 from postil.text.conllu import COLUMNS, EMPTY, FORM, NEW_DOCUMENT, TEXT, Dependencies, Place, find_place, get, put
@@ -32,33 +32,42 @@ def write_conllu(sentences: Iterable[Sentence], options: WriteOptions, report: R
         yield "".join(f"{line}\n" for line in [*_comments(sentence, report), *lines, ""])
 
 
-def refill(sentences: Iterable[Sentence], originals: Originals, label: Column) -> Iterator[bytes]:
-    """A CoNLL-U source byte for byte, with one column of its words replaced by the labels of its sentences.
+def refill(sentences: Iterable[Sentence], originals: Originals, columns: Sequence[Column]) -> Iterator[bytes]:
+    """A CoNLL-U source byte for byte, with some columns of its words replaced by the labels of its sentences.
 
     Comments, multiword tokens, empty nodes, line ends, the byte order mark and the encoding stay what they were.
-    ``label`` is a column; "auto": the one that labels were read from.
+    The last of the ``columns`` is that of the labels; "auto": the one that they were read from. Those before it are for
+    the last columns of the sentences.
     """
-    chosen = None if label == "auto" else find_place(label)
+    chosen = [None if column == "auto" else find_place(column) for column in columns]
     yield originals.mark
     for sentence in sentences:
         rest = sentence.rest
         assert isinstance(rest, Dependencies)
-        place = chosen or rest.label or find_place("upos")
-        labels = iter(sentence.labels or ())
+        places = [place or rest.label or find_place("upos") for place in chosen]
+        answers = zip(*_answers(sentence, len(places)), strict=True)
         lines = originals.take(sentence.line - originals.next_line)
         for line in originals.take(len(rest.rows) + len(rest.others)):
             is_word = line[: line.index("\t")].isdecimal()  # not 3-4, not 8.1
-            lines.append(_refilled(line, place, next(labels), sentence) if is_word else line)
+            lines.append(_refilled(line, places, next(answers), sentence) if is_word else line)
         yield _encoded([*lines, *originals.take_blank()], originals.encoding)
     yield _encoded(originals.take_all(), originals.encoding)
 
 
-def _refilled(line: str, place: Place, label: str, sentence: Sentence) -> str:
+def _answers(sentence: Sentence, count: int) -> list[Sequence[str]]:
+    """The last columns of a sentence and its labels, ``count`` in all."""
+    columns = list(zip(*sentence.columns, strict=True)) if sentence.columns else []
+    return [*columns[len(columns) - count + 1 :], sentence.labels or ()]
+
+
+def _refilled(line: str, places: Sequence[Place], values: Sequence[str], sentence: Sentence) -> str:
     content = line.rstrip("\r\n")
     row = content.split("\t")
-    if get(row, place) == label:
+    if all(get(row, place) == value for place, value in zip(places, values, strict=True)):
         return line
-    put(row, place, label)
+    for place, value in zip(places, values, strict=True):
+        if get(row, place) != value:
+            put(row, place, value)
     _check_writable([row], sentence)
     return "\t".join(row) + line[len(content) :]
 

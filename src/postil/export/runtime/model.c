@@ -61,9 +61,10 @@ typedef struct {
 
 /* What a tree classifier has instead of a window: see trees.c. */
 typedef struct {
-    int64_t how, D, H, L, function, is_right, joins;
+    int64_t how, D, H, L, function, is_right;
     number_table words;
     linear_map leaves, phrases, output;
+    const float *tensor;    /* (2 H, 2 H, H) */
     const uint8_t *at_root; /* (L,) */
 } tree_network;
 

@@ -81,6 +81,10 @@ int postil_workspace_place(const postil_model *model, size_t max_bytes, void *me
 
 void postil_workspace_free(postil_workspace *workspace);
 
+/* Whether the workspace answers with labels alone, which is several times as fast: then the probabilities of a layer are
+   NULL, and it has no entities. */
+void postil_workspace_labels_only(postil_workspace *workspace, int only);
+
 /* ------------------------------------------------------------------------------------------------ tagging */
 
 /* Part of a text: its first byte, and the one after its last. */
@@ -100,8 +104,8 @@ typedef struct {
 typedef struct {
     const char *task;
     const int32_t *labels;                /* of each token: postil_label(model, task, label) */
-    const double *probabilities;          /* of each token's label */
-    const double *sentence_probabilities; /* of the whole labelling of each sentence */
+    const double *probabilities;          /* of each token's label; NULL: labels alone were asked for */
+    const double *sentence_probabilities; /* of the whole labelling of each sentence, or NULL */
     const postil_entity *entities;        /* in the order of the text */
     int32_t entity_count, number;         /* number: that of the task */
 } postil_layer;

@@ -24,7 +24,7 @@ struct postil_workspace {
     const postil_model *model;
     void *owned, *text_owned; /* to be freed */
     size_t capacity;          /* bytes of a text; tokens are at most one more */
-    int grows;
+    int grows, labels_only;
     uint64_t seed;
     int64_t piece; /* number of the present one */
 
@@ -221,6 +221,8 @@ void postil_workspace_free(postil_workspace *workspace) {
     free(workspace->text_owned);
     free(workspace->owned);
 }
+
+void postil_workspace_labels_only(postil_workspace *workspace, int only) { workspace->labels_only = only != 0; }
 
 /* Room for a text of `size` bytes. */
 static int make_text_room(postil_workspace *w, size_t size) {
@@ -745,6 +747,10 @@ static int answer_one_by_one(postil_workspace *w, const task_head *head, const f
 static int answer_task(postil_workspace *w, const task_head *head, const float *scores, int64_t N, int64_t sentences,
                        sentence_answers *out) {
     int code = DONE, exact = !head->is_iob1;
+    if (w->labels_only && exact && head->lowest == NULL) /* no label depends on a probability */
+        return error_of(chain_answers(scores, 1, w->offsets, N, sentences, head->L, head->transitions, head->start,
+                                      head->end, head->temperature, head->shift, head->outside, head->bonus, NULL, NULL,
+                                      NULL, NULL, NULL, out->path, NULL, NULL, NULL, NULL, &out->found, w->exact));
     if (exact)
         code = chain_answers(scores, 1, w->offsets, N, sentences, head->L, head->transitions, head->start, head->end,
                              head->temperature, head->shift, head->outside, head->bonus, head->class_of, head->begins,
@@ -772,8 +778,9 @@ static void write_layer(postil_workspace *w, int64_t h, int64_t N, int64_t sente
         entities[i].label = (int32_t)span[3], entities[i].sentence = (int32_t)span[0];
         entities[i].probability = answers->probabilities[i];
     }
-    const postil_layer layer = {head->name, labels, answers->labels, answers->whole, entities, (int32_t)answers->found,
-                                (int32_t)h};
+    const int all = !w->labels_only;
+    const postil_layer layer = {head->name, labels, all ? answers->labels : NULL, all ? answers->whole : NULL, entities,
+                                all ? (int32_t)answers->found : 0, (int32_t)h};
     w->layers[h] = layer;
 }
 

@@ -1,15 +1,299 @@
-/* ------------------------------------------------------------------------------------------------ tree classifiers */
+/* ------------------------------------------------------------------------------------------------ tree classifiers
 
-static void read_tree_network(postil_model *model) { fail(model, POSTIL_OTHER_VERSION); }
+   A tree in brackets is read from left to right; its nodes are numbered as they are complete, so children come before
+   their parents, and one pass over the nodes composes all vectors. */
 
-static void plan_tree(const postil_model *model, layout_plan *plan, postil_workspace *w, int64_t n) {
-    (void)model;
-    (void)n;
-    w->tree = claimed(plan, 1, 1);
+enum { BY_SUMS, BY_PAIRS, BY_TENSOR, BY_CELLS };
+
+static void read_tree_network(postil_model *model) {
+    tree_network *tree = &model->tree;
+    tree->how = whole_number(model, "tree", 0, BY_SUMS, BY_CELLS);
+    const int64_t D = tree->D = whole_number(model, "tree", 1, 1, 1 << 16), H = tree->H = whole_number(model, "tree", 2, 1, 1 << 16);
+    const int64_t L = tree->L = whole_number(model, "tree", 3, 1, 1 << 16);
+    tree->function = whole_number(model, "tree", 4, IDENTITY, LAST_FUNCTION);
+    tree->is_right = whole_number(model, "tree", 5, 0, 1);
+    tree->at_root = wanted(model, "tree/at_root", U8, L, 1);
+    require(model, model->words.count >= 1 && model->lexicon_count == 0 && model->alphabet == 0);
+    if (model->code != POSTIL_OK) return;
+    if (has_section(model, "tree/table")) {
+        tree->words = wanted_table(model, "tree/table");
+        require(model, tree->words.width == D && model->columns[0].kind == WORD && tree->words.rows >= ids_of_feature(model, 0));
+    }
+    if (model->has_vectors) {
+        model->vectors = wanted_table(model, "vectors");
+        require(model, model->vectors.width == D && model->vectors.rows >= model->columns[model->words.count - 1].table.count);
+    }
+    require(model, model->has_vectors || tree->words.rows > 0);
+    if (has_section(model, "tree/leaves/W")) tree->leaves = wanted_map(model, "tree/leaves/W", "tree/leaves/b", D, H);
+    if (tree->how == BY_CELLS) tree->leaves = wanted_map(model, "tree/words/W", "tree/words/b", D, 3 * H);
+    require(model, tree->leaves.W != NULL || D == H);
+    tree->phrases = wanted_map(model, "tree/phrases/W", "tree/phrases/b", tree->how == BY_SUMS ? H : 2 * H,
+                               tree->how == BY_CELLS ? 5 * H : H);
+    if (tree->how == BY_TENSOR) tree->tensor = wanted_floats(model, "tree/tensor", 2 * H, 2 * H * H);
+    tree->output = wanted_map(model, "tree/output/W", "tree/output/b", H, L);
+    model->head_count = 1;
+    model->heads = allocated(model, 1, sizeof *model->heads);
+    if (model->code != POSTIL_OK) return;
+    int roots = 0;
+    for (int64_t j = 0; j < L; j++) roots |= tree->at_root[j];
+    require(model, roots);
+    model->heads[0].name = "main", model->heads[0].spellings = model->heads[0].L = L;
+    model->heads[0].labels = wanted_strings(model, "tree/labels", L);
 }
 
-int postil_tree(const postil_model *model, postil_workspace *workspace, const char *brackets, size_t length,
+/* A bracket that is not closed yet. */
+typedef struct {
+    int64_t first;       /* where its children begin among the pending ones */
+    int32_t atoms;       /* words after the bracket: the label, then words without brackets of their own */
+    int32_t has_blank;   /* between the bracket and the first of them */
+    int32_t begin, end;  /* the first of them */
+} open_bracket;
+
+/* Room for one tree of n bytes: at most N nodes. */
+typedef struct {
+    postil_node *nodes;
+    int64_t *cells; /* of the leaves' words in `words` */
+    uint8_t *words; /* without escapes */
+    open_bracket *brackets;
+    int32_t *pending; /* nodes that have no parent yet */
+    float *vectors, *memory, *word, *maps, *both, *scores;
+    int32_t *ids;
+    double *probabilities;
+    int64_t node_count, pending_count, depth, used;
+} tree_room;
+
+static void plan_tree(const postil_model *model, layout_plan *plan, postil_workspace *w, int64_t n) {
+    const tree_network *tree = &model->tree;
+    const int64_t N = n + 1, H = tree->H;
+    tree_room *room = claimed(plan, 1, sizeof *room), measured;
+    w->tree = room;
+    if (room == NULL) room = &measured;
+    room->nodes = claimed(plan, N, sizeof *room->nodes);
+    room->cells = claimed(plan, 2 * N, sizeof *room->cells);
+    room->words = claimed(plan, N, 1);
+    room->brackets = claimed(plan, N, sizeof *room->brackets);
+    room->pending = claimed(plan, N, sizeof *room->pending);
+    room->vectors = claimed(plan, N * H, sizeof(float));
+    room->memory = claimed(plan, tree->how == BY_CELLS ? N * H : 1, sizeof(float));
+    room->word = claimed(plan, tree->D, sizeof(float));
+    room->maps = claimed(plan, 5 * H, sizeof(float));
+    room->both = claimed(plan, 2 * H, sizeof(float));
+    room->scores = claimed(plan, tree->L, sizeof(float));
+    room->ids = claimed(plan, model->words.count + 1, sizeof(int32_t));
+    room->probabilities = claimed(plan, N * tree->L, sizeof(double));
+    w->kernel_size = (size_t)(16 * n + 4096);
+    w->kernel_room = w->grows ? NULL : claimed(plan, 16 * n + 4096, 1);
+}
+
+/* ------------------------------------------------------------------------------------------------ brackets */
+
+static int32_t add_node(tree_room *room, int32_t left, int32_t right, int64_t begin, int64_t end) {
+    const postil_node node = {left, right, (int32_t)begin, (int32_t)end, 0, 0, NULL};
+    room->nodes[room->node_count] = node;
+    return (int32_t)room->node_count++;
+}
+
+/* The last two pending nodes become the parts of one. */
+static void join_last(tree_room *room) {
+    const int32_t right = room->pending[--room->pending_count], left = room->pending[room->pending_count - 1];
+    room->pending[room->pending_count - 1] =
+        add_node(room, left, right, room->nodes[left].begin, room->nodes[right].end);
+}
+
+/* Before another child of the open bracket: ((a b) c) is joined from the left as soon as there is a third. */
+static void before_child(const tree_network *tree, tree_room *room) {
+    const open_bracket *open = room->brackets + room->depth - 1;
+    if (!tree->is_right && room->pending_count - open->first == 2) join_last(room);
+}
+
+static const struct {
+    const char *escape;
+    uint8_t meaning;
+} ESCAPES[] = {{"-LRB-", '('}, {"-RRB-", ')'}, {"-LSB-", '['}, {"-RSB-", ']'},
+               {"-LCB-", '{'}, {"-RCB-", '}'}, {"\\/", '/'},   {"\\*", '*'}};
+
+static void add_leaf(const tree_network *tree, tree_room *room, const uint8_t *text, int64_t begin, int64_t end) {
+    before_child(tree, room);
+    const int64_t first = room->used;
+    for (int64_t at = begin; at < end;) {
+        int64_t size = 1;
+        uint8_t byte = text[at];
+        for (size_t i = 0; i < sizeof ESCAPES / sizeof *ESCAPES; i++) {
+            const int64_t length = (int64_t)strlen(ESCAPES[i].escape);
+            if (length > end - at || memcmp(text + at, ESCAPES[i].escape, (size_t)length) != 0) continue;
+            size = length, byte = ESCAPES[i].meaning;
+            break;
+        }
+        room->words[room->used++] = byte;
+        at += size;
+    }
+    room->cells[2 * room->node_count] = first, room->cells[2 * room->node_count + 1] = room->used;
+    room->pending[room->pending_count++] = add_node(room, -1, -1, begin, end);
+}
+
+/* The open bracket ends; its children are pending. */
+static int close_bracket(const tree_network *tree, tree_room *room, const uint8_t *text) {
+    if (room->depth == 0) return POSTIL_NOT_A_TREE;
+    const open_bracket open = room->brackets[room->depth - 1];
+    if (room->pending_count == open.first) { /* one word, which was kept back as it might have been a label */
+        if (open.atoms != 1 || !open.has_blank) return POSTIL_NOT_A_TREE;
+        add_leaf(tree, room, text, open.begin, open.end);
+    }
+    while (room->pending_count - open.first > 1) join_last(room);
+    room->depth--;
+    return POSTIL_OK;
+}
+
+static int is_space(uint8_t c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/* An atom, text[at:end], in the open bracket. */
+static int add_atom(const tree_network *tree, tree_room *room, const uint8_t *text, int64_t at, int64_t end) {
+    if (room->depth == 0) return POSTIL_NOT_A_TREE;
+    open_bracket *open = room->brackets + room->depth - 1;
+    if (open->atoms == 0) {
+        if (room->pending_count > open->first) return POSTIL_NOT_A_TREE; /* beside brackets */
+        open->begin = (int32_t)at, open->end = (int32_t)end, open->has_blank = at > 0 && text[at - 1] != '(';
+    } else {
+        if (open->atoms == 1 && room->pending_count > open->first) return POSTIL_NOT_A_TREE;
+        add_leaf(tree, room, text, at, end);
+    }
+    open->atoms++;
+    return POSTIL_OK;
+}
+
+static int read_brackets(const tree_network *tree, tree_room *room, const uint8_t *text, int64_t size) {
+    int code = POSTIL_OK;
+    room->node_count = room->pending_count = room->depth = room->used = 0;
+    for (int64_t at = 0; at < size && code == POSTIL_OK;) {
+        if (is_space(text[at])) {
+            at++;
+        } else if (text[at] == '(') {
+            if (room->depth == 0 && room->node_count > 0) return POSTIL_NOT_A_TREE; /* a second tree */
+            if (room->depth > 0) {
+                if (room->brackets[room->depth - 1].atoms > 1) return POSTIL_NOT_A_TREE;
+                before_child(tree, room);
+            }
+            const open_bracket open = {room->pending_count, 0, 0, 0, 0};
+            room->brackets[room->depth++] = open;
+            at++;
+        } else if (text[at] == ')') {
+            code = close_bracket(tree, room, text);
+            at++;
+        } else {
+            int64_t end = at;
+            while (end < size && !is_space(text[end]) && text[end] != '(' && text[end] != ')') end++;
+            code = add_atom(tree, room, text, at, end);
+            at = end;
+        }
+    }
+    return code != POSTIL_OK || room->depth > 0 || room->pending_count != 1 ? POSTIL_NOT_A_TREE : POSTIL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------ vectors */
+
+static int leaf_vector(const postil_model *model, tree_room *room, int64_t node) {
+    const tree_network *tree = &model->tree;
+    const int64_t D = tree->D, H = tree->H;
+    float *x = tree->leaves.W == NULL ? room->vectors + node * H : room->word;
+    const int code = word_features(room->words, room->used, room->cells + 2 * node, 1, &model->words, &model->known, room->ids);
+    if (code != DONE) return error_of(code);
+    for (int64_t d = 0; d < D; d++) x[d] = 0.0f;
+    if (model->has_vectors) append_row(&model->vectors, room->ids[model->words.count - 1], x);
+    if (tree->words.rows > 0)
+        for (int64_t d = 0; d < D; d++) {
+            const int64_t at = room->ids[0] * D + d;
+            x[d] += tree->words.values != NULL ? tree->words.values[at] : from_half(tree->words.halves[at]);
+        }
+    if (tree->leaves.W == NULL) return POSTIL_OK;
+    apply_map(&tree->leaves, x, 1, tree->how == BY_CELLS ? room->maps : room->vectors + node * H);
+    if (tree->how != BY_CELLS) return POSTIL_OK;
+    /* o, i, u: a word has no parts */
+    float *h = room->vectors + node * H, *c = room->memory + node * H, *maps = room->maps;
+    activate_rows(maps, 2 * H, SIGMOID);
+    activate_rows(maps + 2 * H, H, TANH);
+    for (int64_t d = 0; d < H; d++) {
+        c[d] = maps[H + d] * maps[2 * H + d];
+        h[d] = maps[d] * tanhf(c[d]);
+    }
+    return POSTIL_OK;
+}
+
+/* z_d += Σ_j c_j Σ_k V[j, k, d] c_k */
+static void add_tensor(const tree_network *tree, const float *c, float *z) {
+    const int64_t H = tree->H;
+    for (int64_t j = 0; j < 2 * H; j++)
+        for (int64_t k = 0; k < 2 * H; k++) {
+            const float product = c[j] * c[k], *row = tree->tensor + (j * 2 * H + k) * H;
+            for (int64_t d = 0; d < H; d++) z[d] += product * row[d];
+        }
+}
+
+static void phrase_vector(const tree_network *tree, tree_room *room, int64_t node) {
+    const int64_t H = tree->H, left = room->nodes[node].left, right = room->nodes[node].right;
+    const float *l = room->vectors + left * H, *r = room->vectors + right * H;
+    float *h = room->vectors + node * H, *both = room->both, *maps = room->maps;
+    if (tree->how == BY_SUMS) {
+        for (int64_t d = 0; d < H; d++) both[d] = l[d] + r[d];
+    } else {
+        memcpy(both, l, (size_t)H * sizeof *both);
+        memcpy(both + H, r, (size_t)H * sizeof *both);
+    }
+    if (tree->how != BY_CELLS) {
+        apply_map(&tree->phrases, both, 1, h);
+        if (tree->how == BY_TENSOR) add_tensor(tree, both, h);
+        activate_rows(h, H, tree->function);
+        return;
+    }
+    /* o, f_1, f_2, i, u */
+    const float *c1 = room->memory + left * H, *c2 = room->memory + right * H;
+    float *c = room->memory + node * H;
+    apply_map(&tree->phrases, both, 1, maps);
+    activate_rows(maps, 4 * H, SIGMOID);
+    activate_rows(maps + 4 * H, H, TANH);
+    for (int64_t d = 0; d < H; d++) {
+        c[d] = maps[H + d] * c1[d] + maps[2 * H + d] * c2[d] + maps[3 * H + d] * maps[4 * H + d];
+        h[d] = maps[d] * tanhf(c[d]);
+    }
+}
+
+/* The probabilities of all labels; a root has only those of roots in training. */
+static int label_node(const tree_network *tree, tree_room *room, int64_t node, int is_root) {
+    const int64_t L = tree->L;
+    double *p = room->probabilities + node * L, sum = 0.0, top = -INFINITY;
+    int64_t best = -1;
+    apply_map(&tree->output, room->vectors + node * tree->H, 1, room->scores);
+    for (int64_t j = 0; j < L; j++) {
+        if (!(room->scores[j] >= -1e30f && room->scores[j] <= 1e30f)) return POSTIL_NOT_FINITE;
+        if (is_root && !tree->at_root[j]) continue;
+        if (room->scores[j] > top) top = room->scores[j], best = j;
+    }
+    for (int64_t j = 0; j < L; j++) {
+        p[j] = is_root && !tree->at_root[j] ? 0.0 : exp(room->scores[j] - top);
+        sum += p[j];
+    }
+    for (int64_t j = 0; j < L; j++) p[j] /= sum;
+    room->nodes[node].label = (int32_t)best;
+    room->nodes[node].probabilities = p;
+    return POSTIL_OK;
+}
+
+int postil_tree(const postil_model *model, postil_workspace *w, const char *brackets, size_t length,
                 postil_tree_result *result) {
-    (void)workspace, (void)brackets, (void)length, (void)result;
-    return model == NULL ? POSTIL_WRONG_ARGUMENT : POSTIL_WRONG_KIND;
+    if (model == NULL || w == NULL || w->model != model || brackets == NULL || result == NULL) return POSTIL_WRONG_ARGUMENT;
+    if (model->kind != TREE_CLASSIFIER) return POSTIL_WRONG_KIND;
+    int code = make_text_room(w, length);
+    if (code != POSTIL_OK) return code;
+    tree_room *room = w->tree;
+    begin_kernels(w);
+    code = read_brackets(&model->tree, room, (const uint8_t *)brackets, (int64_t)length);
+    for (int64_t i = 0; i < room->node_count && code == POSTIL_OK; i++) {
+        if (room->nodes[i].left < 0)
+            code = leaf_vector(model, room, i);
+        else
+            phrase_vector(&model->tree, room, i);
+        if (code == POSTIL_OK) code = label_node(&model->tree, room, i, i == room->node_count - 1);
+    }
+    const postil_tree_result all = {room->nodes, (int32_t)room->node_count, (int32_t)model->tree.L};
+    *result = all;
+    return end_tagging(code);
 }

@@ -93,7 +93,7 @@ EXPORTED("sentences_for") int32_t *sentences_for(int32_t count) {
     return sentences = grown(sentences, ((size_t)count + 1) * sizeof *sentences, &sentence_room);
 }
 
-EXPORTED("tag_tokens") int tag_tokens(size_t length, int32_t count, int32_t sentence_count) {
+EXPORTED("tag_tokens") int tag_tokens(size_t length, int32_t count, int32_t sentence_count, int labels_only) {
     const uint8_t *bytes = text;
     int32_t at = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -105,7 +105,10 @@ EXPORTED("tag_tokens") int tag_tokens(size_t length, int32_t count, int32_t sent
         }
         spans[i].end = at++;
     }
-    return postil_tag_spans(model, workspace, text, length, spans, count, sentences, sentence_count, &result);
+    postil_workspace_labels_only(workspace, labels_only);
+    const int code = postil_tag_spans(model, workspace, text, length, spans, count, sentences, sentence_count, &result);
+    postil_workspace_labels_only(workspace, 0);
+    return code;
 }
 
 EXPORTED("classify_tree") int classify_tree(size_t length) { return postil_tree(model, workspace, text, length, &tree); }

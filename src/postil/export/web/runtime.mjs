@@ -15,7 +15,7 @@ export async function decompressed(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-const PIECE = 1 << 16; // tokens that are labelled at once: more cost memory and save nothing
+const PIECE = 1 << 14; // tokens that are labelled at once: more cost memory and save nothing
 
 /** What went wrong in the model: a damaged file, no more memory, … */
 export class PostilError extends Error {
@@ -71,7 +71,7 @@ class Tagger {
 
   /** Label the tokens of sentences: labels, their probabilities, and entities by the numbers of their tokens. */
   tagTokens(sentences) {
-    return this.#ofTokens(sentences, (layer, { labels, classes }, first, end, entities) => ({
+    return this.#ofTokens(sentences, false, (layer, { labels, classes }, first, end, entities) => ({
       labels: Array.from(layer.labels.subarray(first, end), (number) => labels[number]),
       probabilities: Array.from(layer.probabilities.subarray(first, end)),
       entities: entities().map((i) => ({
@@ -83,7 +83,7 @@ class Tagger {
 
   /** The labels of the tokens of sentences. */
   predict(sentences) {
-    return this.#ofTokens(sentences, (layer, { labels }, first, end) => {
+    return this.#ofTokens(sentences, true, (layer, { labels }, first, end) => {
       const out = new Array(end - first);
       for (let t = first; t < end; t++) out[t - first] = labels[layer.labels[t]];
       return out;
@@ -108,12 +108,12 @@ class Tagger {
     return { tokens, entities };
   }
 
-  #ofTokens(sentences, answer) {
+  #ofTokens(sentences, labelsOnly, answer) {
     const answers = this.tasks.map(() => []);
     for (let from = 0, to; from < sentences.length; from = to) {
       let count = 0;
       for (to = from; to < sentences.length && (to === from || count + sentences[to].length <= PIECE); to++) count += sentences[to].length;
-      this.#tagPiece(sentences.slice(from, to), count);
+      this.#tagPiece(sentences.slice(from, to), count, labelsOnly);
       const { layers, sentences: offsets } = this.#result();
       for (const layer of layers) {
         let next = 0; // entities are in the order of the text
@@ -130,7 +130,7 @@ class Tagger {
     return answers.length > 1 ? this.#byTask(answers) : answers[0];
   }
 
-  #tagPiece(sentences, count) {
+  #tagPiece(sentences, count, labelsOnly) {
     const tokens = sentences.flat();
     const { length } = this.#write(tokens.join(" "));
     const units = this.#allocated(this.#wasm.tokens_for(count));
@@ -139,7 +139,7 @@ class Tagger {
     for (let t = 0; t < count; t++) numbers[units / 4 + 2 * t + 1] = tokens[t].length;
     let first = 0;
     for (let b = 0; b <= sentences.length; first += sentences[b]?.length, b++) numbers[starts / 4 + b] = first;
-    this.#check(this.#wasm.tag_tokens(length, count, sentences.length));
+    this.#check(this.#wasm.tag_tokens(length, count, sentences.length, labelsOnly));
   }
 
   /** Write a string as UTF-8 where the model reads it. */
@@ -160,7 +160,7 @@ class Tagger {
       layers: Array.from({ length: layerCount }, (_, i) => {
         const [, labels, probabilities, , entities, entityCount, task] = this.#integers(layers + 28 * i, 7);
         return {
-          task, entityCount, labels: this.#integers(labels, tokenCount), probabilities: this.#reals(probabilities, tokenCount),
+          task, entityCount, labels: this.#integers(labels, tokenCount), probabilities: this.#reals(probabilities, probabilities ? tokenCount : 0),
           entities: this.#integers(entities, 8 * entityCount), figures: this.#reals(entities, 4 * entityCount),
         };
       }),

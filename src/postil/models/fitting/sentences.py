@@ -71,8 +71,7 @@ class SentenceFitting(Fitting):
 
     With ``warm_start`` it begins with the parameters of that model, as far as they are about the same words, features
     and labels. ``partial`` says whether labels may be marks such as ``?``, ``annotates`` which classes the sentences
-    annotate, ``unlabelled`` and ``teachers`` what else is learnt from: see ``SentenceEstimator.fit``. With
-    ``weights=False`` words, vectors and labels of the model to start from stay known, but all weights begin anew.
+    annotate, ``unlabelled`` and ``teachers`` what else is learnt from: see ``SentenceEstimator.fit``.
     """
 
     def __init__(
@@ -89,7 +88,6 @@ class SentenceFitting(Fitting):
         annotates: Annotates = None,
         unlabelled: Sequence[Sequence[Token]] | None = None,
         teachers: Sequence[Teacher] = (),
-        weights: bool = True,
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
@@ -99,13 +97,13 @@ class SentenceFitting(Fitting):
         dev = checked_dev(dev, config.word_key)
         held_out: Data | None = sentences_with_words(*dev) if dev is not None else None
         all_sentences = [*X, *raw]
-        start = None if warm_start is None else _start(estimator, warm_start, y)._replace(with_weights=weights)
+        start = None if warm_start is None else _start(estimator, warm_start, y)
         config = adapted(
             config,
             len(all_sentences),
             sum(map(len, all_sentences)),
-            continued=start is not None and start.with_labels and weights,
-            known_words=start is not None and not start.with_labels and weights,
+            continued=start is not None and start.with_labels,
+            known_words=start is not None and not start.with_labels,
         )
         parts = _new_parts(estimator, config, all_sentences, y, start)
         if annotates is not None:
@@ -171,7 +169,6 @@ class _Start(NamedTuple):
 
     known: Parts[Any, Any]
     with_labels: bool
-    with_weights: bool = True
 
 
 def _start(estimator: SentenceTrainee, warm_start: FittedTrainee, y: Sequence[Sequence[str]]) -> _Start:
@@ -204,8 +201,8 @@ def _new_parts(
     labelling = known.labelling.extended(y) if known is not None and with_labels else estimator._labels_of(y)
     network = estimator._network(config, features, labelling, vectors, np.random.default_rng(estimator.seed))
     parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
-    if start is not None and start.with_weights:
-        (take_over if with_labels else take_over_encoder)(start.known, parts)
+    if known is not None:
+        (take_over if with_labels else take_over_encoder)(known, parts)
     return parts
 
 

@@ -304,7 +304,7 @@ function add(event) {
     take(await ask("class", { name }));
     box.value = "";
     drawRecord();
-    box.blur();
+    document.activeElement?.blur(); // the box, or the button
     focusWord();
     say(`class ${name} added`, 1200);
   });
@@ -326,7 +326,8 @@ function down(event) {
 }
 function over(event) {
   const place = wordOf(event);
-  if (dragged === null || place === null || (place === dragged && !editor.selected)) return;
+  const isThere = editor.selected ? editor.selected.at === place : place === dragged; // drawing calls this again
+  if (dragged === null || place === null || isThere) return;
   editor.goTo(place, dragged);
   drawRecord();
 }

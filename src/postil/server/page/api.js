@@ -16,13 +16,13 @@ export class ApiError extends Error {
   constructor(code, message) { super(message); this.code = code; }
 }
 
-async function sent(path, body, signal) {
-  const headers = { "Content-Type": "application/json" };
+async function sent(path, body, signal, more) {
+  const headers = { "Content-Type": "application/json", ...more };
   if (token) headers.Authorization = `Bearer ${token}`;
   const options = body === undefined ? { headers, signal } : { method: "POST", headers, signal, body: JSON.stringify(body) };
   const answer = await fetch(path, options);
   const content = await answer.json();
-  if (answer.status === 401 && asked()) return sent(path, body, signal);
+  if (answer.status === 401 && asked()) return sent(path, body, signal, more);
   if (!answer.ok) throw new ApiError(content.error.code, content.error.message);
   return content;
 }
@@ -35,15 +35,15 @@ function asked() {
   return true;
 }
 
-/** The answer to a request; null where a newer request with the same purpose has come meanwhile. */
-export async function call(path, body, purpose = path) {
+/** The answer to a request; null where a newer request with the same purpose has come meanwhile. `more`: headers. */
+export async function call(path, body, purpose = path, more = {}) {
   running.get(purpose)?.abort();
   const control = new AbortController();
   running.set(purpose, control);
   try {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await sent(path, body, control.signal);
+        return await sent(path, body, control.signal, more);
       } catch (error) {
         if (error.code !== "busy" || attempt > 4) throw error;
         await new Promise((done) => { setTimeout(done, 300); });

@@ -11,11 +11,13 @@ const VIEWS = {
   tree: ["Tree", "/page/tree.js"],
   gradients: ["Gradient lab", "/page/gradients.js"],
   errors: ["Errors", "/page/errors.js"],
+  train: ["Train", "/page/train.js"],
 };
 const SHARED = ["text", "model"];
 const main = document.getElementById("main");
 const chooser = document.getElementById("model");
 let models = [];
+let training = false; // whether the server was started with --allow-training
 let shared = {};
 let close = null;
 
@@ -40,7 +42,7 @@ async function show() {
   const name = values.get("model");
   const model = models.find((one) => one.name === name) ?? null;
   if (name && !model) say(`There is no model ${name} here.`);
-  close = mount(main, values, { models, model }) ?? null;
+  close = mount(main, values, { models, model, training }) ?? null;
 }
 
 function chosen() {
@@ -56,8 +58,15 @@ document.addEventListener("kept", (event) => {
   drawn(view in VIEWS ? view : "tag", values);
 });
 
-try {
+// A model was added: the view that says so goes on.
+document.addEventListener("models", async () => {
   ({ models } = await call("/api/models"));
+  const { view, values } = read();
+  drawn(view in VIEWS ? view : "tag", values);
+});
+
+try {
+  ({ models, training } = await call("/api/models"));
   chooser.addEventListener("change", chosen);
   window.addEventListener("hashchange", show);
   await show();
