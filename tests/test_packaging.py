@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 import postil
-from postil.export.amalgamation import KERNEL_FILES
 
 ROOT = Path(postil.__file__).parents[2]
 pytestmark = pytest.mark.skipif(not (ROOT / "packaging").exists(), reason="the sources are not here")
@@ -138,9 +137,7 @@ def test_a_wheel_has_everything_that_the_package_reads(pure, sources):
         names = set(wheel.namelist())
     package = sources / "src" / "postil"
     files = {path.relative_to(package.parent).as_posix() for path in package.rglob("*") if path.is_file()}
-    unused = {f"postil/kernels/{path.name}" for path in (package / "kernels").glob("*.[ch]")}
-    unused -= {f"postil/kernels/{name}" for name in KERNEL_FILES}
-    assert files - names == unused  # of the C sources, only what exported models are made of
+    assert files - names == set()
     assert not [name for name in names if "libkernels" in name or name.endswith(".pyc")]
 
 
