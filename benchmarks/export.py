@@ -2,10 +2,10 @@
 
     python -m benchmarks.export MODEL FILE… [--half]
 
-The files are CoNLL columns (for a tree classifier: trees in brackets). Every sentence is labelled from its tokens, and the
-text that the tokens make when joined by spaces is tokenised, split and labelled as well, by Python and by the program that
-an export contains. No label may differ, probabilities not by more than 1e-5. Rates are tokens a CPU second, labels and all
-probabilities, from tokens, after a first run that fills the caches. `cc` must be a C compiler.
+The files are CoNLL columns (for a tree classifier: trees in brackets). Every sentence is labelled from its tokens; and
+the text that tokens make when joined by spaces is tokenised, split and labelled as well, by Python and by the program
+that an export contains. No label may differ, probabilities not by more than 1e-5. Rates are tokens a CPU second, labels
+and all probabilities, from tokens, after a first run that fills the caches. `cc` must be a C compiler.
 """
 
 import subprocess

@@ -63,3 +63,18 @@ def test_no_model_is_one_line(tmp_path, capsys):
 def test_every_target_has_an_example_in_the_help():
     for target in export.TARGETS:
         assert f"--to {target}" in export.DESCRIPTION
+
+
+@pytest.mark.parametrize("name", ["ner.html", "ner.mjs", "ner"])
+def test_a_model_is_written_for_the_web(names_model, tmp_path, capsys, name):
+    assert main(["export", str(names_model), "--to", "web", "-o", str(tmp_path / name)]) == 0
+    shown = capsys.readouterr().out
+    assert "precision" in shown and "half precision changes 0 of" in shown and (tmp_path / name).exists()
+
+
+def test_an_export_for_the_web_replaces_nothing_of_others(names_model, tmp_path, capsys):
+    (tmp_path / "thesis.txt").write_text("precious")
+    assert main(["export", str(names_model), "--to", "web", "-o", str(tmp_path)]) == 1
+    assert "an earlier export (got other files)" in capsys.readouterr().err
+    assert main(["export", str(names_model), "--to", "web", "-o", str(tmp_path / "none" / "x.html")]) == 1
+    assert "must be in an existing folder" in capsys.readouterr().err

@@ -163,3 +163,51 @@ def test_sources_are_part_of_an_installation():
     needed |= {package / "export" / "runtime" / name for name in (*RUNTIME_FILES, "postil.h")}
     needed |= set((package / "export" / "c_files").iterdir())
     assert needed <= installed
+
+
+COUNTING = """
+#include <stdlib.h>
+#include <string.h>
+#include "postil.h"
+static long allocations;
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_malloc(size_t size) { allocations++; return __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) { allocations++; return __real_calloc(count, size); }
+void *__wrap_realloc(void *memory, size_t size) { allocations++; return __real_realloc(memory, size); }
+int main(int count, char **words) {
+    postil_model *model;
+    postil_workspace *workspace;
+    postil_result result;
+    if (count < 3 || postil_open(words[1], &model)) return 2;
+    const size_t max_bytes = (size_t)atoi(words[2]);
+    if (postil_workspace_new(model, max_bytes, &workspace) || allocations == 0) return 3;
+    const long before = allocations;
+    for (int i = 3; i < count; i++)
+        if (postil_tag(model, workspace, words[i], strlen(words[i]), &result)) return 4;
+    const int is_quiet = allocations == before;
+    postil_workspace_free(workspace);
+    postil_close(model);
+    return is_quiet ? 0 : 1;
+}
+"""
+
+
+@needs_compiler
+def test_nothing_is_allocated_while_tagging(folder, tmp_path):
+    (tmp_path / "main.c").write_text(COUNTING, encoding="utf-8")
+    wrapped = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc"
+    command = [COMPILER, "-O1", "-DPOSTIL_NO_CLONES", wrapped, f"-I{folder}", "main.c", str(folder / "postil.c")]
+    made = subprocess.run([*command, "-o", "main", "-lm"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    if made.returncode and "wrap" in made.stderr:
+        pytest.skip("needs a linker that wraps functions")
+    assert made.returncode == 0, made.stderr
+    texts = ["Anna lives in Paris. " * 10, "x" * 300, "Mr. " * 70, "a-b" * 90, "12345678.9 " * 25, "W." * 140]
+
+    def run(max_bytes: int) -> int:
+        return subprocess.run([tmp_path / "main", folder / "model.bin", str(max_bytes), *texts], timeout=120).returncode
+
+    assert run(300) == 0
+    assert run(0) == 1, "a workspace that grows allocates, and that is seen"
+    assert run(200) == 4, "texts that are too long are refused"

@@ -1,5 +1,7 @@
 """Exported models beside Python: the same labels, and probabilities within 1e-5."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -234,3 +236,18 @@ def test_what_is_no_text_is_refused(names_model):
 def test_what_the_runtime_does_not_support_is_refused(make, message):
     with pytest.raises(ConfigurationError, match=message):
         exported(make(*corpora.named_entities(20)))
+
+
+@needs_compiler
+def test_threads_share_a_model(names_model):
+    """Each has a workspace of its own; ctypes lets them run at the same time."""
+    runtime = Runtime(exported(postil.load(names_model)))
+    texts = [" ".join(tokens) for tokens in corpora.named_entities(60)[0]]
+    expected = [runtime.tag(text) for text in texts]
+    workers = [runtime.beside() for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda worker: [worker.tag(text) for text in texts * 3], workers))
+    assert all(found == expected * 3 for found in answers)
+    for worker in workers:
+        worker.close(model=False)
+    runtime.close()

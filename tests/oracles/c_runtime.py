@@ -1,5 +1,6 @@
 """The exported C runtime, compiled once per process and called through ctypes."""
 
+import copy
 import ctypes
 import functools
 import shutil
@@ -115,9 +116,17 @@ class Runtime:
         if code:
             raise RuntimeFailure(code, self._lib.postil_error(code).decode())
 
-    def close(self) -> None:
+    def beside(self) -> "Runtime":
+        """Another workspace of the same model, for another thread. Closed without the model."""
+        other = copy.copy(self)
+        other._workspace = ctypes.c_void_p()
+        other._call("postil_workspace_new", self._model, ctypes.c_size_t(0), ctypes.byref(other._workspace))
+        return other
+
+    def close(self, model: bool = True) -> None:
         self._lib.postil_workspace_free(self._workspace)
-        self._lib.postil_close(self._model)
+        if model:
+            self._lib.postil_close(self._model)
 
     def tag(self, text: str | bytes) -> Tagged:
         content = text.encode() if isinstance(text, str) else text

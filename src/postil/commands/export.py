@@ -64,7 +64,8 @@ def _to_c(arguments: argparse.Namespace) -> list[str]:
     written = _module("c").export_c(
         open_model(arguments.model), arguments.output, half=arguments.half, array=arguments.array, texts=texts
     )
-    lines = [f"{arguments.output}: {', '.join(f'{name} ({_size(size)})' for name, size in written.files.items())}"]
+    model, others = _size(written.files["model.bin"]), ", ".join(name for name in written.files if name != "model.bin")
+    lines = [f"{arguments.output}: the model ({model}), {others}"]
     lines += [str(written.change)] if written.change is not None else []
     return [*lines, f"make -C {arguments.output} check   compares it with what Python answers"]
 
@@ -75,7 +76,7 @@ def _to_web(arguments: argparse.Namespace) -> list[str]:
     written = write(located(arguments.model), arguments.output, half=arguments.half or None)
     kind = "half" if written.half else "single"
     size = f"{_size(written.total_bytes)}, the model {_size(written.model_bytes)} in {kind} precision"
-    return [f"{arguments.output}: {size}", str(written.change)]
+    return [f"{arguments.output}: {size}", *([] if written.change is None else [str(written.change)])]
 
 
 def _to_onnx(arguments: argparse.Namespace) -> list[str]:

@@ -2,11 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import postil
 from oracles import corpora
 from postil.export import web
+from postil.samples.corpora import made_up_trees
+from postil.text.treebank import parse_tree
 
 pytestmark = pytest.mark.extra("node")
 TOLERANCE = 1e-5
@@ -201,3 +204,25 @@ def test_several_tasks_answer_in_layers(node, exported, tmp_path):
         wanted = [label for sentence in layer.sentences for label in sentence.labels]
         assert [token["label"] for token in answer["layers"][task]["tokens"]] == wanted
     assert json.dumps(labels, sort_keys=True) == json.dumps(tagger.predict(X), sort_keys=True)
+
+
+def test_every_node_of_a_tree_has_the_label_of_python(node, exported, tmp_path):
+    trees = made_up_trees(60, np.random.default_rng(0))
+    classifier = postil.TreeClassifier(epochs=2).fit(trees)
+    classifier.save(tmp_path / "opinions.postil")
+    texts = ["(a (a this) (a (a fïlm) (a (a 😀) (a (a is) (a good)))))", "(a joke)"]
+    code = """
+        const all = (node) => [...node.children.flatMap(all), node];
+        const facts = (n) => [n.label, n.probability, n.children.length ? "" : n.text];
+        const labels = (text) => all(tagger.classifyTree(text)).map(facts);
+        let told = "";
+        try { tagger.classifyTree("(a"); } catch (error) { told = error.message; }
+        return [value.map(labels), told, tagger.kind];
+    """
+    found, told, kind = node(exported(tmp_path / "opinions.postil"))(code, texts)
+    assert told == "the text is no tree in brackets" and kind == "tree-classifier"
+    for text, nodes in zip(texts, found, strict=True):
+        answers = classifier.predict_nodes([parse_tree(text)])[0]
+        assert [label for label, _, _ in nodes] == [one.label for one in answers]
+        assert [p for _, p, _ in nodes] == pytest.approx([one.probability for one in answers], abs=TOLERANCE)
+    assert [word for _, _, word in found[0] if word] == ["this", "fïlm", "😀", "is", "good"]

@@ -52,7 +52,10 @@ def test_an_earlier_export_is_replaced_and_nothing_else(names_model, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.txt").write_text("precious")
-    with pytest.raises(ConfigurationError, match=re.escape("expected a new one, an empty one or an earlier export")):
+    with pytest.raises(
+        ConfigurationError,
+        match=re.escape("folder must be a new one, an empty one or an earlier export (got other files)"),
+    ):
         web.write(names_model, other)
     assert [path.name for path in other.iterdir()] == ["thesis.txt"]
 

@@ -53,7 +53,21 @@ export interface Task {
   classes: string[] | null;
 }
 
+/** A phrase or word of a tree; after it everything in it. */
+export interface TreeNode {
+  label: string;
+  probability: number;
+  probabilities: Record<string, number>;
+  /** Of the string in brackets. */
+  text: string;
+  start: number;
+  end: number;
+  /** Two, or none of a word. */
+  children: TreeNode[];
+}
+
 export interface Tagger {
+  readonly kind: "tagger" | "tree-classifier";
   readonly tasks: Task[];
   /** Split a text into sentences and tokens, and label them. A lone surrogate is read as U+FFFD. */
   tag(text: string): Answer;
@@ -61,6 +75,8 @@ export interface Tagger {
   tagTokens(sentences: string[][]): LabelledSentence[] | Record<string, LabelledSentence[]>;
   /** The labels of tokens without probabilities, which is faster. */
   predict(sentences: string[][]): string[][] | Record<string, string[][]>;
+  /** Label every node of a tree in brackets. Only of tree classifiers, which do nothing else. */
+  classifyTree(brackets: string): TreeNode;
   /** Bytes of memory that the model and its workspace use. */
   readonly memory: number;
 }

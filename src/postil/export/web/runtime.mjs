@@ -90,6 +90,27 @@ class Tagger {
     });
   }
 
+  /** The labels of all nodes of a tree in brackets, "(3 (2 a) (3 (2 good) (2 film)))", as nested nodes. Only of tree classifiers. */
+  classifyTree(brackets) {
+    const { length, isAscii } = this.#write(brackets);
+    this.#check(this.#wasm.classify_tree(length));
+    const [place, count, labelCount] = this.#integers(this.#wasm.tree_result(), 3);
+    const bytes = isAscii ? null : new Uint8Array(this.#wasm.memory.buffer, this.#wasm.room(0), length);
+    const units = (end) => (bytes ? this.#decoder.decode(bytes.subarray(0, end)).length : end);
+    const { labels } = this.#names[0];
+    const nodes = [];
+    for (let i = 0; i < count; i++) {
+      const [left, right, begin, end, label, , probabilities] = this.#integers(place + 28 * i, 7);
+      const figures = this.#reals(probabilities, labelCount);
+      const [start, stop] = [units(begin), units(end)];
+      nodes.push({
+        label: labels[label], probability: figures[label], probabilities: Object.fromEntries(labels.map((name, j) => [name, figures[j]])),
+        start, end: stop, text: brackets.slice(start, stop), children: left < 0 ? [] : [nodes[left], nodes[right]].filter(Boolean),
+      });
+    }
+    return nodes[nodes.length - 1];
+  }
+
   // ---------------------------------------------------------------------------------------------- texts in, results out
 
   #layer(text, spans, count, layer) {

@@ -166,9 +166,39 @@ function mountTagger(tagger) {
           h("div", { className: "row" }, h("button", { onclick: () => copy(JSON.stringify(state.answer, null, 2), "JSON") }, "Copy as JSON")))),
       h("div", {},
         h("section", { className: "card" }, h("h2", {}, "Show"), legend,
-          h("div", { className: "row" }, h("label", { htmlFor: "threshold" }, "Lowest probability"), slider, bound)),
+          h("div", { className: "row" }, h("label", { htmlFor: "threshold" }, "Probability at least"), slider, bound)),
         h("section", { className: "card" }, title, found))),
     card());
+  label();
+}
+
+// ------------------------------------------------------------------------------------------------ tree classifiers
+
+const TREE = "(3 (2 (2 a) (2 film)) (3 (2 that) (3 (2 is) (3 (2 very) (3 good)))))";
+
+function mountTrees(classifier) {
+  const { labels } = classifier.tasks[0];
+  const answer = h("div", { className: "scroll", id: "answer", role: "region", "aria-label": "Labelled tree", tabIndex: 0 });
+  const problem = h("div", {});
+  const words = (node) => node.text.replace(/\([^\s()]*|\)/g, " ").trim().replace(/\s+/g, " ");
+  const drawn = (node) => h("li", {},
+    tip(h("span", { className: "node-line" }, h("span", { className: `chip ${colour(node.label, labels)}` }, node.label), ` ${words(node)} `, h("span", { className: "note" }, percent(node.probability))),
+      () => labels.map((name) => `${name}  ${percent(node.probabilities[name])}`).join("\n")),
+    node.children.length ? h("ul", { className: "nodes" }, node.children.map(drawn)) : null);
+  function label() {
+    try {
+      answer.replaceChildren(h("ul", { className: "nodes top" }, drawn(classifier.classifyTree(box.value))));
+      problem.replaceChildren();
+    } catch (error) {
+      problem.replaceChildren(h("p", { className: "error", role: "alert" }, error.message));
+    }
+  }
+  const box = h("textarea", { id: "text", rows: 3, value: new URLSearchParams(location.hash.slice(1)).get("text") ?? about.example ?? TREE, spellcheck: false, oninput: label });
+  main.replaceChildren(
+    h("h1", {}, about.title),
+    h("p", { className: "lead" }, "Type or paste a tree in brackets. Labels that stand there are not looked at; every phrase gets one."),
+    h("div", { className: "card" }, h("label", { className: "field", htmlFor: "text" }, "Tree"), box, problem),
+    h("section", { className: "card" }, h("h2", {}, "Labels"), answer), card());
   label();
 }
 
@@ -179,7 +209,7 @@ async function begin() {
   const simd = hasSimd();
   const tagger = await open(simd ? fast : plain, model);
   globalThis.tagger = tagger; // for the console: tagger.tag("…")
-  mountTagger(tagger);
+  (tagger.kind === "tagger" ? mountTagger : mountTrees)(tagger);
   document.documentElement.dataset.ready = simd ? "simd" : "plain";
 }
 

@@ -14,6 +14,7 @@ from postil.errors import ConfigurationError
 from postil.export.flat import exported
 from postil.export.precision import Change, change, halved, sample
 from postil.export.web import assembly
+from postil.models.tree_classifier import TreeClassifier
 from postil.reports.card import card_of
 
 MARK = "runtime.mjs"
@@ -28,8 +29,8 @@ class Written:
     path: Path
     half: bool
     """Whether tables have half precision."""
-    change: Change
-    """What half precision changes, used or not."""
+    change: Change | None
+    """What half precision changes, used or not; None for tree classifiers, which have single precision."""
     model_bytes: int
     total_bytes: int
 
@@ -46,12 +47,17 @@ def write(
     Tables of words have half precision where that changes no label of ``sentences``, or if ``half`` says so.
     """
     path, source = Path(path), Path(model)
+    if not path.absolute().parent.is_dir():
+        raise ConfigurationError(
+            "output", expected="must be in an existing folder", got=f"no {path.parent}", where=path
+        )
     estimator = postil.load(source)
-    content = exported(estimator)  # refuses what is not supported before anything else is done
-    _, tried = as_exported(estimator, half=half, sentences=sentences)
-    half = tried.labels == 0 if half is None else half
-    if half:
-        content = exported(estimator, half=True)
+    content = exported(estimator, half=bool(half))  # refuses what is not supported before anything else is done
+    tried = None
+    if not isinstance(estimator, TreeClassifier):
+        _, tried = as_exported(estimator, half=half, sentences=sentences)
+        half = tried.labels == 0 if half is None else half
+        content = exported(estimator, half=True) if half else content
     about = described(source)
     match path.suffix.lower():
         case ".html" | ".htm":
@@ -61,7 +67,7 @@ def write(
         case _:
             name = assembly.npm_name(path.name)
             total = _write_folder(path, assembly.package(content, about, name=name, version="0.1.0"))
-    return Written(path=path, half=half, change=tried, model_bytes=len(content), total_bytes=total)
+    return Written(path=path, half=bool(half), change=tried, model_bytes=len(content), total_bytes=total)
 
 
 def as_exported(
