@@ -222,7 +222,9 @@ void postil_workspace_free(postil_workspace *workspace) {
     free(workspace->owned);
 }
 
-void postil_workspace_labels_only(postil_workspace *workspace, int only) { workspace->labels_only = only != 0; }
+void postil_workspace_labels_only(postil_workspace *workspace, int only) {
+    if (workspace != NULL) workspace->labels_only = only != 0;
+}
 
 /* Room for a text of `size` bytes. */
 static int make_text_room(postil_workspace *w, size_t size) {
