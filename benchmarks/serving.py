@@ -1,14 +1,17 @@
 """Requests a second and their times, at 1 to 600 connections, beside an empty endpoint of the same stack.
 
     python -m benchmarks.serving MODEL [--seconds 5] [--connections 1 8 32 128 600] [--text "…"]
+    python -m benchmarks.serving MODEL --memory 100000 [--minutes 5]      resident memory over many requests
 
 Client and servers share this machine, so the client's own work is in every figure, in the same way for both. Clients
 send the next request as soon as they have an answer; one that is refused (503) waits as long as Retry-After says.
-Refusals are counted, and timed, on their own.
+Refusals are counted, and timed, on their own. Where spaCy, a model of it (``--spacy en_core_web_sm``) and FastAPI are
+installed, the same load is put on them.
 """
 
 import argparse
 import asyncio
+import importlib.util
 import json
 import os
 import subprocess
@@ -27,6 +30,22 @@ async def answer(request: Request) -> Response:
     await request.body()
     return Response(b'{}', media_type="application/json")
 app = Router([Route("/api/tag", answer, methods=["POST"])])
+options = {"log_config": None, "access_log": False, "server_header": False, "http": "httptools", "ws": "none"}
+uvicorn.run(app, port=int(sys.argv[1]), **options)
+"""
+SPACY = """
+import sys
+import spacy, uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel
+nlp = spacy.load(sys.argv[2], enable=["tok2vec", "ner"])
+app = FastAPI()
+class Asked(BaseModel):
+    text: str
+@app.post("/api/tag")
+def tag(asked: Asked) -> list[dict[str, object]]:
+    found = nlp(asked.text).ents
+    return [{"text": one.text, "label": one.label_, "start": one.start_char, "end": one.end_char} for one in found]
 options = {"log_config": None, "access_log": False, "server_header": False, "http": "httptools", "ws": "none"}
 uvicorn.run(app, port=int(sys.argv[1]), **options)
 """
@@ -91,6 +110,48 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def has_spacy(model: str) -> bool:
+    return all(importlib.util.find_spec(name) is not None for name in ("spacy", "fastapi", model))
+
+
+def resident(process: subprocess.Popen[bytes]) -> float:
+    """Megabytes of the server's memory; not a number where the system does not tell."""
+    status = Path(f"/proc/{process.pid}/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), float("nan"))
+
+
+def watch_memory(port: int, server: subprocess.Popen[bytes], text: str, requests: int, minutes: float) -> None:
+    """Print the memory after every tenth of the requests, which together have some thousand words.
+
+    Words are cached up to a fixed size (256 MB of rows): with ever new words, memory grows up to there.
+    """
+    until, sent, step = time.monotonic() + 60 * minutes, 0, max(1, requests // 10)
+    print("requests  MB")
+
+    async def part(first: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for number in range(first, first + step):
+            writer.write(posted(f"{text} No{number % 1000} New{number % 1000}."))
+            head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
+            if number % 100 == 0 and time.monotonic() > until:
+                break
+        writer.close()
+
+    while sent < requests and time.monotonic() < until:
+        asyncio.run(part(sent))
+        sent += step
+        print(f"{sent:>8,}  {resident(server):.1f}", flush=True)
+
+
+def posted(text: str) -> bytes:
+    """A request to /api/tag."""
+    body = json.dumps({"text": text}).encode()
+    head = f"POST /api/tag HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    return head.encode() + b"\r\n\r\n" + body
+
+
 def waited_for(port: int) -> None:
     import socket
 
@@ -109,16 +170,31 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 8, 32, 128, 600])
     parser.add_argument("--text", default=TEXT)
+    parser.add_argument("--spacy", default="en_core_web_sm", metavar="MODEL", help="model of spaCy to compare with")
+    parser.add_argument("--memory", type=int, metavar="N", help="watch the memory over N requests instead")
+    parser.add_argument("--minutes", type=float, default=5, help="--memory: end after this time (default: 5)")
     arguments = parser.parse_args()
-    body = json.dumps({"text": arguments.text}).encode()
-    head = f"POST /api/tag HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-    request = head.encode() + b"\r\n\r\n" + body
+    if arguments.memory:
+        server = subprocess.Popen([sys.executable, "-m", "postil", "serve", arguments.model, "--port", "8762"])
+        try:
+            waited_for(8762)
+            watch_memory(8762, server, arguments.text, arguments.memory, arguments.minutes)
+        finally:
+            server.terminate()
+            server.wait()
+        return
+    request = posted(arguments.text)
     print(f"in a loop: {in_a_loop(arguments.model, arguments.text, arguments.seconds):,.0f} calls/s")
     ports = {"empty": 8761, "postil": 8762}
     servers = [
         subprocess.Popen([sys.executable, "-c", EMPTY, str(ports["empty"])]),
         subprocess.Popen([sys.executable, "-m", "postil", "serve", arguments.model, "--port", str(ports["postil"])]),
     ]
+    if has_spacy(arguments.spacy):
+        ports["spacy"] = 8763
+        servers.append(subprocess.Popen([sys.executable, "-c", SPACY, str(ports["spacy"]), arguments.spacy]))
+    else:
+        print(f"spaCy behind FastAPI is left out: spacy, fastapi or {arguments.spacy} is not installed")
     try:
         for port in ports.values():
             waited_for(port)

@@ -12,7 +12,9 @@
 #include "kernels.h"
 
 #ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+#undef interface /* a word of its own there */
 #define OPEN(path) ((void *)LoadLibraryA(path))
 #define SYMBOL(library, name) ((void *)GetProcAddress((HMODULE)library, name))
 #define FAILURE() "LoadLibrary failed"

@@ -305,6 +305,40 @@ def test_two_tasks_cannot_share_a_place_in_conllu(tmp_path, capsys):
     assert capsys.readouterr().err == f"postil: {message}\n"
 
 
+@pytest.fixture(scope="module")
+def layered(trained):
+    """Texts with the layers of both tasks, two sentences to a record."""
+    lines = [f"{' '.join(a)} {' '.join(b)}" for a, b in zip(*[iter(named_entities(60)[0])] * 2, strict=True)]
+    (trained / "texts.txt").write_text("\n".join(lines) + "\n")
+    path = trained / "layered.jsonl"
+    words = [str(trained / "both.postil"), str(trained / "texts.txt"), "--output", "jsonl", "--probabilities"]
+    assert main(["tag", *words, "-o", str(path)]) == 0
+    return path
+
+
+def test_layers_of_json_lines_are_read_by_task(trained, layered, tmp_path, capsys):
+    model, path = trained / "both.postil", tmp_path / "again.postil"
+    files = [f"--task=names={layered}", f"--task=upos={layered}:words"]
+    assert main(["train", *files, *SMALL, "--epochs", "1", "-o", str(path)]) == 0
+    again, first = postil.load(path), postil.load(model)
+    assert again.classes_ == {"names": first.classes_["names"], "upos": again.classes_["upos"]}
+    assert set(again.classes_["upos"]) <= set(first.classes_["words"])
+    about = again.fitted_parts().about["data"]["tasks"]
+    assert about["names"]["sentences"] == about["upos"]["sentences"] > 0
+    capsys.readouterr()
+    words = [f"--task=names={layered}", f"--task=words={layered}", "--partial=no", "--json"]
+    assert main(["evaluate", str(model), *words]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["names"]["accuracy"] == scores["words"]["accuracy"] == 100.0, "they are its own answers"
+
+
+def test_a_layer_that_is_missing_is_one_line(trained, layered, tmp_path, capsys):
+    files = [f"--task=names={layered}", f"--task=chunks={layered}"]
+    assert main(["train", *files, *SMALL, "-o", str(tmp_path / "m.postil")]) == 1
+    message = "no layer 'chunks': expected one of the layers of the record, got names, words"
+    assert capsys.readouterr().err == f"postil: {layered}, line 1: {message}\n"
+
+
 def test_options_of_one_task_need_one(trained, names_model, capsys):
     model = str(trained / "both.postil")
     for words, message in [

@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="spans at least this probable are not asked for (default: 0.9)",
     )
     parser.add_argument(
-        "--window", type=int, default=100_000, metavar="N", help="records to choose from at a time (default: 100000)"
+        "--window", type=int, default=50_000, metavar="N", help="records to choose from at a time (default: 50000)"
     )
     parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free one (default: 8000)")
     parser.add_argument(

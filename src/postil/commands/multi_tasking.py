@@ -164,7 +164,7 @@ def _files_to_score(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> d
     options = reading_options(arguments, takes_characters(tagger.fitted_parts()))
     maps = label_maps(arguments.map, [source.path for of_task in sources.values() for source in of_task])
     return {
-        task: joined([source.load(options, maps[source.path]) for source in sources[task]])
+        task: joined([source.load(options, maps[source.path], task) for source in sources[task]])
         for task in known_tasks(sources, tagger.tasks)
     }
 

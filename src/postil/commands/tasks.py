@@ -1,4 +1,4 @@
-"""``--task NAME=FILE:COLUMN``: the files and columns of several tasks on a command line."""
+"""``--task NAME=FILE:COLUMN``: the files and columns, or layers, of several tasks on a command line."""
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +11,7 @@ from postil.commands.reading import column_argument
 from postil.errors import ConfigurationError
 from postil.models.answers.task_labels import checked_tasks
 from postil.models.estimator import Estimator
+from postil.text.formats import FORMATS
 from postil.text.labelled import LabelledFile
 
 
@@ -20,9 +21,14 @@ class Source(NamedTuple):
     path: str
     column: int | str | None = "auto"
 
-    def load(self, options: Mapping[str, Any], names: Mapping[str, str]) -> LabelledFile:
-        """The whole file, its labels renamed by ``names``."""
-        own = {} if self.column == "auto" else {"label": self.column}
+    def load(self, options: Mapping[str, Any], names: Mapping[str, str], task: str | None = None) -> LabelledFile:
+        """The whole file, its labels renamed by ``names``.
+
+        Of JSON Lines with layers the one that the column names is read, else that of the ``task``.
+        """
+        own: dict[str, Any] = {} if self.column == "auto" else {"label": self.column}
+        if self.path.endswith(FORMATS["jsonl"].endings):
+            own = {"layer": task if self.column in ("auto", None) else str(self.column)}
         file = load(self.path, **{**options, **own})
         map_labels(file, names)
         return file

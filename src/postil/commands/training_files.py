@@ -11,6 +11,7 @@ from postil.commands.tasks import Source, joined
 from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
+from postil.models.parts import MAIN
 from postil.text.labelled import LabelledFile
 from postil.text.partial import is_partial, parse_classes
 from postil.text.scheme_checks import inspect
@@ -43,9 +44,10 @@ class LoadedTask(NamedTuple):
     ) -> "LoadedTask":
         maps = label_maps(arguments.map, sources.paths())
         annotated = annotated_by_option(arguments.annotates, sources.paths(only_training=True))
-        train = [source.load(options, maps[source.path]) for source in sources.train.get(task, [])]
+        layer = None if task == MAIN else task
+        train = [source.load(options, maps[source.path], layer) for source in sources.train.get(task, [])]
         held_out = {
-            name: joined([source.load(options, maps[source.path]) for source in of_task])
+            name: joined([source.load(options, maps[source.path], layer) for source in of_task])
             for name, of_task in (("dev", sources.dev.get(task, [])), ("test", sources.test.get(task, [])))
             if of_task
         }

@@ -32,7 +32,7 @@ from postil.text.partial_label import looks_like_mark
 EVERY = 20
 SURE = 0.9
 """Spans at least this probable are taken for right unless the person says otherwise."""
-MAYBE = 0.2
+MAYBE = 0.3
 """Spans at least this probable are asked about even where the model's best labelling does not have them."""
 CONTEXT = 240
 """Characters of the text around a sentence that are shown."""

@@ -15,7 +15,7 @@ from postil.text.document import OUTSIDE
 from postil.text.records import Record
 from postil.text.schemes import recognise, spans_from_labels
 
-WINDOW = 100_000
+WINDOW = 50_000
 """Records that are kept at a time, waiting to be asked about."""
 AT_FIRST = 1_000
 """Records that are read before the first question: enough to recognise a labelling scheme."""

@@ -24,6 +24,7 @@ DECLARATIONS = "_declarations"
 FLAGS = "-std=c99 -O3 -g0 -ffp-contract=off -fno-math-errno -fvisibility=hidden -Wno-psabi -DPOSTIL_NO_CLONES".split()
 # What the compiler may use; a processor without it gets the library before.
 LEVELS = {"baseline": [], "v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4"]}
+NEEDED = {"v3": "avx2", "v4": "avx512vl"}  # in the processor's description
 SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}  # by sys.platform
 # `make sanitise`: stop at the first access outside an array and at the first undefined step.
 SANITISED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -62,6 +63,13 @@ def levels(machine: str) -> dict[str, list[str]]:
     return LEVELS if machine.lower() in ("x86_64", "amd64") else {"baseline": []}
 
 
+def levels_here() -> dict[str, list[str]]:
+    """Those of this processor, as far as the system tells: an installation from sources is for this machine."""
+    described = Path("/proc/cpuinfo")
+    flags = described.read_text(encoding="utf-8").split() if described.exists() else list(NEEDED.values())
+    return {level: of for level, of in levels(platform.machine()).items() if NEEDED.get(level, flags[0]) in flags}
+
+
 def file_name(level: str, system: str) -> str:
     """The file of a library; ``library.py`` looks for ``libkernels-LEVEL`` with any suffix."""
     return f"libkernels-{level}{SUFFIXES.get(system, '.so')}"
@@ -82,7 +90,7 @@ def extensions() -> list[Any]:
             libraries=[] if os.name == "nt" else ["m"],
             optional=not SANITISE,
         )
-        for level, flags in levels("" if SANITISE else platform.machine()).items()
+        for level, flags in ({"baseline": []} if SANITISE else levels_here()).items()
     ]
 
 

@@ -79,7 +79,8 @@ def tag_alike(
 ) -> list[bytes | Exception]:
     """Answers to requests with the same model and options, labelled as one passage of JSON Lines."""
     try:
-        labeller = served.labeller(json.dumps(options, sort_keys=True), partial(tagging_options, served, options))
+        key = json.dumps(options, sort_keys=True) if options else "{}"
+        labeller = served.labeller(key, partial(tagging_options, served, options))
     except PostilError as error:
         return [unfit(error)] * len(requests)
     except Refusal as refusal:

@@ -28,6 +28,8 @@ from postil.server.training import Trainer, as_body
 RELOAD_SECONDS = 1.0
 PATIENCE = 0.1
 """Seconds after which it is looked whether the client of a waiting request is still there."""
+SHORT = 500
+"""Characters, or tokens of a list."""
 _JSON = "application/json"
 
 
@@ -42,7 +44,7 @@ class _Server:
         self._registry, self._settings, self._reload = registry, settings, reload
         self._monitor, self._is_ready = Monitor(), False
         limits: dict[str, Any] = {"queue": settings.queue, "wait": settings.wait}
-        self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batched)
+        self._tagging = Worker(self._tag_batch, **limits, watch=self._monitor.batched, is_short=_is_short)
         self._others = Worker(_one_by_one, **limits)
         self._monitor.watch_waiting(lambda: self._tagging.waiting + self._others.waiting)
         self._trainer = None if settings.training is None else Trainer(settings.training, registry)
@@ -91,6 +93,7 @@ class _Server:
     # -------------------------------------------------------------------------------------------- questions
 
     async def _tag(self, request: Request) -> Response:
+        self._tagging.check_room()
         deadline = asyncio.get_running_loop().time() + self._settings.seconds
         asked = await checked_body(request, requests.TAG, self._settings.max_body, deadline)
         served = self._registry.find(asked.get("model"), answers.SENTENCE_KINDS, "tag")
@@ -174,6 +177,11 @@ class _Server:
 
     async def _metrics(self, request: Request) -> Response:
         return Response(self._monitor.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _is_short(batch: Sequence[Job]) -> bool:
+    """Whether a batch is a single short text without options: less than a millisecond of work."""
+    return len(batch) == 1 and batch[0].size <= SHORT and batch[0].content[0] == {}
 
 
 # ------------------------------------------------------------------------------------------------ answers

@@ -2,11 +2,13 @@
 
 Nothing is delayed to make a batch larger: while one batch is at work, the next one gathers. The thread is woken once
 per batch, after all requests that have arrived together are read: a thread that is woken for every request would fight
-with the event loop for Python's lock. A request is refused at once where the queue is full, by number or by the seconds
-that its work is expected to take. One whose client has left gives its place back and is skipped.
+with the event loop for Python's lock. Work that takes no longer than handing it to a thread and back, such as a single
+short text, is done in the event loop. A request is refused at once where the queue is full, by number
+or by the seconds that its work is expected to take. One whose client has left gives its place back and is skipped.
 """
 
 import asyncio
+import random
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
@@ -17,7 +19,8 @@ from typing import Any, final
 from postil.server.failures import refused
 
 MOST_AT_ONCE = 64
-RETRY_AFTER = "1"
+RETRY_AFTER = (1, 3)
+"""Seconds, drawn at random: clients that are refused together shall not come back together."""
 _SMOOTHING = 0.1
 
 
@@ -41,8 +44,17 @@ Work = Callable[[Hashable, Sequence[Any]], Sequence[Any]]
 class Worker:
     """Runs jobs in a thread of its own."""
 
-    def __init__(self, work: Work, *, queue: int, wait: float, watch: Callable[[int], None] | None = None) -> None:
-        """``watch`` is told the size of every batch."""
+    def __init__(
+        self,
+        work: Work,
+        *,
+        queue: int,
+        wait: float,
+        watch: Callable[[int], None] | None = None,
+        is_short: "Callable[[Sequence[Job]], bool] | None" = None,
+    ) -> None:
+        """``watch`` is told the size of every batch. What ``is_short`` says of one: to be done in the event loop."""
+        self._is_short = is_short
         self._work, self._most, self._wait, self._watch = work, queue, wait, watch
         self._batches: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._pending: list[Job] = []
@@ -68,9 +80,7 @@ class Worker:
 
     def submit(self, group: Hashable, content: Any, size: int) -> Job:
         """Queue a job whose work grows with ``size``; its ``future`` has the answer. Refused where too much waits."""
-        is_full = self.waiting >= self._most or (self.waiting and self._waiting_size * self._pace > self._wait)
-        if is_full:
-            raise refused("busy", "too many requests are waiting; try again", {"retry-after": RETRY_AFTER})
+        self.check_room()
         assert self._loop is not None, "started"
         job = Job(group, content, size, self._loop.create_future())
         self.waiting += 1
@@ -81,14 +91,24 @@ class Worker:
             self._loop.call_soon(self._send)  # with whatever else is read by then
         return job
 
+    def check_room(self) -> None:
+        """Refuse where too much waits: called before a request is even read, this costs the least."""
+        if self.waiting >= self._most or (self.waiting and self._waiting_size * self._pace > self._wait):
+            seconds = random.randint(*RETRY_AFTER)
+            raise refused("busy", "too many requests are waiting; try again", {"retry-after": str(seconds)})
+
     def _send(self) -> None:
-        """Give the thread the next batch, if there is one."""
+        """Give the thread the next batch, if there is one; work on a small one here."""
         while self._pending:
             batch = [job for job in self._pending[:MOST_AT_ONCE] if job.is_waiting]
             del self._pending[:MOST_AT_ONCE]
-            if batch:
-                self._batches.put(batch)
+            if not batch:
+                continue
+            if self._is_short is not None and self._is_short(batch):
+                self._deliver(*self._answered(batch))
                 return
+            self._batches.put(batch)
+            return
         self._is_busy = False
 
     def leave(self, job: Job) -> None:
@@ -105,6 +125,12 @@ class Worker:
             self._answer(batch)
 
     def _answer(self, batch: list[Job]) -> None:
+        answered = self._answered(batch)
+        assert self._loop is not None, "started"
+        self._loop.call_soon_threadsafe(self._deliver, *answered)
+
+    def _answered(self, batch: list[Job]) -> tuple[list[tuple[Job, Any]], float]:
+        """The jobs with their answers, and the seconds they took."""
         groups: dict[Hashable, list[Job]] = {}
         for job in batch:
             groups.setdefault(job.group, []).append(job)
@@ -117,9 +143,7 @@ class Worker:
             answered += zip(jobs, answers, strict=True)
             if self._watch is not None:
                 self._watch(len(jobs))
-        seconds = time.perf_counter() - began
-        assert self._loop is not None, "started"
-        self._loop.call_soon_threadsafe(self._deliver, answered, seconds)
+        return answered, time.perf_counter() - began
 
     def _deliver(self, answered: list[tuple[Job, Any]], seconds: float) -> None:
         self._send()

@@ -90,7 +90,7 @@ class Assembler:
         return ranges
 
     def _sentence(self, content: Content, spans: list[Span] | None, first: int, last: int, number: int) -> Sentence:
-        tokens, labels = content.tokens, content.labels
+        tokens, labels = content.tokens, None if content.labels is None else content.labels[first:last]
         if spans is not None:
             low, high = (bisect_left(spans, edge, key=lambda span: span.start) for edge in (first, last))  # sorted
             inside = [Span(span.label, span.start - first, span.end - first) for span in spans[low:high]]
@@ -98,7 +98,7 @@ class Assembler:
         return Sentence(
             tokens.tokens[first:last],
             labels,
-            content.columns,
+            None if content.columns is None else content.columns[first:last],
             tokens.text,
             tokens.starts[first:last],
             tokens.ends[first:last],

@@ -46,6 +46,9 @@ class ReadOptions:
     """JSON Lines and plain text: split raw text into sentences."""
     label_names: Mapping[int, str] | None = None
     """JSON Lines: the names of labels that are numbers, as old doccano and Hugging Face datasets write them."""
+    layer: str | None = None
+    """JSON Lines: the layer whose labels are read from records with several layers, as models of several tasks write
+    them."""
     every_record: bool = False
     """JSON Lines: read records without tokens as well, as sentences of length 0, and those that were not accepted."""
 

@@ -48,18 +48,28 @@ def _note_first(assembler: Assembler, opening: NumberedLines) -> None:
             if line and assembler.labelled is None:
                 where = opening.where(number)
                 names = assembler.options.label_names
-                assembler.check_labelled(take_apart(parse(line, where), where, names=names), where)
+                fields = _of_layer(parse(line, where), where, assembler.options)
+                assembler.check_labelled(take_apart(fields, where, names=names), where)
 
 
 def parse_record(line: str, where: str, options: ReadOptions, report: Report) -> Content | None:
     """The parts of one record; None if it was not accepted, which is counted."""
-    fields = parse(line, where)
+    fields = _of_layer(parse(line, where), where, options)
     answer = fields.get("answer")
     if answer in NOT_ACCEPTED and not options.every_record:
         report.dropped[f"records whose answer is {answer!r}"] += 1
         return None
     numbers = None if options.every_record else report.changed  # who tags a text needs none of its labels
     return take_apart(fields, where, characters if options.characters else tokenise, options.label_names, numbers)
+
+
+def _of_layer(fields: dict[str, Any], where: str, options: ReadOptions) -> dict[str, Any]:
+    """The record with the labels of the layer that is asked for."""
+    if options.layer is None:
+        return fields
+    from postil.text.layers import of_layer  # few files have layers
+
+    return of_layer(fields, options.layer, where, characters if options.characters else tokenise)
 
 
 def write_jsonl(sentences: Iterable[Sentence], options: WriteOptions, report: Report) -> Iterator[str]:

@@ -84,7 +84,8 @@ function tell(lead = "") {
 async function save(skipped = false) {
   const { key } = state.record;
   take(await ask("answer", skipped ? { key, skipped } : { key, spans: editor.answer }));
-  say(skipped ? "skipped" : "saved", 900);
+  const left = state.review ? "kept as it is" : "skipped";
+  say(skipped ? left : "saved", 900);
 }
 
 function changed(lead) {
@@ -351,7 +352,7 @@ function classForm() {
 function recordCard() {
   if (!editor) {
     return h("section", { className: "card done", "aria-label": "Record" }, h("h2", {}, "All records are answered."),
-      h("p", {}, "The answers are saved; they can be trained on as they are."), h("div", { id: "problem" }),
+      h("p", {}, state.review ? "The answers are saved: postil doctor --apply puts them into the data." : "The answers are saved; they can be trained on as they are."), h("div", { id: "problem" }),
       h("div", { className: "row" }, button("Undo", "U", actions.undo), button("Back", "B", actions.back)));
   }
   return h("section", { className: "card", "aria-label": "Record" }, about(), h("div", { id: "problem" }),
@@ -386,7 +387,7 @@ function draw() {
     h("div", {}, recordCard(), problems),
     h("div", {},
       h("section", { className: "card" }, h("h2", {}, "Progress"), h("div", { id: "progress" })),
-      h("section", { className: "card" }, h("h2", {}, "Agreement with the model"), h("div", { id: "curve" })),
+      h("section", { className: "card", id: "agreement" }, h("h2", {}, "Agreement with the model"), h("div", { id: "curve" })),
       keyCard())));
   if (editor) drawRecord();
 }
@@ -398,6 +399,7 @@ function drawProgress() {
   document.getElementById("progress").replaceChildren(figures(state), h("p", { className: "note", id: "learning" }, learningText(state)),
     isLearning ? h("progress", { max: 1, value: learning.progress, "aria-label": "Learning" }) : "",
     progress.every === null ? "" : h("div", { className: "row" }, isLearning ? button("Stop", "", actions.stop) : button("Learn now", "", actions.learn, { disabled: !progress.spans })));
+  document.getElementById("agreement").hidden = state.review;
   document.getElementById("curve").replaceChildren(curve(state));
   document.getElementById("pool").replaceChildren(progress.problem ? h("p", { className: "error" }, `The pool was not read to its end: ${progress.problem}`) : "");
   poll();

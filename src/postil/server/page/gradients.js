@@ -366,14 +366,15 @@ export function mount(root, values, context) {
   const functions = h("select", { id: "activation", onchange: () => { state.activation = functions.value; build(); } }, Object.keys(ACTIVATIONS).map((name) => h("option", { value: name }, name)));
   const optimiser = h("select", { id: "optimiser" }, Object.keys(OPTIMISERS).map((name) => h("option", {}, name)));
   const rate = h("input", { type: "number", id: "rate", value: 0.1, step: 0.05 });
+  const settings = h("span", { className: "row" }, h("label", { htmlFor: "words" }, "Words"), sentence, h("label", { htmlFor: "activation" }, "Activation"), functions);
   function fill() {
     sentence.value = words().join(" ");
     sentence.disabled = tour().words.length === 0;
-    functions.disabled = state.tour === SERVED;
+    settings.hidden = state.tour === SERVED; // its sentence and its activation are the model's
     functions.value = activation();
   }
   root.append(...heading("Gradient lab", "Small networks, computed node by node, forward and backward, here in the page. Every number can be changed, and checked by hand."),
-    h("div", { className: "card" }, h("div", { className: "row" }, h("label", { htmlFor: "tour" }, "Example"), tours, h("label", { htmlFor: "words" }, "Words"), sentence, h("label", { htmlFor: "activation" }, "Activation"), functions)),
+    h("div", { className: "card" }, h("div", { className: "row" }, h("label", { htmlFor: "tour" }, "Example"), tours, settings)),
     guide, problem,
     h("div", { className: "grid even" },
       h("div", {}, h("section", { className: "card", "aria-label": "Flow graph" },

@@ -26,8 +26,9 @@ function vectors(graph, words) {
   });
 }
 
-function window(graph, words, activation, tag, parts) {
-  const x = graph.apply("concatenate", `x${tag}`, vectors(graph, words));
+/** The hidden layer over the vectors of a window. */
+function window(graph, nodes, activation, tag, parts) {
+  const x = graph.apply("concatenate", `x${tag}`, nodes);
   const product = graph.apply("matmul", `W x${tag}`, [parts.W, x]);
   const z = graph.apply("add", `z${tag}`, [product, parts.b]);
   return graph.apply("activation", `h${tag}`, [z], activation);
@@ -45,7 +46,7 @@ function windowScore({ words, activation }) {
   const graph = new Graph();
   const parts = windowParts(graph, words);
   const u = graph.parameter("u", tables(12)(H, 1), "Weights of the score.");
-  graph.apply("dot", "s", [u, window(graph, words, activation, "", parts)]);
+  graph.apply("dot", "s", [u, window(graph, vectors(graph, words), activation, "", parts)]);
   return graph;
 }
 
@@ -54,16 +55,8 @@ function maxMargin({ words, activation }) {
   const parts = windowParts(graph, words);
   const u = graph.parameter("u", tables(12)(H, 1), "Weights of the score.");
   const corrupt = words.map((word, i) => (i === Math.floor(words.length / 2) ? "are" : word));
-  const known = new Map();
-  const shared = [...words, ...corrupt].map((word) => {
-    if (!known.has(word)) known.set(word, graph.parameter(`x “${word}”`, vectorOf(word), "Word vector (A2)."));
-    return known.get(word);
-  });
-  const scored = (nodes, tag) => {
-    const x = graph.apply("concatenate", `x${tag}`, nodes);
-    const z = graph.apply("add", `z${tag}`, [graph.apply("matmul", `W x${tag}`, [parts.W, x]), parts.b]);
-    return graph.apply("dot", `s${tag}`, [u, graph.apply("activation", `h${tag}`, [z], activation)]);
-  };
+  const shared = vectors(graph, [...words, ...corrupt]); // a word of both windows is one node
+  const scored = (nodes, tag) => graph.apply("dot", `s${tag}`, [u, window(graph, nodes, activation, tag, parts)]);
   const score = scored(shared.slice(0, words.length), "");
   graph.apply("margin", "J", [score, scored(shared.slice(words.length), "_c")]);
   return graph;
@@ -75,7 +68,7 @@ function softmaxWindow({ words, activation }) {
   const table = tables(13);
   const V = graph.parameter("V", table(3, H), "Weights of the three classes.");
   const c = graph.parameter("c", table(3, 1), "Biases of the classes.");
-  const h = window(graph, words, activation, "", parts);
+  const h = window(graph, vectors(graph, words), activation, "", parts);
   const q = graph.apply("add", "q", [graph.apply("matmul", "V h", [V, h]), c]);
   graph.apply("cross-entropy", "J", [q], 1);
   return graph;

@@ -26,7 +26,7 @@ function chart(title, points, shown) {
     s("text", { class: "soft", x: EDGE.left - 6, y: y(value) + 4, "text-anchor": "end" }, shown(value)),
   ]);
   return h("figure", {}, h("figcaption", { className: "field" }, title),
-    s("svg", { class: "drawing", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: "100%", role: "img", "aria-label": `${title}: ${shown(ys.at(-1))} after epoch ${points.at(-1)[0]}` },
+    s("svg", { class: "drawing", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: "100%", style: { "max-width": "26rem" }, role: "img", "aria-label": `${title}: ${shown(ys.at(-1))} after epoch ${points.at(-1)[0]}` },
       grid,
       s("text", { class: "soft", x: EDGE.left, y: HEIGHT - 6 }, "epoch 1"),
       s("text", { class: "soft", x: WIDTH - EDGE.right, y: HEIGHT - 6, "text-anchor": "end" }, `${last}`),
