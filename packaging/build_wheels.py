@@ -122,7 +122,9 @@ def libraries(folder: Path, platform: Platform, objects: Path) -> list[Path]:
 def library(level: str, how: dict, platform: Platform, objects: Path) -> Path:
     """One library. Compiled and linked apart: linking for another processor would build Zig's C library for it too."""
     flags = [*how["FLAGS"], f"-DPOSTIL_INTERFACE={how['interface']()}", "-Wall", "-Wextra", "-Werror", *CPUS[level]]
-    if platform.system != "win32":
+    if platform.system == "win32":  # where what is hidden is not exported, whatever kernels.h says
+        flags.remove("-fvisibility=hidden")
+    else:
         flags.append("-fPIC")
 
     def compiled(source: str) -> str:

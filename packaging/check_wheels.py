@@ -78,6 +78,7 @@ def wheel_problems(path: Path) -> list[str]:
         expected = {f"postil/kernels/{name}" for name in names}
         number = PROCESSORS[platform.system, platform.machine]
         problems += [f"{name}: another processor" for name, data in libraries.items() if processor(data) != number]
+        problems += [f"{name}: exports nothing" for name, data in libraries.items() if b"instruction_set\0" not in data]
     if libraries.keys() != expected or (platform is None) == ("postil/kernels/_declarations.py" in contents):
         problems.append(f"libraries {sorted(libraries)}")
     return problems

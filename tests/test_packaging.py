@@ -152,13 +152,15 @@ def test_the_source_archive_has_what_a_build_needs(sources):
 
 
 def fake_library(system, machine):
-    """The first bytes of a library of another platform."""
+    """The first bytes of a library of another platform, and the name of a function."""
     number = tools("check_wheels")["PROCESSORS"][system, machine]
     if system == "linux":
-        return b"\x7fELF" + bytes(14) + struct.pack("<H", number)
-    if system == "darwin":
-        return struct.pack("<II", 0xFEEDFACF, number)
-    return b"MZ" + bytes(58) + struct.pack("<I", 64) + b"PE\0\0" + struct.pack("<H", number)
+        start = b"\x7fELF" + bytes(14) + struct.pack("<H", number)
+    elif system == "darwin":
+        start = struct.pack("<II", 0xFEEDFACF, number)
+    else:
+        start = b"MZ" + bytes(58) + struct.pack("<I", 64) + b"PE\0\0" + struct.pack("<H", number)
+    return start + b"\0instruction_set\0"
 
 
 def platform_wheel(pure, platform, folder, machine=None):
@@ -194,7 +196,16 @@ def test_a_library_of_another_processor_is_found(pure, tmp_path, monkeypatch):
     assert found == ["postil/kernels/libkernels-baseline.so: another processor"]
 
 
-def test_a_changed_file_is_found(pure, tmp_path, monkeypatch):
+def test_a_library_without_functions_is_found(pure, tmp_path, monkeypatch):
+    pytest.importorskip("cffi")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    platform = tools("build_wheels")["PLATFORMS"][-1]
+    monkeypatch.setitem(globals(), "fake_library", lambda *of, full=fake_library: full(*of).removesuffix(b"_set\0"))
+    found = tools("check_wheels")["wheel_problems"](platform_wheel(pure, platform, tmp_path))
+    assert found == ["postil/kernels/libkernels-baseline.dll: exports nothing"]
+
+
+def test_a_changed_file_is_found(pure, tmp_path):
     pytest.importorskip("cffi")
     changed = tmp_path / pure.name
     with zipfile.ZipFile(pure) as old, zipfile.ZipFile(changed, "w") as new:

@@ -88,6 +88,17 @@ def test_tokens_have_the_labels_and_probabilities_of_python(request, node, kind,
         assert answer["probabilities"] == pytest.approx(wanted, abs=TOLERANCE)
 
 
+def test_labels_that_depend_on_a_probability_are_those_of_python(node, exported, names_model, tmp_path):
+    tagger = postil.load(names_model)
+    tagger.decoding = postil.Decoding(thresholds={"PER": 0.9999}, temperature=1.5)
+    tagger.save(tmp_path / "careful.postil")
+    X = corpora.named_entities(100, seed=5)[0]
+    run = node(exported(tmp_path / "careful.postil"))
+    labels, answers = run("return [tagger.predict(value), tagger.tagTokens(value)];", X)
+    wanted = web.as_exported(tagger)[0].predict(X)
+    assert labels == [answer["labels"] for answer in answers] == wanted != postil.load(names_model).predict(X)
+
+
 def test_entities_of_tokens_count_tokens_of_their_sentence(node, names_package):
     X = [["Anna", "lives", "in", "Rio", "de", "Janeiro"], [], ["Oslo"]]
     first, second, third = node(names_package)("return tagger.tagTokens(value);", X)

@@ -222,7 +222,9 @@ void postil_workspace_free(postil_workspace *workspace) {
     free(workspace->owned);
 }
 
-void postil_workspace_labels_only(postil_workspace *workspace, int only) { workspace->labels_only = only != 0; }
+void postil_workspace_labels_only(postil_workspace *workspace, int only) {
+    if (workspace != NULL) workspace->labels_only = only != 0;
+}
 
 /* Room for a text of `size` bytes. */
 static int make_text_room(postil_workspace *w, size_t size) {
@@ -383,7 +385,7 @@ static int64_t row_of_word(postil_workspace *w, const uint8_t *word, int64_t siz
     int64_t oldest = first;
     for (int64_t i = first; i < first + WAYS_OF_ROWS; i++) {
         cached_word *at = w->words + i;
-        if (at->hash == h && at->size == size && memcmp(at->word, word, (size_t)size) == 0) {
+        if (at->size == size && at->hash == h && memcmp(at->word, word, (size_t)size) == 0) {
             at->used = w->piece, *is_missing = 0;
             return 1 + i;
         }
