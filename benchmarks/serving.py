@@ -5,8 +5,8 @@
 
 Client and servers share this machine, so the client's own work is in every figure, in the same way for both. Clients
 send the next request as soon as they have an answer; one that is refused (503) waits as long as Retry-After says.
-Refusals are counted, and timed, on their own. Where spaCy, a model of it (``--spacy en_core_web_sm``) and FastAPI are
-installed, the same load is put on them.
+Refusals are counted, and timed, on their own. Where spaCy, a model of it (``--spacy en_core_web_sm`` or a folder) and
+FastAPI are installed, the same load is put on them.
 """
 
 import argparse
@@ -38,7 +38,7 @@ import sys
 import spacy, uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
-nlp = spacy.load(sys.argv[2], enable=["tok2vec", "ner"])
+nlp = spacy.load(sys.argv[2], exclude=["tagger", "parser", "attribute_ruler", "lemmatizer"])
 app = FastAPI()
 class Asked(BaseModel):
     text: str
@@ -111,7 +111,8 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
 
 
 def has_spacy(model: str) -> bool:
-    return all(importlib.util.find_spec(name) is not None for name in ("spacy", "fastapi", model))
+    packages = ("spacy", "fastapi") if Path(model).is_dir() else ("spacy", "fastapi", model)
+    return all(importlib.util.find_spec(name) is not None for name in packages)
 
 
 def resident(process: subprocess.Popen[bytes]) -> float:
@@ -170,7 +171,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 8, 32, 128, 600])
     parser.add_argument("--text", default=TEXT)
-    parser.add_argument("--spacy", default="en_core_web_sm", metavar="MODEL", help="model of spaCy to compare with")
+    parser.add_argument(
+        "--spacy",
+        default="en_core_web_sm",
+        metavar="MODEL",
+        help="spaCy's model to compare with: a package or a folder",
+    )
     parser.add_argument("--memory", type=int, metavar="N", help="watch the memory over N requests instead")
     parser.add_argument("--minutes", type=float, default=5, help="--memory: end after this time (default: 5)")
     arguments = parser.parse_args()
