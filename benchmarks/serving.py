@@ -175,7 +175,7 @@ def main() -> None:
         "--spacy",
         default="en_core_web_sm",
         metavar="MODEL",
-        help="spaCy's model to compare with: a package or a folder",
+        help="of spaCy, to compare with: a package or a folder",
     )
     parser.add_argument("--memory", type=int, metavar="N", help="watch the memory over N requests instead")
     parser.add_argument("--minutes", type=float, default=5, help="--memory: end after this time (default: 5)")
