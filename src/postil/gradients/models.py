@@ -29,6 +29,7 @@ from postil.gradients.rows import Examine, GradientCheck, Rng, of, row, sentence
 from postil.graph import Node, Parameter
 from postil.models import Detector, MultiTaskTagger, Tagger, TaggerConfig
 from postil.models.config import configured
+from postil.models.explaining import flow
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.text import transition_mask
@@ -86,6 +87,11 @@ def model_checks() -> Iterator[GradientCheck]:
         run = _examined(kind, preset, BY_DEFAULT, {name: value})
         yield row(f"{kind.KIND} with {name}={value}", "E9" if name == "l2" else "A12", covers, run)
     yield row("scores of given token vectors", "E6", of(ScoringNetwork.scores_of), _scores_of)
+    yield row("loss of a sentence, every layer a node", "E8", of(flow.loss_graph), _examined_flow(flow.loss_graph))
+    for mode, labels in (("", None), ("labels", _LABELS[0])):
+        title = f"loss of a sentence {'with given labels' if mode else 'with its own labels'}, every layer a node"
+        run = _examined_flow(flow.sentence_loss, labels)
+        yield row(title, "E8", of(flow.sentence_loss, mode), run)
 
 
 def _known(inputs: list[str]) -> list[str]:
@@ -120,6 +126,23 @@ def _examined_tasks(preset: str) -> Examine:
         has_norms = config_of(MultiTaskTagger, preset).encoder == "convolutions"
         epsilons = EPSILONS_OF_NORMS if has_norms else EPSILONS
         return examine(loss, parameters=network.parameters(), rng=rng, sampling=SAMPLING, epsilons=epsilons)
+
+    return run
+
+
+def _examined_flow(loss: Callable[..., Node], labels: list[str] | None = None) -> Examine:
+    """The flow graph of a fitted tagger's loss on one sentence."""
+
+    def run(rng: Rng) -> Report:
+        sizes = small_sizes(config_of(Tagger, "fast")) | {"activation": "tanh", "epochs": 1}
+        tagger = Tagger(preset="fast", **sizes).fit(_WORDS, _LABELS)
+        network = tagger.fitted_parts().network
+        example = flow.sentence_example(tagger, _WORDS[0], _LABELS[0])
+
+        def node() -> Node:
+            return loss(network, example) if loss is flow.loss_graph else loss(tagger, _WORDS[0], labels)
+
+        return examine(node, parameters=network.parameters(), rng=rng, sampling=SAMPLING, epsilons=EPSILONS)
 
     return run
 

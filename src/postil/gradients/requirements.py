@@ -98,7 +98,8 @@ def differentiable(networks: Sequence[type] = ()) -> Iterator[Any]:
 def _modules() -> Iterator[types.ModuleType]:
     for info in pkgutil.walk_packages(postil.__path__, "postil."):
         parts = info.name.split(".")
-        if parts[1] not in _NOT_SEARCHED and parts[1] != "__main__":
+        is_library = not parts[-1].isidentifier()  # of C, which ends as an extension module does
+        if parts[1] not in _NOT_SEARCHED and parts[1] != "__main__" and not is_library:
             yield importlib.import_module(info.name)
 
 

@@ -161,7 +161,7 @@ def test_scores_during_training_are_those_of_the_present_parameters(monkeypatch)
         return postil.Tagger(preset="fast", **{**SMALL, "epochs": 4}).fit(X_TRAIN, Y_TRAIN, dev)
 
     fast = trained()
-    monkeypatch.setattr(prepared, "_split", lambda network: None)
+    monkeypatch.setattr(prepared, "split_network", lambda network: None)
     plain = trained()
     assert [row["score"] for row in history(fast)] == [row["score"] for row in history(plain)]
 
