@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from postil import Tagger, archive, load
-from postil.errors import ConfigurationError, ModelFileError
+from postil import archive
+from postil.errors import ModelFileError
 from postil.features import Vocabulary, WordVectors, load_vectors
 from postil.features.lexicon import Lexicon
 from postil.features.lexicon_files import load_clusters
@@ -53,26 +53,3 @@ def test_another_kind_of_file(saved):
     archive.save(saved, {}, {"kind": "tagger"})
     with pytest.raises(ModelFileError, match="not a file of `postil pretrain --with-clusters`"):
         load_vectors(saved)
-
-
-def test_a_tagger_takes_both_from_one_file(saved, tmp_path):
-    X, y = [["Anna", "saw", "Oslo"], ["they", "left"]] * 10, [["B-PER", "O", "B-LOC"], ["O", "O"]] * 10
-    settings = {"hidden": 8, "epochs": 2}
-    one = Tagger(pretrained=saved, **settings).fit(X, y)
-    two = Tagger(vectors=[saved], clusters=saved, **settings).fit(X, y)
-    for tagger in (one, two):
-        assert tagger.fitted_parts().features.words.lexicons.keys() == {"clusters"}
-    ours, theirs = (t.fitted_parts().network.parameters() for t in (one, two))
-    assert all(np.array_equal(ours[name].value, theirs[name].value) for name in theirs)
-    one.save(tmp_path / "m.postil")
-    saved.unlink()  # a model holds what it has learnt from
-    assert load(tmp_path / "m.postil").predict(X[:2]) == one.predict(X[:2])
-
-
-def test_a_pretrained_file_excludes_clusters_and_other_files(saved, tmp_path):
-    (tmp_path / "text").write_text("Anna 1 2\n")
-    X, y = [["Anna"]], [["B-PER"]]
-    with pytest.raises(ConfigurationError, match="clusters must not be given with a pretrained file"):
-        Tagger(pretrained=saved, clusters=saved).fit(X, y)
-    with pytest.raises(ConfigurationError, match="must be a file that `postil pretrain --with-clusters` wrote"):
-        Tagger(pretrained=tmp_path / "text").fit(X, y)
