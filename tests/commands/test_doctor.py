@@ -69,3 +69,19 @@ def test_an_output_never_replaces_the_review(data, capsys):
     (data / "r.jsonl").write_text('{"text": "a", "spans": []}\n', encoding="utf8")
     assert main(["doctor", "--apply", "r.jsonl", "train.txt", "-o", "r.jsonl", "--force"]) == 1
     assert "must not be one of the inputs" in capsys.readouterr().err
+
+
+def test_a_single_document_and_a_dev_file_without_entities(data, capsys):
+    (data / "one.txt").write_text(
+        f"-DOCSTART-\tO\n\n{(data / 'train.txt').read_text(encoding='utf8')}", encoding="utf8"
+    )
+    (data / "none.txt").write_text("Anna\tO\nleft\tO\n", encoding="utf8")
+    assert main(["doctor", "one.txt", "--dev", "none.txt", *QUICKLY]) == 0
+    printed = capsys.readouterr().out
+    assert "labels that are probably wrong" in printed and "more sentences" in printed
+
+
+def test_one_sentence_is_too_little_for_models(data, capsys):
+    (data / "none.txt").write_text("Anna\tO\nleft\tO\n", encoding="utf8")
+    assert main(["doctor", "none.txt"]) == 0
+    assert "1 sentence is too few" in capsys.readouterr().out

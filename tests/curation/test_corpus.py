@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.curation.corpus import Mentions, Split, occurrences
+from postil.curation.corpus import SCORED, Mentions, Split, check_entities, occurrences
+from postil.errors import DataError
 from postil.text import Span
 
 X = [["New", "York", "Times", "in", "New", "York"], ["old", "New", "York"]]
@@ -60,3 +61,13 @@ def test_the_odds_of_a_mention_count_other_places_only():
     on_paper = mentions.odds(0, [Span("ORG", 0, 1)], True, Span("LOC", 0, 1))
     assert on_paper == pytest.approx(np.log(3.3 / 1.3))
     assert mentions.odds(0, [Span("X", 1, 2)], True) == 0  # words that are no entity anywhere
+
+
+def test_labels_that_are_nothing_but_o_are_refused():
+    check_entities([["O"], ["O", "B-PER"]], "a curve")
+    check_entities([["NN"]], "a curve")
+    check_entities(Split.of("X", [["a"], ["b", "c"]], [["O"], ["O", "?"]]).labels, "a curve")
+    with pytest.raises(
+        DataError, match=r"^a curve needs entities in the sentences to score on \(got no label but O\)$"
+    ):
+        check_entities([["O"], ["O", "O"], []], "a curve", SCORED)

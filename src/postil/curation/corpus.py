@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.models.inputs import checked_labelled
 from postil.text import Span, with_marks
+from postil.text.document import OUTSIDE
 from postil.text.labelled import LabelledFile
 from postil.text.partial_label import PartialLabel
 from postil.text.schemes import recognise, spans_from_labels
@@ -70,6 +72,15 @@ class Split:
         left, right = tokens[max(0, start - words) : start], tokens[end : end + words]
         shown = [*["…"] * (start > words), *left, f"[{' '.join(tokens[start:end])}]", *right]
         return " ".join([*shown, *["…"] * (end + words < len(tokens))])
+
+
+SCORED = "in the sentences to score on"
+
+
+def check_entities(y: Sequence[Sequence[str]], what: str, where: str = "in the data") -> None:
+    """Refuse labels that are nothing but O: every score would be 0, whatever is learnt."""
+    if all(label == OUTSIDE and not isinstance(label, PartialLabel) for labels in y for label in labels):
+        raise DataError(what, expected=f"needs entities {where}", got="no label but O")
 
 
 def known_labels(labels: Sequence[str]) -> list[str]:

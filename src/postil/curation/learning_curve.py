@@ -12,7 +12,8 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.curation import jobs as parallel
-from postil.curation.folds import folds
+from postil.curation.corpus import SCORED, check_entities
+from postil.curation.folds import held_out_fifth
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
 from postil.models.inputs import checked_dev, checked_labelled
@@ -135,9 +136,11 @@ def curve(
     held_out: tuple[list[Any], list[Any]] | None = checked_dev(dev)
     rng = np.random.default_rng(seed)
     if held_out is None:
-        part = folds([len(tokens) for tokens in X], 5, rng)[0]
+        part = held_out_fifth([len(tokens) for tokens in X], rng, "a learning curve")
         held_out = [X[i] for i in part.held_out], [labels[i] for i in part.held_out]
         X, labels = [X[i] for i in part.train], [labels[i] for i in part.train]
+    check_entities(labels, "a learning curve")
+    check_entities(held_out[1], "a learning curve", SCORED)
     numbers = sorted({round(len(X) / 2 ** (step / 2)) for step in range(sizes)})
     if numbers[0] < 2:
         raise DataError("a learning curve", expected=f"needs more sentences for {sizes} sizes", got=len(X))

@@ -20,7 +20,7 @@ from postil.arrays import Array
 from postil.curation import jobs as parallel
 from postil.curation.corpus import Mentions, Split, known_labels
 from postil.curation.errors_on_paper import altered
-from postil.curation.folds import folds
+from postil.curation.folds import folds, groups_of
 from postil.curation.logistic import Logistic
 from postil.models.answers.distribution import Distribution
 from postil.models.answers.labelling import Labelling
@@ -84,7 +84,7 @@ def judged(
     progress: parallel.Progress | None = None,
 ) -> "Judgements":
     """What models that have not seen a sentence think of it, for all sentences."""
-    groups = groups or split.documents
+    groups = groups or groups_of(split.documents)
     sizes = [len(tokens) for tokens in split.X]
     parts, tasks = [], []
     for repeat in range(repeats):
