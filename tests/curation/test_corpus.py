@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.curation.corpus import SCORED, Mentions, Split, check_entities, occurrences
+from postil.curation.corpus import Mentions, Split, check_entities, check_scorable, occurrences
 from postil.errors import DataError
 from postil.text import Span
 
@@ -70,4 +70,13 @@ def test_labels_that_are_nothing_but_o_are_refused():
     with pytest.raises(
         DataError, match=r"^a curve needs entities in the sentences to score on \(got no label but O\)$"
     ):
-        check_entities([["O"], ["O", "O"], []], "a curve", SCORED)
+        check_scorable([["B-PER"]], [["O"], ["O", "O"], []], "a curve")
+
+
+def test_spans_and_labels_without_a_scheme_are_not_scored_on_one_another():
+    check_scorable([["NN"]], [["VB"]], "a curve")
+    check_scorable([["B-PER"]], [["S-PER"]], "a curve")
+    with pytest.raises(DataError, match="a curve needs spans, as B-PER, in the sentences to score on as well"):
+        check_scorable([["B-PER"]], [["NN"]], "a curve")
+    with pytest.raises(DataError, match="got spans, as B-PER"):
+        check_scorable([["NN"]], [["B-PER"]], "a curve")

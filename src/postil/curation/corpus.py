@@ -74,7 +74,15 @@ class Split:
         return " ".join([*shown, *["…"] * (end + words < len(tokens))])
 
 
-SCORED = "in the sentences to score on"
+def check_scorable(y: Sequence[Sequence[str]], held_out: Sequence[Sequence[str]], what: str) -> None:
+    """Refuse labels of which a model cannot be scored on others: no entities in either, or spans in one of them."""
+    check_entities(y, what)
+    check_entities(held_out, what, "in the sentences to score on")
+    has_spans = [recognise(labels) != "none" for labels in (y, held_out)]
+    if has_spans[0] != has_spans[1]:
+        kinds = {True: "spans, as B-PER", False: "labels without a scheme"}
+        expected = f"needs {kinds[has_spans[0]]}, in the sentences to score on as well"
+        raise DataError(what, expected=expected, got=kinds[has_spans[1]])
 
 
 def check_entities(y: Sequence[Sequence[str]], what: str, where: str = "in the data") -> None:

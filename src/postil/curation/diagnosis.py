@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -167,7 +168,8 @@ def diagnosed(
     judgements = judged(
         estimator, train, number=folds, repeats=repeats, seed=seed, jobs=jobs, progress=show("looking for errors")
     )
-    held_out = next(((split.X, split.labels) for split in splits[1:] if split.classes), None)
+    is_alike = [split.classes and (split.scheme == "none") == (train.scheme == "none") for split in splits[1:]]
+    held_out = next(((split.X, split.labels) for split in compress(splits[1:], is_alike)), None)
     growth = curve(
         estimator,
         train.X,

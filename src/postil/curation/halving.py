@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil.curation import jobs as parallel
-from postil.curation.corpus import SCORED, check_entities
+from postil.curation.corpus import check_scorable
 from postil.curation.folds import held_out_fifth
 from postil.curation.settings_space import Space, checked_space, default_space, drawn
 from postil.curation.trials import Outcome, Training, TrialLog, fingerprint_of_data, read_log
@@ -145,8 +145,7 @@ def search(
         part = held_out_fifth([len(tokens) for tokens in X], np.random.default_rng(seed), "a search")
         held_out = [X[i] for i in part.held_out], [gold[i] for i in part.held_out]
         X, gold = [X[i] for i in part.train], [gold[i] for i in part.train]
-    check_entities(gold, "a search")
-    check_entities(held_out[1], "a search", SCORED)
+    check_scorable(gold, held_out[1], "a search")
     base = configured(estimator.preset, estimator.settings)
     space = checked_space(estimator, default_space(base) if space is None else space)
     resolved = adapted(base, len(X), sum(map(len, X)))

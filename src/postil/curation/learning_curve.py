@@ -12,7 +12,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.curation import jobs as parallel
-from postil.curation.corpus import SCORED, check_entities
+from postil.curation.corpus import check_scorable
 from postil.curation.folds import held_out_fifth
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
@@ -139,8 +139,7 @@ def curve(
         part = held_out_fifth([len(tokens) for tokens in X], rng, "a learning curve")
         held_out = [X[i] for i in part.held_out], [labels[i] for i in part.held_out]
         X, labels = [X[i] for i in part.train], [labels[i] for i in part.train]
-    check_entities(labels, "a learning curve")
-    check_entities(held_out[1], "a learning curve", SCORED)
+    check_scorable(labels, held_out[1], "a learning curve")
     numbers = sorted({round(len(X) / 2 ** (step / 2)) for step in range(sizes)})
     if numbers[0] < 2:
         raise DataError("a learning curve", expected=f"needs more sentences for {sizes} sizes", got=len(X))
