@@ -78,3 +78,10 @@ def test_data_without_entities_or_with_too_few_sentences_have_no_curve():
         curve(postil.Tagger(), X, y, (X, nothing))
     with pytest.raises(PostilError, match="needs held-out data, or at least 5 sentences"):
         curve(postil.Tagger(), X[:2], y[:2])
+
+
+def test_the_largest_part_may_be_limited_and_the_forecast_is_for_all():
+    X, y = corpora.named_entities(80)
+    result = curve(postil.Tagger(hidden=8, epochs=2), X, y, (X, y), sizes=3, repeats=1, most=40)
+    assert [point.sentences for point in result.points] == [20, 28, 40]
+    assert [one.sentences for one in result.forecasts] == [160, 320]

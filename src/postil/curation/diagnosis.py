@@ -13,7 +13,7 @@ from postil.curation.checks import CHECKS, Finding, examined
 from postil.curation.corpus import Split
 from postil.curation.folds import groups_of
 from postil.curation.learning_curve import LearningCurve, curve
-from postil.curation.suspicions import Suspicion, judged
+from postil.curation.suspicions import MOST_LEARNT, Suspicion, judged
 from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.models.tagger import Tagger
@@ -180,6 +180,7 @@ def diagnosed(
         seed=seed,
         jobs=jobs,
         progress=show("learning curve"),
+        most=MOST_LEARNT,
     )
     worse = [one for one in judgements.ranked(seed) if one.suggestion_probability > one.gold_probability]
     return Diagnosis(splits, findings, worse, growth)

@@ -153,7 +153,7 @@ class Extending:
         """The classes that the tagger does not know yet."""
         _check_classes(labelling, self.new_classes)
         not_in_old = [name for name in self.new_classes if name not in _classes(labelling, rehearsal.y)]
-        completed = _completed(tagger, entries, self.new_classes)
+        completed = _completed(tagger, new, entries, self.new_classes)
         learnt = [
             *_open(tagger, new, entries, completed, self.new_classes),
             *_widened(rehearsal.y, not_in_old),
@@ -291,15 +291,20 @@ def _merged(
     return _Corpus(new.X, y), _Corpus([old.X[i] for i in left], [old.y[i] for i in left])
 
 
-def _completed(tagger: Tagger, entries: Sequence[tuple[str, ...] | None], new_classes: Sequence[str]) -> list[int]:
-    """The new sentences in which the tagger knows all classes that they leave open: its posterior is learnt there."""
-    labelling, config = tagger.labelling, tagger.fitted_parts().config
-    if not labelling.has_spans or config.objective != "crf":
+def _completed(
+    tagger: Tagger, new: _Corpus, entries: Sequence[tuple[str, ...] | None], new_classes: Sequence[str]
+) -> list[int]:
+    """The new sentences in which the tagger knows all classes that they leave open: its posterior is learnt there.
+
+    A mark of the user's may hide a new class, of which the tagger knows nothing.
+    """
+    labelling, known = tagger.labelling, {*tagger.labelling.classes}
+    if not labelling.has_spans or tagger.fitted_parts().config.objective != "crf":
         return []
     return [
         i
-        for i, annotated in enumerate(entries)
-        if annotated is not None and {*labelling.classes} - {*annotated} and {*new_classes} <= {*annotated}
+        for i, classes in enumerate(entries)
+        if classes is not None and known - {*classes} and {*new_classes} <= {*classes} and not is_partial(new.y[i])
     ]
 
 

@@ -34,6 +34,8 @@ LOWEST, PROBABLE = 0.02, 0.05
 """Probabilities of a span: below the first a model does not report it, below the second, on average, it is ignored."""
 ENOUGH = 30
 """Stretches of either kind below which nothing is learnt about them: their log-odds are taken as they are."""
+MOST_LEARNT = 20_000
+"""Sentences that a model learns from: with more of them it finds hardly more, and takes longer."""
 MOST_ALTERED = 20_000
 """Errors that are made on paper."""
 
@@ -90,7 +92,10 @@ def judged(
     for repeat in range(repeats):
         for part in folds(sizes, number, np.random.default_rng(seed + repeat), groups):
             parts.append(part)
-            train = [[values[i] for i in part.train] for values in (split.X, split.labels)]
+            learnt = part.train
+            if len(learnt) > MOST_LEARNT:
+                learnt = np.sort(np.random.default_rng(seed + repeat).choice(learnt, MOST_LEARNT, replace=False))
+            train = [[values[i] for i in learnt] for values in (split.X, split.labels)]
             tasks.append((estimator, *train, [split.X[i] for i in part.held_out], seed + repeat))
     judgements = Judgements(split, repeats)
     for part, answers in zip(parts, parallel.run(_judge, tasks, jobs, progress), strict=True):

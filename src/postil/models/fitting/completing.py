@@ -1,6 +1,6 @@
 """What marks leave open in a sentence, learnt as the posterior of a model that knows it.
 
-A training on marks (``O|B-PER``) sums over what they leave open, so a student that leans to one side leans to it more and
+A training on marks (``O|B-PER``) sums over what they leave open, so a student that leans to one side leans to it ever
 more. Where a fitted tagger knows the open classes, its posterior over the labellings that agree with the marks is a
 better target: the student then keeps the probabilities of the teacher. To the teacher, entities of classes that it does
 not know are O.
