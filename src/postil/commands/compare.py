@@ -17,7 +17,7 @@ from postil.text.output import write_text
 
 DESCRIPTION = """\
 Compare two taggers on labelled data: scores side by side, a paired test (bootstrap and randomisation over sentences),
-and the sentences that they label differently.
+and the sentences on which they differ.
 
   postil compare old.postil new.postil test.txt
   postil compare old.postil new.postil test.txt --report differences.html

@@ -13,8 +13,9 @@ from postil.pretraining.clusters import WordClusters
 from postil.pretraining.config import METHODS, CorpusConfig, PretrainingConfig
 
 DESCRIPTION = """\
-Learn word vectors from raw text and write them as GloVe's text: a word and its numbers on each line. With --clusters,
-learn word clusters instead: bits, word and count on each line. Texts are plain or gzip, and may be larger than memory.
+Learn word vectors from raw text and write them in GloVe's text format: a word and its vector on each line. With
+--clusters, learn word clusters instead: bits, word and count on each line. Texts may be compressed with gzip, and may
+be larger than memory.
 
   postil pretrain wikipedia.txt -o wikipedia.vectors
   postil pretrain *.txt --dimensions 100 --epochs 15 --threads 2 -o news.vectors
@@ -43,9 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         choices=METHODS,
-        help="skipgram: words predict their neighbours; ranking: true windows above corrupt ones (default: skipgram)",
+        help="skipgram: words predict their neighbours; ranking: true windows beat corrupt ones (default: skipgram)",
     )
-    parser.add_argument("--dimensions", type=int, metavar="D", help=f"of a vector (default: {default.dimensions})")
+    parser.add_argument(
+        "--dimensions", type=int, metavar="D", help=f"dimensions of a vector (default: {default.dimensions})"
+    )
     parser.add_argument("--window", type=int, metavar="N", help="words on each side (default: 5; ranking: 2)")
     parser.add_argument("--epochs", type=int, metavar="N", help=f"passes over the text (default: {default.epochs})")
     parser.add_argument(
