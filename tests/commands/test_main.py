@@ -56,11 +56,18 @@ def test_a_wrong_command_line_exits_with_two(capsys):
         assert "error:" in capsys.readouterr().err
 
 
+def _invalid(command, option, value, choices, meant):
+    listed = ", ".join(map(repr, choices.split())) if sys.version_info < (3, 12) else ", ".join(choices.split())
+    prefix = f"postil {command}: error: argument {option}: invalid choice: '{value}'"
+    return f"{prefix} (choose from {listed}); did you mean {meant}?"
+
+
 def test_a_wrong_command_line_is_told_in_one_line(capsys):
     for words, line in (
         (["trian", "x"], "postil: error: unknown command 'trian'; did you mean train?"),
         (["check", "--jsn"], "postil check: error: unknown option --jsn; did you mean --json?"),
         (["bench", "--threads", "x"], "postil bench: error: argument --threads: invalid int value: 'x'"),
+        (["export", "m", "--to", "wbe", "-o", "x"], _invalid("export", "--to", "wbe", "c web onnx", "web")),
     ):
         with pytest.raises(SystemExit):
             main(words)

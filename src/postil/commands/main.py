@@ -8,6 +8,7 @@ import argparse
 import errno
 import importlib
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -226,6 +227,8 @@ class _Parser(argparse.ArgumentParser):
         wrong = message.removeprefix("unrecognized arguments: ")
         if wrong != message:
             message = f"unknown option {wrong}{similar(wrong.split('=')[0], self._option_string_actions)}"
+        elif value := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)$", message):
+            message += similar(value[1], re.findall(r"[\w-]+", value[2]))
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 
