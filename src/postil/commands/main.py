@@ -226,7 +226,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         wrong = message.removeprefix("unrecognized arguments: ")
         if wrong != message:
-            message = f"unknown option {wrong}{similar(wrong.split('=')[0], self._option_string_actions)}"
+            kind = "unknown option" if wrong.startswith("-") else "unexpected argument"
+            message = f"{kind} {wrong}{similar(wrong.split('=')[0], self._option_string_actions)}"
         elif value := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)$", message):
             message += similar(value[1], re.findall(r"[\w-]+", value[2]))
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
