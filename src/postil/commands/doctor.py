@@ -72,10 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         print(f"\nThe report is in {arguments.report}: open it in a browser.")
     if arguments.review is not None:
-        print(
-            f'\nThe suspected errors are in {arguments.review}: set "answer" to "accept" or "reject", then --apply it.'
-        )
+        print(f"\n{_told_of_review(arguments.review, len(diagnosis.suspicions))}")
     return 0
+
+
+def _told_of_review(path: Path, number: int) -> str:
+    if not number:
+        return f"No label is suspected to be wrong: {path} is empty."
+    return f'The suspected errors are in {path}: set "answer" to "accept" or "reject", then --apply it.'
 
 
 def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
@@ -83,6 +87,8 @@ def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
         lowest = {"folds": 2, "repeats": 1}[name]
         if getattr(arguments, name) < lowest:
             raise ConfigurationError(name, expected=f"must be at least {lowest}", got=getattr(arguments, name))
+    if arguments.quick and arguments.review is not None:
+        raise ConfigurationError("--review", expected="must not be given with --quick: models find the errors")
     tagger = tagger_of(arguments)
     splits = [joined(load_labelled(arguments.data, arguments), ", ".join(arguments.data))]
     splits += [
