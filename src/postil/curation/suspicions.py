@@ -35,7 +35,7 @@ LOWEST, PROBABLE = 0.02, 0.05
 ENOUGH = 30
 """Stretches of either kind below which nothing is learnt about them: their log-odds are taken as they are."""
 MOST_LEARNT = 20_000
-"""Sentences that a model learns from: with more of them it finds hardly more, and takes longer."""
+"""Sentences that a model learns from at most: keeps the time of a very large file within bounds."""
 MOST_ALTERED = 20_000
 """Errors that are made on paper."""
 
