@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from postil.commands.labelled import load
-from postil.commands.models import inputs_of, open_model, resolve_labels
+from postil.commands.models import checked_scheme, inputs_of, open_model, resolve_labels
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.writing import add_force_argument, check_output
 from postil.curation.comparison import ModelComparison, compare
@@ -14,10 +14,11 @@ from postil.models.sentences import takes_characters
 from postil.models.tagger import Tagger
 from postil.serving.options import check_columns
 from postil.text.output import write_text
+from postil.text.report import counted
 
 DESCRIPTION = """\
 Compare two taggers on labelled data: scores side by side, a paired test (bootstrap and randomisation over sentences),
-and the sentences that they label differently.
+and the sentences on which they differ.
 
   postil compare old.postil new.postil test.txt
   postil compare old.postil new.postil test.txt --report differences.html
@@ -51,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     first, second = taggers
     file = load(arguments.data, **reading_options(arguments, takes_characters(first.fitted_parts())))
     resolve_labels(first, file, arguments)
+    for tagger in taggers:
+        checked_scheme(file, tagger.labelling)
     result = compare(first, second, inputs_of(file), file.labels, resamples=arguments.resamples, seed=arguments.seed)
     if arguments.report is not None:
         from postil.reports.comparison import comparison_page
@@ -76,4 +79,4 @@ def _show(result: ModelComparison, names: list[str]) -> None:
     show_table(make_console(), scores_table(result, names))
     winners = [one.winner for one in result.differences]
     better = f"{winners.count('first'):,} better by {names[0]}, {winners.count('second'):,} by {names[1]}"
-    print(f"\n{len(winners):,} sentences are labelled differently: {better}")
+    print(f"\n{counted(len(winners), 'sentence')} labelled differently: {better}")

@@ -8,17 +8,18 @@ from postil.commands.curating import add_data_arguments, add_tagger_arguments, j
 from postil.commands.terminal.rounds import training_progress
 from postil.commands.writing import add_force_argument, check_output
 from postil.curation.cross_validation import CrossValidation, crossval
+from postil.curation.folds import groups_of
 from postil.metrics.tables import Cell, Table
 from postil.text.formats import write
 
 DESCRIPTION = """\
-Cross-validate: train several times, each time without one part of the sentences, and score the answers on that part.
-Sentences of one document are held out together where documents are marked.
+Cross-validate: train several times, each time without one part of the sentences, and score the predictions on that
+part. If documents are marked, the sentences of a document are held out together.
 
   postil crossval all.txt
   postil crossval all.txt --folds 10 --preset accurate --vectors glove-50d --threads 2
   postil crossval all.txt --json
-  postil crossval all.txt -o predictions.conll       the labels of every sentence by a model that has not seen it
+  postil crossval all.txt -o predictions.conll       write the out-of-fold predictions
 """
 
 
@@ -38,13 +39,14 @@ def run(arguments: argparse.Namespace) -> int:
     tagger = tagger_of(arguments)
     files = load_labelled(arguments.data, arguments)
     split = joined(files, "data")
+    groups = groups_of(split.documents)
     with training_progress() as progress:
         result = crossval(
             tagger,
             split.X,
             split.labels,
             number=arguments.folds,
-            groups=split.documents,
+            groups=groups,
             seed=arguments.seed,
             jobs=arguments.threads,
             progress=progress("cross-validation"),
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
     else:
-        _show(result, grouped=bool(split.documents))
+        _show(result, grouped=bool(groups))
     return 0
 
 
