@@ -19,6 +19,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import final
 
 EMPTY = """
 import sys
@@ -54,35 +55,80 @@ TEXT = "Museums in Paris are amazing, said Anna Berg of the Nordic Council in Os
 
 @dataclass
 class Times:
-    """Of one load: seconds of answers and of refusals."""
+    """Of one load: seconds of answers and of refusals, and the number of other answers and of lost connections."""
 
     answers: list[float] = field(default_factory=list)
     refusals: list[float] = field(default_factory=list)
     others: int = 0
 
 
-async def client(port: int, request: bytes, until: float, times: Times) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    while time.perf_counter() < until:
-        began = time.perf_counter()
-        writer.write(request)
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-        await reader.readexactly(length)
-        took, status = time.perf_counter() - began, head[9:12]
-        if status == b"200":
-            times.answers.append(took)
-        elif status == b"503":
-            times.refusals.append(took)
-            await asyncio.sleep(float(head.lower().split(b"retry-after: ")[1].split(b"\r\n")[0]))
+@final
+class Client(asyncio.Protocol):
+    """One connection: sends the next request as soon as it has an answer, or when it may try again.
+
+    A protocol on prepared bytes instead of streams: a client that costs more than the server would measure itself.
+    """
+
+    def __init__(self, request: bytes, times: Times) -> None:
+        self._request, self._times = request, times
+        self._received, self._until = b"", 0.0
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.ended.done():
+            self._times.others += 1
+            self.ended.set_result(None)
+
+    def start(self, until: float) -> None:
+        self._until = until
+        self._send()
+
+    def _send(self) -> None:
+        self._began = time.perf_counter()
+        if self._began > self._until:
+            self.ended.set_result(None)
+            self._transport.close()
         else:
-            times.others += 1
-    writer.close()
+            self._transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head = self._received.find(b"\r\n\r\n")
+        if head < 0 or len(self._received) < head + 4 + int(_header(self._received, b"content-length: ")):
+            return
+        answer, self._received = self._received, b""
+        took, status = time.perf_counter() - self._began, answer[9:12]
+        if status == b"503":
+            self._times.refusals.append(took)
+            asyncio.get_running_loop().call_later(float(_header(answer, b"retry-after: ")), self._send)
+            return
+        if status == b"200":
+            self._times.answers.append(took)
+        else:
+            self._times.others += 1
+        self._send()
+
+
+def _header(answer: bytes, name: bytes) -> bytes:
+    start = answer.index(name) + len(name)
+    return answer[start : answer.index(b"\r", start)]
 
 
 async def load(port: int, request: bytes, connections: int, seconds: float) -> Times:
-    times, until = Times(), time.perf_counter() + seconds
-    await asyncio.gather(*(client(port, request, until, times) for _ in range(connections)))
+    """All connect, then all begin."""
+    loop, times = asyncio.get_running_loop(), Times()
+    clients = [
+        (await loop.create_connection(lambda: Client(request, times), "127.0.0.1", port))[1]
+        for _ in range(connections)
+    ]
+    until = time.perf_counter() + seconds
+    for one in clients:
+        one.start(until)
+    await asyncio.wait([one.ended for one in clients], timeout=seconds + 10)
     return times
 
 

@@ -12,7 +12,7 @@ from postil.models.sentences import sentences_of, tokens_of
 from postil.models.tagger import Tagger
 from postil.server.failures import Refusal, refused
 from postil.server.registry import Registry, Served
-from postil.serving import TaggingOptions
+from postil.serving import Labelled, Labeller, TaggingOptions
 from postil.serving.places import place_of_span, places_of_entities
 from postil.serving.tree_answers import tree_over
 from postil.text import Sentence, tokenise
@@ -91,7 +91,7 @@ def tag_alike(
     return [_answer(served, options, *pair) for pair in zip(requests, lines, strict=True)]
 
 
-def _joined(labeller: Any, requests: Sequence[Sequence[dict[str, Any]]]) -> list[list[bytes] | Exception]:
+def _joined(labeller: Labeller, requests: Sequence[Sequence[dict[str, Any]]]) -> list[list[bytes] | Exception]:
     """The answers' lines of each request; one by one where a mistake in one of them ends the passage."""
     every = _lines(labeller, [document for documents in requests for document in documents])
     if isinstance(every, Exception):
@@ -100,10 +100,9 @@ def _joined(labeller: Any, requests: Sequence[Sequence[dict[str, Any]]]) -> list
     return [[next(lines) for _ in documents] for documents in requests]
 
 
-def _lines(labeller: Any, documents: Sequence[dict[str, Any]]) -> list[bytes] | Exception:
-    text = "".join([json.dumps(document) + "\n" for document in documents])
+def _lines(labeller: Labeller, documents: Sequence[dict[str, Any]]) -> list[bytes] | Exception:
     try:
-        labelled = labeller.label(Passage(name="request", format="jsonl", first=1, text=text, whole=True))
+        labelled = _labelled(labeller, documents)
     except PostilError as error:
         return unfit(error)
     if labelled.mistake is not None:
@@ -111,6 +110,13 @@ def _lines(labeller: Any, documents: Sequence[dict[str, Any]]) -> list[bytes] | 
     lines: list[bytes] = labelled.content.split(b"\n")[:-1]
     assert len(lines) == len(documents), "one line per record"
     return lines
+
+
+def _labelled(labeller: Labeller, documents: Sequence[dict[str, Any]]) -> Labelled:
+    if all([len(document) == 1 and "text" in document for document in documents]):
+        return labeller.label_texts([document["text"] for document in documents])
+    text = "".join([json.dumps(document) + "\n" for document in documents])
+    return labeller.label(Passage(name="request", format="jsonl", first=1, text=text, whole=True))
 
 
 def _answer(
