@@ -17,7 +17,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import cycle, islice, repeat
 from pathlib import Path
 from typing import final
 
@@ -51,6 +53,7 @@ options = {"log_config": None, "access_log": False, "server_header": False, "htt
 uvicorn.run(app, port=int(sys.argv[1]), **options)
 """
 TEXT = "Museums in Paris are amazing, said Anna Berg of the Nordic Council in Oslo on Monday."
+MEMORY_CONNECTIONS = 16
 
 
 @dataclass
@@ -69,8 +72,8 @@ class Client(asyncio.Protocol):
     A protocol on prepared bytes instead of streams: a client that costs more than the server would measure itself.
     """
 
-    def __init__(self, request: bytes, times: Times) -> None:
-        self._request, self._times = request, times
+    def __init__(self, requests: Iterator[bytes], times: Times) -> None:
+        self._requests, self._times = requests, times
         self._received, self._until = b"", 0.0
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -89,11 +92,12 @@ class Client(asyncio.Protocol):
 
     def _send(self) -> None:
         self._began = time.perf_counter()
-        if self._began > self._until:
+        request = next(self._requests, None) if self._began < self._until else None
+        if request is None:
             self.ended.set_result(None)
             self._transport.close()
         else:
-            self._transport.write(self._request)
+            self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -118,11 +122,11 @@ def _header(answer: bytes, name: bytes) -> bytes:
     return answer[start : answer.index(b"\r", start)]
 
 
-async def load(port: int, request: bytes, connections: int, seconds: float) -> Times:
-    """All connect, then all begin."""
+async def load(port: int, requests: Iterator[bytes], connections: int, seconds: float) -> Times:
+    """All connect, then all begin, and take the next of the requests until there is none or the time is over."""
     loop, times = asyncio.get_running_loop(), Times()
     clients = [
-        (await loop.create_connection(lambda: Client(request, times), "127.0.0.1", port))[1]
+        (await loop.create_connection(lambda: Client(requests, times), "127.0.0.1", port))[1]
         for _ in range(connections)
     ]
     until = time.perf_counter() + seconds
@@ -174,22 +178,12 @@ def watch_memory(port: int, server: subprocess.Popen[bytes], text: str, requests
     Words are cached up to a fixed size (256 MB of rows): with ever new words, memory grows up to there.
     """
     until, sent, step = time.monotonic() + 60 * minutes, 0, max(1, requests // 10)
-    print("requests  MB")
-
-    async def part(first: int) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for number in range(first, first + step):
-            writer.write(posted(f"{text} No{number % 1000} New{number % 1000}."))
-            head = await reader.readuntil(b"\r\n\r\n")
-            await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
-            if number % 100 == 0 and time.monotonic() > until:
-                break
-        writer.close()
-
-    while sent < requests and time.monotonic() < until:
-        asyncio.run(part(sent))
-        sent += step
-        print(f"{sent:>8,}  {resident(server):.1f}", flush=True)
+    prepared = cycle([posted(f"{text} No{number} New{number}.") for number in range(1000)])
+    print("requests  refused  MB")
+    while sent < requests and (left := until - time.monotonic()) > 0:
+        times = asyncio.run(load(port, islice(prepared, step), MEMORY_CONNECTIONS, left))
+        sent += len(times.answers)
+        print(f"{sent:>8,}  {len(times.refusals):>7,}  {resident(server):.1f}", flush=True)
 
 
 def posted(text: str) -> bytes:
@@ -251,13 +245,13 @@ def main() -> None:
         for port in ports.values():
             waited_for(port)
         for port in ports.values():
-            asyncio.run(load(port, request, 8, 1))  # warm
+            asyncio.run(load(port, repeat(request), 8, 1))  # warm
         print("connections  server   answers/s  share   p50 ms   p99 ms  refused/s  p99 ms of refusals  CPU us/request")
         for connections in arguments.connections:
             rates = {}
             for (name, port), server in zip(ports.items(), servers, strict=True):
                 before = cpu_seconds(server)
-                times = asyncio.run(load(port, request, connections, arguments.seconds))
+                times = asyncio.run(load(port, repeat(request), connections, arguments.seconds))
                 cost = (cpu_seconds(server) - before) / max(1, len(times.answers) + len(times.refusals))
                 rates[name] = len(times.answers) / arguments.seconds
                 print(

@@ -113,7 +113,7 @@ def _lines(labeller: Labeller, documents: Sequence[dict[str, Any]]) -> list[byte
 
 
 def _labelled(labeller: Labeller, documents: Sequence[dict[str, Any]]) -> Labelled:
-    if all([len(document) == 1 and "text" in document for document in documents]):
+    if all(len(document) == 1 and "text" in document for document in documents):
         return labeller.label_texts([document["text"] for document in documents])
     text = "".join([json.dumps(document) + "\n" for document in documents])
     return labeller.label(Passage(name="request", format="jsonl", first=1, text=text, whole=True))

@@ -1,4 +1,4 @@
-"""Bodies of requests: received in bounds, JSON, and what a schema says. ``deadlines`` ends those that come too slowly."""
+"""Bodies of requests: received in bounds, JSON, and what a schema says. ``deadlines`` ends those that are slow."""
 
 import json
 import re

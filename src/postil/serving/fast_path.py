@@ -161,9 +161,7 @@ class FastPath:
         if len(answers) == 1:
             (only,) = answers
             spans = _placed(only.spans, rows.offsets)
-            return _Answers(
-                only.numbers, only.label_probabilities, only.probabilities, spans, only.span_probabilities
-            )
+            return _Answers(only.numbers, only.label_probabilities, only.probabilities, spans, only.span_probabilities)
         firsts = [0, *ends][:-1]
         placed = [_placed(answer.spans, rows.offsets[first:]) for first, answer in zip(firsts, answers, strict=True)]
         of_labels = [answer.label_probabilities for answer in answers if answer.label_probabilities is not None]
