@@ -6,12 +6,11 @@
 Client and servers share this machine, so the client's own work is in every figure, in the same way for both. Clients
 send the next request as soon as they have an answer; one that is refused (503) waits as long as Retry-After says.
 Refusals are counted, and timed, on their own. Where spaCy, a model of it (``--spacy en_core_web_sm`` or a folder) and
-FastAPI are installed, the same load is put on them.
+FastAPI are installed, here or in another environment (``--spacy-python``), the same load is put on them.
 """
 
 import argparse
 import asyncio
-import importlib.util
 import json
 import os
 import subprocess
@@ -160,9 +159,10 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def has_spacy(model: str) -> bool:
-    packages = ("spacy", "fastapi") if Path(model).is_dir() else ("spacy", "fastapi", model)
-    return all(importlib.util.find_spec(name) is not None for name in packages)
+def has_spacy(python: str, model: str) -> bool:
+    """Whether this interpreter can serve spaCy's model."""
+    tried = f"import spacy, fastapi, uvicorn, httptools; spacy.load({model!r})"
+    return subprocess.run([python, "-c", tried], stderr=subprocess.DEVNULL).returncode == 0
 
 
 def resident(process: subprocess.Popen[bytes]) -> float:
@@ -217,6 +217,12 @@ def main() -> None:
         metavar="MODEL",
         help="of spaCy, to compare with: a package or a folder",
     )
+    parser.add_argument(
+        "--spacy-python",
+        default=sys.executable,
+        metavar="PYTHON",
+        help="interpreter with spaCy, FastAPI, uvicorn and httptools (default: this one)",
+    )
     parser.add_argument("--memory", type=int, metavar="N", help="watch the memory over N requests instead")
     parser.add_argument("--minutes", type=float, default=5, help="--memory: end after this time (default: 5)")
     arguments = parser.parse_args()
@@ -236,9 +242,9 @@ def main() -> None:
         subprocess.Popen([sys.executable, "-c", EMPTY, str(ports["empty"])]),
         subprocess.Popen([sys.executable, "-m", "postil", "serve", arguments.model, "--port", str(ports["postil"])]),
     ]
-    if has_spacy(arguments.spacy):
+    if has_spacy(arguments.spacy_python, arguments.spacy):
         ports["spacy"] = 8763
-        servers.append(subprocess.Popen([sys.executable, "-c", SPACY, str(ports["spacy"]), arguments.spacy]))
+        servers.append(subprocess.Popen([arguments.spacy_python, "-c", SPACY, str(ports["spacy"]), arguments.spacy]))
     else:
         print(f"spaCy behind FastAPI is left out: spacy, fastapi or {arguments.spacy} is not installed")
     try:

@@ -21,7 +21,7 @@ from postil.server.failures import refused
 from postil.server.guard import App, Guard, Receive, Send, send_json
 from postil.server.monitoring import Monitor
 from postil.server.openapi import description
-from postil.server.registry import Registry
+from postil.server.registry import PLAIN, Registry
 from postil.server.schema import Schema
 from postil.server.settings import ServerSettings
 from postil.server.training import Trainer, as_body
@@ -98,10 +98,11 @@ class _Server:
         self._tagging.check_room()
         with self._deadlines.visit(receive) as visit:
             asked = await checked_body(scope, receive, requests.TAG, self._settings.max_body)
-            served = self._registry.find(asked.get("model"), answers.SENTENCE_KINDS, "tag")
+            served = self._registry.find(asked.get("model"), answers.TAGGED_KINDS, "tag")
             documents, options = answers.documents_of(asked), asked.get("options", {})
+            answers.check_constraints(served, documents)
             size = answers.check_tokens(documents, self._settings.max_tokens)
-            group = (served, json.dumps(options, sort_keys=True) if options else "{}")
+            group = (served, answers.key_of(options))
             job = self._tagging.submit(group, (options, documents), size)
             content = await visit.answer(self._tagging, job)
         await send_json(send, 200, content)
@@ -205,8 +206,8 @@ class _Endpoint:
 
 
 def _is_short(batch: Sequence[Job]) -> bool:
-    """Whether a batch is short, and without options that take longer: about a millisecond of work."""
-    return sum(job.size for job in batch) <= SHORT and not any(job.content[0] for job in batch)
+    """Whether a batch is short, and takes the fast path: about a millisecond of work."""
+    return sum(job.size for job in batch) <= SHORT and all(job.group[1] == PLAIN and job.group[0].is_quick for job in batch)
 
 
 def _one_by_one(group: Hashable, contents: Sequence[Any]) -> Sequence[Any]:
