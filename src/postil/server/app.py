@@ -207,7 +207,9 @@ class _Endpoint:
 
 def _is_short(batch: Sequence[Job]) -> bool:
     """Whether a batch is short, and takes the fast path: about a millisecond of work."""
-    return sum(job.size for job in batch) <= SHORT and all(job.group[1] == PLAIN and job.group[0].is_quick for job in batch)
+    return sum(job.size for job in batch) <= SHORT and all(
+        job.group[1] == PLAIN and job.group[0].is_quick for job in batch
+    )
 
 
 def _one_by_one(group: Hashable, contents: Sequence[Any]) -> Sequence[Any]:
