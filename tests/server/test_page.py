@@ -591,14 +591,14 @@ def test_the_softmax_window_by_hand(tours):
 
 
 def test_forward_sums_over_all_beginnings(tours):
-    from itertools import product
+    from itertools import pairwise, product
 
     nodes = tours["chain"]
     u = [nodes[f"u “{word}”"]["value"].ravel() for word in ("Anna", "visits", "Oslo")]
     A = nodes["A"]["value"]
 
     def score(y):
-        return sum(u[t][j] for t, j in enumerate(y)) + sum(A[i, j] for i, j in zip(y, y[1:], strict=False))
+        return sum(u[t][j] for t, j in enumerate(y)) + sum(A[i, j] for i, j in pairwise(y))
 
     for name, length in (("α₂", 2), ("α₃", 3)):
         expected = [np.log(sum(np.exp(score((*y, j))) for y in product((0, 1), repeat=length - 1))) for j in (0, 1)]
