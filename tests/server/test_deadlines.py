@@ -31,13 +31,11 @@ async def waiting_job(worker):
 def test_what_does_not_arrive_or_is_not_answered_in_time_is_refused():
     async def main():
         under_way, worker = Deadlines(0.05), Worker(lambda group, contents: contents, queue=9, wait=9.0)
-        with pytest.raises(Refusal, match="did not arrive in time"):
-            with under_way.visit(never) as visit:
-                await never()
+        with pytest.raises(Refusal, match="did not arrive in time"), under_way.visit(never) as visit:
+            await never()
         job = await waiting_job(worker)
-        with pytest.raises(Refusal, match="took too long"):
-            with under_way.visit(never) as visit:
-                await visit.answer(worker, job)
+        with pytest.raises(Refusal, match="took too long"), under_way.visit(never) as visit:
+            await visit.answer(worker, job)
         assert worker.waiting == 0, "its place is free"
         assert asyncio.current_task().cancelling() == 0, "the task can go on"
 
@@ -52,9 +50,8 @@ def test_a_client_that_leaves_ends_the_wait():
     async def main():
         worker = Worker(lambda group, contents: contents, queue=9, wait=9.0)
         job = await waiting_job(worker)
-        with pytest.raises(ClientLeft):
-            with Deadlines(30.0).visit(leaves) as visit:
-                await visit.answer(worker, job)
+        with pytest.raises(ClientLeft), Deadlines(30.0).visit(leaves) as visit:
+            await visit.answer(worker, job)
         assert worker.waiting == 0
 
     asyncio.run(main())
