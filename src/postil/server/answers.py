@@ -72,7 +72,7 @@ def tagging_options(served: Served, options: dict[str, Any]) -> TaggingOptions:
     named = {name: options[name] for name in ("nbest", "threshold", "all_above") if name in options}
     if "nbest" in named:
         named["nbest"] = int(named["nbest"])
-    of_kind = {"scores": True}
+    of_kind: dict[str, Any] = {"scores": True}
     if served.kind != "detector":
         of_kind = {"probabilities": options.get("probabilities", True)}
     refusal = _REFUSALS.get(served.kind)
