@@ -1,4 +1,7 @@
-"""Bodies of requests: received in bounds, JSON, and what a schema says. ``deadlines`` ends those that are slow."""
+"""Request bodies: received within a limit of size, parsed as JSON and checked against a schema.
+
+``deadlines`` ends those that are slow.
+"""
 
 import json
 import re
