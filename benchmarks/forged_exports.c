@@ -62,7 +62,7 @@ static void change_number(uint8_t *at, uint32_t type) {
     static const size_t sizes[] = {1, 1, 2, 4, 4, 8, 8, 2, 4, 8};
     int64_t whole = 0;
     memcpy(&whole, at, sizes[type]);
-    whole = drawn(3) == 0 ? whole + (int64_t)drawn(5) - 2 : edges[drawn(sizeof edges / sizeof *edges)];
+    whole = drawn(3) == 0 ? (int64_t)((uint64_t)whole + drawn(5) - 2) : edges[drawn(sizeof edges / sizeof *edges)];
     if (type < 8) {
         memcpy(at, &whole, sizes[type]);
         return;
