@@ -162,5 +162,5 @@ def test_labels_are_labels_even_where_scores_are_no_numbers(twin, classes):
     unary, offsets, steps, q, labels = problem(3, classes=classes, longest=8)
     with np.errstate(invalid="ignore"):
         answers = TWINS[twin](np.full_like(unary, np.nan), offsets, *steps, q)
-    assert 0 <= answers.path.min() and answers.path.max() < len(labels)
+    assert answers.path.min() >= 0 and answers.path.max() < len(labels)
     assert (answers.spans[:, 3] < classes).all()

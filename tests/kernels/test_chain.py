@@ -242,4 +242,4 @@ def test_labels_are_labels_even_where_scores_are_no_numbers(module, L, where):
     unary, steps = np.zeros((6, L)), np.zeros((L, L))
     (unary if where == "unary" else steps)[:] = np.nan
     labels, _ = module.viterbi(unary, np.array([0, 4, 6]), steps, np.zeros(L), np.zeros(L))
-    assert 0 <= labels.min() and labels.max() < L
+    assert labels.min() >= 0 and labels.max() < L
