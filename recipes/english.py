@@ -45,7 +45,6 @@ SPEECH_CASES = {"lower": 0.15, "upper": 0.05}
 REPEATED = {"wikigold": 2}
 """The one corpus that annotates all four classes everywhere is learnt twice."""
 CLUSTERS, CLUSTERED_WORDS = 1000, 40_000
-VECTORS = 48_000
 MASC_SENTENCES = 6_000
 LESSON_TOKENS = 250_000
 SURE = 0.9
@@ -61,11 +60,11 @@ def main() -> int:
     data, raw = arguments.data, arguments.raw
     steps: dict[str, Callable[[Path], None]] = {
         "clusters.paths": lambda path: make_clusters(raw, path),
-        "vectors.txt": lambda path: prune_vectors(data, raw, path),
+        "vectors.txt": lambda path: prune_vectors(raw, path),
         "teacher.postil": lambda path: train_teacher(data, folder, path),
         "lessons.txt": lambda path: write_lessons(raw, folder / "teacher.postil", path),
         "full.postil": lambda path: train(data, folder, path, threads=arguments.threads),
-        "english.postil": lambda path: pack(folder / "full.postil", raw, path),
+        "english.postil": lambda path: pack(folder / "full.postil", path),
     }
     for name, step in steps.items():
         if not (folder / name).exists():
@@ -95,15 +94,29 @@ def make_clusters(raw: Path, path: Path) -> None:
         raise SystemExit("the clusters could not be made")
 
 
-def prune_vectors(data: Path, raw: Path, path: Path) -> None:
-    """The most frequent words of GloVe that the raw text or the corpora have: GloVe lists words by their frequency."""
-    seen = Counter(token.lower() for sentence in read(raw, "text") for token in sentence.tokens)
-    for X, _ in (names_to_learn(data), *speech_to_learn(data).values()):
-        seen.update(token.lower() for tokens in X for token in tokens)
+def prune_vectors(raw: Path, path: Path) -> None:
+    """The vectors that the model file has room for. It is trained with these and no others."""
     glove = load_vectors("glove-50d")
-    kept = [i for i, word in enumerate(glove.words) if i and seen[word] > 1 and " " not in word][:VECTORS]
-    rows = (f"{glove.words[i]} {' '.join(f'{value:.4g}' for value in glove.matrix[i])}\n" for i in kept)
-    _write_whole(path, rows)
+    words = words_that_pay([word for word in glove.words if word and " " not in word], raw)
+    rows = ((word, glove.matrix[glove.words.id(word)]) for word in words)
+    _write_whole(path, (f"{word} {' '.join(f'{value:.4g}' for value in vector)}\n" for word, vector in rows))
+
+
+COMMON, KEPT = 25_000, 55_000
+"""GloVe's most frequent words keep their vectors, then those that are mostly names in the raw text, up to KEPT."""
+CAPITALISED, LOWER = re.compile(r"(?<=[a-z,] )[A-Z]\w+"), re.compile(r"\b[a-z]\w+")
+
+
+def words_that_pay(ranked: Sequence[str], raw: Path) -> list[str]:
+    """Of words by their frequency: the first ones, then those that the raw text mostly capitalises inside sentences."""
+    upper: Counter[str] = Counter()
+    lower: Counter[str] = Counter()
+    with raw.open(encoding="utf-8") as lines:
+        for line in lines:
+            upper.update(map(str.lower, CAPITALISED.findall(line)))
+            lower.update(LOWER.findall(line))
+    names = (word for word in ranked[COMMON:] if upper[word] > 1 and upper[word] > 0.6 * (upper[word] + lower[word]))
+    return [*ranked[:COMMON], *islice(names, KEPT - COMMON)]
 
 
 def write_lessons(raw: Path, teacher: Path, path: Path) -> None:
@@ -267,19 +280,16 @@ def _run(tagger: Any, path: Path, X: Any, y: Any) -> None:
 
 # ------------------------------------------------------------------------------------------------ the file
 
-WORDS, VECTOR = "features/words/word/", "features/words/vector/"
+WORDS = "features/words/word/"
 LEAST_COUNT = 4
 """Rarer words lose their learnt vectors: they still have GloVe's, their clusters, affixes and shapes."""
-COMMON, PACKED = 25_000, 55_000
-"""GloVe's most frequent words keep their vectors, then those that are mostly names in the raw text, up to PACKED."""
-CAPITALISED, LOWER = re.compile(r"(?<=[a-z,] )[A-Z]\w+"), re.compile(r"\b[a-z]\w+")
 
 
-def pack(source: Path, raw: Path, path: Path) -> None:
-    """The model in at most 12 MB. GloVe's vectors are not learnt, so other words can have them than in the training."""
+def pack(source: Path, path: Path) -> None:
+    """The model in at most 12 MB: without rare words, in half precision."""
     arrays, metadata = archive.load(source)
     metadata["estimator"] |= {"vectors": None, "clusters": None, "gazetteers": []}  # paths of the machine that trained
-    packed = _with_vectors_of_names(_without_rare_words(dict(arrays)), raw)
+    packed = _without_rare_words(dict(arrays))
     archive.save(path, {name: _halved(np.asarray(array)) for name, array in packed.items()}, metadata)
 
 
@@ -292,28 +302,6 @@ def _without_rare_words(arrays: dict[str, Any]) -> dict[str, Any]:
         "features/words/counts": left,
         "network/forms.tables.0": np.asarray(arrays["network/forms.tables.0"])[kept],
     }
-
-
-def _with_vectors_of_names(arrays: dict[str, Any], raw: Path) -> dict[str, Any]:
-    glove, known = load_vectors("glove-50d"), list(_vocabulary(arrays, VECTOR))
-    learnt = np.asarray(arrays[VECTOR + "table"])
-    same = glove.matrix[[glove.words.id(word) for word in known[1:2000]]]
-    scale = np.linalg.norm(learnt[1:2000]) / np.linalg.norm(same)  # as the training scaled them
-    words = words_that_pay([word for word in glove.words if word and " " not in word], raw)
-    table = scale * glove.matrix[[glove.words.id(word) for word in ["", *words]]]
-    return _with_vocabulary(arrays, VECTOR, ["", *words]) | {VECTOR + "table": table.astype(np.float32)}
-
-
-def words_that_pay(ranked: Sequence[str], raw: Path) -> list[str]:
-    """Of words by their frequency: the first ones, then those that the raw text mostly capitalises inside sentences."""
-    upper: Counter[str] = Counter()
-    lower: Counter[str] = Counter()
-    with raw.open(encoding="utf-8") as lines:
-        for line in lines:
-            upper.update(map(str.lower, CAPITALISED.findall(line)))
-            lower.update(LOWER.findall(line))
-    names = (word for word in ranked[COMMON:] if upper[word] > 1 and upper[word] > 0.6 * (upper[word] + lower[word]))
-    return [*ranked[:COMMON], *islice(names, PACKED - COMMON)]
 
 
 def _vocabulary(arrays: Mapping[str, Any], prefix: str) -> Vocabulary:

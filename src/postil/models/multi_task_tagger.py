@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from postil.metrics import Evaluation
     from postil.models.explaining.explanation import Explanation
     from postil.models.fitting.tasks import Corpora, TaskFitting
+    from postil.models.fitting.teaching import Teacher
 
 
 @final
@@ -169,6 +170,8 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         freeze_encoder: bool = False,
         partial: bool | None = None,
         annotates: Mapping[str, Annotates] | None = None,
+        unlabelled: "Corpora | None" = None,
+        teachers: "Mapping[str, Sequence[Teacher]] | None" = None,
         verbose: bool = False,
     ) -> Self:
         """Train on the sentences X[task] with the labels y[task] of each task.
@@ -183,6 +186,10 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         of a Tagger is called ``main``), and those that are new in y start fresh on top of its encoder. With
         ``freeze_encoder``, only heads learn: the answers of tasks that y does not have stay the same.
 
+        ``unlabelled`` and ``teachers`` are those of ``Tagger.fit``, the latter by task: only the tasks that have
+        teachers learn from raw text, which may be a dict by task, too. A task of a fitted model, ``model[task]``, can
+        be a teacher.
+
         Each batch has sentences of one task. The batches of an epoch are divided among the tasks in proportion to the
         square root of the number of their sentences.
         """
@@ -196,6 +203,8 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
             freeze_encoder=freeze_encoder,
             partial=partial,
             annotates=annotates,
+            unlabelled=unlabelled,
+            teachers=teachers,
         )
         run(fitting, verbose=verbose)
         return self
@@ -212,6 +221,8 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         freeze_encoder: bool = False,
         partial: bool | None = None,
         annotates: Mapping[str, Annotates] | None = None,
+        unlabelled: "Corpora | None" = None,
+        teachers: "Mapping[str, Sequence[Teacher]] | None" = None,
     ) -> "TaskFitting":
         """``fit`` step by step: see ``Tagger.fitting``."""
         from postil.models.fitting.tasks import TaskFitting  # training code is loaded only to train
@@ -227,6 +238,8 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
             freeze_encoder=freeze_encoder,
             partial=partial,
             annotates=annotates,
+            unlabelled=unlabelled,
+            teachers=teachers,
         )
 
     # -------------------------------------------------------------------------------------------- answers
