@@ -303,6 +303,63 @@ def test_a_task_becomes_a_tagger_of_its_own(model, tmp_path):
     assert postil.Tagger(**SETTINGS).fit(more, labels, warm_start=model["names"]).classes_ == alone.classes_
 
 
+# ------------------------------------------------------------------------------------------------ teachers
+
+
+def test_one_task_learns_from_teachers_and_the_other_does_not():
+    """Three labelled sentences of names are not enough; the teacher is a task of another model."""
+    X, y = two_corpora()
+    names, labels = corpora.named_entities(200, seed=1)
+    teacher = postil.MultiTaskTagger(**SETTINGS).fit({**X, "names": names[:100]}, {**y, "names": labels[:100]})
+    few = [i for i, of_sentence in enumerate(labels) if len(set(of_sentence)) >= 3][:3]
+    data = {**X, "names": [names[i] for i in few]}, {**y, "names": [labels[i] for i in few]}
+    alone = postil.MultiTaskTagger(**SETTINGS).fit(*data, partial=False)
+    raw = {"names": names[100:180]}
+    taught = postil.MultiTaskTagger(**SETTINGS)
+    taught.fit(*data, partial=False, unlabelled=raw, teachers={"names": [teacher["names"]]})
+    dev = held_out()
+    assert taught["names"].score(*dev["names"]) > alone["names"].score(*dev["names"]) + 0.1
+    assert taught["words"].score(*dev["words"]) > 0.8
+    tasks = taught.fitted_parts().about["data"]["tasks"]
+    assert tasks["names"]["unlabelled"]["sentences"] == 80 and "unlabelled" not in tasks["words"]
+
+
+def test_a_lesson_of_tasks_resumes_with_the_same_bits(model, tmp_path):
+    X, y = two_corpora(20)
+    lesson = {"unlabelled": X["words"], "teachers": {"words": [model["words"]]}, "partial": False}
+    whole = postil.MultiTaskTagger(**SETTINGS).fit(X, y, **lesson)
+    checkpoint = tmp_path / "c"
+    for _ in zip(
+        range(25), postil.MultiTaskTagger(**SETTINGS).fitting(X, y, checkpoint=checkpoint, **lesson), strict=False
+    ):
+        pass
+    assert checkpoint.exists()
+    resumed = postil.MultiTaskTagger(**SETTINGS)
+    for _ in resumed.fitting(X, y, checkpoint=checkpoint, resume=True, **lesson):
+        pass
+    for name, value in values(whole).items():
+        assert np.array_equal(value, values(resumed)[name]), name
+    with pytest.raises(ConfigurationError, match="another training"):
+        postil.MultiTaskTagger(**SETTINGS).fitting(
+            X, y, checkpoint=checkpoint, resume=True, **lesson | {"unlabelled": X["words"][:5]}
+        )
+
+
+@pytest.mark.parametrize(
+    ("lesson", "message"),
+    [
+        ({"unlabelled": [["a"]]}, "teachers: needed where the other is given"),
+        ({"teachers": {"names": []}}, "unlabelled: needed where the other is given"),
+        ({"unlabelled": [["a"]], "teachers": {"chunks": []}}, "teachers must be the tasks names, words"),
+        ({"unlabelled": {"words": [["a"]]}, "teachers": {"names": []}}, "unlabelled must be those of teachers: names"),
+    ],
+)
+def test_a_lesson_that_is_not_complete_is_refused(lesson, message):
+    X, y = two_corpora(4)
+    with pytest.raises((ConfigurationError, DataError), match=message):
+        postil.MultiTaskTagger(**SETTINGS).fit(X, y, partial=False, **lesson)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
