@@ -4,7 +4,7 @@
     python -m benchmarks.tiny_data wikigold ncbi_disease btc --parts dev test       and on test: once, at the end
     python -m benchmarks.tiny_data wikigold --sizes 30 --presets fast --set epochs=60
     python -m benchmarks.tiny_data ncbi_disease crossner_music --presets fast --warm-start english       and warm starts
-    python -m benchmarks.tiny_data ncbi_disease --presets fast --warm-start english --vectors glove-50d  and with vectors
+    python -m benchmarks.tiny_data ncbi_disease --presets fast --warm-start english --vectors glove-50d  and vectors
 
 A corpus is a folder with train.txt, dev.txt and test.txt. A seed draws the sentences (a larger sample contains the
 smaller ones) and initialises the network. Nothing is held out: a tagger runs its whole schedule, as CRFsuite does. At

@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         action="append",
         default=[],
-        help="a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN); with several "
-        "tasks NAME=MODEL, or a model of several tasks for all that it shares",
+        help="a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN). With --task "
+        "NAME=MODEL, or a model of several tasks for all that it shares",
     )
 
 

@@ -152,7 +152,7 @@ def names_of(model: Tagger | Detector) -> dict[str, list[str]]:
 
 
 def asked_parts(parts: str | Iterable[str] | None, model: Any) -> tuple[str, ...]:
-    """The parts that are asked of any model. Of several tasks each has its own, so there are none where None are given."""
+    """The parts that are asked of any model; none where each of several tasks has its own."""
     return () if parts is None and getattr(model, "tasks", None) else tuple(checked_parts(parts, model))
 
 

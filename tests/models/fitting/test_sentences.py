@@ -203,7 +203,7 @@ def test_a_warm_start_takes_the_same_vectors_of_more_words(tmp_path):
     assert ratio == pytest.approx(after[1][after[0].id("anna")] / more["anna"], rel=1e-4)
 
     (tmp_path / "other.txt").write_text("".join(f"{word} {i} 1 2\n" for i, word in enumerate(rows)))
-    with pytest.raises(ConfigurationError, match="word vectors are not those of the model: .* 4 shared words"):
+    with pytest.raises(ConfigurationError, match=r"word vectors are not those of the model: .* 4 shared words"):
         postil.Tagger(vectors=tmp_path / "other.txt", **SMALL).fit(*NEW, warm_start=old)
 
 
