@@ -351,7 +351,8 @@ def test_a_lesson_of_tasks_resumes_with_the_same_bits(model, tmp_path):
         ({"unlabelled": [["a"]]}, "teachers: needed where the other is given"),
         ({"teachers": {"names": []}}, "unlabelled: needed where the other is given"),
         ({"unlabelled": [["a"]], "teachers": {"chunks": []}}, "teachers must be the tasks names, words"),
-        ({"unlabelled": {"words": [["a"]]}, "teachers": {"names": []}}, "unlabelled must be those of teachers: names"),
+        ({"unlabelled": [["a"]], "teachers": {"names": []}}, "teachers: needed where the other is given"),
+        ({"unlabelled": {"words": [["a"]]}, "teachers": {"names": [0]}}, "unlabelled must be those of teachers: names"),
     ],
 )
 def test_a_lesson_that_is_not_complete_is_refused(lesson, message):

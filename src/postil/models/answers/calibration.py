@@ -52,11 +52,11 @@ class Labelled:
         check_same_shape(X, y)
         labelling = posteriors.labelling
         numbers = known_labels(labelling, with_marks(y, X, known=labelling.data_labels()))
-        known = [i for i, labels in enumerate(numbers) if labels is not None]
+        known = [(tokens, labels) for tokens, labels in zip(X, numbers, strict=True) if labels is not None]
         lattices, gold = [], []
-        for which, lattice in posteriors.network_lattices([X[i] for i in known]):
+        for which, lattice in posteriors.network_lattices([tokens for tokens, _ in known]):
             lattices.append(lattice)
-            gold.append(_joined([numbers[known[i]] for i in which], len(labelling.labels)))
+            gold.append(_joined([known[i][1] for i in which], len(labelling.labels)))
         return cls(lattices, gold, labelling)
 
     def value(self, at: Array) -> float:

@@ -31,7 +31,7 @@ from postil.models.fitting.sentences import (
     new_features,
     sentences_with_words,
 )
-from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson
+from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson, missing_half
 from postil.models.fitting.training_set import TrainingSet
 from postil.models.fitting.warm_start import check_same_architecture, take_over_heads
 from postil.models.inputs import checked_dev, checked_labelled, described
@@ -227,9 +227,10 @@ def _checked_raw(
 ) -> dict[str, Sequence[Sequence[Token]]]:
     """The raw sentences of each task that has teachers."""
     _refuse_others("teachers", teachers, tasks)
-    if unlabelled is None or not teachers:
-        checked_lesson(estimator, None if unlabelled is None else [], [*teachers])  # an error where one is missing
+    if unlabelled is None and not teachers:
         return {}
+    if unlabelled is None or not teachers or not all(teachers.values()):
+        raise missing_half("unlabelled" if unlabelled is None else "teachers")
     sentences = by_task(unlabelled, [*teachers], "unlabelled", "those of teachers")
     return {task: checked_lesson(estimator, sentences[task], of_task) for task, of_task in teachers.items()}
 

@@ -51,8 +51,7 @@ def checked_lesson(
     if unlabelled is None and not teachers:
         return []
     if unlabelled is None or not teachers:
-        missing = "unlabelled" if unlabelled is None else "teachers"
-        raise ConfigurationError(f"{missing}: needed where the other is given", expected="unlabelled and teachers")
+        raise missing_half("unlabelled" if unlabelled is None else "teachers")
     if student._configured(student.settings).objective != "crf":
         raise ConfigurationError("objective of a student", expected="crf", got="another")
     sentences = listed_sentences(unlabelled, word_key=word_key)
@@ -61,6 +60,11 @@ def checked_lesson(
     if not kept:
         raise DataError("unlabelled text", expected="at least one sentence with a word", got="none")
     return kept
+
+
+def missing_half(name: str) -> ConfigurationError:
+    """The error where a lesson has raw text and no teachers, or the other way round."""
+    return ConfigurationError(f"{name}: needed where the other is given", expected="unlabelled and teachers")
 
 
 @final
