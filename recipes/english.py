@@ -42,6 +42,7 @@ SPEECH_CASES = {"lower": 0.15, "upper": 0.05}
 REPEATED = {"wikigold": 2}
 """The one corpus that annotates all four classes everywhere is learnt twice."""
 CLUSTERS, CLUSTERED_WORDS = 1000, 40_000
+GLOVE = "glove-50d"
 MASC_SENTENCES = 6_000
 LESSON_TOKENS = 600_000
 """Of raw text, about which the model learns what the teacher says."""
@@ -49,8 +50,8 @@ SEED = 0
 PACKAGE = Path(__file__).parent.parent / "postil-english" / "src" / "postil_english"
 
 
-def main() -> int:
-    arguments = _arguments()
+def main(words: Sequence[str] | None = None) -> int:
+    arguments = _arguments(words)
     folder: Path = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
     data, raw = arguments.data, arguments.raw
@@ -70,14 +71,14 @@ def main() -> int:
     return 0
 
 
-def _arguments() -> argparse.Namespace:
+def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("data", type=Path, metavar="DATA", help="folder of the corpora")
     options.add_argument("--raw", type=Path, required=True, metavar="TEXT", help="raw text, a paragraph a line")
     options.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where the steps are kept")
     options.add_argument("--threads", type=int, default=1, help="cores; does not change the result (default: 1)")
     options.add_argument("--install", action="store_true", help="copy the model into postil-english")
-    return options.parse_args()
+    return options.parse_args(words)
 
 
 # ------------------------------------------------------------------------------------------------ raw text
@@ -91,7 +92,7 @@ def make_clusters(raw: Path, path: Path) -> None:
 
 def prune_vectors(raw: Path, path: Path) -> None:
     """The vectors that the model file has room for. It is trained with these and no others."""
-    glove = load_vectors("glove-50d")
+    glove = load_vectors(GLOVE)
     words = words_that_pay([word for word in glove.words if word and " " not in word], raw)
     rows = ((word, glove.matrix[glove.words.id(word)]) for word in words)
     _write_whole(path, (f"{word} {' '.join(f'{value:.4g}' for value in vector)}\n" for word, vector in rows))
@@ -205,7 +206,7 @@ TEACHER: dict[str, Any] = {
 
 def train_teacher(data: Path, folder: Path, path: Path, without: Sequence[str] = ()) -> None:
     learnt = with_cases(names_to_learn(data, without), CASES, SEED)
-    tagger = Tagger(**TEACHER, **knowledge(folder) | {"vectors": "glove-50d"})
+    tagger = Tagger(**TEACHER, **knowledge(folder) | {"vectors": GLOVE})
     _run(tagger, path, learnt.X, learnt.y)
     held_out = {corpus: part for corpus, part in held_out_names(data).items() if corpus not in without}
     tagger.calibrate(*balanced(held_out))
