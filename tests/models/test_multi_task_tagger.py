@@ -12,7 +12,7 @@ from postil import archive
 from postil.errors import ConfigurationError, DataError, ForgettingWarning, ModelFileError
 from postil.gradients.fitted import examine_parts
 from postil.models import storage
-from postil.models.fitting.tasks import batch_shares, batches_by_task
+from postil.models.fitting.tasks import batch_shares, batches_by_task, joint_score
 from postil.models.scoring.network import Example
 
 SETTINGS = {"hidden": 16, "epochs": 4, "rate": 0.02}
@@ -301,6 +301,14 @@ def test_a_task_becomes_a_tagger_of_its_own(model, tmp_path):
     assert isinstance(alone, postil.Tagger) and alone.predict(X) == model.predict(X)["names"]
     more, labels = corpora.named_entities(10, seed=5)
     assert postil.Tagger(**SETTINGS).fit(more, labels, warm_start=model["names"]).classes_ == alone.classes_
+
+
+def test_epochs_are_compared_by_the_share_of_errors_that_each_task_is_rid_of():
+    assert joint_score([0.7]) == 0.7
+    assert joint_score([0.6, 0.9]) == pytest.approx(1 - (0.4 * 0.1) ** 0.5)
+    # One point of a task with 5 % errors outweighs three of one with 40 %.
+    assert joint_score([0.60, 0.95]) > joint_score([0.63, 0.94])
+    assert joint_score([0.60, 1.0]) < joint_score([0.61, 1.0]) < 1
 
 
 # ------------------------------------------------------------------------------------------------ teachers

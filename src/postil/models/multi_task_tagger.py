@@ -178,8 +178,8 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
 
         X may also be one list of sentences, if y labels these for every task.
 
-        With ``dev``, {task: (X_dev, y_dev)} for some or all tasks, the epoch with the best mean of their scores is
-        kept, and their probabilities are calibrated. ``annotates`` and ``partial`` are those of ``Tagger.fit``, the
+        With ``dev``, {task: (X_dev, y_dev)} for some or all tasks, the epoch with the smallest geometric mean of their
+        errors is kept, and their probabilities are calibrated. ``annotates`` and ``partial`` are those of ``Tagger.fit``, the
         former by task.
 
         With ``warm_start``, a fitted model of the same architecture, training continues from it: its tasks stay (that

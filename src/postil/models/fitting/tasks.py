@@ -66,7 +66,7 @@ class _Corpus(NamedTuple):
 class TaskFitting(Fitting):
     """One training of several tasks, as Fitting describes it; its arguments are those of ``MultiTaskTagger.fit``.
 
-    The score of an epoch is the mean of the scores of the tasks that have held-out data.
+    The score of an epoch is the ``joint_score`` of the tasks that have held-out data.
     """
 
     def __init__(
@@ -155,11 +155,25 @@ class TaskFitting(Fitting):
         )
 
     def _score(self) -> float:
-        return float(np.mean([judge.score(*self._held_out[task]) for task, judge in self._judges.items()]))
+        return joint_score([float(judge.score(*self._held_out[task])) for task, judge in self._judges.items()])
 
     def _calibrate(self) -> None:
         for task, judge in self._judges.items():
             judge.calibrate(*self._held_out[task])
+
+
+def joint_score(scores: Sequence[float]) -> float:
+    """One less the geometric mean of the tasks' errors, so that a tenth of an error counts alike in every task.
+
+    With the mean of the scores, a hard task with little held-out data would choose the epoch by its chance alone.
+    """
+    if len(scores) == 1:
+        return scores[0]
+    return float(1 - np.exp(np.mean(np.log(np.maximum(1 - np.asarray(scores), LEAST_ERROR)))))
+
+
+LEAST_ERROR = 1e-4
+"""A task without any error must not decide alone."""
 
 
 def batches_by_task(lengths: Mapping[str, Array], size: int, rng: np.random.Generator) -> list[tuple[str, Array]]:
