@@ -248,7 +248,7 @@ def _run(tagger: Any, path: Path, X: Any, y: Any, **lesson: Any) -> None:
 # ------------------------------------------------------------------------------------------------ the file
 
 WORDS = "features/words/word/"
-LEAST_COUNT = 4
+LEAST_COUNT = 6
 """Rarer words lose their learnt vectors: they still have GloVe's, their clusters, affixes and shapes."""
 
 
