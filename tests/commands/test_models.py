@@ -92,7 +92,10 @@ def test_mistakes_are_one_line(english, capsys, words, message):
     assert out == "" and err.splitlines()[-1] == f"postil: {message}"
 
 
-@pytest.mark.parametrize("command", ["card", "explain", "evaluate", "serve"])
+SERVE = pytest.param("serve", marks=pytest.mark.extra("uvicorn"))
+
+
+@pytest.mark.parametrize("command", ["card", "explain", "evaluate", SERVE])
 def test_a_misspelt_model_gets_a_suggestion_from_every_command(english, capsys, command):
     words = {"explain": [TEXT], "evaluate": ["dev.txt"]}.get(command, [])
     assert main([command, "englsh", *words]) == 1

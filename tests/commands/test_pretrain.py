@@ -72,7 +72,7 @@ def test_both_in_one_file_for_training(text, capsys):
     for wrong, message in (
         (["--pretrained", str(text)], "must be a file that `postil pretrain --with-clusters` wrote"),
         (["--pretrained", model], "not a file of `postil pretrain --with-clusters`"),
-        (["--pretrained", place, "--clusters", place], "must not be given with --pretrained"),
+        (["--pretrained", place, "--clusters", place], "must not be given with a pretrained file"),
     ):
         assert main(["train", str(labelled), *wrong, "-o", str(text.parent / "n.postil")]) == 1
         assert message in capsys.readouterr().err

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from postil.archive import is_model_file
 from postil.commands import gains, teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.mapping import add_map_argument
@@ -186,16 +185,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _take_pretrained(arguments: argparse.Namespace) -> None:
-    """Vectors and clusters of one file are given as files of each would be."""
-    if arguments.pretrained is None:
-        return
-    if not is_model_file(arguments.pretrained):
-        expected = "must be a file that `postil pretrain --with-clusters` wrote"
-        raise ConfigurationError("--pretrained", expected=expected, where=arguments.pretrained)
-    if arguments.clusters is not None:
-        raise ConfigurationError("--clusters", expected="must not be given with --pretrained, which has clusters")
-    arguments.vectors.append(arguments.pretrained)
-    arguments.clusters = arguments.pretrained
+    """Treat a pretrained file as a file of vectors and one of clusters, so that --gains tells them apart."""
+    from postil.features.sources import with_pretrained
+
+    arguments.vectors, arguments.clusters = with_pretrained(arguments.vectors, arguments.clusters, arguments.pretrained)
 
 
 def _sources(arguments: argparse.Namespace) -> TrainingFiles:

@@ -20,6 +20,13 @@ VectorSources: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[s
 """A file or the name of installed vectors, or several of them."""
 
 
+def listed_sources(sources: VectorSources | None) -> list[str | os.PathLike[str]]:
+    """The sources as a list, whether there is none, one or several."""
+    if sources is None:
+        return []
+    return [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+
+
 class WordVectors(NamedTuple):
     """Words and their vectors: word id ``i`` has row ``i`` of ``matrix`` (V, D), float32.
 

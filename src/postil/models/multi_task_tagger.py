@@ -84,6 +84,7 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
     _ROW: ClassVar[str] = "preset"
     clusters: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]
+    pretrained: str | os.PathLike[str] | None
     preset: str
 
     # -------------------------------------------------------------------------------------------- its kind of model
@@ -179,8 +180,8 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         X may also be one list of sentences, if y labels these for every task.
 
         With ``dev``, {task: (X_dev, y_dev)} for some or all tasks, the epoch with the smallest geometric mean of their
-        errors is kept, and their probabilities are calibrated. ``annotates`` and ``partial`` are those of ``Tagger.fit``, the
-        former by task.
+        errors is kept, and their probabilities are calibrated. ``annotates`` and ``partial`` are those of
+        ``Tagger.fit``, the former by task.
 
         With ``warm_start``, a fitted model of the same architecture, training continues from it: its tasks stay (that
         of a Tagger is called ``main``), and those that are new in y start fresh on top of its encoder. With
