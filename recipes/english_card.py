@@ -51,7 +51,7 @@ WEAKNESSES = [
     "sometimes MISC, because corpora of tweets say nothing about MISC.",
     "Companies and teams that are also names of people or places (Ford, Goldman Sachs, Johns Hopkins) are often PER or "
     "LOC, and of some companies a word is missing (Samsung Electronics).",
-    "In comments of kinds that it has not seen, probabilities are too high: see the table of calibration.",
+    "On comments unlike those that it has learnt from (the test part of WNUT 17), probabilities are far too high.",
     "English of the last thirty years, mostly American and British. Other languages are not rejected but mislabelled.",
     "Lower-cased and upper-cased text costs several points of F1: see the table of noise.",
 ]
