@@ -106,7 +106,7 @@ def test_without_an_english_model_one_line_says_what_to_do(english, capsys, monk
     uninstall_models(monkeypatch)
     (tmp_path / "here" / "a.txt").write_text(TEXT)
     wanted = (
-        "English model is installed: expected pip install postil-english (the folder of that name in the repository), "
+        "English model is installed: run pip install postil-english (the folder of that name in the repository), "
         "or name a model file\n"
     )
     for words, before in (([TEXT], "no "), ([], "no "), (["a.txt"], "a.txt: not a Postil model file, and no ")):

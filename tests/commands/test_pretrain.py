@@ -137,6 +137,15 @@ def test_mistakes(text, words, message, capsys):
     assert not places["new"].exists()
 
 
+def test_a_labelled_file_is_read_as_text_with_a_warning(tmp_path, text, capsys):
+    columns = tmp_path / "names.conll"
+    columns.write_text("Anna\tB-PER\nleft\tO\n\n" * 20)
+    for path, warned in ((columns, True), (text, False)):
+        assert main(["pretrain", str(path), "--epochs", "1", "-o", str(tmp_path / "new.vectors")]) == 0
+        told = f"postil: {path}: looks like CoNLL columns, but is read as raw text, labels and all\n"
+        assert (told in capsys.readouterr().err) is warned
+
+
 def test_vectors_and_clusters_may_replace_their_like(text):
     for name, more in (("x.vectors", []), ("x.paths", ["--clusters", "4"])):
         words = ["pretrain", str(text), "-o", str(text.parent / name), *more]

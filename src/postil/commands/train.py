@@ -30,9 +30,9 @@ from postil.text.labelled import LabelledFile
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
 
-Files may be CoNLL columns, CoNLL-U, JSON Lines with spans or bracketed trees, plain or gzip. Formats and labelling
-schemes are detected. With --dev, the epoch with the best score on that file is kept; without it, the full schedule is
-run.
+Files may be CoNLL columns, CoNLL-U, JSON Lines with spans or bracketed trees, optionally compressed with gzip. Formats
+and labelling schemes are detected. With --dev, the epoch with the best score on that file is kept; without it, the full
+schedule is run.
 
   postil train train.txt --dev dev.txt -o ner.postil
   postil train train.txt --dev dev.txt --test test.txt --preset accurate --vectors glove-50d -o ner.postil

