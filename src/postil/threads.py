@@ -5,12 +5,11 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_T = TypeVar("_T")
 _lock = Lock()
 _inside = 0  # how many blocks are open, in all threads
 _restore: Callable[[], object] | None = None
@@ -127,7 +126,3 @@ class Team:
     def map(self, function: Callable[[int], Any], items: Iterable[int]) -> Iterator[Any]:
         """Results in the order of the items."""
         return map(function, items) if self._pool is None else self._pool.map(function, items)
-
-    def ahead(self, function: Callable[[int], _T], item: int) -> Callable[[], _T]:
-        """Start a function whose result is needed later: call what is returned for it."""
-        return partial(function, item) if self._pool is None else self._pool.submit(function, item).result

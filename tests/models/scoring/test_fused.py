@@ -28,10 +28,10 @@ def fitting(preset, **settings):
 
 def both_paths(training, number=0):
     """(loss, gradients) of one batch by the fused step and by the flow graph."""
-    batch = training.batches(0, np.random.default_rng(0))[number]
-    _, ready = training._prepared(batch, training.progress.batch)
+    batches = training.batches(0, np.random.default_rng(0))
+    batch, ready = training._prepared(batches, number)
     with kernels.new_crew(1) as crew:
-        return training._fused_gradients(ready, crew), training._gradients(batch, map)
+        return training.fused.begin(ready, crew=crew).result(), training._gradients(batch, map)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_several_possible_labels_and_wide_scores_take_the_general_path():
     X, y = corpus()
     y[0] = ["?"] * len(y[0][:1]) + y[0][1:]
     partial = postil.Tagger(epochs=1, batch_sentences=len(X)).fitting(X, y, partial=True)
-    batch = partial.training.batches(0, np.random.default_rng(0))[0]
-    assert partial.training._prepared(batch, 0)[1] is None
+    batches = partial.training.batches(0, np.random.default_rng(0))
+    assert partial.training._prepared(batches, 0)[1] is None
 
 
 def test_a_diverging_training_says_so():
