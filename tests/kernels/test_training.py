@@ -81,7 +81,9 @@ def test_nothing_changes_where_the_norm_is_not_finite():
 def test_wide_floats_take_the_general_path():
     named = {"W": Parameter(np.zeros((2, 2)), "W")}
     with kernels.new_crew(1) as crew:
-        assert not OPTIMISERS["adam"](named).fused_step({named["W"]: np.ones((2, 2))}, 0.1, clip=1.0, run=one_step(crew))
+        assert not OPTIMISERS["adam"](named).fused_step(
+            {named["W"]: np.ones((2, 2))}, 0.1, clip=1.0, run=one_step(crew)
+        )
 
 
 def test_without_compiled_kernels_there_are_none():

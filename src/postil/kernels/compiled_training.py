@@ -163,9 +163,7 @@ class TaggerKernel:
             raise ShapeError("a teacher's expectations", expected=f"({N}, {self._shape.L})", got=targets.shape)
         self._enter(self.step, "", targets=targets, target_steps=steps)
 
-    def _enter_parameters(
-        self, tables: Sequence[Array], weights: Sequence[Array], forbidden: Sequence[Array]
-    ) -> None:
+    def _enter_parameters(self, tables: Sequence[Array], weights: Sequence[Array], forbidden: Sequence[Array]) -> None:
         step = self.step
         for i, table in enumerate(tables):
             self._tables[i].V = len(table)
@@ -209,8 +207,11 @@ class TaggerKernel:
             "partial": (blocks, 3 * depth + 2, H),
         }
         doubles: dict[str, tuple[int, ...]] = {
-            **{"transitions": (L, L), "start": (L,), "end": (L,), "counts": (blocks, L, L)},
-            **{"marginals": (N, L), "log_partition": (B,), "losses": (B,)},
+            "transitions": (L, L),
+            **dict.fromkeys(("start", "end"), (L,)),
+            "counts": (blocks, L, L),
+            "marginals": (N, L),
+            **dict.fromkeys(("log_partition", "losses"), (B,)),
         }
         integers = {"ids": (N,), "local": (B + blocks + 2,)}
         kinds = ((SINGLE, singles), (DOUBLE, doubles), (INT64, integers), (np.dtype(np.uint8), {"exact": (B,)}))

@@ -128,8 +128,8 @@ class Optimiser(ABC):
     ) -> bool:
         """Clip all gradients to the norm ``clip`` and step, on several threads. False: nothing is done, none is there.
 
-        It changes the parameters as ``clipping_factor`` and ``step`` do, up to the rounding of the norm. ``run`` has the
-        step done: ``one_step``, or what computes gradients that are still coming first.
+        It changes the parameters as ``clipping_factor`` and ``step`` do, up to the rounding of the norm. ``run`` has
+        the step done: ``one_step``, or what computes gradients that are still coming first.
         """
         return False
 

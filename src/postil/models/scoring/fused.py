@@ -3,8 +3,8 @@
 The general path is ``ScoringNetwork.loss`` and the reverse pass. Where a network has the layers that the kernel knows
 (a window over the features of words, residual convolutions, a CRF: ``fast``, ``accurate``, ``window-sll``), this one
 computes the same with the same noise, up to the rounding of sums. The work is divided by the data, never by the number
-of threads: the bits do not depend on it. While the helpers of a ``Crew`` begin with a batch, the caller prepares the next
-one, and only then takes part.
+of threads: the bits do not depend on it. While the helpers of a ``Crew`` begin with a batch, the caller prepares the
+next one, and only then takes part.
 """
 
 from collections.abc import Mapping, Sequence
