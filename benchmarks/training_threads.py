@@ -2,9 +2,9 @@
 
     python -m benchmarks.training_threads TRAIN [--presets fast accurate] [--threads 2] [--rounds 5]
 
-The two take turns, each in a training of its own with the same batches. Of every batch the fastest of all rounds counts,
-by the clock; an epoch is the sum. What else runs on the machine then spoils single batches, not the figure. CPU time of
-the cheapest round is shown beside it: threads that wait for each other use some.
+The two take turns, each in a training of its own with the same batches. Of every batch the fastest of all rounds
+counts, by the clock; an epoch is the sum. What else runs on the machine then spoils single batches, not the figure. CPU
+time of the cheapest epoch is shown beside it: threads that wait for each other use some.
 
 "side by side" is the limit of this machine: independent trainings of one thread each, as many as there are threads, at
 the same time. They share nothing but cores, caches and memory, so what they lose, no division of work can regain.
@@ -31,7 +31,7 @@ GOAL = 1.7
 class Epochs(NamedTuple):
     """What a training took."""
 
-    batches: Array  # (batches,) wall seconds: the faster of its epochs
+    batches: Array  # (epochs, batches) wall seconds
     cpu: float  # seconds of the cheaper epoch
     bits: bytes  # parameters after the last one
 
@@ -73,7 +73,7 @@ def _row(preset: str, threads: str, took: float, cpu: str, same: str, alone: flo
 
 def seconds(runs: Sequence[Epochs]) -> float:
     """Of an epoch: of every batch the fastest run."""
-    return float(np.min([run.batches for run in runs], axis=0).sum())
+    return float(np.min([run.batches for run in runs], axis=0).sum(axis=1).mean())
 
 
 def epochs(tagger: Tagger, X: Any, y: Any) -> Epochs:
@@ -90,8 +90,8 @@ def epochs(tagger: Tagger, X: Any, y: Any) -> Epochs:
             cpu = time.process_time()
         wall = time.perf_counter()
     parameters = fitting.parts.network.parameters().values()
-    by_epoch = np.array(walls[:-1])
-    return Epochs(np.min(by_epoch, axis=0), min(cpus), b"".join(parameter.value.tobytes() for parameter in parameters))
+    bits = b"".join(parameter.value.tobytes() for parameter in parameters)
+    return Epochs(np.array(walls[:-1]), min(cpus), bits)
 
 
 def side_by_side(train: str, preset: str, count: int) -> list[Epochs]:

@@ -128,7 +128,11 @@ class TaggerKernel:
         """See ``plain_training.TaggerKernel``."""
         tables = [(coming.rows[: coming.found[0]], coming.values[: coming.found[0]]) for coming in self._coming]
         words = self._gradient_of_words[1 : 1 + self.step.U, : self._shape.D]
-        return TaggerGradients(self.step.loss * self.step.share, tables, self._gradients, words)
+        return TaggerGradients(tables, self._gradients, words)
+
+    def loss(self) -> float:
+        """See ``plain_training.TaggerKernel``."""
+        return float(self.step.loss * self.step.share)
 
     def _enter(self, target: Any, whose: str, **arrays: Array) -> None:
         for name, array in arrays.items():

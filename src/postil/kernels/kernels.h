@@ -86,7 +86,7 @@ int settle_rows(double *total, int64_t *settled, const void *value, int single, 
    zeros. A step is a row of phases, a phase a number of units of work that depends on the data alone; a worker takes the
    next unit until there is none, and waits for the others before the next phase. Sums over units are added in the order
    of the units, so the bits do not depend on the number of workers. */
-enum { GRADIENT_PHASES = 6, PHASES = 8 };
+enum { GRADIENT_PHASES = 5, PHASES = 7 };
 typedef struct {
     int64_t next[PHASES], done[PHASES];
     int32_t code;
@@ -145,6 +145,7 @@ typedef struct {
     double *marginals, *log_partition, *losses, *counts;       /* (N, L), (B,), (B,), (blocks, L, L) */
     float *partial;                                            /* (blocks, 3 * depth + 2, H) */
     uint8_t *exact;                                            /* (B,) */
+    int64_t parts_done;                                        /* of the words' gradients */
     double loss;
 } tagger_step;
 

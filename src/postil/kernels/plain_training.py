@@ -100,9 +100,8 @@ class ComingRows(NamedTuple):
 
 
 class TaggerGradients(NamedTuple):
-    """The summed loss, and gradients in the order of the weights; those of feature tables as (rows, sums)."""
+    """Gradients in the order of the weights; those of feature tables as (rows, sums)."""
 
-    loss: float
     tables: list[tuple[Array, Array]]
     weights: list[Array]
     words: Array  # (U, D) of all features of each word, fixed vectors last
@@ -123,6 +122,9 @@ class TaggerKernel(Protocol):
 
     def coming(self) -> tuple[list[ComingRows], list[Array]]:
         """Where the gradients of tables and weights are going to stand."""
+
+    def loss(self) -> float:
+        """The summed loss, once it is computed."""
 
     def gradients(self) -> TaggerGradients:
         """What was computed; valid until the next batch is entered."""

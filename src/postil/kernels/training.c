@@ -4,10 +4,9 @@
    phase 1  what each word adds to the windows around it: X W_kᵀ for every position k
    phase 2  sentences, some at a time: forwards through all other layers, forward-backward, backwards to the first layer
    phase 3  what the windows give back to their words
-   phase 4  gradients of the words
-   phase 5  gradients of the feature tables, added up per row; of all weights, over all tokens
-   phase 6  squares of all gradients
-   phase 7  Adam
+   phase 4  gradients of the words, of all weights over all tokens, and of the feature tables, added up per row
+   phase 5  squares of all gradients
+   phase 6  Adam
 
    Networks that learn from the same batch (an ensemble) go through the phases together: there is more to share out.
 
@@ -421,16 +420,20 @@ static void add_up(tagger_step *s) {
 
 /* ------------------------------------------------------------------------------------------------ gradients of words */
 
-static void learn_words(tagger_step *s, int64_t unit) {
-    const int64_t width = s->K * s->H, n = 1 + s->U, parts = parts_of(n, ROWS_AT_ONCE);
+static void learn_words(tagger_step *s, int64_t unit, int64_t parts) {
+    const int64_t width = s->K * s->H, n = 1 + s->U;
     const int64_t first = cut(n, unit, parts), end = cut(n, unit + 1, parts);
     multiply(s, NO_TRANS, NO_TRANS, end - first, s->wide, width, s->rows + first * width, width, s->by_position, s->wide,
              s->dX + first * s->wide, s->wide);
     if (first == 0) memcpy(s->dpadding, s->dX, (size_t)s->D * sizeof *s->dX);
     share_out(s, first > 0 ? first - 1 : 0, end - 1);
+    __atomic_fetch_add(&s->parts_done, 1, __ATOMIC_ACQ_REL);
 }
 
-static void learn_table(tagger_step *s, table_step *t) {
+/* Needs the gradients of all words: whoever comes here has seen others take those, which do not wait for anybody. */
+static void learn_table(tagger_step *s, table_step *t, int64_t parts) {
+    for (int turns = 0; __atomic_load_n(&s->parts_done, __ATOMIC_ACQUIRE) < parts; pause_briefly(&turns))
+        if (has_failed(s->workers)) return;
     fail(s->workers, sums_of_occurrences(t->ids, s->U * t->features, t->values, 1, t->width, t->rows, t->sums,
                                          &t->found));
 }
@@ -458,15 +461,19 @@ static void learn_output(tagger_step *s) {
     add_columns(s->dscores, s->N, s->L, s->doutput_b);
 }
 
-/* The largest units come first: what is left at the end is shared out best. */
-static void learn_weights(tagger_step *s, int64_t unit) {
-    const int64_t strips = parts_of(s->K * s->H, ROWS_AT_ONCE);
-    if (unit < strips) {
+/* What others wait for comes first, then the largest units: what is left at the end is shared out best. */
+static void learn_rest(tagger_step *s, int64_t unit) {
+    const int64_t strips = parts_of(s->K * s->H, ROWS_AT_ONCE), parts = parts_of(1 + s->U, ROWS_AT_ONCE);
+    if (unit < parts) {
+        learn_words(s, unit, parts);
+        return;
+    }
+    if ((unit -= parts) < strips) {
         learn_first_layer(s, unit, strips);
         return;
     }
     if ((unit -= strips) < s->table_count) {
-        learn_table(s, s->tables + s->table_count - 1 - unit);
+        learn_table(s, s->tables + s->table_count - 1 - unit, parts);
         return;
     }
     if ((unit -= s->table_count) < s->depth * s->K) {
@@ -491,8 +498,7 @@ static int64_t units_in(const tagger_step *s, int phase) {
     case 1: return words * parts_of(width, COLUMNS_AT_ONCE);
     case 2: return blocks_in(s);
     case 3: return 2 * s->K;
-    case 4: return words;
-    default: return parts_of(width, ROWS_AT_ONCE) + s->table_count + s->depth * s->K + 3;
+    default: return words + parts_of(width, ROWS_AT_ONCE) + s->table_count + s->depth * s->K + 3;
     }
 }
 
@@ -510,8 +516,7 @@ static void work_in(const training_step *t, int phase, int64_t unit) {
     case 1: multiply_words(*which, unit); break;
     case 2: learn_block(*which, unit); break;
     case 3: spread_half(*which, unit); break;
-    case 4: learn_words(*which, unit); break;
-    default: learn_weights(*which, unit);
+    default: learn_rest(*which, unit);
     }
 }
 
@@ -566,11 +571,11 @@ static int step_rows(adam_steps_of *s, int64_t unit, double scale) {
 static int adam_steps(adam_steps_of *s, team *workers) {
     const int64_t units = units_to_step(s);
     double total = 0.0;
-    IN_PHASE(workers, 6, units, square(s, unit));
+    IN_PHASE(workers, GRADIENT_PHASES, units, square(s, unit));
     for (int64_t i = 0; i < units; i++) total += s->squares[i];
     const double norm = sqrt(total), scale = norm > s->clip ? s->clip / norm : 1.0;
     if (!isfinite(norm)) return NOT_FINITE;
-    IN_PHASE(workers, 7, units, fail(workers, step_rows(s, unit, scale)));
+    IN_PHASE(workers, GRADIENT_PHASES + 1, units, fail(workers, step_rows(s, unit, scale)));
     return __atomic_load_n(&workers->code, __ATOMIC_ACQUIRE);
 }
 
@@ -606,7 +611,7 @@ void post_step(crew *c, tagger_step **taggers, int64_t count) {
     c->step = (training_step){.taggers = taggers, .count = count};
     for (int64_t i = 0; i < count; i++) {
         tagger_step *s = taggers[i];
-        s->workers = &c->step.workers;
+        s->workers = &c->step.workers, s->parts_done = 0;
         if (longest_sentence(s->offsets, s->B, s->N) < 0 || s->N < 1 || s->U < 1) fail(s->workers, WRONG_OFFSETS);
     }
     __atomic_fetch_add(&c->posted, 1, __ATOMIC_ACQ_REL);

@@ -94,7 +94,7 @@ class FusedTraining:
         if self._back is not None:
             _, of_characters = self._back(found.words[:, -self._network.config.character_dim :])
             gradients |= dict[Node, Gradient](of_characters.items())
-        return found.loss, gradients
+        return self.kernel.loss(), gradients
 
     def _with_characters(
         self, prepared: TaggerBatch, characters: CharacterConvolution
@@ -151,7 +151,7 @@ class BegunBatch:
 
     def loss(self) -> float:
         """The loss, once the step is done."""
-        return sum(member.kernel.gradients().loss for member in self._members)
+        return sum(member.kernel.loss() for member in self._members)
 
     def result(self) -> LossAndGradients | None:
         """Loss and gradients; None where only the general path can tell: scores too far apart, impossible labels."""
