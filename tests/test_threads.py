@@ -33,3 +33,13 @@ def test_the_first_block_sets_the_limit_and_the_last_gives_the_cores_back():
         assert cores() == {1}
         other.__exit__(None, None, None)
         assert cores() == before
+
+
+def test_commands_train_on_all_cores_but_no_more_than_a_batch_has_work_for(monkeypatch):
+    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: {0, 5, 7}, raising=False)
+    assert threads.training_threads() == 3
+    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    assert threads.training_threads() == threads.MOST_TRAINING_THREADS
+    monkeypatch.delattr(threads.os, "sched_getaffinity")  # as on macOS and Windows
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: None)
+    assert threads.training_threads() == 1

@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from threading import Lock
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 _lock = Lock()
 _inside = 0  # how many blocks are open, in all threads
 _restore: Callable[[], object] | None = None
+MOST_TRAINING_THREADS = 4
 _WIDE, _NARROW = ("scipy_{}64_", "{}64_"), ("scipy_{}", "{}")
 """How builds of OpenBLAS name a function: those whose sizes have 64 bits, and the others."""
 
@@ -101,6 +103,13 @@ def blas_product() -> tuple[int, bool] | None:
         return None
     function, is_wide = _function("cblas_sgemm")
     return None if function is None else (ctypes.cast(function, ctypes.c_void_p).value or 0, is_wide)
+
+
+def training_threads() -> int:
+    """The number of threads that commands train with: all cores, but no more than a batch has work for."""
+    available = getattr(os, "sched_getaffinity", None)
+    cores = len(available(0)) if available is not None else os.cpu_count() or 1
+    return min(cores, MOST_TRAINING_THREADS)
 
 
 def _pool(threads: int) -> "ThreadPoolExecutor":
