@@ -126,6 +126,13 @@ def test_every_page_is_in_the_navigation():
     assert sorted(re.findall(r"[\w/-]+\.md", navigation)) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
 
 
+def test_every_page_but_the_reference_is_linked_from_the_readme():
+    linked = set(re.findall(r"\]\((docs/[\w/-]+\.md)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    pages = {name_of(page) for page in PAGES if page.parent != DOCS and page.parent.name != "reference"}
+    included = {"docs/internals/contributing.md", "docs/internals/changelog.md"}  # of files that are linked themselves
+    assert pages - included == linked
+
+
 def test_every_picture_is_shown_somewhere():
     pictures = {picture.name for picture in (DOCS / "images").iterdir()}
     shown = {name for page in LINKING for name in re.findall(r"images/([\w.-]+)", page.read_text(encoding="utf-8"))}

@@ -14,6 +14,6 @@ def test_an_installed_module_is_returned():
 
 def test_a_missing_one_names_its_extra():
     with pytest.raises(
-        ConfigurationError, match=r"^no_such_package is not installed: expected pip install 'postil\[arrow\]'"
+        ConfigurationError, match=r"^no_such_package is not installed: run pip install 'postil\[arrow\]'$"
     ):
         needed("no_such_package.part", "arrow")

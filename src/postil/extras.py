@@ -1,4 +1,4 @@
-"""Packages that only some users need: imported where they are used, and missed in one line."""
+"""Optional packages: imported where they are used; if one is missing, one line says how to install it."""
 
 import importlib
 from typing import Any
@@ -7,11 +7,9 @@ from postil.errors import ConfigurationError
 
 
 def needed(module: str, extra: str) -> Any:
-    """The module of another package; where it is not installed, an error names the extra that has it."""
+    """Import a module of an optional package. If it is not installed, the error names the extra that installs it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as missing:
         package = str(missing.name).partition(".")[0]
-        raise ConfigurationError(
-            f"{package} is not installed", expected=f"pip install 'postil[{extra}]'", got=f"no package {package}"
-        ) from None
+        raise ConfigurationError(f"{package} is not installed: run pip install 'postil[{extra}]'") from None

@@ -37,4 +37,4 @@ def test_the_table_says_what_is_measured(small, capsys):
 
 def test_a_number_of_threads_that_cannot_be(small, capsys):
     assert main(["bench", "--threads", "0"]) == 1
-    assert "threads" in capsys.readouterr().err
+    assert tuple(capsys.readouterr()) == ("", "postil: threads must be at least 1 (got 0)\n")

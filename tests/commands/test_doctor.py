@@ -41,6 +41,11 @@ def test_from_a_diagnosis_to_corrected_data(data, capsys):
     assert changed == [("Oslo\tO", "Oslo\tB-LOC")]
 
 
+def test_a_review_needs_models(data, capsys):
+    assert main(["doctor", "train.txt", "--quick", "--review", "doubts.jsonl"]) == 1
+    assert capsys.readouterr().err.startswith("postil: --review must not be given with --quick: models find the")
+
+
 def test_json_and_quick(data, capsys):
     assert main(["doctor", "train.txt", "--quick", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)

@@ -26,6 +26,28 @@ def test_every_command_explains_itself(name, capsys):
     assert f"usage: postil {name}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_a_terminal_except_for_its_examples(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    help = capsys.readouterr().out
+    assert all(len(line) <= 80 or line.startswith("  ") for line in help.splitlines())
+    assert not [line for line in help.splitlines() if len(line) > 80 and "postil" not in line and "curl" not in line]
+
+
+def test_help_tells_the_formats_and_the_defaults_of_its_command(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    helps = {}
+    for name in ("tag", "annotate"):
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        helps[name] = capsys.readouterr().out
+    assert "[--input FORMAT]" in helps["tag"] and "format of the input: conll, conllu, jsonl" in helps["tag"]
+    assert helps["tag"].count("or drop them (default: error)") == 1
+    assert helps["annotate"].count("or drop them (default: snap)") == 1
+
+
 def test_a_wrong_command_line_exits_with_two(capsys):
     for words in (["no-such-command"], ["--no-such-option"], ["check", "--no-such-option"]):
         with pytest.raises(SystemExit) as stopped:
@@ -34,11 +56,19 @@ def test_a_wrong_command_line_exits_with_two(capsys):
         assert "error:" in capsys.readouterr().err
 
 
+def _invalid(command, option, value, choices, meant):
+    listed = ", ".join(map(repr, choices.split())) if sys.version_info < (3, 12) else ", ".join(choices.split())
+    prefix = f"postil {command}: error: argument {option}: invalid choice: '{value}'"
+    return f"{prefix} (choose from {listed}); did you mean {meant}?"
+
+
 def test_a_wrong_command_line_is_told_in_one_line(capsys):
     for words, line in (
         (["trian", "x"], "postil: error: unknown command 'trian'; did you mean train?"),
+        (["demo", "here"], "postil demo: error: unexpected argument here"),
         (["check", "--jsn"], "postil check: error: unknown option --jsn; did you mean --json?"),
         (["bench", "--threads", "x"], "postil bench: error: argument --threads: invalid int value: 'x'"),
+        (["export", "m", "--to", "wbe", "-o", "x"], _invalid("export", "--to", "wbe", "c web onnx", "web")),
     ):
         with pytest.raises(SystemExit):
             main(words)

@@ -92,7 +92,10 @@ def test_mistakes_are_one_line(english, capsys, words, message):
     assert out == "" and err.splitlines()[-1] == f"postil: {message}"
 
 
-@pytest.mark.parametrize("command", ["card", "explain", "evaluate", "serve"])
+SERVE = pytest.param("serve", marks=pytest.mark.extra("uvicorn"))
+
+
+@pytest.mark.parametrize("command", ["card", "explain", "evaluate", SERVE])
 def test_a_misspelt_model_gets_a_suggestion_from_every_command(english, capsys, command):
     words = {"explain": [TEXT], "evaluate": ["dev.txt"]}.get(command, [])
     assert main([command, "englsh", *words]) == 1
@@ -103,7 +106,7 @@ def test_without_an_english_model_one_line_says_what_to_do(english, capsys, monk
     uninstall_models(monkeypatch)
     (tmp_path / "here" / "a.txt").write_text(TEXT)
     wanted = (
-        "English model is installed: expected pip install postil-english (the folder of that name in the repository), "
+        "English model is installed: run pip install postil-english (the folder of that name in the repository), "
         "or name a model file\n"
     )
     for words, before in (([TEXT], "no "), ([], "no "), (["a.txt"], "a.txt: not a Postil model file, and no ")):

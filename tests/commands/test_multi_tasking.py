@@ -173,7 +173,7 @@ def test_evaluate_writes_a_page_for_each_task(folder, capsys):
 def test_wrong_tasks_of_evaluate(trained, names_model, capsys):
     model, file = str(trained / "both.postil"), f"{trained}/names-dev"
     for words, message in [
-        ([model, file], "the model has several tasks: expected --task names=FILE, or --task names with DATA"),
+        ([model, file], "the model has several tasks: choose one with --task names, or --task names=FILE"),
         ([model, file, "--task", "chunks"], "task must be one of names, words (got 'chunks')"),
         ([model, "--task", "names"], "--task must be NAME=FILE where there is no DATA"),
         ([str(names_model), file, "--task", "names"], "--task cannot be used here: the model has one task"),

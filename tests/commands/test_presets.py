@@ -37,4 +37,4 @@ def test_all_settings_of_one_are_what_set_takes(capsys, name):
 
 def test_a_name_that_does_not_exist(capsys):
     assert main(["presets", "fats"]) == 1
-    assert "no preset 'fats'; did you mean fast?" in capsys.readouterr().err
+    assert "no preset 'fats'; did you mean fast?\n" in capsys.readouterr().err

@@ -72,7 +72,7 @@ def test_both_in_one_file_for_training(text, capsys):
     for wrong, message in (
         (["--pretrained", str(text)], "must be a file that `postil pretrain --with-clusters` wrote"),
         (["--pretrained", model], "not a file of `postil pretrain --with-clusters`"),
-        (["--pretrained", place, "--clusters", place], "must not be given with --pretrained"),
+        (["--pretrained", place, "--clusters", place], "must not be given with a pretrained file"),
     ):
         assert main(["train", str(labelled), *wrong, "-o", str(text.parent / "n.postil")]) == 1
         assert message in capsys.readouterr().err
@@ -135,6 +135,15 @@ def test_mistakes(text, words, message, capsys):
     assert main(["pretrain", str(text), *(word.format(**places) for word in words)]) == 1
     assert message in capsys.readouterr().err
     assert not places["new"].exists()
+
+
+def test_a_labelled_file_is_read_as_text_with_a_warning(tmp_path, text, capsys):
+    columns = tmp_path / "names.conll"
+    columns.write_text("Anna\tB-PER\nleft\tO\n\n" * 20)
+    for path, warned in ((columns, True), (text, False)):
+        assert main(["pretrain", str(path), "--epochs", "1", "-o", str(tmp_path / "new.vectors")]) == 0
+        told = f"postil: {path}: looks like CoNLL columns, but is read as raw text, labels and all\n"
+        assert (told in capsys.readouterr().err) is warned
 
 
 def test_vectors_and_clusters_may_replace_their_like(text):

@@ -87,7 +87,7 @@ MISTAKES = [
     (["train.txt", "--set", "epoch=3"], 1, "unknown setting 'epoch'; did you mean epochs?"),
     (["train.txt", "--set", "zzz=3"], 1, "unknown setting 'zzz': expected one of "),
     (["train.txt", "--set", "epochs"], 1, "setting must be NAME=VALUE (got 'epochs')"),
-    (["train.txt", "--epochs", "0"], 1, "epochs must be 1 to "),
+    (["train.txt", "--epochs", "0"], 1, "epochs must be at least 1 (got 0)"),
     (["train.txt", "--epochs", "many"], 2, "argument --epochs: invalid int value: 'many'"),
     (["train.txt", "--set", "hidden=many"], 1, "setting hidden: expected a whole number, got 'many'"),
     (["train.txt", "--set", "window=4"], 1, "window must be an odd number"),

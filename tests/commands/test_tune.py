@@ -71,8 +71,8 @@ def test_another_file_and_none(model, dev, capsys, tmp_path):
     [
         (["--recall", "1"], "no setting reaches this recall with labels that do not overlap: expected 100, got"),
         (["--recall", "95"], "recall must be a number above 0, at most 1 (got 95.0)"),
-        ([], "what to tune for: expected recall or precision, got none"),
-        (["--recall", "0.5", "--precision", "0.5"], "got recall and precision"),
+        ([], "tuning needs either recall or precision (got neither)"),
+        (["--recall", "0.5", "--precision", "0.5"], "tuning needs either recall or precision (got both)"),
         (["--recall", "0.5", "--margin", "-1"], "margin must be a number of standard errors"),
         (["--reset"], "--reset cannot be combined with data"),
     ],

@@ -35,6 +35,12 @@ def test_a_folder_or_a_missing_one(tmp_path):
             check_output(wrong, "the model", "model", force=True)
 
 
+def test_a_folder_that_may_not_be_written_is_told_before_the_computation(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)  # root may write anywhere
+    with pytest.raises(ConfigurationError, match=r"new: the model must be in a folder that you may write to$"):
+        check_output(tmp_path / "new", "the model", "model", force=True)
+
+
 @pytest.mark.parametrize("there", CONTENTS)
 @pytest.mark.parametrize("kind", [*CONTENTS, "model"])
 def test_only_a_file_of_the_same_kind_is_replaced(tmp_path, there, kind):

@@ -223,5 +223,5 @@ def test_what_the_graph_cannot_hold_is_refused(names_model):
 
 def test_without_the_extra_there_is_one_clear_line(names_model, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ConfigurationError, match=r"onnx is not installed: expected pip install 'postil\[onnx\]'"):
+    with pytest.raises(ConfigurationError, match=r"onnx is not installed: run pip install 'postil\[onnx\]'"):
         onnx_model(postil.load(names_model))

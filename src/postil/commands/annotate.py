@@ -1,4 +1,4 @@
-"""``postil annotate``: a local page on which a person labels text, with a model that learns meanwhile."""
+"""``postil annotate``: label text on a local page while a model learns from the answers."""
 
 import argparse
 import secrets
@@ -24,41 +24,43 @@ if TYPE_CHECKING:
     from postil.curation.journal import Journal
 
 DESCRIPTION = """\
-Label text on a local page, by keyboard. A model proposes spans; only those that it is unsure of are asked for. After
-every 20 answers it learns from all of them, in the background, and asks next for what it is least sure of. Every answer
-is saved at once; the command can be ended, or killed, at any moment and goes on where it was. Needs the extra serve.
+Label text with the keyboard, on a page served on this machine. A model proposes spans, and the page asks only about
+those that it is unsure of. After every 20 answers, the model is trained on all of them in the background, and the
+sentences that it is least sure of come next. Every answer is saved immediately: you can end or kill the command at any
+time and continue later. Needs the extra serve.
 
-  postil annotate raw.txt --labels PER,LOC,ORG -o answers.jsonl      from nothing
-  postil annotate raw.txt --model ner.postil -o answers.jsonl        with the proposals of a model
-  postil annotate raw.txt --train gold.txt -o answers.jsonl          learn from other data as well
-  postil annotate --review doubts.jsonl -o reviewed.jsonl            what `postil doctor --review` has written
-  postil train answers.jsonl -o mine.postil                          the answers are data to train on
+  postil annotate raw.txt --labels PER,LOC,ORG -o answers.jsonl      start from scratch
+  postil annotate raw.txt --model ner.postil -o answers.jsonl        start from the predictions of a model
+  postil annotate raw.txt --train gold.txt -o answers.jsonl          also learn from labelled data
+  postil annotate --review doubts.jsonl -o reviewed.jsonl            review the output of `postil doctor --review`
+  postil train answers.jsonl -o mine.postil                          train on the answers
 
-POOL may be plain text, JSON Lines, CoNLL columns or any other format that Postil reads, and larger than memory. Labels
-in it are proposals, too. The page is for this machine only, and needs the token in the address that is printed.
+POOL may be plain text, JSON Lines, CoNLL columns or any other format that Postil reads, and may be larger than memory.
+Labels in it are shown as proposals. The page is reachable from this machine only, with the token in the printed
+address.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pool", metavar="POOL", nargs="?", help="the text to label")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, required=True, help="answers, as JSON Lines; goes on with them"
+        "-o", "--output", metavar="FILE", type=Path, required=True, help="file of answers, to write or to continue"
     )
-    parser.add_argument("--model", metavar="MODEL", help="the model of the first proposals; learning starts from it")
+    parser.add_argument("--model", metavar="MODEL", help="model that makes the first proposals and is trained further")
     parser.add_argument("--labels", metavar="C,C", help="the classes to label (default: those of the model)")
-    parser.add_argument("--review", metavar="FILE", help="walk a review of `postil doctor` instead of a pool")
+    parser.add_argument("--review", metavar="FILE", help="review suspected errors of `postil doctor` instead of a pool")
     parser.add_argument(
-        "--train", metavar="DATA", action="append", default=[], help="labelled file to learn from as well (repeatable)"
+        "--train", metavar="DATA", action="append", default=[], help="labelled file to train on as well (repeatable)"
     )
     parser.add_argument(
-        "--every", type=int, default=20, metavar="N", help="learn after so many answers; 0: never (default: 20)"
+        "--every", type=int, default=20, metavar="N", help="train after every N answers; 0: never (default: 20)"
     )
     parser.add_argument(
         "--sure",
         type=float,
         default=0.9,
         metavar="P",
-        help="spans at least this probable are not asked for (default: 0.9)",
+        help="do not ask about spans that are at least this probable (default: 0.9)",
     )
     parser.add_argument(
         "--window", type=int, default=50_000, metavar="N", help="records to choose from at a time (default: 50000)"
@@ -67,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input",
         choices=["text", "tokens", "conll", "conllu", "jsonl", CHARACTERS],
-        help="format of POOL (default: recognised); characters: text of which every character is a token",
+        help="format of POOL (default: detected); characters: raw text in which every character is a token",
     )
     add_tagger_arguments(parser, "on the answers; with --model, its preset and settings are the default", "cores")
     add_data_arguments(parser)

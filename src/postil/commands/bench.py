@@ -36,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.model is not None:
         return _of_file(arguments)
+    if arguments.threads < 1:
+        raise ConfigurationError("threads", expected="must be at least 1", got=arguments.threads)
     console = make_console()
     if not arguments.json:
         console.print(

@@ -8,8 +8,8 @@ from postil.models.installed import ENGLISH, located
 from postil.reports.card import ModelCard, card_of
 
 DESCRIPTION = """\
-Show the card of a model: size, classes and training data as its file says; licence, sources, scores and weaknesses
-where a file NAME.card.json stands beside NAME.postil.
+Show the card of a model: its size, classes and training data. If there is a file NAME.card.json next to NAME.postil,
+also its licence, sources, scores and weaknesses.
 
   postil card                       the installed English model
   postil card ner.postil

@@ -14,10 +14,11 @@ from postil.models.sentences import takes_characters
 from postil.models.tagger import Tagger
 from postil.serving.options import check_columns
 from postil.text.output import write_text
+from postil.text.report import counted
 
 DESCRIPTION = """\
 Compare two taggers on labelled data: scores side by side, a paired test (bootstrap and randomisation over sentences),
-and the sentences that they label differently.
+and the sentences on which they differ.
 
   postil compare old.postil new.postil test.txt
   postil compare old.postil new.postil test.txt --report differences.html
@@ -76,4 +77,4 @@ def _show(result: ModelComparison, names: list[str]) -> None:
     show_table(make_console(), scores_table(result, names))
     winners = [one.winner for one in result.differences]
     better = f"{winners.count('first'):,} better by {names[0]}, {winners.count('second'):,} by {names[1]}"
-    print(f"\n{len(winners):,} sentences are labelled differently: {better}")
+    print(f"\n{counted(len(winners), 'sentence')} labelled differently: {better}")

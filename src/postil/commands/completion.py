@@ -10,15 +10,15 @@ from typing import get_type_hints
 from postil.commands.main import COMMANDS
 
 DESCRIPTION = """\
-Print a script that completes the words of postil with the Tab key: commands, options, their values (presets, formats,
-settings after --set) and files.
+Print a script for completion with the Tab key: commands, options, their values (presets, formats, settings after --set)
+and files.
 
   postil completion bash > ~/.local/share/bash-completion/completions/postil
   postil completion zsh > ~/.zsh/_postil            where fpath has ~/.zsh before compinit
   postil completion fish > ~/.config/fish/completions/postil.fish
 
-Without these folders: save the script anywhere and `source` it in ~/.bashrc, or in ~/.zshrc after compinit. Write it
-again after an update of Postil.
+If you do not have these folders, save the script anywhere and `source` it in ~/.bashrc, or in ~/.zshrc after compinit.
+Print it again after updating Postil.
 """
 
 SETTINGS = "--set"
@@ -45,7 +45,7 @@ class Words:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=list(SCRIPTS), help="for which shell")
+    parser.add_argument("shell", choices=list(SCRIPTS), help="the shell to complete in")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from postil.commands.reading import add_reading_arguments, reading_options
+from postil.commands.reading import add_format_argument, add_reading_arguments, reading_options
 from postil.commands.terminal.notices import show_problems
 from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, printable
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", metavar="OUT", help="file to write, gzip if it ends in .gz; - for standard output")
     add_force_argument(parser)
     reading = add_reading_arguments(parser, features=None, kept="all others in CoNLL, none in CoNLL-U")
-    reading.add_argument("--from", dest="source", choices=[*FORMATS, DOCS], help="format of IN (default: detected)")
+    add_format_argument(reading, "IN", [*FORMATS, DOCS], option="--from", dest="source")
     reading.add_argument(
         "--comment",
         type=_or_none,
@@ -61,9 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_writing_arguments(parser: argparse.ArgumentParser) -> None:
     writing = parser.add_argument_group("labels and writing")
     writable = [name for name, row in FORMATS.items() if row.is_written]
-    writing.add_argument(
-        "--to", dest="target", choices=[*writable, DOCS], help="format of OUT (default: from its name)"
-    )
+    add_format_argument(writing, "OUT", [*writable, DOCS], option="--to", dest="target", otherwise="from its name")
     writing.add_argument("--scheme", choices=SCHEMES[:-1], help="labelling scheme to write (default: unchanged)")
     writing.add_argument("--from-scheme", choices=SCHEMES, help="labelling scheme of IN (default: detected)")
     writing.add_argument(

@@ -12,13 +12,13 @@ from postil.metrics.tables import Cell, Table
 from postil.text.formats import write
 
 DESCRIPTION = """\
-Cross-validate: train several times, each time without one part of the sentences, and score the answers on that part.
-Sentences of one document are held out together where documents are marked.
+Cross-validate: train several times, each time without one part of the sentences, and score the predictions on that
+part. If documents are marked, the sentences of a document are held out together.
 
   postil crossval all.txt
   postil crossval all.txt --folds 10 --preset accurate --vectors glove-50d --threads 2
   postil crossval all.txt --json
-  postil crossval all.txt -o predictions.conll       the labels of every sentence by a model that has not seen it
+  postil crossval all.txt -o predictions.conll       write the out-of-fold predictions
 """
 
 

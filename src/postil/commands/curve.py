@@ -12,7 +12,7 @@ from postil.text.output import write_text
 
 DESCRIPTION = """\
 Draw a learning curve: train on growing parts of the sentences, score each model on the same held-out sentences, fit a
-power law to the scores and say what to expect of more data of the same kind.
+power law to the scores and estimate the score with more data of the same kind.
 
   postil curve train.txt --dev dev.txt
   postil curve train.txt --report curve.html      without --dev, a fifth of the sentences is held out

@@ -17,16 +17,16 @@ from postil.text.output import write_text
 from postil.text.schemes import recognise
 
 DESCRIPTION = """\
-Examine labelled data before anything is trained on them, with file and line for every finding: labels that break their
-scheme, sentences that occur in two splits, mentions labelled in several ways, entities that end in punctuation, odd
-characters, rare and missing classes. Then small models are trained to find labels that are probably wrong, and to say
-what more data would bring. Nothing is changed.
+Check labelled data before training on them, and report every finding with its file and line: labels that break their
+scheme, sentences that occur in two splits, mentions that are labelled inconsistently, entities that end in punctuation,
+odd characters, rare and missing classes. Then small models are trained to find labels that are probably wrong and to
+estimate how much more data would help. The data files are not changed.
 
   postil doctor train.txt --dev dev.txt --test test.txt
-  postil doctor train.txt --quick                            without training anything
-  postil doctor train.txt --report health.html               one HTML page
-  postil doctor train.txt --review doubts.jsonl              suspected errors, to be looked through
-  postil doctor --apply doubts.jsonl train.txt -o better.txt what was accepted, put into the data
+  postil doctor train.txt --quick                            without training any model
+  postil doctor train.txt --report health.html               write an HTML page
+  postil doctor train.txt --review doubts.jsonl              write suspected errors for review
+  postil doctor --apply doubts.jsonl train.txt -o better.txt apply the accepted corrections
 """
 
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", nargs="+", help="labelled files to train on")
     parser.add_argument("--dev", metavar="FILE", help="labelled file for development")
     parser.add_argument("--test", metavar="FILE", help="labelled file for testing")
-    parser.add_argument("--quick", action="store_true", help="train no models: only look at the data")
+    parser.add_argument("--quick", action="store_true", help="train no models, only check the data")
     parser.add_argument("--folds", type=int, default=5, metavar="N", help="parts to hold out in turn (default: 5)")
     parser.add_argument(
         "--repeats", type=int, default=2, metavar="N", help="how often every sentence is held out (default: 2)"
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page with all findings")
     parser.add_argument("--review", metavar="FILE", type=Path, help="write suspected errors as JSON Lines")
-    parser.add_argument("--apply", metavar="FILE", help="put the accepted records of a review into DATA")
+    parser.add_argument("--apply", metavar="FILE", help="apply the accepted corrections of a review to DATA")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="--apply: the corrected file to write")
     add_force_argument(parser)
     add_tagger_arguments(parser, "to find wrong labels")
@@ -72,10 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         print(f"\nThe report is in {arguments.report}: open it in a browser.")
     if arguments.review is not None:
-        print(
-            f'\nThe suspected errors are in {arguments.review}: set "answer" to "accept" or "reject", then --apply it.'
-        )
+        print(f"\n{_told_of_review(arguments.review, len(diagnosis.suspicions))}")
     return 0
+
+
+def _told_of_review(path: Path, number: int) -> str:
+    if not number:
+        return f"No label is suspected to be wrong: {path} is empty."
+    return f'The suspected errors are in {path}: set "answer" to "accept" or "reject", then --apply it.'
 
 
 def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
@@ -83,6 +87,8 @@ def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
         lowest = {"folds": 2, "repeats": 1}[name]
         if getattr(arguments, name) < lowest:
             raise ConfigurationError(name, expected=f"must be at least {lowest}", got=getattr(arguments, name))
+    if arguments.quick and arguments.review is not None:
+        raise ConfigurationError("--review", expected="must not be given with --quick: models find the errors")
     tagger = tagger_of(arguments)
     splits = [joined(load_labelled(arguments.data, arguments), ", ".join(arguments.data))]
     splits += [

@@ -12,6 +12,7 @@ from postil.commands.kinds import refuse
 from postil.commands.models import open_model, tagger_of_names, take_model, warn_of_long_sentences
 from postil.commands.reading import (
     CHARACTERS,
+    add_format_argument,
     add_reading_arguments,
     format_argument,
     reading_options,
@@ -27,7 +28,7 @@ from postil.serving.options import check_columns
 from postil.serving.places import Place, place_of_span, places_of_entities, places_of_words
 from postil.text import Sentence, tokenise
 from postil.text.characters import characters
-from postil.text.formats import FORMATS, read
+from postil.text.formats import read
 from postil.text.output import write_text
 
 DESCRIPTION = """\
@@ -59,9 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="model file or name (default: the installed English model); text (default: standard input)",
     )
-    parser.add_argument(
-        "--input", choices=[*FORMATS, CHARACTERS], default="text", help="format of the sentence (default: text)"
-    )
+    add_format_argument(parser, "the sentence", default="text")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--entity", metavar="TEXT", help="explain these words wherever they occur")
     which.add_argument("--span", metavar="START:END", type=_span, help="explain these tokens: 2:3 is the third")

@@ -18,8 +18,8 @@ Write a trained model in a form that runs without Python.
   postil export ner.postil --to web -o ner          an ES module with the layout of npm
   postil export ner.postil --to onnx -o ner_onnx    a graph for ONNX Runtime
 
-The exported model answers as Python does: `make check` in a folder of C compares the labels and probabilities of some
-texts. What an export does not support is refused.
+The exported model returns the same results as Python: `make check` in the folder of C code compares labels and
+probabilities on some texts. Features that an export does not support are an error.
 """
 
 

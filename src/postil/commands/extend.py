@@ -1,4 +1,4 @@
-"""``postil extend``: a model learns new classes or new text, and is written only if it keeps what it knows."""
+"""``postil extend``: teach a tagger new classes or new text without forgetting what it knows."""
 
 import argparse
 import json
@@ -28,17 +28,17 @@ from postil.text.schemes import recognise
 from postil.threads import training_threads
 
 DESCRIPTION = """\
-Extend a tagger by data in which only new classes are labelled, or by new text. The old model fills in the classes that
-the new data do not label. With --dev, every class that the model knows is scored before and after: where one falls by
-more than --tolerance points of F1, nothing is written and the exit code is 3.
+Extend a tagger with data in which only new classes are labelled, or with new text. The old model fills in the classes
+that the new data do not label. With --dev, every known class is scored before and after. If the F1 of one falls by more
+than --tolerance points, nothing is written and the exit code is 3.
 
   postil extend ner.postil products.txt --dev dev.txt -o ner2.postil
   postil extend ner.postil products.txt --old train.txt --dev dev.txt -o ner2.postil
-                                        the best result: the data that the model has learnt from are learnt on
+      best: also train on the data that the model was trained on
   postil extend ner.postil products.txt --unlabelled raw.txt --dev dev.txt -o ner2.postil
-                                        without them: the old model labels raw text of the same kind
+      without these data: the old model labels raw text of the same kind
   postil extend ner.postil tweets.txt --annotates PER,LOC --dev dev.txt --tolerance 0.5 -o ner2.postil
-  postil extend english products.txt --task names -o names.postil      one task of a model of several
+  postil extend english products.txt --task names -o names.postil      one task of a model with several
 """
 NOT_PASSED = 3
 """The exit code where a known class fell."""
@@ -47,21 +47,21 @@ MOST_RAW_TOKENS = 100_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="the tagger to extend; its file stays as it is")
-    parser.add_argument("new", metavar="NEW", nargs="+", help="labelled files with what is new")
+    parser.add_argument("new", metavar="NEW", nargs="+", help="labelled files with the new classes or text")
     parser.add_argument("-o", "--output", metavar="MODEL2", type=Path, required=True, help="model file to write")
     parser.add_argument(
         "--old",
         metavar="FILE",
         action="append",
         default=[],
-        help="labelled data that the model has learnt from, all or some of them (repeatable)",
+        help="labelled data that the model was trained on, all or some of them (repeatable)",
     )
     parser.add_argument(
         "--unlabelled",
         metavar="FILE",
         action="append",
         default=[],
-        help="raw text that the model labels itself, so as not to forget (repeatable)",
+        help="raw text that the old model labels, to preserve what it knows (repeatable)",
     )
     parser.add_argument(
         "--unlabelled-tokens",
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=MOST_RAW_TOKENS,
         help=f"how much of the raw text to use, sampled by sentences (default: {MOST_RAW_TOKENS:,})",
     )
-    parser.add_argument("--dev", metavar="FILE", help="held-out file on which the known classes must not fall")
+    parser.add_argument("--dev", metavar="FILE", help="held-out file on which known classes must not get worse")
     parser.add_argument(
         "--tolerance",
         type=float,
@@ -78,9 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"points of F1 by which a known class may fall (default: {TOLERANCE:g})",
     )
-    parser.add_argument(
-        "--task", metavar="NAME", help="a model of several tasks: extend this one, as a model of its own"
-    )
+    parser.add_argument("--task", metavar="NAME", help="models of several tasks: extend this one, as a separate model")
     parser.add_argument(
         "--set",
         dest="settings",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # scoring files needs no models
 def load(path: str, **options: Any) -> LabelledFile:
     """Read a whole file with labels. What was changed or dropped on the way is printed on standard error."""
     with read(path, **{"features": (), **options}) as reading:
+        if reading.format in _WITHOUT_LABELS:  # told before a large text is read
+            raise _no_labels(reading.format, f"{reading.name}, line 1")
         if not options.get("characters"):
             warn_of_unspaced(reading)
         try:
@@ -26,9 +28,15 @@ def load(path: str, **options: Any) -> LabelledFile:
             _warn_of_changes(reading)
     for number, sentence in enumerate(file.sentences):
         if sentence.labels is None:
-            title = FORMATS[file.format].title
-            raise DataError("no labels", expected="a label for every token", got=title, where=file.where(number, 0))
+            raise _no_labels(file.format, file.where(number, 0))
     return file
+
+
+_WITHOUT_LABELS = ("text", "tokens")
+
+
+def _no_labels(format: str, where: str) -> DataError:
+    return DataError("no labels", expected="a label for every token", got=FORMATS[format].title, where=where)
 
 
 def resolve_partial_labels(

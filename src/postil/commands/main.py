@@ -8,8 +8,10 @@ import argparse
 import errno
 import importlib
 import os
+import re
 import signal
 import sys
+import textwrap
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -51,27 +53,27 @@ COMMANDS: dict[str, Entry] = {
     "evaluate": Entry("postil.commands.evaluate", "score a model on labelled data"),
     "tag": Entry("postil.commands.tag", "label text"),
     "tune": Entry("postil.commands.tune", "trade precision for recall in a trained model"),
-    "explain": Entry("postil.commands.explain", "explain an answer by its words and features"),
-    "serve": Entry("postil.commands.serve", "serve models: an HTTP API and a page to look at them"),
-    "annotate": Entry("postil.commands.annotate", "label text on a local page, with a model that learns meanwhile"),
-    "doctor": Entry("postil.commands.doctor", "find what is odd or wrong in labelled data"),
-    "extend": Entry("postil.commands.extend", "extend a tagger by new classes or new text, and keep what it knows"),
-    "suggest": Entry("postil.commands.suggest", "suggest what to label next"),
-    "simulate": Entry("postil.commands.simulate", "simulate what suggestions would have saved, on labelled data"),
-    "crossval": Entry("postil.commands.crossval", "score a model of the data without a held-out file"),
-    "curve": Entry("postil.commands.curve", "draw a learning curve: what would more data bring?"),
+    "explain": Entry("postil.commands.explain", "show which words and features led to a prediction"),
+    "serve": Entry("postil.commands.serve", "serve models through an HTTP API, with a page to try them"),
+    "annotate": Entry("postil.commands.annotate", "label text on a local page while a model learns from the answers"),
+    "doctor": Entry("postil.commands.doctor", "find errors and inconsistencies in labelled data"),
+    "extend": Entry("postil.commands.extend", "teach a tagger new classes without forgetting the old ones"),
+    "suggest": Entry("postil.commands.suggest", "suggest which sentences to label next"),
+    "simulate": Entry("postil.commands.simulate", "simulate active learning on labelled data"),
+    "crossval": Entry("postil.commands.crossval", "cross-validate: score a model without a held-out file"),
+    "curve": Entry("postil.commands.curve", "draw a learning curve and estimate what more data would bring"),
     "search": Entry("postil.commands.search", "look for better settings within a time budget"),
     "compare": Entry("postil.commands.compare", "compare two taggers on labelled data"),
     "convert": Entry("postil.commands.convert", "convert a labelled file to another format or labelling scheme"),
     "export": Entry("postil.commands.export", "write a model for C, web pages or ONNX Runtime"),
-    "card": Entry("postil.commands.card", "show what a model is, where it comes from and how good it is"),
+    "card": Entry("postil.commands.card", "show the model card: data, licence, scores and weaknesses"),
     "draw": Entry("postil.commands.draw", "draw the network of a model as a picture"),
     "presets": Entry("postil.commands.presets", "list the presets with their purposes and settings"),
     "check": Entry("postil.commands.check", "compare every gradient with central differences"),
     "score": Entry("postil.commands.score", "score predicted labels against gold labels"),
     "bench": Entry("postil.commands.bench", "measure the speed of training and tagging on this machine"),
     "demo": Entry("postil.commands.demo", "a tour: generate sentences, train, tag, explain, write a report"),
-    "completion": Entry("postil.commands.completion", "print a script for completion in bash, zsh or fish"),
+    "completion": Entry("postil.commands.completion", "print a completion script for bash, zsh or fish"),
 }
 
 
@@ -164,7 +166,7 @@ def _dispatch(words: list[str]) -> int:
         parser = _Parser(
             prog=f"postil {words[0]}",
             description=command.DESCRIPTION,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Formatter,
         )
         command.add_arguments(parser)
         # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
@@ -198,13 +200,36 @@ def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:
     return show
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Fills the paragraphs of a description to the width of the terminal and leaves indented lines, examples, alone."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(
+            textwrap.indent(paragraph if "\n  " in f"\n{paragraph}" else self._filled(paragraph, width), indent)
+            for paragraph in text.strip("\n").split("\n\n")
+        )
+
+    def _filled(self, text: str, width: int) -> str:
+        return "\n".join(self._split_lines(text, min(width, _WIDEST)))
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)  # label-studio-min, --dry-run
+
+
+_WIDEST = 118
+"""Longer lines of text are hard to read, however wide the terminal is."""
+
+
 class _Parser(argparse.ArgumentParser):
     """Reports errors in one line: the full usage would hide what is wrong."""
 
     def error(self, message: str) -> NoReturn:
         wrong = message.removeprefix("unrecognized arguments: ")
         if wrong != message:
-            message = f"unknown option {wrong}{similar(wrong.split('=')[0], self._option_string_actions)}"
+            kind = "unknown option" if wrong.startswith("-") else "unexpected argument"
+            message = f"{kind} {wrong}{similar(wrong.split('=')[0], self._option_string_actions)}"
+        elif value := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)$", message):
+            message += similar(value[1], re.findall(r"[\w-]+", value[2]))
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 

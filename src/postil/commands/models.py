@@ -38,8 +38,8 @@ def take_model(words: Sequence[str]) -> tuple[str, list[str]]:
     english = installed_path(ENGLISH)
     if english is None:
         what = f"{words[0]}: not a Postil model file, and no" if words and not is_text(words[0]) else "no"
-        expected = "pip install postil-english (the folder of that name in the repository), or name a model file"
-        raise ConfigurationError(f"{what} English model is installed", expected=expected)
+        install = "run pip install postil-english (the folder of that name in the repository), or name a model file"
+        raise ConfigurationError(f"{what} English model is installed: {install}")
     note(f"no MODEL named: using the installed model {ENGLISH}")
     return str(english), list(words)
 

@@ -158,8 +158,8 @@ def _files_to_score(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> d
         source = source_of(place if equals else f"{arguments.data}{colon}{column}")
         sources.setdefault(task, []).append(source)
     if not sources:
-        expected = f"--task {tagger.tasks[0]}=FILE, or --task {tagger.tasks[0]} with DATA"
-        raise ConfigurationError("the model has several tasks", expected=expected, got="no --task")
+        first = tagger.tasks[0]
+        raise ConfigurationError(f"the model has several tasks: choose one with --task {first}, or --task {first}=FILE")
     refuse(arguments, "train", "the model has several tasks; save one of them, tagger[task].save(FILE), for this")
     options = reading_options(arguments, takes_characters(tagger.fitted_parts()))
     maps = label_maps(arguments.map, [source.path for of_task in sources.values() for source in of_task])

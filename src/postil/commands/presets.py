@@ -92,7 +92,8 @@ def _complete(name: str, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
             "settings": asdict(configured(preset, settings)),
         }
     if name not in rows:
-        raise ConfigurationError(f"no preset {name!r}{similar(name, rows)}", expected=f"one of {', '.join(rows)}")
+        hint = similar(name, rows)
+        raise ConfigurationError(f"no preset {name!r}{hint}", expected=None if hint else f"one of {', '.join(rows)}")
     config = configured(name, {}) if name in PRESETS else configured_tree(name, {})
     return {**rows[name], "settings": asdict(config)}
 

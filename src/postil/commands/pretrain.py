@@ -1,20 +1,26 @@
 """``postil pretrain``: raw text in, a file of word vectors or word clusters out."""
 
 import argparse
+import os
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 
 from postil.commands.stopping import interrupted, stop_on_request
+from postil.commands.terminal.notices import warn
 from postil.commands.writing import add_force_argument, check_output
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, PostilError
 from postil.features.lexicon import Lexicon
 from postil.features.vectors import WordVectors
 from postil.pretraining.clusters import WordClusters
 from postil.pretraining.config import METHODS, CorpusConfig, PretrainingConfig
+from postil.text.formats import FORMATS, format_of
 
 DESCRIPTION = """\
-Learn word vectors from raw text and write them as GloVe's text: a word and its numbers on each line. With --clusters,
-learn word clusters instead: bits, word and count on each line. Texts are plain or gzip, and may be larger than memory.
+Learn word vectors from raw text and write them in GloVe's text format: a word and its vector on each line. With
+--clusters, learn word clusters instead: bits, word and count on each line. Texts may be compressed with gzip, and may
+be larger than memory.
 
   postil pretrain wikipedia.txt -o wikipedia.vectors
   postil pretrain *.txt --dimensions 100 --epochs 15 --threads 2 -o news.vectors
@@ -43,9 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         choices=METHODS,
-        help="skipgram: words predict their neighbours; ranking: true windows above corrupt ones (default: skipgram)",
+        help="skipgram: words predict their neighbours; ranking: true windows beat corrupt ones (default: skipgram)",
     )
-    parser.add_argument("--dimensions", type=int, metavar="D", help=f"of a vector (default: {default.dimensions})")
+    parser.add_argument(
+        "--dimensions", type=int, metavar="D", help=f"dimensions of a vector (default: {default.dimensions})"
+    )
     parser.add_argument("--window", type=int, metavar="N", help="words on each side (default: 5; ranking: 2)")
     parser.add_argument("--epochs", type=int, metavar="N", help=f"passes over the text (default: {default.epochs})")
     parser.add_argument(
@@ -91,8 +99,17 @@ def run(arguments: argparse.Namespace) -> int:
     what = "pretrained file" if kind == "model" else f"file of {kind}"
     check_output(arguments.output, what, kind, inputs=arguments.texts, force=arguments.force)
     check_output(_checkpoint(arguments), "checkpoint", "model", inputs=arguments.texts, force=arguments.force)
+    _warn_of_columns(arguments.texts)
     corpus_config = _corpus_config(arguments, is_clusters)
     return _cluster(arguments, corpus_config) if is_clusters else _pretrain(arguments, corpus_config)
+
+
+def _warn_of_columns(texts: Sequence[str]) -> None:
+    """Warn of files that are not raw text: their labels would count as words."""
+    for path in filter(os.path.isfile, texts):  # a pipe can be read only once
+        with suppress(PostilError, OSError):  # which reading the text reports
+            if (format := format_of(path)) in ("conll", "conllu", "jsonl"):
+                warn(f"{path}: looks like {FORMATS[format].title}, but is read as raw text, labels and all")
 
 
 def _corpus_config(arguments: argparse.Namespace, for_clusters: bool) -> CorpusConfig:

@@ -2,15 +2,31 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from postil.commands.terminal.notices import warn
-from postil.text.formats import Reading
+from postil.text.formats import FORMATS, Reading
 from postil.text.options import CHOICES
 
 CHARACTERS = "characters"
 """Value of --input: plain text of which every character is a token."""
+
+
+def add_format_argument(
+    group: argparse._ActionsContainer,
+    what: str,
+    names: Sequence[str] = (*FORMATS, CHARACTERS),
+    *,
+    option: str = "--input",
+    dest: str = "input",
+    default: str | None = None,
+    otherwise: str = "detected",
+) -> None:
+    """Add an option for the format of ``what``. The names are in its help: they would fill the usage line."""
+    meaning = f"format of {what}: {', '.join(names)} (default: {default or otherwise})"
+    group.add_argument(option, dest=dest, metavar="FORMAT", choices=names, default=default, help=meaning)
 
 
 def format_argument(arguments: argparse.Namespace) -> str | None:
@@ -59,7 +75,7 @@ def add_reading_arguments(
     }
     for name, meaning in meanings.items():
         reading.add_argument(
-            f"--{name}", choices=CHOICES[name], default="error", help=f"JSON Lines: {meaning} (default: error)"
+            f"--{name}", choices=CHOICES[name], default="error", help=f"JSON Lines: {meaning} (default: %(default)s)"
         )
     reading.add_argument(
         "--label-names",

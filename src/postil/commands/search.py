@@ -15,10 +15,10 @@ from postil.models.preset_files import write_preset
 from postil.text.output import write_text
 
 DESCRIPTION = """\
-Look for settings that score better on --dev than those of a preset: many are trained for a few epochs, the better third
-of them for longer, the last ones to the end with several seeds, beside the preset itself. The result is a preset file
-for `postil train --preset FILE`. Every training is logged in FILE.trials.jsonl as soon as it is done: --resume
-continues an interrupted search.
+Look for settings that score better on --dev than those of a preset, by successive halving: many candidates are trained
+for a few epochs, the best third of them for longer, and the last ones to the end with several seeds, together with the
+preset itself. The result is a preset file for `postil train --preset FILE`. Every training run is logged in
+FILE.trials.jsonl as soon as it ends; --resume continues an interrupted search.
 
   postil search train.txt --dev dev.txt -o mine.json
   postil search train.txt --dev dev.txt --minutes 30 --threads 2 -o mine.json
@@ -41,13 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="search these values of a setting, and only those named (repeatable; default: values around the preset's)",
     )
     parser.add_argument(
-        "--trials", type=int, default=BRACKET, metavar="N", help=f"settings that begin together (default: {BRACKET})"
+        "--trials", type=int, default=BRACKET, metavar="N", help=f"candidates to start with (default: {BRACKET})"
     )
-    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="trainings of the last ones (default: 3)")
-    parser.add_argument("--minutes", type=float, metavar="M", help="go on with new settings until so many have passed")
-    parser.add_argument("--resume", action="store_true", help="continue the search whose log is there")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="training runs of each finalist (default: 3)")
+    parser.add_argument("--minutes", type=float, metavar="M", help="try new candidates until M minutes have passed")
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted search from its log")
     parser.add_argument(
-        "--replay", metavar="LOG", help="do the trainings of this log again, and no others; scores must be equal"
+        "--replay", metavar="LOG", help="repeat the training runs of this log only; the scores must be the same"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page with all trials")

@@ -1,4 +1,4 @@
-"""``postil serve``: models behind an HTTP API, and a page to look at them."""
+"""``postil serve``: an HTTP API for models, and a web page to try them."""
 
 import argparse
 import logging
@@ -17,20 +17,21 @@ from postil.integrations.extras import needed
 from postil.models.installed import located, misspelt
 
 DESCRIPTION = """\
-Serve models: an HTTP API, and a page to tag, to explain and to look inside. Needs the extra serve.
+Serve models through an HTTP API, with a web page to tag text, explain results and look inside a model. Needs the extra
+serve.
 
   postil serve                                                    the installed English model
   postil serve ner.postil
   postil serve ner.postil pos.postil sentiment.postil --port 8080
-  postil serve ner.postil --reload                                a file that is replaced is opened again
-  postil serve ner.postil --allow-training data                   train in the page, on the files of a folder
+  postil serve ner.postil --reload                                reload a model file when it is replaced
+  postil serve ner.postil --allow-training data                   train on the page, with the files of a folder
   POSTIL_TOKEN=$(cat secret) postil serve ner.postil --host 0.0.0.0
 
   curl -s localhost:8000/api/tag -H 'Content-Type: application/json' -d '{"text": "Museums in Paris are amazing."}'
 
-The server listens on this machine only, unless --host says otherwise; it then needs a token of at least 16 characters,
-which requests send as "Authorization: Bearer TOKEN". Ctrl-C or SIGTERM ends it after the requests that are under way.
-docs/use/serving.md describes the API; /api/openapi.json describes it to programs.
+By default, the server can be reached from this machine only. With another --host it needs a token of at least 16
+characters, which requests send as "Authorization: Bearer TOKEN". On Ctrl-C or SIGTERM it completes the current requests
+and stops. docs/use/serving.md documents the API; /api/openapi.json is its OpenAPI description.
 """
 VARIABLE = "POSTIL_TOKEN"
 
@@ -41,27 +42,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free one (default: 8000)")
-    parser.add_argument("--reload", action="store_true", help="open a model file again when it is replaced")
+    parser.add_argument("--reload", action="store_true", help="reload a model file when it is replaced")
     parser.add_argument(
         "--allow-training",
         type=Path,
         nargs="?",
         const=Path(),
         metavar="FOLDER",
-        help="let the page train on labelled files of this folder and write models there (default: this folder)",
+        help="let the page train on labelled files in FOLDER and write models there (without FOLDER: the current one)",
     )
     access = parser.add_argument_group("access")
     access.add_argument("--token-file", type=Path, metavar="FILE", help=f"file with the token (or {VARIABLE})")
     access.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="name of this server (repeatable)"
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another host name of this server (repeatable)",
     )
     access.add_argument(
-        "--allow-origin", action="append", default=[], metavar="URL", help="site whose pages may call (repeatable)"
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="site whose pages may call the API (repeatable)",
     )
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--max-body", type=int, default=1_000_000, metavar="BYTES", help="(default: 1000000)")
-    limits.add_argument("--max-tokens", type=int, default=20_000, metavar="N", help="per request (default: 20000)")
-    limits.add_argument("--seconds", type=float, default=10.0, metavar="S", help="per request (default: 10)")
+    limits.add_argument(
+        "--max-body", type=int, default=1_000_000, metavar="BYTES", help="size of a request (default: 1000000)"
+    )
+    limits.add_argument(
+        "--max-tokens", type=int, default=20_000, metavar="N", help="tokens of a request (default: 20000)"
+    )
+    limits.add_argument("--seconds", type=float, default=10.0, metavar="S", help="time for a request (default: 10)")
     limits.add_argument("--queue", type=int, default=64, metavar="N", help="requests that may wait (default: 64)")
 
 

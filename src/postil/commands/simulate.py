@@ -1,4 +1,4 @@
-"""``postil simulate``: what suggestions would have saved, on data that are labelled already."""
+"""``postil simulate``: simulate active learning on data that are already labelled."""
 
 import argparse
 import hashlib
@@ -17,10 +17,10 @@ from postil.models.tagger import Tagger
 from postil.text.output import write_text
 
 DESCRIPTION = """\
-Play the loop of labelling and learning through with data that are labelled already: start with a few random sentences,
-learn, suggest, show the labels of what was suggested, learn again. The result is a curve of the score against the
-labelled tokens for each way to suggest, beside random sentences, and how many tokens come within one point of the full
-data.
+Simulate active learning on data that are already labelled: start with a few random sentences, train, suggest sentences,
+reveal their labels, train again. The result is a curve of the score against the number of labelled tokens for each
+measure of uncertainty, compared with random sentences, and the number of tokens needed to come within one point of the
+score on all data.
 
   postil simulate train.txt --test test.txt
   postil simulate train.txt --dev dev.txt --by entropy spans --seeds 5 --report simulation.html
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", nargs="+", help="labelled files to choose sentences from")
     held_out = parser.add_mutually_exclusive_group(required=True)
     held_out.add_argument("--dev", metavar="FILE", help="held-out file to score on")
-    held_out.add_argument("--test", metavar="FILE", help="the same: a file to score on")
+    held_out.add_argument("--test", metavar="FILE", help="the same as --dev")
     parser.add_argument(
         "--by",
         metavar="WAY",
@@ -40,18 +40,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=WAYS,
         default=[],
-        help=f"ways to compare, beside random: {', '.join(way for way in WAYS if way != RANDOM)} (default: entropy)",
+        help="measures of uncertainty to compare with random: "
+        f"{', '.join(way for way in WAYS if way != RANDOM)} (default: entropy)",
     )
-    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="runs for each way (default: 3)")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="runs for each measure (default: 3)")
     for name, default, meaning in (
-        ("start", 0.02, "share of the tokens that is labelled at first"),
-        ("growth", 1.3, "how much more is labelled in each round"),
-        ("until", 0.6, "share of the tokens at which it ends"),
+        ("start", 0.02, "share of the tokens that is labelled at the start"),
+        ("growth", 1.3, "factor by which the labelled data grow in each round"),
+        ("until", 0.6, "share of the tokens at which to stop"),
     ):
         parser.add_argument(
             f"--{name}", type=float, default=default, metavar="X", help=f"{meaning} (default: {default})"
         )
-    parser.add_argument("--runs", metavar="FILE", type=Path, help="save every run here; start again with those saved")
+    parser.add_argument("--runs", metavar="FILE", type=Path, help="save every run in this file, and reuse saved runs")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page with the curves")
     add_force_argument(parser)

@@ -10,7 +10,7 @@ from typing import Any
 from postil.commands.labelled import load
 from postil.commands.models import open_model, tagger_of_names, take_model
 from postil.commands.reading import (
-    CHARACTERS,
+    add_format_argument,
     add_reading_arguments,
     format_argument,
     reading_options,
@@ -25,22 +25,23 @@ from postil.models.sentences import takes_characters
 from postil.models.tagger import Tagger
 from postil.serving.options import check_columns, chosen
 from postil.text import Sentence
-from postil.text.formats import FORMATS, read
+from postil.text.formats import read
 from postil.text.output import write_text
 
 DESCRIPTION = """\
-Suggest which sentences of a pool to label next: those that the model is least sure of per token, and that are unlike
-one another. The pool may be larger than memory: raw text, tokens, CoNLL or JSON Lines, as for `postil tag`. Labels in
+Suggest which sentences of a pool to label next: those that the model is least sure of per token and that differ from
+each other. The pool may be larger than memory: raw text, tokens, CoNLL or JSON Lines, as for `postil tag`. Labels in
 it are ignored. No sentence is suggested twice.
 
   postil suggest ner.postil pool.txt -n 50 -o next.jsonl
-  postil suggest ner.postil pool.jsonl --labelled train.jsonl -o next.jsonl     not what is labelled already
+  postil suggest ner.postil pool.jsonl --labelled train.jsonl -o next.jsonl     skip what is already labelled
   postil suggest ner.postil pool.txt --by spans --json
   cat *.txt | postil suggest ner.postil -n 20
 
-The file of -o has one JSON object per sentence, labelled by the model: spans with their probabilities and whether they
-are sure, and unsure, the stretches to look at with what may stand there. Correct the spans there, set "answer" to
-"accept", and train on the file; or `postil convert` it for an annotation tool.
+-o writes one JSON object per sentence, labelled by the model: "spans" with their probabilities and whether they are
+sure, and "unsure", the passages to look at, with the possible labellings of each. Correct the spans, set "answer" to
+"accept" and train on the file; or label it with `postil annotate`; or use `postil convert` to write it for another
+annotation tool.
 """
 
 
@@ -54,33 +55,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", type=int, default=50, metavar="N", help="number of sentences (default: 50)")
     parser.add_argument("--by", choices=WAYS, default="entropy", help="measure of uncertainty (default: entropy)")
     parser.add_argument(
-        "--per", choices=["token", "sentence"], default="token", help="what uncertainty counts for (default: token)"
+        "--per", choices=["token", "sentence"], default="token", help="unit of the uncertainty (default: token)"
     )
     parser.add_argument(
-        "--density", type=float, default=0.0, metavar="P", help="power of the weight for typical sentences (default: 0)"
+        "--density", type=float, default=0.0, metavar="P", help="how much to prefer typical sentences (default: 0)"
     )
     parser.add_argument(
         "--diversity",
         type=float,
         default=DIVERSITY,
         metavar="P",
-        help=f"power of the weight for unlike ones (default: {DIVERSITY})",
+        help=f"how much to prefer sentences unlike those already chosen (default: {DIVERSITY})",
     )
     parser.add_argument(
-        "--sure", type=float, default=0.9, metavar="P", help="probability from which no look is needed (default: 0.9)"
+        "--sure", type=float, default=0.9, metavar="P", help="spans at least this probable are sure (default: 0.9)"
     )
     parser.add_argument(
         "--labelled",
         metavar="FILE",
         action="append",
         default=[],
-        help="sentences that are labelled already and not suggested again (repeatable)",
+        help="file of sentences that are already labelled and not suggested (repeatable)",
     )
     parser.add_argument("--task", metavar="NAME", help="models of several tasks: the one to suggest for")
     parser.add_argument("--seed", type=int, default=0, help="seed of --by random (default: 0)")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the suggestions as JSON Lines")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--input", choices=[*FORMATS, CHARACTERS], help="format of the pool (default: detected)")
+    add_format_argument(parser, "the pool")
     add_force_argument(parser)
     add_reading_arguments(parser)
 

@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 
 from postil.commands.models import open_model, tagger_of_names, take_model, text_among, warn_of_long_sentences
 from postil.commands.reading import (
-    CHARACTERS,
+    add_format_argument,
     add_reading_arguments,
     format_argument,
     warn_of_unspaced,
 )
-from postil.commands.tag_columns import COLUMN_INPUTS, PARQUET, add_column_arguments, asks_for_columns, tag_columns
+from postil.commands.tag_columns import PARQUET, add_column_arguments, asks_for_columns, tag_columns
 from postil.commands.tag_options import add_answer_arguments, tag_reading_options, tagging_options
 from postil.commands.tag_ray import add_ray_arguments, run_on_ray
 from postil.commands.terminal.tag_progress import progress_line
@@ -27,7 +27,7 @@ from postil.models.estimator import Estimator
 from postil.models.sentences import takes_characters
 from postil.serving import TaggingOptions, label
 from postil.serving.options import TAGGER_OPTIONS
-from postil.text.formats import FORMATS, Reading, format_of, read
+from postil.text.formats import Reading, format_of, read
 from postil.text.tree import SHAPES
 
 DESCRIPTION = """\
@@ -49,21 +49,21 @@ Label text. Reads files or standard input and writes to standard output or -o FI
   postil tag sentiment.postil --text "Not a bad film." --tree right --output jsonl
   postil tag ner.postil 'data/*.parquet' --column text --engine ray -o tagged    on all cores, or on a Ray cluster
 
-The first word is MODEL where it is the name of an installed model or a file that begins as a model file does. Otherwise
-the installed English model is used, and the word is an input: a file, or, if it contains a space, a text. On a terminal
-the names in plain text are shown in colour with their probabilities; --output conll shows the usual columns.
+The first argument is the MODEL if it is the name of an installed model or a model file. Otherwise the installed English
+model is used, and the argument is an input: a file, or, if it contains a space, a text. On a terminal, the entities of
+plain text are shown in colour with their probabilities; --output conll prints the usual columns instead.
 
 Plain text is split into sentences and tokens. With --input tokens, each line is a sentence with spaces between tokens.
 With --input characters, every character of plain text is a token: for Chinese, Japanese, Thai and other text without
-spaces. A model that was trained on characters cuts text into characters by itself.
+spaces. A model that was trained on characters splits text into characters by itself.
 
-CoNLL output has one token per line, with its label after a tab; --probabilities adds a column with the probability of
-the label before it. JSON Lines output has one object per text with spans: start, end, label. --probabilities adds to
-each span the probability that exactly this span is an entity of this class. A model of single words, such as parts of
-speech, writes tokens: start, end, label and, with --probabilities, the probability of the label. JSON Lines in, JSON
-Lines out: there is a line for every record, in the same order, even for one whose text is empty.
+CoNLL output has one token per line, with its label after a tab; --probabilities inserts a column with the probability
+of the label before it. JSON Lines output has one object per text, with spans: start, end, label. --probabilities adds
+to each span the probability that exactly this span is an entity of this class. Models whose labels have no spans, such
+as parts of speech, write tokens: start, end, label and, with --probabilities, the probability of the label. For JSON
+Lines input, there is one output line for every record, in the same order, even if its text is empty.
 
-CoNLL-U output of CoNLL-U input is the input with --label-column filled in (default: upos; misc:NER for spans).
+CoNLL-U output for CoNLL-U input is the input with --label-column filled in (default: upos; misc:NER for spans).
 
 An input object may contain constraints: {"force": [[11, 16, "LOC"]], "forbid": [[0, 7]], "allow": [[11, 16, ["LOC",
 "O"]]]}. Offsets count characters, or tokens if the object lists its tokens. Probabilities are then conditional on the
@@ -72,12 +72,12 @@ constraints.
 A model that detects one label has scores instead of probabilities: --scores. In JSON Lines, the score of a span is the
 lowest score of its tokens.
 
-Parquet and CSV (--input csv) are tables of which --column is tagged. Their other columns are kept, and the answers are
-added as columns of lists: --parts. The output is Parquet. -o FOLDER gets a file per row group, and the same command
-continues an interrupted job with those that are missing; -o FILE.parquet is one file. Both need the extra arrow.
+In tables (Parquet, or CSV with --input csv), the text is in --column. All columns are kept, and the results are added
+as columns of lists (--parts). The output is Parquet. -o FOLDER writes one file per row group, and the same command
+continues an interrupted job; -o FILE.parquet writes a single file. Both need the extra arrow.
 
-A tree classifier labels every phrase. A sentence without a tree is given one of the shape --tree. JSON Lines output
-has one object per sentence with its label and probabilities; --probabilities adds those of all its phrases.
+A tree classifier labels every phrase. For a sentence without a tree, --tree sets the shape of the tree. JSON Lines
+output has one object per sentence with its label and probabilities; --probabilities adds those of all phrases.
 """
 
 
@@ -89,9 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="model file or name (default: the installed English model); files or a text (default: standard input)",
     )
     parser.add_argument("--text", metavar="TEXT", help="label this text instead of files")
-    parser.add_argument(
-        "--input", choices=[*FORMATS, CHARACTERS, *COLUMN_INPUTS], help="format of the input (default: detected)"
-    )
+    add_format_argument(parser, "the input")
     parser.add_argument(
         "--output",
         choices=["conll", "conllu", "jsonl", "trees", PARQUET],

@@ -76,5 +76,6 @@ def one_task(model: Estimator[Any, Any], task: str | None) -> Any:
         return model
     several: Any = model
     if task is None:
-        raise ConfigurationError("the model has several tasks", expected="--task " + " or ".join(several.tasks))
+        names = " or ".join(several.tasks)
+        raise ConfigurationError(f"the model has several tasks: choose one with --task {names}")
     return several[task]

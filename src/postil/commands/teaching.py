@@ -136,5 +136,5 @@ def given_teachers(arguments: argparse.Namespace) -> list[Tagger]:
 
 def new_teacher(student: Any) -> Tagger:
     """A teacher with the knowledge that the student has: the same vectors, clusters and gazetteers."""
-    shared = ("vectors", "clusters", "gazetteers", "seed", "threads")
+    shared = ("vectors", "clusters", "gazetteers", "pretrained", "seed", "threads")
     return Tagger(preset=PRESET, ensemble=MEMBERS, **{name: getattr(student, name) for name in shared})

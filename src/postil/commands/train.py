@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from postil.archive import is_model_file
 from postil.commands import gains, teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.mapping import add_map_argument
@@ -32,9 +31,9 @@ from postil.threads import training_threads
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
 
-Files may be CoNLL columns, CoNLL-U, JSON Lines with spans or bracketed trees, plain or gzip. Formats and labelling
-schemes are detected. With --dev, the epoch with the best score on that file is kept; without it, the full schedule is
-run.
+Files may be CoNLL columns, CoNLL-U, JSON Lines with spans or bracketed trees, optionally compressed with gzip. Formats
+and labelling schemes are detected. With --dev, the epoch with the best score on that file is kept; without it, the full
+schedule is run.
 
   postil train train.txt --dev dev.txt -o ner.postil
   postil train train.txt --dev dev.txt --test test.txt --preset accurate --vectors glove-50d -o ner.postil
@@ -190,16 +189,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _take_pretrained(arguments: argparse.Namespace) -> None:
-    """Vectors and clusters of one file are given as files of each would be."""
-    if arguments.pretrained is None:
-        return
-    if not is_model_file(arguments.pretrained):
-        expected = "must be a file that `postil pretrain --with-clusters` wrote"
-        raise ConfigurationError("--pretrained", expected=expected, where=arguments.pretrained)
-    if arguments.clusters is not None:
-        raise ConfigurationError("--clusters", expected="must not be given with --pretrained, which has clusters")
-    arguments.vectors.append(arguments.pretrained)
-    arguments.clusters = arguments.pretrained
+    """Treat a pretrained file as a file of vectors and one of clusters, so that --gains tells them apart."""
+    from postil.features.sources import with_pretrained
+
+    arguments.vectors, arguments.clusters = with_pretrained(arguments.vectors, arguments.clusters, arguments.pretrained)
 
 
 def _sources(arguments: argparse.Namespace) -> TrainingFiles:

@@ -31,15 +31,14 @@ def check_output(
     ``kind`` is a key of ``_KINDS``, such as "model", or the name of a format: what the file will be, and what an
     existing file must be to be replaced. With ``force`` any file is, but one of the ``inputs``, under any name. What a
     killed run left unfinished beside the file is removed.
-    ``kind`` is "model", "report", "log", "runs", "vectors", "clusters" or the name of a format: what the file will be,
-    and what an existing file must be to be replaced. With ``force`` any file is, but one of the ``inputs``, under any
-    name. What a killed run left unfinished beside the file is removed.
     """
     path = Path(path)
     if path.is_dir():
         raise ConfigurationError(what, expected="must be a file", got="a folder", where=path)
     if not path.resolve().parent.is_dir():
         raise ConfigurationError(what, expected="must be in an existing folder", got=f"no {path.parent}", where=path)
+    if (path.is_file() or not path.exists()) and not os.access(path.resolve().parent, os.W_OK):  # or a device
+        raise ConfigurationError(what, expected="must be in a folder that you may write to", where=path)
     for name in inputs:
         if name is not None and (_is_same(path, Path(name)) or is_temporary(Path(name).resolve(), path.resolve())):
             other = None if str(name) == str(path) else str(name)  # another name of the same file

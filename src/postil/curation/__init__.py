@@ -1,4 +1,4 @@
-"""From labels to better labels: how good a model is and will be, what is wrong in the data, what to label next."""
+"""Better labels: evaluate models without held-out data, find labelling errors, and suggest what to label next."""
 
 from postil.curation.comparison import ModelComparison, compare
 from postil.curation.cross_validation import CrossValidation, crossval

@@ -1,4 +1,4 @@
-"""What can be wrong in labelled data and seen without a model: one function per kind of finding."""
+"""Checks of labelled data that need no model: one function per kind of finding."""
 
 import re
 import unicodedata

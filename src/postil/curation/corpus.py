@@ -1,4 +1,4 @@
-"""Labelled data as they are examined: named splits, and places in them that a person can find."""
+"""Labelled data to examine: named splits, and places in them as file and line."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Errors that people make with labels, made on purpose: to learn what they look like, and to measure who finds them."""
+"""Simulated labelling errors: to learn what such errors look like, and to measure how well they are found."""
 
 from collections.abc import Iterator, Sequence
 

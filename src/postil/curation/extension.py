@@ -297,7 +297,7 @@ def _or_hidden(label: str, hidden: Sequence[str]) -> str:
 
 def _student(tagger: Tagger, X: Sequence[Sequence[Token]], settings: dict[str, Any]) -> Tagger:
     """The tagger to train. Vectors, clusters and gazetteers are those in the model, not in files."""
-    kept = {"vectors": None, "clusters": None, "gazetteers": (), "minutes": None}
+    kept = {"vectors": None, "clusters": None, "gazetteers": (), "pretrained": None, "minutes": None}
     return Tagger(**{**tagger.get_params(), **kept, **_small_steps(tagger, len(X)), **settings})
 
 

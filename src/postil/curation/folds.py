@@ -1,4 +1,4 @@
-"""Which sentences are held out together."""
+"""Folds of a cross-validation: which sentences are held out together."""
 
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple

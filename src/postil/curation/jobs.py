@@ -1,4 +1,4 @@
-"""Trainings that do not depend on one another, on several cores or, through joblib's backends, on several machines."""
+"""Independent training runs on several cores or, through joblib's backends, on several machines."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence

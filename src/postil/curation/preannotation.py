@@ -1,4 +1,4 @@
-"""Sentences with the labels of a model, and with what in them is unsure: the only part that a person has to look at."""
+"""Sentences with predicted labels and the passages that the model is unsure of, which a person has to check."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

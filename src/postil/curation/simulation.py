@@ -1,4 +1,4 @@
-"""What suggestions would have saved: the loop of labelling and learning, played through with labels that are known.
+"""Simulate active learning on data whose labels are known.
 
 A run begins with a few random sentences. A model learns from them, suggests sentences of the rest, and is shown their
 labels; a new model learns from all so far, and so on. Runs with the same seed begin with the same sentences.

@@ -1,4 +1,4 @@
-"""Graphs of ONNX, node by node: each call adds one node and returns the name of its output."""
+"""Build ONNX graphs node by node: each call adds one node and returns the name of its output."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final

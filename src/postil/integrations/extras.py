@@ -1,4 +1,4 @@
-"""The check for packages that only some users need, see ``postil.extras``."""
+"""Imports of optional packages, see ``postil.extras``."""
 
 from postil.extras import needed
 

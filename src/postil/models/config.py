@@ -159,12 +159,12 @@ LIMITS: dict[str, tuple[float, float]] = {
     "window": (1, 99),
     "layers": (1, 100),
     "ensemble": (1, 100),
-    **dict.fromkeys(("shards", "epochs", "patience", "batch_sentences"), (1, 1e9)),
+    **dict.fromkeys(("shards", "epochs", "patience", "batch_sentences"), (1, 10**9)),
     "corrupt": (1, 100_000),
-    **dict.fromkeys(("min_count", "min_affix_count", "min_feature_count"), (1, 1e9)),
+    **dict.fromkeys(("min_count", "min_affix_count", "min_feature_count"), (1, 10**9)),
     "feature_buckets": (1, MOST_BUCKETS),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
-    **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 1e9)),
+    **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 10**9)),
     **dict.fromkeys(("warm_up", "final_share", "tau", "mention_replacement"), (0, 1)),
 }
 

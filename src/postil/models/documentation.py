@@ -30,6 +30,10 @@ OWN_PARAMETERS: dict[str, tuple[str, str]] = {
         "sequence of str or path",
         "Files with names of a class, one per line, matched as phrases; or names, places, which are features of words.",
     ),
+    "pretrained": (
+        "str, path or None",
+        "Vectors and clusters together: a file of ``postil pretrain --with-clusters``.",
+    ),
     "seed": ("int", "Seed of all randomness. The same seed and data produce the same bits."),
     "threads": ("int", "Number of cores to train with. Does not change the result."),
     "minutes": ("float or None", "Time budget: the schedule is shortened so that it ends in time. None: no limit."),

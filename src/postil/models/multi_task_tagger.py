@@ -83,6 +83,7 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
     _ROW: ClassVar[str] = "preset"
     clusters: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]
+    pretrained: str | os.PathLike[str] | None
     preset: str
 
     # -------------------------------------------------------------------------------------------- its kind of model

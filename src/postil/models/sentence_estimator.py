@@ -33,6 +33,7 @@ class SentenceEstimator(Estimator[Labels, Network]):
     _ROW: ClassVar[str] = "preset"
     clusters: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]
+    pretrained: str | os.PathLike[str] | None
     preset: str
 
     # -------------------------------------------------------------------------------------------- what kinds differ in

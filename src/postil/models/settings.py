@@ -111,9 +111,14 @@ def one_of(name: str, value: Any, known: Any) -> None:
         raise ConfigurationError(name, expected=f"one of {', '.join(map(str, known))}", got=repr(value))
 
 
+_OPEN = 10**9
+"""A limit from which on a message does not name it: nobody reaches it by mistake."""
+
+
 def within(name: str, value: float | None, smallest: float, largest: float) -> None:
     if value is not None and not smallest <= value <= largest:
-        expected = f"{smallest} or more" if largest == math.inf else f"{smallest} to {largest}"
+        is_open = value < smallest and largest >= _OPEN
+        expected = f"at least {smallest}" if is_open else f"{smallest} to {largest}"
         raise ConfigurationError(name, expected=expected, got=value)
 
 

@@ -383,6 +383,7 @@ _PARAMETERS: dict[str, Any] = {
     "vectors": (str, tuple, type(None)),
     "clusters": (str, type(None)),
     "gazetteers": tuple,
+    "pretrained": (str, type(None)),
     "seed": int,
 }
 

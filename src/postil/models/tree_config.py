@@ -103,9 +103,9 @@ CHOICES: dict[str, Any] = {
 }
 LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("word_dim", "hidden"), (1, 100_000)),
-    **dict.fromkeys(("min_count", "epochs", "patience", "batch_trees", "shards"), (1, 1e9)),
+    **dict.fromkeys(("min_count", "epochs", "patience", "batch_trees", "shards"), (1, 10**9)),
     **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
-    **dict.fromkeys(("word_dropout", "l2"), (0, 1e9)),
+    **dict.fromkeys(("word_dropout", "l2"), (0, 10**9)),
     **dict.fromkeys(("warm_up", "final_share", "tau"), (0, 1)),
 }
 

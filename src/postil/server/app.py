@@ -1,4 +1,4 @@
-"""The ASGI application: routes, bodies, and the way from a request to a worker and back."""
+"""The ASGI application: routes, request bodies, and the path of a request to a worker and back."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Bodies of requests: received in time and in bounds, JSON, and what a schema says."""
+"""Request bodies: received within limits of time and size, parsed as JSON and checked against a schema."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Requests that are refused: a status, a word for programs, a sentence for people."""
+"""Error responses: an HTTP status, a code for programs and a message for people."""
 
 from typing import final
 

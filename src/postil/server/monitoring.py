@@ -1,4 +1,4 @@
-"""What /metrics tells Prometheus: requests, their times, batches, what waits."""
+"""The metrics for Prometheus at /metrics: requests, latencies, batches, queue length."""
 
 from collections.abc import Callable
 from typing import final

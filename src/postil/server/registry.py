@@ -1,4 +1,4 @@
-"""The models that are served, by name; a file that is replaced by another one is opened again."""
+"""The served models by name; a model is reloaded when its file is replaced."""
 
 import logging
 import os

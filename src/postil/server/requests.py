@@ -1,4 +1,4 @@
-"""What may be asked, as JSON Schemas. ``schema.check`` checks requests by them, and ``openapi.py`` shows them."""
+"""JSON Schemas of the requests. ``schema.check`` validates requests against them; ``openapi.py`` publishes them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where the server listens, who may ask, and how much."""
+"""Settings of the server: address, access and limits."""
 
 import ipaddress
 from dataclasses import dataclass

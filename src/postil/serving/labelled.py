@@ -1,4 +1,4 @@
-"""What both paths return."""
+"""The result of the fast path and of the general path."""
 
 from dataclasses import dataclass
 from typing import final

@@ -1,4 +1,4 @@
-"""What is asked of a model: frozen, picklable, and free of any command line."""
+"""Options of tagging: frozen, picklable, and independent of the command line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Where the time goes when a file is labelled: every step of the fast path on its own, next to its limit.
+"""Measure each step of labelling a file on the fast path, and compare it with its limit.
 
 The steps are those of ``FastPath``, called one after the other on the beginning of a file, and the best of some turns
 counts. Their limits are what this machine needs at least:

@@ -92,7 +92,8 @@ def _json_mistake(error: ValueError, line: str) -> tuple[str, str]:
     if not isinstance(error, json.JSONDecodeError):
         return str(error).split(";")[0].lower(), shortened(line)
     near = line[max(0, error.pos - 20) : error.pos + 20]
-    return f"{error.msg.lower()} at character {error.pos + 1}", shortened(near)
+    what = error.msg.lower().removesuffix(" at").removesuffix(" starting")  # Python's text ends where its place begins
+    return f"{what} at character {error.pos + 1}", shortened(near)
 
 
 def _refuse_half_characters(value: Any, where: str) -> None:

@@ -61,18 +61,19 @@ class Report:
 
     def lines(self) -> list[str]:
         """The report as text, one fact per line."""
-        size = [_counted(self.sentences, "sentence"), _counted(self.tokens, "token")]
+        size = [counted(self.sentences, "sentence"), counted(self.tokens, "token")]
         if self.texts:
-            size = [_counted(self.texts, "text")]
+            size = [counted(self.texts, "text")]
         if self.documents:
-            size.append(_counted(self.documents, "document mark"))
+            size.append(counted(self.documents, "document mark"))
         lines = [", ".join(size)]
         for title, counts in (("", self.notes), ("changed: ", self.changed), ("dropped: ", self.dropped)):
             lines += [f"{title}{what}: {number:,}" for what, number in counts.items() if number]
         return lines
 
 
-def _counted(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """1 sentence, 2,000 sentences."""
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 

@@ -17,7 +17,7 @@ def test_doubts_stand_in_brackets_with_their_best_option(capsys):
     show([suggestion(["met", "Anna", "Reed", "\x1b[31m"], [doubt])], ["pool, line 3"], 7, None)
     printed = capsys.readouterr().out
     assert "met [Anna Reed] PER 61 %" in printed and "pool, line 3" in printed and "\x1b" not in printed
-    assert "1 of 7 sentences, 4 tokens; to look at: 1 stretches, 2 tokens (50 %)" in printed
+    assert "1 of 7 sentences, 4 tokens; to look at: 1 passage, 2 tokens (50 %)" in printed
 
 
 def test_long_lists_are_cut(capsys):

@@ -100,8 +100,8 @@ def test_overlapping_spans_reach_more():
 def test_mistakes_are_told():
     model = tagger()
     for wish, message in (
-        ({}, "what to tune for: expected recall or precision, got none"),
-        ({"recall": 0.5, "precision": 0.5}, "got recall and precision"),
+        ({}, "tuning needs either recall or precision .got neither"),
+        ({"recall": 0.5, "precision": 0.5}, "recall or precision .got both"),
         ({"recall": 95}, "recall must be a number above 0, at most 1 .got 95"),
         ({"recall": 0.5, "margin": -1}, "margin must be"),
     ):

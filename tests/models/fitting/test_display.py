@@ -5,7 +5,7 @@ from rich.console import Console
 
 from postil import Tagger
 from postil.models.fitting import display
-from postil.models.fitting.display import TrainingDisplay, counted, line_of
+from postil.models.fitting.display import TrainingDisplay, line_of
 from postil.training.loop import Epoch
 
 X, Y = [["Anna", "met", "Bob"]] * 8, [["B-PER", "O", "B-PER"]] * 8
@@ -35,4 +35,3 @@ def test_a_notebook_without_widgets_has_lines_but_no_bar(monkeypatch):
 def test_the_line_of_an_epoch():
     epoch = Epoch(epoch=3, loss=0.5, score=0.25, is_best=True, seconds=1.0)
     assert line_of(epoch) == "epoch   3  loss 0.5000  dev 25.00 *"
-    assert [counted(n, "tree") for n in (0, 1, 2000)] == ["0 trees", "1 tree", "2,000 trees"]

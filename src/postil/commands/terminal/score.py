@@ -9,6 +9,7 @@ from postil.metrics.evaluation import Evaluation, LeftOut
 from postil.metrics.files import FileScores
 from postil.metrics.reliability import Reliability
 from postil.metrics.significance import Comparison, Interval
+from postil.text.report import counted
 
 
 def headline(evaluation: Evaluation) -> str:
@@ -34,7 +35,7 @@ def show(scores: FileScores) -> None:
 
 def _show_headline(console: Console, scores: FileScores) -> None:
     evaluation = scores.evaluation
-    size = f"{evaluation.sentences:,} sentences, {evaluation.tokens.tokens:,} tokens"
+    size = f"{counted(evaluation.sentences, 'sentence')}, {counted(evaluation.tokens.tokens, 'token')}"
     console.print(Text(f"{scores.predicted} against {scores.gold}"), soft_wrap=True)
     console.print(Text(f"{size}, {_schemes(evaluation.scheme, scores.compared.predicted_scheme)}"))
     if any(evaluation.left_out):

@@ -8,6 +8,7 @@ from rich.text import Text
 from postil.commands.terminal.display import make_console
 from postil.curation.preannotation import Suggestion
 from postil.errors import printable
+from postil.text.report import counted
 
 SHOWN = 10
 
@@ -16,7 +17,7 @@ def show(suggestions: Sequence[Suggestion], places: Sequence[str], sentences: in
     """The first suggestions, with what is unsure in colour, and how much there is to look at."""
     console = make_console()
     if not suggestions:
-        console.print(Text(f"Nothing to suggest: {sentences:,} sentences in the pool."))
+        console.print(Text(f"Nothing to suggest: {counted(sentences, 'sentence')} in the pool."))
         return
     console.print(Text.assemble(("What to label next", "bold cyan"), ("   the most useful first", "dim")))
     for one, place in zip(suggestions[:SHOWN], places, strict=False):
@@ -30,8 +31,8 @@ def show(suggestions: Sequence[Suggestion], places: Sequence[str], sentences: in
     doubts = sum(len(one.doubts) for one in suggestions)
     console.print(
         Text(
-            f"\n{len(suggestions):,} of {sentences:,} sentences, {tokens:,} tokens; to look at: {doubts:,} stretches, "
-            f"{unsure:,} tokens ({100 * unsure / tokens:.0f} %)"
+            f"\n{len(suggestions):,} of {counted(sentences, 'sentence')}, {counted(tokens, 'token')}; to look at: "
+            f"{counted(doubts, 'passage')}, {counted(unsure, 'token')} ({100 * unsure / tokens:.0f} %)"
         )
     )
     if output is not None:

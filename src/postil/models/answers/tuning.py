@@ -199,7 +199,9 @@ def checked_wish(recall: float | None, precision: float | None, margin: float) -
     """Which figure is wanted, and how high."""
     given = {name: value for name, value in zip(FIGURES, (recall, precision), strict=True) if value is not None}
     if len(given) != 1:
-        raise ConfigurationError("what to tune for", expected="recall or precision", got=" and ".join(given) or "none")
+        raise ConfigurationError(
+            "tuning", expected="needs either recall or precision", got="both" if given else "neither"
+        )
     ((figure, wanted),) = given.items()
     if not 0 < wanted <= 1:
         raise ConfigurationError(figure, expected="a number above 0, at most 1", got=wanted)

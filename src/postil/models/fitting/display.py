@@ -11,6 +11,7 @@ from rich.text import Text
 
 from postil.errors import printable
 from postil.models.fitting.fitting import Fitting
+from postil.text.report import counted
 from postil.training.loop import Epoch, Step
 
 
@@ -88,11 +89,6 @@ def line_of(epoch: Epoch) -> str:
     """Loss and held-out score of an epoch; a star marks the best so far."""
     score = "" if epoch.score is None else f"  dev {100 * epoch.score:.2f}{' *' if epoch.is_best else ''}"
     return f"epoch {epoch.epoch:3}  loss {epoch.loss:.4f}{score}"
-
-
-def counted(number: int, thing: str) -> str:
-    """1 sentence, 2,000 sentences."""
-    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def _lacks_widgets(console: Console) -> bool:

@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ import numpy as np
 from postil import archive
 from postil.arrays import Array
 from postil.errors import CheckpointWarning, ConfigurationError, ModelFileError
-from postil.features.vectors import VectorSources, WordVectors, load_vectors, side_by_side
+from postil.features.vectors import VectorSources, WordVectors, listed_sources, load_vectors, side_by_side
 from postil.graph import Parameter
 from postil.models.parts import Parts
 from postil.models.scoring.fused import fused_training
@@ -234,8 +233,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
 
 def scaled_vectors(sources: VectorSources, scale: float) -> WordVectors:
     """Word vectors brought to a root mean square; those of several sources side by side."""
-    several = [sources] if isinstance(sources, str | os.PathLike) else sources
-    return side_by_side([_scaled(load_vectors(source), scale) for source in several])
+    return side_by_side([_scaled(load_vectors(source), scale) for source in listed_sources(sources)])
 
 
 def _scaled(vectors: WordVectors, scale: float) -> WordVectors:

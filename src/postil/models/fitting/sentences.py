@@ -15,7 +15,8 @@ from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
 from postil.features.named import NamedFeatures
-from postil.features.vectors import WordVectors
+from postil.features.sources import with_pretrained
+from postil.features.vectors import VectorSources, WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
 from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
@@ -46,6 +47,7 @@ class WordTrainee(Trainee, Protocol):
     KIND: ClassVar[str]
     preset: str
     gazetteers: Sequence[str | os.PathLike[str]]
+    pretrained: str | os.PathLike[str] | None
     clusters: str | os.PathLike[str] | None
 
 
@@ -210,10 +212,11 @@ def new_features(
     estimator: WordTrainee, config: TaggerConfig, X: Sequence[Sequence[Token]], known: Parts[Any, Any] | None
 ) -> tuple[InputFeatures, Array | None]:
     """The features of the sentences, after those of a ``known`` model, and the fixed vectors."""
-    vectors = _vectors(estimator, config, known)
+    sources, clusters = with_pretrained(estimator.vectors, estimator.clusters, estimator.pretrained)
+    vectors = _vectors(sources, config, known)
     named = [source for source in estimator.gazetteers if source in NAMED_LISTS]
     files = [Path(source) for source in estimator.gazetteers if source not in NAMED_LISTS]
-    lexicons = {"clusters": load_clusters(estimator.clusters)} if estimator.clusters is not None else {}
+    lexicons = {"clusters": load_clusters(clusters)} if clusters is not None else {}
     lexicons |= {"names": load_names(named)} if named else {}
     features = InputFeatures.build(
         WordFeatureConfig.of(config),
@@ -234,10 +237,10 @@ def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> Named
     return NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)
 
 
-def _vectors(estimator: WordTrainee, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
+def _vectors(sources: VectorSources | None, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
     """Fixed vectors in the scale of the config; those of a known model stay unless others are named."""
-    if estimator.vectors is not None:
-        return scaled_vectors(estimator.vectors, config.vector_scale)
+    if sources is not None:
+        return scaled_vectors(sources, config.vector_scale)
     if known is not None and known.network.vectors is not None:
         return WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
     return None
