@@ -73,7 +73,7 @@ MISTAKES = [
     (["empty.txt"], 1, "empty.txt: the file is empty"),
     (["train.txt", "--dev", "empty.txt"], 1, "empty.txt: the file is empty"),
     (["latin1.txt"], 1, "latin1.txt, line 1: invalid UTF-8"),
-    (["train.txt", "--dev", "bare.txt"], 1, "bare.txt, line 1, token 1: no labels"),
+    (["train.txt", "--dev", "bare.txt"], 1, "bare.txt, line 1: no labels"),
     (
         ["train.txt", "--dev", "pos.txt"],
         1,
