@@ -12,6 +12,7 @@ of other kinds are then left out), and "at n", the share of errors among as many
 import argparse
 import json
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,10 @@ def cleanlab_scores(judgements: Judgements, sentences: int) -> dict[str, np.ndar
         marginals = np.concatenate([rows for rows, _ in pairs])
         np.savez(path, marginals=marginals, given=np.concatenate([given for _, given in pairs]), offsets=offsets)
         script = Path(__file__).parent / "peers" / "cleanlab_scores.py"
-        done = subprocess.run([str(python), str(script), str(path)], check=True, capture_output=True, text=True)
+        done = subprocess.run([str(python), str(script), str(path)], check=False, capture_output=True, text=True)
+    if done.returncode:
+        print(f"cleanlab failed: {(done.stderr.strip().splitlines() or ['killed'])[-1]}", file=sys.stderr)
+        return {}
     return {f"cleanlab, {name}": 1 - np.array(scores) for name, scores in json.loads(done.stdout).items()}
 
 

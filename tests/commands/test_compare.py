@@ -35,3 +35,9 @@ def test_other_models_are_refused(data, capsys):
     postil.Detector(label="LOC", epochs=1).fit(*corpora.named_entities(20)).save("loc.postil")
     assert main(["compare", "weak.postil", "loc.postil", "test.txt"]) == 1
     assert "must be a tagger (got a detector)" in capsys.readouterr().err
+
+
+def test_data_of_another_kind_are_refused(data, capsys):
+    (data / "pos.txt").write_text("Anna\tNNP\nleft\tVBD\n", encoding="utf8")
+    assert main(["compare", "weak.postil", "good.postil", "pos.txt"]) == 1
+    assert "pos.txt, line 1: these labels have no scheme" in capsys.readouterr().err

@@ -41,3 +41,9 @@ def test_mistakes_are_one_line(data, capsys):
         assert main(["crossval", "all.txt", *words]) == 1
         captured = capsys.readouterr()
         assert told in captured.err and len(captured.err.splitlines()) == 1
+
+
+def test_a_single_document_is_held_out_sentence_by_sentence(data, capsys):
+    (data / "one.txt").write_text(f"-DOCSTART-\tO\n\n{(data / 'all.txt').read_text(encoding='utf8')}", encoding="utf8")
+    assert main(["crossval", "one.txt", "--folds", "2", *QUICKLY]) == 0
+    assert "sentences were drawn one by one" in " ".join(capsys.readouterr().out.split())

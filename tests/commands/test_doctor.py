@@ -74,3 +74,37 @@ def test_an_output_never_replaces_the_review(data, capsys):
     (data / "r.jsonl").write_text('{"text": "a", "spans": []}\n', encoding="utf8")
     assert main(["doctor", "--apply", "r.jsonl", "train.txt", "-o", "r.jsonl", "--force"]) == 1
     assert "must not be one of the inputs" in capsys.readouterr().err
+
+
+def test_a_single_document_and_a_dev_file_without_entities(data, capsys):
+    (data / "one.txt").write_text(
+        f"-DOCSTART-\tO\n\n{(data / 'train.txt').read_text(encoding='utf8')}", encoding="utf8"
+    )
+    (data / "none.txt").write_text("Anna\tO\nleft\tO\n", encoding="utf8")
+    assert main(["doctor", "one.txt", "--dev", "none.txt", *QUICKLY]) == 0
+    printed = capsys.readouterr().out
+    assert "labels that are probably wrong" in printed and "more sentences" in printed
+
+
+def test_one_sentence_is_too_little_for_models(data, capsys):
+    (data / "none.txt").write_text("Anna\tO\nleft\tO\n", encoding="utf8")
+    assert main(["doctor", "none.txt"]) == 0
+    assert "1 sentence is too few" in capsys.readouterr().out
+
+
+def test_a_review_of_two_files_is_applied_to_both(data, capsys):
+    words = ["doctor", "dev.txt", "train.txt", *QUICKLY, "--review", "doubts.jsonl"]
+    assert main(words) == 0
+    records = [json.loads(line) for line in (data / "doubts.jsonl").read_text(encoding="utf8").splitlines()]
+    record = next(record for record in records if record["sentence"] == 80)
+    assert record["where"].startswith("train.txt, line ")
+    (data / "doubts.jsonl").write_text(json.dumps({**record, "answer": "accept"}) + "\n", encoding="utf8")
+    assert main(["doctor", "--apply", "doubts.jsonl", "dev.txt", "train.txt", "-o", "better.txt"]) == 0
+    together = [(data / name).read_text(encoding="utf8").strip() for name in ("dev.txt", "train.txt")]
+    before, after = "\n\n".join(together), (data / "better.txt").read_text(encoding="utf8").strip()
+    changed = [(a, b) for a, b in zip(before.splitlines(), after.splitlines(), strict=True) if a != b]
+    assert changed == [("Oslo\tO", "Oslo\tB-LOC")]
+    (data / "one.jsonl").write_text('{"text": "a", "spans": []}\n', encoding="utf8")
+    capsys.readouterr()
+    assert main(["doctor", "--apply", "doubts.jsonl", "train.txt", "one.jsonl", "-o", "both.txt"]) == 1
+    assert "needs files of one format (got conll and jsonl)" in capsys.readouterr().err

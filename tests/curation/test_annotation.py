@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import postil
 from oracles import corpora
-from postil.curation.annotation import Annotation, checked_class, curve_of, suggested_first
-from postil.curation.journal import Answer, Journal
+from postil.curation.annotation import Annotation, checked_class, suggested_first
+from postil.curation.journal import Journal
 from postil.curation.pool import REVIEWED, Pool, key_of
 from postil.errors import DataError
 from postil.text import Sentence, Span, labels_from_spans, read, spans_from_labels
@@ -326,50 +326,6 @@ def test_answers_may_come_while_a_model_is_learnt(journal):
 
 
 # ------------------------------------------------------------------------------------------------ the curve
-
-
-def guess(key, gold, predicted, number=0):
-    spans, predicted = ([Span("PER", start, start + 1) for start in places] for places in (gold, predicted))
-    return Answer(
-        key=key,
-        text="a b c",
-        tokens=((0, 1), (2, 3), (4, 5)),
-        spans=tuple(spans),
-        predicted=tuple(predicted),
-        round=number,
-    )
-
-
-def test_agreement_is_that_of_spans():
-    answers = [guess("a", [0, 1], [0, 2]), guess("b", [0], [0]), guess("c", [], [], 1), guess("d", [], [1], 2)]
-    first, second, third = curve_of(answers)["rounds"]
-    assert first == {
-        "round": 0,
-        "answers": 2,
-        "records": 2,
-        "unchanged": 0.5,
-        "precision": 2 / 3,
-        "recall": 2 / 3,
-        "f1": 2 / 3,
-    }
-    assert (second["f1"], second["unchanged"]) == (None, 1.0)
-    assert (third["f1"], third["precision"], third["recall"]) == (0.0, 0.0, None)
-
-
-def test_the_curve_runs_over_the_last_answers():
-    wrong, right = [guess(f"w{i}", [0], []) for i in range(30)], [guess(f"r{i}", [0], [0], 1) for i in range(30)]
-    assert curve_of(wrong[:4])["points"] == []
-    points = curve_of([*wrong, *right])["points"]
-    assert [point["answers"] for point in points] == list(range(5, 61))
-    assert [point["f1"] for point in points[:26]] == [0.0] * 26 and points[-11]["f1"] == 1.0
-    assert points[35]["answers"] == 40 and points[35]["unchanged"] == 0.5 and points[35]["records"] == 20
-    many = curve_of(wrong * 40)["points"]
-    assert len(many) == 200 and many[-1]["answers"] == 1200
-    assert curve_of([answer("a", predicted=None), *wrong[:5]])["points"][0]["answers"] == 6
-
-
-def answer(key, predicted):
-    return Answer(key=key, text="a", tokens=((0, 1),), predicted=predicted)
 
 
 def test_a_model_is_not_judged_by_what_it_has_learnt(journal):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.curation.corpus import Mentions, Split, occurrences
+from postil.curation.corpus import Mentions, Split, check_entities, check_scorable, occurrences
+from postil.errors import DataError
 from postil.text import Span
 
 X = [["New", "York", "Times", "in", "New", "York"], ["old", "New", "York"]]
@@ -60,3 +61,22 @@ def test_the_odds_of_a_mention_count_other_places_only():
     on_paper = mentions.odds(0, [Span("ORG", 0, 1)], True, Span("LOC", 0, 1))
     assert on_paper == pytest.approx(np.log(3.3 / 1.3))
     assert mentions.odds(0, [Span("X", 1, 2)], True) == 0  # words that are no entity anywhere
+
+
+def test_labels_that_are_nothing_but_o_are_refused():
+    check_entities([["O"], ["O", "B-PER"]], "a curve")
+    check_entities([["NN"]], "a curve")
+    check_entities(Split.of("X", [["a"], ["b", "c"]], [["O"], ["O", "?"]]).labels, "a curve")
+    with pytest.raises(
+        DataError, match=r"^a curve needs entities in the sentences to score on \(got no label but O\)$"
+    ):
+        check_scorable([["B-PER"]], [["O"], ["O", "O"], []], "a curve")
+
+
+def test_spans_and_labels_without_a_scheme_are_not_scored_on_one_another():
+    check_scorable([["NN"]], [["VB"]], "a curve")
+    check_scorable([["B-PER"]], [["S-PER"]], "a curve")
+    with pytest.raises(DataError, match="a curve needs spans, as B-PER, in the sentences to score on as well"):
+        check_scorable([["B-PER"]], [["NN"]], "a curve")
+    with pytest.raises(DataError, match="got spans, as B-PER"):
+        check_scorable([["NN"]], [["B-PER"]], "a curve")

@@ -7,6 +7,7 @@ import postil
 from oracles import corpora
 from postil.curation import crossval
 from postil.curation.folds import folds
+from postil.errors import PostilError
 
 SMALL = {"hidden": 8, "epochs": 2}
 
@@ -50,3 +51,9 @@ def test_labels_without_a_scheme_are_scored_by_tokens():
     result = crossval(postil.Tagger(**SMALL), X, y, number=2)
     assert result.pooled.spans is None
     assert "accuracy" in str(result)
+
+
+def test_without_entities_nothing_can_be_scored():
+    X, y = corpora.named_entities(10)
+    with pytest.raises(PostilError, match="cross-validation needs entities"):
+        crossval(postil.Tagger(**SMALL), X, [["O"] * len(labels) for labels in y])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.curation.folds import documents_of, folds
+from postil.curation.folds import documents_of, folds, groups_of, held_out_fifth
 from postil.errors import PostilError
 from postil.text import Sentence
 
@@ -53,3 +53,15 @@ def test_documents_are_numbered_where_they_are_marked():
     sentences = [Sentence(["a"], document="one"), Sentence(["b"]), Sentence(["c"], document=""), Sentence(["d"])]
     assert documents_of(sentences) == [1, 1, 2, 2]
     assert documents_of(sentences[1:2]) == []
+
+
+def test_one_document_is_no_group():
+    assert groups_of([1, 1, 1]) == () and groups_of([]) == ()
+    assert groups_of([0, 0, 1]) == [0, 0, 1]
+
+
+def test_a_fifth_is_held_out_of_at_least_five_sentences():
+    part = held_out_fifth([4] * 10, np.random.default_rng(0), "a curve")
+    assert len(part.held_out) == 2 and len(part.train) == 8
+    with pytest.raises(PostilError, match=r"a curve needs held-out data, or at least 5 sentences \(got 4\)"):
+        held_out_fifth([4] * 4, np.random.default_rng(0), "a curve")

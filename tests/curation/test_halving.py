@@ -172,3 +172,12 @@ def test_a_log_of_anything_else_is_refused(tmp_path):
 def read_log_of(path):
     rows = [json.loads(line) for line in path.read_text().splitlines()[1:]]
     return [Training(row["trial"], row["epochs"], row["seed"]) for row in rows]
+
+
+def test_without_entities_no_settings_are_better_than_others():
+    nothing = [["O"] * len(labels) for labels in Y]
+    for y, dev in ((nothing, DEV), (Y, (X, nothing))):
+        with pytest.raises(DataError, match="a search needs entities"):
+            search(BASE, X, y, dev)
+    with pytest.raises(DataError, match="a search needs held-out data, or at least 5 sentences"):
+        search(BASE, X[:3], Y[:3])

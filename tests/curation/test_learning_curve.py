@@ -67,3 +67,21 @@ def test_impossible_curves_are_refused(settings):
     X, y = corpora.named_entities(20)
     with pytest.raises(PostilError, match=r"must be at least|needs more sentences"):
         curve(postil.Tagger(), X, y, (X, y), **settings)
+
+
+def test_data_without_entities_or_with_too_few_sentences_have_no_curve():
+    X, y = corpora.named_entities(20)
+    nothing = [["O"] * len(tokens) for tokens in X]
+    with pytest.raises(PostilError, match="needs entities in the data"):
+        curve(postil.Tagger(), X, nothing, (X, y))
+    with pytest.raises(PostilError, match="needs entities in the sentences to score on"):
+        curve(postil.Tagger(), X, y, (X, nothing))
+    with pytest.raises(PostilError, match="needs held-out data, or at least 5 sentences"):
+        curve(postil.Tagger(), X[:2], y[:2])
+
+
+def test_the_largest_part_may_be_limited_and_the_forecast_is_for_all():
+    X, y = corpora.named_entities(80)
+    result = curve(postil.Tagger(hidden=8, epochs=2), X, y, (X, y), sizes=3, repeats=1, most=40)
+    assert [point.sentences for point in result.points] == [20, 28, 40]
+    assert [one.sentences for one in result.forecasts] == [160, 320]

@@ -125,7 +125,9 @@ def test_data_of_one_sentence_and_without_entities():
     one = simulate(tagger, [["Anna", "left"]], [["B-PER", "O"]], ([["Anna"]], [["B-PER"]]), seeds=1)
     assert all(run.rounds[-1].sentences == 1 for run in one.runs)
     with pytest.raises(PostilError, match="needs entities"):
-        simulate(tagger, [["a"], ["b"]], [["O"]] * 2, ([["a"]], [["O"]]))
+        simulate(tagger, [["a"], ["b"]], [["O"]] * 2, ([["a"]], [["B-PER"]]))
+    with pytest.raises(PostilError, match="needs entities in the sentences to score on"):
+        simulate(tagger, [["a"], ["b"]], [["B-PER"]] * 2, ([["a"]], [["O"]]))
 
 
 @pytest.mark.parametrize(

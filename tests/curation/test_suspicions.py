@@ -85,3 +85,14 @@ def test_wrong_parts_of_speech():
     split = Split.of("X", X, y)
     ranked = suspicions(postil.Tagger(**SMALL), split, number=3, repeats=1)
     assert (ranked[0].sentence, ranked[0].start, ranked[0].gold[0].label) == (7, 0, "VERB")
+
+
+def test_models_learn_from_at_most_so_many_sentences(monkeypatch):
+    X, y = corpora.named_entities(30)
+    learnt = []
+    fit = postil.Tagger.fit
+    monkeypatch.setattr("postil.curation.suspicions.MOST_LEARNT", 12)
+    monkeypatch.setattr(postil.Tagger, "fit", lambda self, X, y: learnt.append(len(X)) or fit(self, X, y))
+    judgements = judged(postil.Tagger(hidden=8, epochs=1), Split.of("X", X, y), number=2, repeats=1)
+    assert learnt == [12, 12]
+    assert all(judgements.marginals(i)[0].sum(axis=1) == pytest.approx(1.0, abs=1e-4) for i in range(30))

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from postil.commands.labelled import load
-from postil.commands.models import inputs_of, open_model, resolve_labels
+from postil.commands.models import checked_scheme, inputs_of, open_model, resolve_labels
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.writing import add_force_argument, check_output
 from postil.curation.comparison import ModelComparison, compare
@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     first, second = taggers
     file = load(arguments.data, **reading_options(arguments, takes_characters(first.fitted_parts())))
     resolve_labels(first, file, arguments)
+    for tagger in taggers:
+        checked_scheme(file, tagger.labelling)
     result = compare(first, second, inputs_of(file), file.labels, resamples=arguments.resamples, seed=arguments.seed)
     if arguments.report is not None:
         from postil.reports.comparison import comparison_page

@@ -8,6 +8,7 @@ from postil.commands.curating import add_data_arguments, add_tagger_arguments, j
 from postil.commands.terminal.rounds import training_progress
 from postil.commands.writing import add_force_argument, check_output
 from postil.curation.cross_validation import CrossValidation, crossval
+from postil.curation.folds import groups_of
 from postil.metrics.tables import Cell, Table
 from postil.text.formats import write
 
@@ -38,13 +39,14 @@ def run(arguments: argparse.Namespace) -> int:
     tagger = tagger_of(arguments)
     files = load_labelled(arguments.data, arguments)
     split = joined(files, "data")
+    groups = groups_of(split.documents)
     with training_progress() as progress:
         result = crossval(
             tagger,
             split.X,
             split.labels,
             number=arguments.folds,
-            groups=split.documents,
+            groups=groups,
             seed=arguments.seed,
             jobs=arguments.threads,
             progress=progress("cross-validation"),
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
     else:
-        _show(result, grouped=bool(split.documents))
+        _show(result, grouped=bool(groups))
     return 0
 
 

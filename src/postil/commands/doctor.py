@@ -12,6 +12,7 @@ from postil.commands.writing import add_force_argument, check_output
 from postil.curation.corrections import apply, review
 from postil.curation.diagnosis import Diagnosis, diagnosed
 from postil.errors import ConfigurationError
+from postil.text import Sentence
 from postil.text.formats import read, write
 from postil.text.output import write_text
 from postil.text.schemes import recognise
@@ -27,6 +28,8 @@ estimate how much more data would help. The data files are not changed.
   postil doctor train.txt --report health.html               write an HTML page
   postil doctor train.txt --review doubts.jsonl              write suspected errors for review
   postil doctor --apply doubts.jsonl train.txt -o better.txt apply the accepted corrections
+
+A review of several files is applied to the same files; -o then has the sentences of all of them.
 """
 
 
@@ -108,11 +111,17 @@ def _diagnosis(arguments: argparse.Namespace) -> Diagnosis:
 
 
 def _apply(arguments: argparse.Namespace, inputs: list[str]) -> int:
-    if arguments.apply is None or arguments.output is None or len(arguments.data) != 1:
-        raise ConfigurationError("--apply", expected="needs one DATA and -o FILE", got=None)
+    if arguments.apply is None or arguments.output is None:
+        raise ConfigurationError("--apply", expected="needs -o FILE, and -o needs --apply", got=None)
     options = {**reading_options(arguments), "features": None}  # all columns are kept
-    with read(arguments.data[0], **options) as reading:
-        sentences = list(reading)
+    sentences: list[Sentence] = []
+    formats: set[str] = set()
+    for path in arguments.data:
+        with read(path, **options) as reading:
+            sentences += reading
+        formats.add(reading.format)
+    if len(formats) > 1:
+        raise ConfigurationError("--apply", expected="needs files of one format", got=" and ".join(sorted(formats)))
     check_output(arguments.output, "output", reading.format, inputs=inputs, force=arguments.force)
     with read(arguments.apply, split=False) as reviewed:
         scheme = recognise([sentence.labels or [] for sentence in sentences])

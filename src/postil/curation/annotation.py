@@ -13,33 +13,25 @@ the agreement is an estimate of how good the model is, without a held-out file (
 """
 
 import threading
-from collections.abc import Callable, Container, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Container, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, final
 
-import numpy as np
-
+from postil.curation import proposals, views
+from postil.curation.agreement import curve_of
 from postil.curation.journal import Answer, Journal
-from postil.curation.pool import AT_FIRST, Pool, PoolRecord
+from postil.curation.pool import AT_FIRST, Pool, PoolRecord, TokensOfRecords
 from postil.curation.suggestion import ranked
 from postil.errors import DataError
 from postil.models.fitting.fitting import Fitting
 from postil.models.tagger import Tagger
-from postil.text import Sentence, Span, labels_from_spans
+from postil.text import Span, labels_from_spans
 from postil.text.lines import shortened
 from postil.text.partial_label import looks_like_mark
 
 EVERY = 20
 SURE = 0.9
 """Spans at least this probable are taken for right unless the person says otherwise."""
-MAYBE = 0.3
-"""Spans at least this probable are asked about even where the model's best labelling does not have them."""
-CONTEXT = 240
-"""Characters of the text around a sentence that are shown."""
-WINDOW = 20
-"""Answers over which a point of the curve is computed; the first one comes after ``FEWEST``."""
-FEWEST = 5
-MOST_POINTS = 200
 AHEAD = 200
 """Records that a model chooses; by the time they are answered there is another one."""
 _LONGEST_CLASS = 100
@@ -51,19 +43,6 @@ Order = Callable[[Tagger, Sequence[Sequence[str]]], Sequence[int]]
 def suggested_first(tagger: Tagger, X: Sequence[Sequence[str]]) -> list[int]:
     """The places of the sentences that should be asked for next, as ``postil.suggest`` chooses them."""
     return [item.place for item, _ in ranked(tagger, X, AHEAD)]
-
-
-class Proposal(NamedTuple):
-    """A span that is shown before the person has said anything."""
-
-    span: Span
-    probability: float | None
-    state: str
-    """``sure``: taken for right; ``asked``: proposed; ``maybe``: not proposed, but not improbable either."""
-
-    def as_dict(self) -> dict[str, Any]:
-        probability = None if self.probability is None else round(self.probability, 4)
-        return {**self.span._asdict(), "probability": probability, "state": self.state}
 
 
 class _Model(NamedTuple):
@@ -144,13 +123,13 @@ class Annotation:
             if record is None:
                 if answer is None:
                     raise _unknown(key)
-                view = _view(answer.text, *zip(*answer.tokens, strict=True)) | _about(answer.fields, "")
+                shown = views.view(answer.text, *zip(*answer.tokens, strict=True)) | views.about(answer.fields, "")
             else:
-                view = _view(record.text, record.starts, record.ends) | _about(record.fields, record.where)
-            view |= {"key": key, "answered": answer is not None, "skipped": answer is not None and answer.is_skipped}
+                shown = views.view(record.text, record.starts, record.ends) | views.about(record.fields, record.where)
+            shown |= {"key": key, "answered": answer is not None, "skipped": answer is not None and answer.is_skipped}
             earlier = answer or self._undone.get(key)
-            proposals = _settled(earlier) if earlier is not None else self._proposals(record)
-            return view | {"spans": [one.as_dict() for one in proposals]}
+            spans = proposals.of_answer(earlier) if earlier is not None else self._proposals(record)
+            return shown | {"spans": [one.as_dict() for one in spans]}
 
     def answered(self, back: int) -> dict[str, Any] | None:
         """The record that was answered so many answers ago, counted from 1, as it is shown."""
@@ -160,28 +139,13 @@ class Annotation:
 
     # -------------------------------------------------------------------------------------------- proposals
 
-    def _proposals(self, record: PoolRecord | None) -> list[Proposal]:
+    def _proposals(self, record: PoolRecord | None) -> list[proposals.Proposal]:
         if record is None:
             return []
         tagger = self._model.tagger
         if tagger is None:
-            states = {span: _state(record.probabilities.get(span), self.sure) for span in record.spans or ()}
-            return [Proposal(span, record.probabilities.get(span), state) for span, state in states.items()]
-        tokens = record.tokens
-        best = self._predicted(tagger, tokens)
-        found = [Proposal(span, probability, _state(probability, self.sure)) for span, probability in best.items()]
-        taken = list(best)
-        for entity in sorted(tagger.spans_above(tokens, MAYBE), key=lambda one: -(one.probability or 0.0)):
-            span = Span(entity.label, entity.start, entity.end)
-            if self._is_wanted(span) and not any(_overlap(span, other) for other in taken):
-                found.append(Proposal(span, entity.probability, "maybe"))
-                taken.append(span)
-        return sorted(found, key=lambda one: one.span.start)
-
-    def _predicted(self, tagger: Tagger, tokens: list[str]) -> dict[Span, float | None]:
-        (entities,) = tagger.annotate([Sentence(tokens)])
-        spans = {Span(one.label, one.start, one.end): one.probability for one in entities}
-        return {span: probability for span, probability in spans.items() if self._is_wanted(span)}
+            return proposals.of_pool(record, self.sure)
+        return proposals.of_model(tagger, record.tokens, self.sure, self._is_wanted)
 
     def _is_wanted(self, span: Span) -> bool:
         return self._only is None or span.label in self._only or span.label in self.classes
@@ -193,7 +157,7 @@ class Annotation:
         with self._lock:
             record, before = self._pool.records.get(key), self._journal.get(key)
             if record is not None:
-                text, tokens = _cut_out(record.text, record.starts, record.ends)
+                text, tokens = views.cut_out(record.text, record.starts, record.ends)
                 fields = record.fields
             elif before is not None:
                 text, tokens, fields = before.text, before.tokens, before.fields
@@ -224,7 +188,7 @@ class Annotation:
         tagger = self._model.tagger
         if tagger is None or record is None:
             return None, None
-        return self._model.round, tuple(self._predicted(tagger, record.tokens))
+        return self._model.round, tuple(proposals.predicted(tagger, record.tokens, self._is_wanted))
 
     def undo(self) -> dict[str, Any] | None:
         """Take the last answer back; the record is shown again with what was said. None where there is no answer."""
@@ -295,7 +259,7 @@ class Annotation:
     def _put_in_use(self, tagger: Tagger) -> None:
         done, records = self._is_done, self._pool.records
         keys = [key for key in records if key not in done]
-        places = self._order_by(tagger, _Tokens([records[key] for key in keys]))
+        places = self._order_by(tagger, TokensOfRecords([records[key] for key in keys]))
         with self._lock:
             self._model = _Model(tagger, self._next_round, [keys[place] for place in places])
             self._next_round += 1
@@ -334,67 +298,6 @@ class _Done(Container[str]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._journal or key in self._known
-
-
-@final
-class _Tokens(Sequence[Any]):
-    """The words of records, made when they are looked at: lists of all of them would take several times the memory."""
-
-    def __init__(self, records: Sequence[PoolRecord]) -> None:
-        self._records = records
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [record.tokens for record in self._records[index]]
-        return self._records[index].tokens
-
-
-# ------------------------------------------------------------------------------------------------ the curve
-
-
-def curve_of(answers: Sequence[Answer]) -> dict[str, Any]:
-    """How well predictions agreed with the answers that came after them.
-
-    points   after each answer, over the last ``WINDOW`` that had a prediction; at most ``MOST_POINTS`` of them
-    rounds   over all answers that came while one model was in use
-
-    Each has precision, recall and F1 of the spans, and the share of records in which nothing was changed.
-    """
-    judged = [(number, one) for number, one in enumerate(answers, 1) if one.predicted is not None]
-    counts = np.array([_counts(one) for _, one in judged], dtype=np.int64).reshape(-1, 5)
-    sums = np.concatenate([np.zeros((1, 5), np.int64), counts.cumsum(axis=0)])
-    ends = np.unique(np.linspace(FEWEST, len(judged), MOST_POINTS).round().astype(int)) if len(judged) >= FEWEST else ()
-    points = [(judged[end - 1][0], sums[end] - sums[max(0, end - WINDOW)]) for end in ends]
-    rounds: dict[int, list[int]] = {}
-    for place, (_, one) in enumerate(judged):
-        rounds.setdefault(one.round or 0, []).append(place)
-    return {
-        "points": [{"answers": number, **_agreement(total)} for number, total in points],
-        "rounds": [
-            {"round": key, "answers": judged[places[-1]][0], **_agreement(counts[places].sum(axis=0))}
-            for key, places in sorted(rounds.items())
-        ],
-    }
-
-
-def _counts(answer: Answer) -> tuple[int, int, int, int, int]:
-    """Records, unchanged records, spans that agree, spans of the answer, spans of the prediction."""
-    gold, guessed = set(answer.spans), set(answer.predicted or ())
-    return 1, gold == guessed, len(gold & guessed), len(gold), len(guessed)
-
-
-def _agreement(counts: Any) -> dict[str, Any]:
-    records, unchanged, right, gold, guessed = map(int, counts)
-    return {
-        "records": records,
-        "unchanged": unchanged / records,
-        "precision": right / guessed if guessed else None,
-        "recall": right / gold if gold else None,
-        "f1": 2 * right / (gold + guessed) if gold + guessed else None,
-    }
 
 
 # ------------------------------------------------------------------------------------------------ small parts
@@ -436,44 +339,3 @@ def _checked(spans: Sequence[Span], length: int) -> tuple[Span, ...]:
 
 def _unknown(key: str) -> DataError:
     return DataError("a record", expected="must be one of the pool", got=shortened(key))
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
-
-
-def _state(probability: float | None, sure: float) -> str:
-    return "sure" if probability is not None and probability >= sure else "asked"
-
-
-def _settled(answer: Answer) -> list[Proposal]:
-    return [Proposal(span, None, "sure") for span in answer.spans]
-
-
-def _cut_out(text: str, starts: Sequence[int], ends: Sequence[int]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A sentence without the text around it."""
-    left = starts[0]
-    return text[left : ends[-1]], tuple((start - left, end - left) for start, end in zip(starts, ends, strict=True))
-
-
-def _view(text: str, starts: Sequence[int], ends: Sequence[int]) -> dict[str, Any]:
-    """Words and gaps instead of offsets: a browser counts characters otherwise."""
-    return {
-        "words": [text[start:end] for start, end in zip(starts, ends, strict=True)],
-        "gaps": [text[end:start] for end, start in zip(ends, islice(starts, 1, None), strict=False)],
-        "before": text[max(0, starts[0] - CONTEXT) : starts[0]],
-        "after": text[ends[-1] : ends[-1] + CONTEXT],
-    }
-
-
-def _about(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """What the pool says about a record: its place, and the doubts of a review."""
-    doubts = fields.get("doubts")
-    return {
-        "where": str(fields.get("where") or where),
-        "doubts": [
-            {"data": str(doubt.get("in the data", "")), "models": str(doubt.get("models", ""))}
-            for doubt in (doubts if isinstance(doubts, list) else ())
-            if isinstance(doubt, dict)
-        ],
-    }

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.models.inputs import checked_labelled
 from postil.text import Span, with_marks
+from postil.text.document import OUTSIDE
 from postil.text.labelled import LabelledFile
 from postil.text.partial_label import PartialLabel
 from postil.text.schemes import recognise, spans_from_labels
@@ -70,6 +72,23 @@ class Split:
         left, right = tokens[max(0, start - words) : start], tokens[end : end + words]
         shown = [*["…"] * (start > words), *left, f"[{' '.join(tokens[start:end])}]", *right]
         return " ".join([*shown, *["…"] * (end + words < len(tokens))])
+
+
+def check_scorable(y: Sequence[Sequence[str]], held_out: Sequence[Sequence[str]], what: str) -> None:
+    """Refuse labels of which a model cannot be scored on others: no entities in either, or spans in one of them."""
+    check_entities(y, what)
+    check_entities(held_out, what, "in the sentences to score on")
+    has_spans = [recognise(labels) != "none" for labels in (y, held_out)]
+    if has_spans[0] != has_spans[1]:
+        kinds = {True: "spans, as B-PER", False: "labels without a scheme"}
+        expected = f"needs {kinds[has_spans[0]]}, in the sentences to score on as well"
+        raise DataError(what, expected=expected, got=kinds[has_spans[1]])
+
+
+def check_entities(y: Sequence[Sequence[str]], what: str, where: str = "in the data") -> None:
+    """Refuse labels that are nothing but O: every score would be 0, whatever is learnt."""
+    if all(label == OUTSIDE and not isinstance(label, PartialLabel) for labels in y for label in labels):
+        raise DataError(what, expected=f"needs entities {where}", got="no label but O")
 
 
 def known_labels(labels: Sequence[str]) -> list[str]:

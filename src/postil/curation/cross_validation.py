@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from postil.curation import jobs as parallel
+from postil.curation.corpus import check_entities
 from postil.curation.folds import folds
 from postil.features.inputs import Token
 from postil.metrics import evaluate
@@ -72,6 +73,7 @@ def crossval(
     """
     X, y = checked_labelled(X, y)
     gold = with_marks(y, X)
+    check_entities(gold, "cross-validation")
     scheme = schemes.recognise(gold)
     parts = folds([len(tokens) for tokens in X], number, np.random.default_rng(seed), groups)
     tasks = [

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from postil.curation import jobs as parallel
 from postil.curation.checks import CHECKS, Finding, examined
 from postil.curation.corpus import Split
+from postil.curation.folds import groups_of
 from postil.curation.learning_curve import LearningCurve, curve
-from postil.curation.suspicions import Suspicion, judged
+from postil.curation.suspicions import MOST_LEARNT, Suspicion, judged
 from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.models.tagger import Tagger
@@ -162,11 +164,12 @@ def diagnosed(
         return Diagnosis(splits, findings, left_out=left_out)
     show = progress or _quiet
     estimator = estimator or Tagger()
-    folds = min(folds, len(set(train.documents)) or folds)
+    folds = min(folds, len(set(groups_of(train.documents))) or folds)
     judgements = judged(
         estimator, train, number=folds, repeats=repeats, seed=seed, jobs=jobs, progress=show("looking for errors")
     )
-    held_out = next(((split.X, split.labels) for split in splits[1:]), None)
+    is_alike = [split.classes and (split.scheme == "none") == (train.scheme == "none") for split in splits[1:]]
+    held_out = next(((split.X, split.labels) for split in compress(splits[1:], is_alike)), None)
     growth = curve(
         estimator,
         train.X,
@@ -177,6 +180,7 @@ def diagnosed(
         seed=seed,
         jobs=jobs,
         progress=show("learning curve"),
+        most=MOST_LEARNT,
     )
     worse = [one for one in judgements.ranked(seed) if one.suggestion_probability > one.gold_probability]
     return Diagnosis(splits, findings, worse, growth)
@@ -189,9 +193,8 @@ def _quiet(what: str) -> parallel.Progress:
 def _too_little(split: Split) -> str:
     """Why no models are trained."""
     if len(split.X) < FEWEST:
-        return (
-            f"{len(split.X)} sentences are too few to look for wrong labels with models: at least {FEWEST} are needed"
-        )
+        number = "1 sentence is" if len(split.X) == 1 else f"{len(split.X)} sentences are"
+        return f"{number} too few to look for wrong labels with models: at least {FEWEST} are needed"
     if not split.classes:
         return "without any entity there is nothing to learn: no models were trained"
     return ""

@@ -23,7 +23,7 @@ from postil.models.fitting.running import run
 from postil.models.fitting.sentences import SentenceFitting, sentences_with_words
 from postil.models.inputs import checked_dev, checked_labelled, checked_sentences, listed_sentences
 from postil.models.tagger import Tagger
-from postil.text.partial import Annotates, classes_of, is_partial, per_sentence, with_marks
+from postil.text.partial import Annotates, classes_of, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.partial_label import SEPARATOR, PartialLabel
 from postil.text.schemes import convert, recognise
 
@@ -141,7 +141,7 @@ class Extending:
         if self._before is not None:
             check_judgeable(self._before, labelling.classes)
         new = _labelled(tagger, (X, y), partial)
-        entries = _annotated(labelling, new, annotates)
+        new, entries = _with_something_known(new, _annotated(labelling, new, annotates))
         whole = _Corpus([], []) if old is None else _labelled(tagger, old, partial)
         if labelling.has_spans and tagger._word_key is None:
             new, rehearsal = _merged(labelling, new, entries, whole)
@@ -153,8 +153,9 @@ class Extending:
         """The classes that the tagger does not know yet."""
         _check_classes(labelling, self.new_classes)
         not_in_old = [name for name in self.new_classes if name not in _classes(labelling, rehearsal.y)]
+        completed = _completed(tagger, new, entries, self.new_classes)
         learnt = [
-            *filled(tagger, new.X, new.y, entries, self.new_classes),
+            *_open(tagger, new, entries, completed, self.new_classes),
             *_widened(rehearsal.y, not_in_old),
             *filled(tagger, raw, [[OUTSIDE] * len(tokens) for tokens in raw], [()] * len(raw), self.new_classes),
         ]
@@ -167,6 +168,8 @@ class Extending:
             self._dev if self._has_all_classes() else None,
             warm_start=tagger,
             partial=False,  # the marks are there already
+            completed_by=tagger,
+            completed=completed,
         )
         self._about = _about(self.new_classes, whole, raw)
 
@@ -201,6 +204,14 @@ def _labelled(tagger: Tagger, data: Data, partial: bool | None) -> _Corpus:
     X, y = checked_labelled(*data, word_key=tagger._word_key)
     sentences_with_words(X, y)  # refuses data without any
     return _Corpus(X, _respelt(y, X, tagger, partial))
+
+
+def _with_something_known(
+    data: _Corpus, entries: list[tuple[str, ...] | None]
+) -> tuple[_Corpus, list[tuple[str, ...] | None]]:
+    """The sentences that have words and of which something is known."""
+    kept = [i for i, labels in enumerate(data.y) if len(labels) and not is_unknown(labels)]
+    return _Corpus([data.X[i] for i in kept], [data.y[i] for i in kept]), [entries[i] for i in kept]
 
 
 def _dev(tagger: Tagger, dev: Data, partial: bool | None) -> _Corpus:
@@ -278,6 +289,40 @@ def _merged(
             merged.add(tuple(tokens))
     left = [i for i, tokens in enumerate(old.X) if tuple(tokens) not in merged]
     return _Corpus(new.X, y), _Corpus([old.X[i] for i in left], [old.y[i] for i in left])
+
+
+def _completed(
+    tagger: Tagger, new: _Corpus, entries: Sequence[tuple[str, ...] | None], new_classes: Sequence[str]
+) -> list[int]:
+    """The new sentences in which the tagger knows all classes that they leave open: its posterior is learnt there.
+
+    A mark of the user's may hide a new class, of which the tagger knows nothing.
+    """
+    labelling, known = tagger.labelling, {*tagger.labelling.classes}
+    if not labelling.has_spans or tagger.fitted_parts().config.objective != "crf":
+        return []
+    return [
+        i
+        for i, classes in enumerate(entries)
+        if classes is not None and known - {*classes} and {*new_classes} <= {*classes} and not is_partial(new.y[i])
+    ]
+
+
+def _open(
+    tagger: Tagger,
+    new: _Corpus,
+    entries: Sequence[tuple[str, ...] | None],
+    completed: Sequence[int],
+    new_classes: Sequence[str],
+) -> list[list[str]]:
+    """The new labels with marks: everything that they leave open where the tagger completes them, else the probable."""
+    labelling, others = tagger.labelling, sorted({*range(len(new.X))} - {*completed})
+    whole = Labelling(labelling.scheme, (*labelling.classes, *new_classes))
+    chosen = [new.y[i] for i in completed]
+    marked = dict(zip(completed, whole.widened(chosen, [entries[i] for i in completed]), strict=True))
+    rest = [new.X[i] for i in others], [new.y[i] for i in others], [entries[i] for i in others]
+    marked |= zip(others, filled(tagger, *rest, new_classes), strict=True)
+    return [list(marked[i]) for i in range(len(new.X))]
 
 
 def _widened(y: Sequence[Sequence[str]], hidden: Sequence[str]) -> list[list[str]]:

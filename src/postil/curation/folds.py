@@ -9,6 +9,8 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.text.document import Sentence
 
+FIFTH = 5
+
 
 class Fold(NamedTuple):
     """Places of sentences, in ascending order: those to train on and those that are held out."""
@@ -37,6 +39,18 @@ def folds(sizes: Sequence[int], number: int, rng: np.random.Generator, groups: S
         part_of[group], filled[part] = part, filled[part] + weights[group]
     parts = part_of[member]
     return [Fold(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in range(number)]
+
+
+def held_out_fifth(sizes: Sequence[int], rng: np.random.Generator, what: str) -> Fold:
+    """A fifth of the sentences with ``sizes`` tokens (B,) to score on; ``what`` needs it is named in the error."""
+    if len(sizes) < FIFTH:
+        raise DataError(what, expected=f"needs held-out data, or at least {FIFTH} sentences", got=len(sizes))
+    return folds(sizes, FIFTH, rng)[0]
+
+
+def groups_of(documents: Sequence[int]) -> Sequence[int]:
+    """The documents as groups to hold out together; none where everything is one document."""
+    return documents if len(set(documents)) > 1 else ()
 
 
 def documents_of(sentences: Sequence[Sentence]) -> list[int]:

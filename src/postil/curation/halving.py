@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil.curation import jobs as parallel
-from postil.curation.folds import folds
+from postil.curation.corpus import check_scorable
+from postil.curation.folds import held_out_fifth
 from postil.curation.settings_space import Space, checked_space, default_space, drawn
 from postil.curation.trials import Outcome, Training, TrialLog, fingerprint_of_data, read_log
 from postil.errors import ConfigurationError, DataError
@@ -141,9 +142,10 @@ def search(
     gold: list[Any] = [*with_marks(y, X)]
     held_out: tuple[list[Any], list[Any]] | None = checked_dev(dev)
     if held_out is None:
-        part = folds([len(tokens) for tokens in X], 5, np.random.default_rng(seed))[0]
+        part = held_out_fifth([len(tokens) for tokens in X], np.random.default_rng(seed), "a search")
         held_out = [X[i] for i in part.held_out], [gold[i] for i in part.held_out]
         X, gold = [X[i] for i in part.train], [gold[i] for i in part.train]
+    check_scorable(gold, held_out[1], "a search")
     base = configured(estimator.preset, estimator.settings)
     space = checked_space(estimator, default_space(base) if space is None else space)
     resolved = adapted(base, len(X), sum(map(len, X)))

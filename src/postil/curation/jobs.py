@@ -1,8 +1,12 @@
 """Independent training runs on several cores or, through joblib's backends, on several machines."""
 
+import os
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -39,7 +43,7 @@ def run(
 
 def results(function: Callable[..., _T], tasks: Iterable[tuple[Any, ...]], jobs: int = 1) -> Iterator[_T]:
     """As ``run``, one result after the other. Tasks are asked for only when there is a core for them."""
-    calls = (joblib.delayed(_whole)(function, *task) for task in tasks)
+    calls = (joblib.delayed(_whole)(os.getpid(), function, *task) for task in tasks)
     try:
         workers = joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="n_jobs")
     except ValueError:  # Ray's backend returns lists only
@@ -48,14 +52,28 @@ def results(function: Callable[..., _T], tasks: Iterable[tuple[Any, ...]], jobs:
     return found
 
 
-def _whole(function: Callable[..., _T], *task: Any) -> _T:
+def _whole(caller: int, function: Callable[..., _T], *task: Any) -> _T:
     """The result of a training that ran to its end: one that Ctrl-C cut short ends everything."""
+    _end_with(caller)
     with warnings.catch_warnings():
         warnings.simplefilter("error", TrainingInterruptedWarning)
         try:
             return function(*task)
         except TrainingInterruptedWarning:
             raise KeyboardInterrupt from None
+
+
+@cache
+def _end_with(caller: int) -> None:
+    """In a worker process: let it end when the process that has started it is killed, not when its training is done."""
+    if os.getppid() == caller:
+        threading.Thread(target=_watch, args=(caller,), daemon=True).start()
+
+
+def _watch(caller: int) -> None:
+    while os.getppid() == caller:
+        time.sleep(1)
+    os._exit(1)
 
 
 def _in_rounds(calls: Iterator[Any], jobs: int) -> Iterator[Any]:

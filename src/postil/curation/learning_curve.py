@@ -12,7 +12,8 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.curation import jobs as parallel
-from postil.curation.folds import folds
+from postil.curation.corpus import check_scorable
+from postil.curation.folds import held_out_fifth
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
 from postil.models.inputs import checked_dev, checked_labelled
@@ -121,11 +122,13 @@ def curve(
     seed: int = 0,
     jobs: int = 1,
     progress: parallel.Progress | None = None,
+    most: int | None = None,
 ) -> LearningCurve:
     """Train on growing parts of the sentences, score on ``dev``, and say what more sentences would bring.
 
     There are ``sizes`` parts, each √2 times as large as the one before; in each of the ``repeats`` they are drawn anew
     and the smaller ones are contained in the larger ones. Without ``dev`` a fifth of the sentences is held out.
+    ``most`` limits the largest part; the forecast is still one for more sentences than there are.
     """
     if sizes < 3 or repeats < 1:
         what, got = ("sizes", sizes) if sizes < 3 else ("repeats", repeats)
@@ -135,10 +138,12 @@ def curve(
     held_out: tuple[list[Any], list[Any]] | None = checked_dev(dev)
     rng = np.random.default_rng(seed)
     if held_out is None:
-        part = folds([len(tokens) for tokens in X], 5, rng)[0]
+        part = held_out_fifth([len(tokens) for tokens in X], rng, "a learning curve")
         held_out = [X[i] for i in part.held_out], [labels[i] for i in part.held_out]
         X, labels = [X[i] for i in part.train], [labels[i] for i in part.train]
-    numbers = sorted({round(len(X) / 2 ** (step / 2)) for step in range(sizes)})
+    check_scorable(labels, held_out[1], "a learning curve")
+    largest = min(len(X), most or len(X))
+    numbers = sorted({round(largest / 2 ** (step / 2)) for step in range(sizes)})
     if numbers[0] < 2:
         raise DataError("a learning curve", expected=f"needs more sentences for {sizes} sizes", got=len(X))
     orders = [rng.permutation(len(X)) for _ in range(repeats)]
@@ -150,15 +155,18 @@ def curve(
     scores = np.array(parallel.run(_score, tasks, jobs, progress)).reshape(len(numbers), repeats)
     tokens = [round(np.mean([sum(len(X[i]) for i in order[:number]) for order in orders])) for number in numbers]
     points = [CurvePoint(*row) for row in zip(numbers, tokens, map(tuple, scores.tolist()), strict=True)]
-    return forecast(points, rng)
+    return forecast(points, rng, len(X))
 
 
 def _score(estimator: Tagger, X: list[Any], y: list[Any], held_out: tuple[list[Any], list[Any]], seed: int) -> float:
     return float(parallel.unfitted(estimator, threads=1, seed=seed).fit(X, y).score(*held_out))
 
 
-def forecast(points: list[CurvePoint], rng: np.random.Generator) -> LearningCurve:
-    """Fit the law to the points, and again to resamples of their scores: the spread of those is the uncertainty."""
+def forecast(points: list[CurvePoint], rng: np.random.Generator, sentences: int | None = None) -> LearningCurve:
+    """Fit the law to the points, and again to resamples of their scores: the spread of those is the uncertainty.
+
+    What it forecasts is for more than ``sentences``, by default those of the last point.
+    """
     sizes = np.array([point.sentences for point in points], float)
     scores = np.array([point.scores for point in points])
     law = fit(sizes, scores.mean(axis=1))
@@ -167,7 +175,7 @@ def forecast(points: list[CurvePoint], rng: np.random.Generator) -> LearningCurv
     laws = [
         fit(sizes, fitted + rng.choice(noise, (len(sizes), scores.shape[1])).mean(axis=1)) for _ in range(_RESAMPLES)
     ]
-    last = int(sizes[-1])
+    last = sentences or int(sizes[-1])
     forecasts = [
         Forecast(number, law(number), *_range([one(number) for one in laws])) for number in (2 * last, 4 * last)
     ]

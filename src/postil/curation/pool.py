@@ -148,3 +148,19 @@ def _probabilities(
         for span, other in found.items()
         if isinstance(other.get("probability"), int | float)
     }
+
+
+@final
+class TokensOfRecords(Sequence[Any]):
+    """The words of records, made when they are looked at: lists of all of them would take several times the memory."""
+
+    def __init__(self, records: Sequence[PoolRecord]) -> None:
+        self._records = records
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [record.tokens for record in self._records[index]]
+        return self._records[index].tokens

@@ -12,6 +12,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.curation import jobs as parallel
+from postil.curation.corpus import check_scorable
 from postil.curation.suggestion import RANDOM, WAYS, ranked
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Token
@@ -154,8 +155,7 @@ def simulate(
     held_out = checked_dev(test)
     if held_out is None or not X or not held_out[0]:
         raise DataError("a simulation", expected="needs sentences to label and sentences to score on", got="none")
-    if {label for one in labels for label in one} == {"O"}:
-        raise DataError("a simulation", expected="needs entities in the data", got="no label but O")
+    check_scorable(labels, held_out[1], "a simulation")
     data = Data(X, labels, *held_out, targets(sum(map(len, X)), start, growth, until))
     repeats = range(seed, seed + seeds)
     tasks: list[tuple[Any, ...]] = [(estimator, data, FULL, {}, one) for one in repeats]

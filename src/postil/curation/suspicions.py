@@ -20,7 +20,7 @@ from postil.arrays import Array
 from postil.curation import jobs as parallel
 from postil.curation.corpus import Mentions, Split, known_labels
 from postil.curation.errors_on_paper import altered
-from postil.curation.folds import folds
+from postil.curation.folds import folds, groups_of
 from postil.curation.logistic import Logistic
 from postil.models.answers.distribution import Distribution
 from postil.models.answers.labelling import Labelling
@@ -34,6 +34,8 @@ LOWEST, PROBABLE = 0.02, 0.05
 """Probabilities of a span: below the first a model does not report it, below the second, on average, it is ignored."""
 ENOUGH = 30
 """Stretches of either kind below which nothing is learnt about them: their log-odds are taken as they are."""
+MOST_LEARNT = 20_000
+"""Sentences that a model learns from at most: keeps the time of a very large file within bounds."""
 MOST_ALTERED = 20_000
 """Errors that are made on paper."""
 
@@ -84,13 +86,16 @@ def judged(
     progress: parallel.Progress | None = None,
 ) -> "Judgements":
     """What models that have not seen a sentence think of it, for all sentences."""
-    groups = groups or split.documents
+    groups = groups or groups_of(split.documents)
     sizes = [len(tokens) for tokens in split.X]
     parts, tasks = [], []
     for repeat in range(repeats):
         for part in folds(sizes, number, np.random.default_rng(seed + repeat), groups):
             parts.append(part)
-            train = [[values[i] for i in part.train] for values in (split.X, split.labels)]
+            learnt = part.train
+            if len(learnt) > MOST_LEARNT:
+                learnt = np.sort(np.random.default_rng(seed + repeat).choice(learnt, MOST_LEARNT, replace=False))
+            train = [[values[i] for i in learnt] for values in (split.X, split.labels)]
             tasks.append((estimator, *train, [split.X[i] for i in part.held_out], seed + repeat))
     judgements = Judgements(split, repeats)
     for part, answers in zip(parts, parallel.run(_judge, tasks, jobs, progress), strict=True):

@@ -10,7 +10,6 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
-from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
@@ -19,6 +18,7 @@ from postil.features.sources import with_pretrained
 from postil.features.vectors import VectorSources, WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
+from postil.models.fitting.completing import Completion
 from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson
 from postil.models.fitting.training_set import TrainingSet
@@ -73,7 +73,9 @@ class SentenceFitting(Fitting):
 
     With ``warm_start`` it begins with the parameters of that model, as far as they are about the same words, features
     and labels. ``partial`` says whether labels may be marks such as ``?``, ``annotates`` which classes the sentences
-    annotate, ``unlabelled`` and ``teachers`` what else is learnt from: see ``SentenceEstimator.fit``.
+    annotate, ``unlabelled`` and ``teachers`` what else is learnt from: see ``SentenceEstimator.fit``. What marks leave
+    open in the sentences ``completed`` is learnt as the posterior of ``completed_by``; then no sentence may be without
+    words or altogether unknown.
     """
 
     def __init__(
@@ -90,6 +92,8 @@ class SentenceFitting(Fitting):
         annotates: Annotates = None,
         unlabelled: Sequence[Sequence[Token]] | None = None,
         teachers: Sequence[Teacher] = (),
+        completed_by: Teacher | None = None,
+        completed: Sequence[int] = (),
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
@@ -118,7 +122,8 @@ class SentenceFitting(Fitting):
         self._gold = parts.labelling.numbers(y)
         self._lesson = Lesson(teachers, raw, self._gold, parts) if raw else None
         learnt = all_sentences if self._lesson is None else [*list(X) * self._lesson.repeats, *raw]
-        self._examples = TrainingSet(parts, learnt, self._gold, self._lesson)
+        completion = Completion(completed_by, X, self._gold, completed, parts) if completed_by and completed else None
+        self._examples = TrainingSet(parts, learnt, self._gold, self._lesson, completion=completion)
         self._judge, self._judged_on = estimator._with_parts(parts), held_out or (X, y)
         self._is_held_out = held_out is not None
         parts.about |= {"preset": estimator.preset} | about(estimator, X, data_digest(X, y))
@@ -139,7 +144,7 @@ class SentenceFitting(Fitting):
         self._examples.redraw(rng)
         if self.parts.config.objective == "margin":
             return Batches(self._examples.batch, batches_with_label(self._gold, size, rng))
-        return Batches(self._examples.batch, batches_of_similar_length(self._examples.lengths, size, rng))
+        return Batches(self._examples.batch, self._examples.order(size, rng))
 
     def _patience(self) -> int | None:
         return patience_in_epochs(self.parts.config, len(self._examples.lengths))

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from postil.arrays import Array
+from postil.features.batching import batches_of_similar_length
 from postil.features.inputs import Inputs, Token
 from postil.models.config import TaggerConfig
+from postil.models.fitting.completing import Completion
 from postil.models.fitting.replacing import MentionReplacement
 from postil.models.fitting.teaching import Lesson
 from postil.models.parts import Parts
@@ -40,7 +42,8 @@ class _Learnt(NamedTuple):
 class TrainingSet:
     """The examples of one task: ``sentences`` with their gold, or with what a ``lesson`` says about them.
 
-    ``parts`` are those of the model, or of the head that learns this ``task``.
+    ``parts`` are those of the model, or of the head that learns this ``task``. The sentences of a ``completion`` are
+    learnt as it says.
     """
 
     def __init__(
@@ -50,8 +53,9 @@ class TrainingSet:
         gold: Sequence[Array],
         lesson: Lesson | None = None,
         task: str = "",
+        completion: Completion | None = None,
     ) -> None:
-        self._parts, self._lesson, self._task = parts, lesson, task
+        self._parts, self._lesson, self._task, self._completion = parts, lesson, task, completion
         if lesson is not None:  # the raw sentences come after the labelled ones; nothing is known about their labels
             labelled = [*gold] * lesson.repeats
             gold = [*labelled, *(np.zeros((len(tokens), 0)) for tokens in sentences[len(labelled) :])]
@@ -62,6 +66,15 @@ class TrainingSet:
     def lengths(self) -> Array:
         """(B,) of the sentences."""
         return self._learnt.lengths
+
+    def order(self, size: int, rng: np.random.Generator) -> list[Array]:
+        """The sentences of an epoch in batches of similar length; those of a completion are never mixed with others."""
+        if self._completion is None:
+            return batches_of_similar_length(self.lengths, size, rng)
+        is_completed = np.array([i in self._completion for i in range(len(self.lengths))])
+        kinds = [np.flatnonzero(kind) for kind in (is_completed, ~is_completed)]
+        batches = [kind[batch] for kind in kinds for batch in batches_of_similar_length(self.lengths[kind], size, rng)]
+        return [batches[i] for i in rng.permutation(len(batches))]
 
     def redraw(self, rng: np.random.Generator) -> None:
         """Before an epoch: where the config asks for it, mentions are replaced by others of their class."""
@@ -84,6 +97,8 @@ class TrainingSet:
         """(N,) labels; where a sentence has several possible ones, (N, L) for all of them. Or what teachers say."""
         if self._lesson is not None:
             return self._lesson.lattice(which, self._learnt.gold)
+        if self._completion is not None and int(which[0]) in self._completion:
+            return self._completion.lattice(which)
         gold = [self._learnt.gold[i] for i in which]
         if all(labels.ndim == 1 for labels in gold):
             return np.concatenate(gold)
