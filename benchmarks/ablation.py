@@ -3,6 +3,7 @@
     python -m benchmarks.ablation DATA --unlabelled RAW            the whole table: all corpora, rows, presets, 3 seeds
     python -m benchmarks.ablation DATA --corpora wikigold wnut17 --rows plain vectors --presets fast --seeds 0
     python -m benchmarks.ablation DATA --unlabelled RAW --rows "vectors, clusters, taught" --test
+    python -m benchmarks.ablation DATA --pretrained FILE --rows pretrained     only what `postil pretrain` learnt
 
 DATA is a folder with a folder per corpus, each with train, dev and test (``.txt``, or ``.pos.txt``). Every training is
 cached under ``benchmarks/results/`` as soon as it is done, so the command can be interrupted at any time and goes on
@@ -37,6 +38,7 @@ CORPORA = ["wikigold", "wnut17", "ncbi_disease", "btc", "ud_ewt"]
 FOLDS = {"wikigold": 5}  # its dev and test parts are too small to say much
 VECTORS, CLUSTERS, TAUGHT = {"vectors": "glove-50d"}, {"clusters": "brown"}, {"taught": True}
 NAMES = {"gazetteers": ("names", "places")}
+PRETRAINED = "pretrained"  # the row of vectors and clusters from one file, which is named on the command line
 TABLE: dict[str, dict[str, Any]] = {
     "plain": {},
     "vectors": VECTORS,
@@ -50,6 +52,8 @@ ROWS = TABLE | {
     "vectors, clusters, names": VECTORS | CLUSTERS | NAMES,
     "taught": TAUGHT,
     "vectors, taught": VECTORS | TAUGHT,
+    PRETRAINED: {},
+    "pretrained, taught": TAUGHT,
 }
 FEWEST_TOKENS = 50_000  # that are tagged to measure the speed
 
@@ -88,12 +92,20 @@ def _arguments() -> argparse.Namespace:
     options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     options.add_argument("--unlabelled", action="append", default=[], metavar="TEXT", help="for taught rows")
     options.add_argument("--unlabelled-tokens", type=int, default=teaching.MOST_TOKENS)
+    options.add_argument("--pretrained", metavar="FILE", help="for pretrained rows: of postil pretrain --with-clusters")
     options.add_argument("--test", action="store_true", help="show the scores of the test parts as well")
     arguments = options.parse_args()
     if not arguments.unlabelled:
         arguments.rows = [name for name in arguments.rows if "taught" not in ROWS[name]]
+    if arguments.pretrained is None:
+        arguments.rows = [name for name in arguments.rows if not name.startswith(PRETRAINED)]
     arguments.seed, arguments.encoding = 0, None  # of the sample of raw text
     return arguments
+
+
+def _settings(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
+    of_file = {"vectors": arguments.pretrained, "clusters": arguments.pretrained}
+    return dict(ROWS[name]) | (of_file if name.startswith(PRETRAINED) else {})
 
 
 def _folds(arguments: argparse.Namespace, corpus: str) -> Iterator[Fold]:
@@ -142,7 +154,7 @@ def _key(*parts: Any) -> str:
 def _run(
     arguments: argparse.Namespace, cache: Cache, fold: Fold, name: str, preset: str, seed: int
 ) -> dict[str, float]:
-    settings = dict(ROWS[name])
+    settings = _settings(arguments, name)
     is_taught = settings.pop("taught", False)
     raw = [arguments.unlabelled, arguments.unlabelled_tokens, _teacher_settings()] if is_taught else None
     key = _key(fold.digest, asdict(configured(preset, {})), settings, raw, seed)

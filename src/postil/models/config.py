@@ -230,6 +230,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "ensemble": 3,
         "activation": "relu",
         "word_rate": 2.0,
+        "character_dim": 32,
     },
 }
 

@@ -22,6 +22,7 @@ def sizes(extra=True):
         "extra_sizes": [(4, 1)] if extra else [],
         "vectors": np.zeros((7, 2)),
         "word_counts": np.arange(7),
+        "alphabet": 4,
         "rng": np.random.default_rng(0),
     }
 
