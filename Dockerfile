@@ -15,8 +15,9 @@ RUN python -m venv /postil \
 
 FROM python:3.13-slim
 COPY --from=build /postil /postil
-RUN useradd --system --no-create-home postil
-USER postil
+RUN useradd --system --no-create-home --uid 10001 postil
+# A number: whoever runs the image can see that it is not root's.
+USER 10001
 ENV PATH=/postil/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 EXPOSE 8000
 HEALTHCHECK CMD ["python", "-c", "import socket; socket.create_connection(('127.0.0.1', 8000), 2).close()"]

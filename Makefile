@@ -77,11 +77,13 @@ faults: .venv/installed-dev  ## kills, signals, full disks, forged and damaged f
 	$(BIN)/python -m benchmarks.faults --minutes $(MINUTES) --seed $(SEED)
 
 # The sanitised library needs the sanitiser's run-time before Python's own; Python itself leaks, so leaks are not asked for.
+FUSED_TESTS = tests/models/scoring/test_fused.py
+
 sanitise: .venv/installed-dev  ## the compiled kernels under AddressSanitizer and UndefinedBehaviorSanitizer
 	POSTIL_SANITISE=1 $(BIN)/python setup.py --quiet build --build-base build/sanitised --build-lib build/sanitised/lib --force
 	PYTHONPATH=build/sanitised/lib POSTIL_KERNELS=compiled ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
-	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider --capture=no
+	$(BIN)/python -m pytest tests/kernels $(FUSED_TESTS) --ignore=tests/kernels/test_choice.py -p no:cacheprovider --capture=no
 
 # An installation opens the library that suits the processor; here every one that can run here is run.
 portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, baseline and AVX2
@@ -90,7 +92,7 @@ portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, base
 	$(BIN)/python setup.py --quiet build --build-base $$folder --build-lib $$folder/lib --force || exit 1; \
 	for level in baseline v3; do echo "$$compiler, $$level"; \
 	PYTHONPATH=$$folder/lib POSTIL_KERNELS=compiled POSTIL_INSTRUCTIONS=$$level \
-	$(BIN)/python -m pytest tests/kernels --ignore=tests/kernels/test_choice.py -p no:cacheprovider || exit 1; done; done
+	$(BIN)/python -m pytest tests/kernels $(FUSED_TESTS) --ignore=tests/kernels/test_choice.py -p no:cacheprovider || exit 1; done; done
 
 # Zig is a C compiler with a C library for WebAssembly inside, from the package index: 0.5 GB unpacked, and no root needed.
 .venv/installed-wasm: $(BIN)/python pyproject.toml

@@ -15,6 +15,11 @@ import numpy as np
 import postil
 from benchmarks.measuring import Outcome, parser, report
 from postil import kernels
+from postil.kernels.plain_tokens import ChunkCache
+from postil.text.sentence_rules import DEFAULT as DEFAULT_SENTENCES
+from postil.text.sentence_rules import sentence_patterns
+from postil.text.token_rules import DEFAULT as DEFAULT_TOKENS
+from postil.text.token_rules import token_patterns
 
 REPEATS, CALLS = 9, 2000
 SENTENCE = "Angela Merkel met Tim Cook in Cupertino on Monday ."
@@ -74,7 +79,37 @@ def cases() -> Mapping[str, tuple[Callable[[], object], Callable[[], object]]]:
             lambda: kernels.add_bias(out, bias, "relu", out, add=False),
             lambda: lib.add_bias(*biased, at(out, "float[]")),
         ),
+        **text_cases(),
         "interface (no arguments)": (lib.interface, lib.interface),
+    }
+
+
+def text_cases() -> Mapping[str, tuple[Callable[[], object], Callable[[], object]]]:
+    """The kernels of text on one sentence, whose words are in the tokeniser's cache."""
+    from postil.kernels import compiled_sentences, compiled_tokens
+    from postil.kernels.library import ffi, lib
+
+    text, patterns, splitting = SENTENCE.encode(), token_patterns(DEFAULT_TOKENS), sentence_patterns(DEFAULT_SENTENCES)
+    documents, cache = np.array([[0, len(text)]]), ChunkCache(patterns)
+    cells, edges = kernels.tokenise_text(text, documents, patterns, cache)
+    room, out, state = np.empty((1024, 2), np.int64), np.empty(len(cells) + 2, np.int64), ffi.new("int64_t[6]")
+    D, C, E, R, out_at = (ffi.from_buffer("int64_t[]", array) for array in (documents, cells, edges, room, out))
+    program = patterns.program
+    assert program is not None, "the default rules"
+    rules = *compiled_tokens._rules(patterns, program), False
+    table = ffi.from_buffer("uint8_t[]", cache.table), cache.BUCKETS, cache.seed
+    of_sentences = text, len(text), D, E, 1, C, len(cells), *compiled_sentences._rules(splitting)
+
+    def tokenise() -> object:
+        state[0] = state[1] = state[2] = 0
+        return lib.tokenise_text(text, len(text), D, 1, *rules, *table, 1024, R, E, state)
+
+    return {
+        "tokenise_text": (lambda: kernels.tokenise_text(text, documents, patterns, cache), tokenise),
+        "split_sentences": (
+            lambda: kernels.split_sentences(text, documents, cells, edges, splitting),
+            lambda: lib.split_sentences(*of_sentences, out_at, out_at + len(cells) + 1),
+        ),
     }
 
 

@@ -23,7 +23,6 @@ from postil.export.c import export_c
 from postil.export.precision import halved
 from postil.models.answers.posteriors import Posteriors
 from postil.models.parts import heads_of
-from postil.models.sentences import tokens_of
 from postil.models.tree_classifier import TreeClassifier
 from postil.text.formats import read
 
@@ -106,7 +105,7 @@ def of_trees(model: Any, path: Path, half: bool) -> dict[str, Any]:
 
 
 def of_tokens(model: Any, path: Path, half: bool) -> dict[str, Any]:
-    X: list[Any] = [tokens_of(sentence) for sentence in read(path, "conll")]
+    X: list[Any] = [list(sentence.tokens) for sentence in read(path, "conll")]  # without further columns
     joined = [" ".join(tokens) for tokens in X]
     texts = ["\n".join(joined[i : i + TEXT_SENTENCES]) for i in range(0, len(joined), TEXT_SENTENCES)]
     compared = halved(model) if half else model

@@ -6,19 +6,21 @@
 Client and servers share this machine, so the client's own work is in every figure, in the same way for both. Clients
 send the next request as soon as they have an answer; one that is refused (503) waits as long as Retry-After says.
 Refusals are counted, and timed, on their own. Where spaCy, a model of it (``--spacy en_core_web_sm`` or a folder) and
-FastAPI are installed, the same load is put on them.
+FastAPI are installed, here or in another environment (``--spacy-python``), the same load is put on them.
 """
 
 import argparse
 import asyncio
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import cycle, islice, repeat
 from pathlib import Path
+from typing import final
 
 EMPTY = """
 import sys
@@ -50,39 +52,86 @@ options = {"log_config": None, "access_log": False, "server_header": False, "htt
 uvicorn.run(app, port=int(sys.argv[1]), **options)
 """
 TEXT = "Museums in Paris are amazing, said Anna Berg of the Nordic Council in Oslo on Monday."
+MEMORY_CONNECTIONS = 16
 
 
 @dataclass
 class Times:
-    """Of one load: seconds of answers and of refusals."""
+    """Of one load: seconds of answers and of refusals, and the number of other answers and of lost connections."""
 
     answers: list[float] = field(default_factory=list)
     refusals: list[float] = field(default_factory=list)
     others: int = 0
 
 
-async def client(port: int, request: bytes, until: float, times: Times) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    while time.perf_counter() < until:
-        began = time.perf_counter()
-        writer.write(request)
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-        await reader.readexactly(length)
-        took, status = time.perf_counter() - began, head[9:12]
-        if status == b"200":
-            times.answers.append(took)
-        elif status == b"503":
-            times.refusals.append(took)
-            await asyncio.sleep(float(head.lower().split(b"retry-after: ")[1].split(b"\r\n")[0]))
+@final
+class Client(asyncio.Protocol):
+    """One connection: sends the next request as soon as it has an answer, or when it may try again.
+
+    A protocol on prepared bytes instead of streams: a client that costs more than the server would measure itself.
+    """
+
+    def __init__(self, requests: Iterator[bytes], times: Times) -> None:
+        self._requests, self._times = requests, times
+        self._received, self._until = b"", 0.0
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.ended.done():
+            self._times.others += 1
+            self.ended.set_result(None)
+
+    def start(self, until: float) -> None:
+        self._until = until
+        self._send()
+
+    def _send(self) -> None:
+        self._began = time.perf_counter()
+        request = next(self._requests, None) if self._began < self._until else None
+        if request is None:
+            self.ended.set_result(None)
+            self._transport.close()
         else:
-            times.others += 1
-    writer.close()
+            self._transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head = self._received.find(b"\r\n\r\n")
+        if head < 0 or len(self._received) < head + 4 + int(_header(self._received, b"content-length: ")):
+            return
+        answer, self._received = self._received, b""
+        took, status = time.perf_counter() - self._began, answer[9:12]
+        if status == b"503":
+            self._times.refusals.append(took)
+            asyncio.get_running_loop().call_later(float(_header(answer, b"retry-after: ")), self._send)
+            return
+        if status == b"200":
+            self._times.answers.append(took)
+        else:
+            self._times.others += 1
+        self._send()
 
 
-async def load(port: int, request: bytes, connections: int, seconds: float) -> Times:
-    times, until = Times(), time.perf_counter() + seconds
-    await asyncio.gather(*(client(port, request, until, times) for _ in range(connections)))
+def _header(answer: bytes, name: bytes) -> bytes:
+    start = answer.index(name) + len(name)
+    return answer[start : answer.index(b"\r", start)]
+
+
+async def load(port: int, requests: Iterator[bytes], connections: int, seconds: float) -> Times:
+    """All connect, then all begin, and take the next of the requests until there is none or the time is over."""
+    loop, times = asyncio.get_running_loop(), Times()
+    clients = [
+        (await loop.create_connection(lambda: Client(requests, times), "127.0.0.1", port))[1]
+        for _ in range(connections)
+    ]
+    until = time.perf_counter() + seconds
+    for one in clients:
+        one.start(until)
+    await asyncio.wait([one.ended for one in clients], timeout=seconds + 10)
     return times
 
 
@@ -110,9 +159,10 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def has_spacy(model: str) -> bool:
-    packages = ("spacy", "fastapi") if Path(model).is_dir() else ("spacy", "fastapi", model)
-    return all(importlib.util.find_spec(name) is not None for name in packages)
+def has_spacy(python: str, model: str) -> bool:
+    """Whether this interpreter can serve spaCy's model."""
+    tried = f"import spacy, fastapi, uvicorn, httptools; spacy.load({model!r})"
+    return subprocess.run([python, "-c", tried], stderr=subprocess.DEVNULL).returncode == 0
 
 
 def resident(process: subprocess.Popen[bytes]) -> float:
@@ -128,22 +178,12 @@ def watch_memory(port: int, server: subprocess.Popen[bytes], text: str, requests
     Words are cached up to a fixed size (256 MB of rows): with ever new words, memory grows up to there.
     """
     until, sent, step = time.monotonic() + 60 * minutes, 0, max(1, requests // 10)
-    print("requests  MB")
-
-    async def part(first: int) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for number in range(first, first + step):
-            writer.write(posted(f"{text} No{number % 1000} New{number % 1000}."))
-            head = await reader.readuntil(b"\r\n\r\n")
-            await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
-            if number % 100 == 0 and time.monotonic() > until:
-                break
-        writer.close()
-
-    while sent < requests and time.monotonic() < until:
-        asyncio.run(part(sent))
-        sent += step
-        print(f"{sent:>8,}  {resident(server):.1f}", flush=True)
+    prepared = cycle([posted(f"{text} No{number} New{number}.") for number in range(1000)])
+    print("requests  refused  MB")
+    while sent < requests and (left := until - time.monotonic()) > 0:
+        times = asyncio.run(load(port, islice(prepared, step), MEMORY_CONNECTIONS, left))
+        sent += len(times.answers)
+        print(f"{sent:>8,}  {len(times.refusals):>7,}  {resident(server):.1f}", flush=True)
 
 
 def posted(text: str) -> bytes:
@@ -177,6 +217,12 @@ def main() -> None:
         metavar="MODEL",
         help="of spaCy, to compare with: a package or a folder",
     )
+    parser.add_argument(
+        "--spacy-python",
+        default=sys.executable,
+        metavar="PYTHON",
+        help="interpreter with spaCy, FastAPI, uvicorn and httptools (default: this one)",
+    )
     parser.add_argument("--memory", type=int, metavar="N", help="watch the memory over N requests instead")
     parser.add_argument("--minutes", type=float, default=5, help="--memory: end after this time (default: 5)")
     arguments = parser.parse_args()
@@ -196,22 +242,22 @@ def main() -> None:
         subprocess.Popen([sys.executable, "-c", EMPTY, str(ports["empty"])]),
         subprocess.Popen([sys.executable, "-m", "postil", "serve", arguments.model, "--port", str(ports["postil"])]),
     ]
-    if has_spacy(arguments.spacy):
+    if has_spacy(arguments.spacy_python, arguments.spacy):
         ports["spacy"] = 8763
-        servers.append(subprocess.Popen([sys.executable, "-c", SPACY, str(ports["spacy"]), arguments.spacy]))
+        servers.append(subprocess.Popen([arguments.spacy_python, "-c", SPACY, str(ports["spacy"]), arguments.spacy]))
     else:
         print(f"spaCy behind FastAPI is left out: spacy, fastapi or {arguments.spacy} is not installed")
     try:
         for port in ports.values():
             waited_for(port)
         for port in ports.values():
-            asyncio.run(load(port, request, 8, 1))  # warm
+            asyncio.run(load(port, repeat(request), 8, 1))  # warm
         print("connections  server   answers/s  share   p50 ms   p99 ms  refused/s  p99 ms of refusals  CPU us/request")
         for connections in arguments.connections:
             rates = {}
             for (name, port), server in zip(ports.items(), servers, strict=True):
                 before = cpu_seconds(server)
-                times = asyncio.run(load(port, request, connections, arguments.seconds))
+                times = asyncio.run(load(port, repeat(request), connections, arguments.seconds))
                 cost = (cpu_seconds(server) - before) / max(1, len(times.answers) + len(times.refusals))
                 rates[name] = len(times.answers) / arguments.seconds
                 print(

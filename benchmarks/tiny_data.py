@@ -4,6 +4,7 @@
     python -m benchmarks.tiny_data wikigold ncbi_disease btc --parts dev test       and on test: once, at the end
     python -m benchmarks.tiny_data wikigold --sizes 30 --presets fast --set epochs=60
     python -m benchmarks.tiny_data ncbi_disease crossner_music --presets fast --warm-start english       and warm starts
+    python -m benchmarks.tiny_data ncbi_disease --presets fast --warm-start english --vectors glove-50d  and vectors
 
 A corpus is a folder with train.txt, dev.txt and test.txt. A seed draws the sentences (a larger sample contains the
 smaller ones) and initialises the network. Nothing is held out: a tagger runs its whole schedule, as CRFsuite does. At
@@ -33,6 +34,7 @@ from postil.text import recognise
 
 SIZES = (10, 30, 100, 300, 1000)
 WARM = "warm start"
+WITH_VECTORS = ", vectors"
 SCORED = 1000
 
 
@@ -52,7 +54,9 @@ def main() -> int:
     runs = []
     for seed, size, corpus in product(arguments.seeds, arguments.sizes, arguments.corpora):
         known = postil.load(arguments.warm_start) if arguments.warm_start else None
-        for run in _runs(Path(corpus), arguments.parts, size, seed, arguments.presets, settings, known):
+        data = Path(corpus), _sample(_part(Path(corpus), "train"), size, seed), arguments.parts
+        for name, *figures in _scores(*data, _models(arguments, known, seed, settings), known):
+            run = Run(Path(corpus).name, size, name, *figures)
             print(json.dumps(run._asdict() | {"seed": seed}), file=sys.stderr, flush=True)
             runs.append(run)
     return report(_outcome(runs, arguments))
@@ -69,36 +73,43 @@ def _arguments() -> argparse.Namespace:
     )
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="as postil train --set")
     options.add_argument("--warm-start", metavar="MODEL", help="also train from this model, with its preset")
+    options.add_argument("--vectors", metavar="FILE|NAME", help="also train each tagger with these vectors")
     return options.parse_args()
 
 
-def _runs(
-    corpus: Path,
-    parts: Sequence[str],
-    size: int,
-    seed: int,
-    presets: Sequence[str],
-    settings: dict[str, Any],
-    known: Any,
-) -> Iterator[Run]:
-    train = _sample(_part(corpus, "train"), size, seed)
+def _models(
+    arguments: argparse.Namespace, known: Any, seed: int, settings: dict[str, Any]
+) -> Iterator[tuple[str, Tagger | None]]:
+    """The name of each model, and its estimator; None is CRFsuite."""
+    for name in [*arguments.presets, *([WARM] if known is not None else [])]:
+        if name == CRFSUITE:
+            yield name, None
+            continue
+        preset = known.preset if name == WARM else name
+        yield name, Tagger(preset=preset, seed=seed, **settings)
+        if arguments.vectors:
+            yield f"{name}{WITH_VECTORS}", Tagger(preset=preset, seed=seed, vectors=arguments.vectors, **settings)
+
+
+def _scores(
+    corpus: Path, train: Part, parts: Sequence[str], models: Iterator[tuple[str, Tagger | None]], known: Any
+) -> Iterator[tuple[str, dict[str, float], float]]:
+    """The name of each model, its F1 on each part, its CPU seconds."""
     scored = {part: [side[:SCORED] for side in _part(corpus, part)] for part in parts}
     everything = [tokens for X, _ in scored.values() for tokens in X]
-    for preset in [*presets, *([WARM] if known is not None else [])]:
-        if preset == CRFSUITE:
+    for name, tagger in models:
+        if tagger is None:
             labels, seconds = crfsuite_labels(train, everything, "tutorial")
         else:
-            is_warm = preset == WARM
-            tagger = Tagger(preset=known.preset if is_warm else preset, seed=seed, **settings)
             began = time.process_time()
-            tagger.fit(*train, warm_start=known if is_warm else None)
+            tagger.fit(*train, warm_start=known if name.startswith(WARM) else None)
             seconds, labels = time.process_time() - began, tagger.predict(everything)
         answers = iter(labels)
         f1 = {
             part: 100 * evaluate(y, [next(answers) for _ in y], recognise(y)).main_score
             for part, (_, y) in scored.items()
         }
-        yield Run(corpus.name, size, preset, f1, seconds)
+        yield name, f1, seconds
 
 
 @cache
@@ -119,13 +130,13 @@ def _outcome(runs: Sequence[Run], arguments: argparse.Namespace) -> Outcome:
         | _means([run for run in runs if run[:2] == (corpus, size)], part)
         for corpus, size, part in cells
     ]
-    taggers = [preset for preset in arguments.presets if preset != CRFSUITE] + [WARM] * bool(arguments.warm_start)
+    taggers = {run.model for run in runs} - {CRFSUITE}
     return Outcome(
         name="tiny_data",
         compared=f"F1 and CPU seconds of training, means over {len(arguments.seeds)} seeds",
         rows=rows,
         goal="no preset below CRFsuite",
-        passed=all(row[name] >= row.get(CRFSUITE, 0) for row in rows for name in taggers),
+        passed=all(row[name] >= row.get(CRFSUITE, 0) for row in rows for name in sorted(taggers)),
     )
 
 

@@ -10,10 +10,9 @@ produce the same bytes on one machine.
 Steps, each with its file in FOLDER; a step whose file is there is not repeated:
 
     clusters.paths     Brown clusters of the raw text
-    vectors.txt        the GloVe vectors of words that occur in the raw text or the corpora
+    vectors.txt        the GloVe vectors that the model has room for
     teacher.postil     a tagger of names, trained on all corpora of names
-    lessons.txt        sentences of the raw text with the labels that the teacher is sure of; others are unknown
-    full.postil        the model, in single precision, calibrated
+    full.postil        the model, in single precision, calibrated; it learns names from the teacher, too
     english.postil     the model with the words that pay, in half precision
 """
 
@@ -23,7 +22,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from shutil import copy
@@ -35,9 +33,8 @@ from postil import MultiTaskTagger, Tagger, archive, load
 from postil.commands.main import main as postil_command
 from postil.features.vectors import load_vectors
 from postil.features.vocabulary import Vocabulary
-from postil.text import Sentence, read, write
-from recipes.english_card import core_f1
-from recipes.english_data import CROSSNER, NAMES, UNKNOWN, UPOS, XPOS, Part, read_names, read_speech, with_cases
+from postil.text import read
+from recipes.english_data import CROSSNER, NAMES, UPOS, XPOS, Part, read_names, read_speech, with_cases
 
 CASES = {"lower": 0.25, "upper": 0.1}
 """Share of the sentences that are learnt once more in lower and in upper case."""
@@ -45,27 +42,25 @@ SPEECH_CASES = {"lower": 0.15, "upper": 0.05}
 REPEATED = {"wikigold": 2}
 """The one corpus that annotates all four classes everywhere is learnt twice."""
 CLUSTERS, CLUSTERED_WORDS = 1000, 40_000
-VECTORS = 48_000
+GLOVE = "glove-50d"
 MASC_SENTENCES = 6_000
-LESSON_TOKENS = 250_000
-SURE = 0.9
-"""What the teacher must be sure of, for the student to learn it."""
+LESSON_TOKENS = 600_000
+"""Of raw text, about which the model learns what the teacher says."""
 SEED = 0
 PACKAGE = Path(__file__).parent.parent / "postil-english" / "src" / "postil_english"
 
 
-def main() -> int:
-    arguments = _arguments()
+def main(words: Sequence[str] | None = None) -> int:
+    arguments = _arguments(words)
     folder: Path = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
     data, raw = arguments.data, arguments.raw
     steps: dict[str, Callable[[Path], None]] = {
         "clusters.paths": lambda path: make_clusters(raw, path),
-        "vectors.txt": lambda path: prune_vectors(data, raw, path),
+        "vectors.txt": lambda path: prune_vectors(raw, path),
         "teacher.postil": lambda path: train_teacher(data, folder, path),
-        "lessons.txt": lambda path: write_lessons(raw, folder / "teacher.postil", path),
-        "full.postil": lambda path: train(data, folder, path, threads=arguments.threads),
-        "english.postil": lambda path: pack(folder / "full.postil", raw, path),
+        "full.postil": lambda path: train(data, raw, folder, path, threads=arguments.threads),
+        "english.postil": lambda path: pack(folder / "full.postil", path),
     }
     for name, step in steps.items():
         if not (folder / name).exists():
@@ -76,14 +71,14 @@ def main() -> int:
     return 0
 
 
-def _arguments() -> argparse.Namespace:
+def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("data", type=Path, metavar="DATA", help="folder of the corpora")
     options.add_argument("--raw", type=Path, required=True, metavar="TEXT", help="raw text, a paragraph a line")
     options.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where the steps are kept")
     options.add_argument("--threads", type=int, default=1, help="cores; does not change the result (default: 1)")
     options.add_argument("--install", action="store_true", help="copy the model into postil-english")
-    return options.parse_args()
+    return options.parse_args(words)
 
 
 # ------------------------------------------------------------------------------------------------ raw text
@@ -95,31 +90,29 @@ def make_clusters(raw: Path, path: Path) -> None:
         raise SystemExit("the clusters could not be made")
 
 
-def prune_vectors(data: Path, raw: Path, path: Path) -> None:
-    """The most frequent words of GloVe that the raw text or the corpora have: GloVe lists words by their frequency."""
-    seen = Counter(token.lower() for sentence in read(raw, "text") for token in sentence.tokens)
-    for X, _ in (names_to_learn(data), *speech_to_learn(data).values()):
-        seen.update(token.lower() for tokens in X for token in tokens)
-    glove = load_vectors("glove-50d")
-    kept = [i for i, word in enumerate(glove.words) if i and seen[word] > 1 and " " not in word][:VECTORS]
-    rows = (f"{glove.words[i]} {' '.join(f'{value:.4g}' for value in glove.matrix[i])}\n" for i in kept)
-    _write_whole(path, rows)
+def prune_vectors(raw: Path, path: Path) -> None:
+    """The vectors that the model file has room for. It is trained with these and no others."""
+    glove = load_vectors(GLOVE)
+    words = words_that_pay([word for word in glove.words if word and " " not in word], raw)
+    rows = ((word, glove.matrix[glove.words.id(word)]) for word in words)
+    _write_whole(path, (f"{word} {' '.join(f'{value:.4g}' for value in vector)}\n" for word, vector in rows))
 
 
-def write_lessons(raw: Path, teacher: Path, path: Path) -> None:
-    """Sentences in which the teacher finds names, with the labels that it is sure of."""
-    tagger: Tagger = load(teacher)
-    sentences = sample(raw, LESSON_TOKENS)
-    labels, probabilities = tagger.predict_with_probabilities(sentences)
-    lessons = [
-        Sentence(tokens, labels=[label if p >= SURE else UNKNOWN for label, p in zip(one, sure, strict=True)])
-        for tokens, one, sure in zip(sentences, labels, probabilities, strict=True)
-    ]
-    write([lesson for lesson in lessons if _has_name(lesson)], path, "conll")
+COMMON, KEPT = 25_000, 55_000
+"""GloVe's most frequent words keep their vectors, then those that are mostly names in the raw text, up to KEPT."""
+CAPITALISED, LOWER = re.compile(r"(?<=[a-z,] )[A-Z]\w+"), re.compile(r"\b[a-z]\w+")
 
 
-def _has_name(sentence: Sentence) -> bool:
-    return any(label not in ("O", UNKNOWN) for label in sentence.labels or [])
+def words_that_pay(ranked: Sequence[str], raw: Path) -> list[str]:
+    """Of words by their frequency: the first ones, then those that the raw text mostly capitalises inside sentences."""
+    upper: Counter[str] = Counter()
+    lower: Counter[str] = Counter()
+    with raw.open(encoding="utf-8") as lines:
+        for line in lines:
+            upper.update(map(str.lower, CAPITALISED.findall(line)))
+            lower.update(LOWER.findall(line))
+    names = (word for word in ranked[COMMON:] if upper[word] > 1 and upper[word] > 0.6 * (upper[word] + lower[word]))
+    return [*ranked[:COMMON], *islice(names, KEPT - COMMON)]
 
 
 def sample(raw: Path, tokens: int, seed: int = SEED) -> list[list[str]]:
@@ -208,58 +201,45 @@ TEACHER: dict[str, Any] = {
     "word_rate": 2.0,
     "epochs": 5,
 }
-"""A network that sees three words to either side: slower and more accurate than the model."""
+"""A network that sees four words to either side, and has all vectors of GloVe: slower and more accurate."""
 
 
-def train_teacher(data: Path, folder: Path, path: Path) -> None:
-    learnt = with_cases(names_to_learn(data), CASES, SEED)
-    tagger = Tagger(**TEACHER, **knowledge(folder))
+def train_teacher(data: Path, folder: Path, path: Path, without: Sequence[str] = ()) -> None:
+    learnt = with_cases(names_to_learn(data, without), CASES, SEED)
+    tagger = Tagger(**TEACHER, **knowledge(folder) | {"vectors": GLOVE})
     _run(tagger, path, learnt.X, learnt.y)
-    held_out = joined(held_out_names(data).values())
-    tagger.calibrate(held_out.X, held_out.y)
+    held_out = {corpus: part for corpus, part in held_out_names(data).items() if corpus not in without}
+    tagger.calibrate(*balanced(held_out))
     tagger.save(path)
 
 
-def train(data: Path, folder: Path, path: Path, threads: int = 1) -> None:
-    names = with_cases(names_to_learn(data), CASES, SEED)
-    lessons = list(read(folder / "lessons.txt", "conll"))
-    names += Part([list(one.tokens) for one in lessons], [list(one.labels or []) for one in lessons])
-    tasks = {"names": names}
+def train(data: Path, raw: Path, folder: Path, path: Path, threads: int = 1) -> None:
+    tasks = {"names": with_cases(names_to_learn(data), CASES, SEED)}
     tasks |= {task: with_cases(part, SPEECH_CASES, SEED) for task, part in speech_to_learn(data).items()}
     tagger = MultiTaskTagger(preset="fast", threads=threads, **SETTINGS, **knowledge(folder))
-    _run(tagger, path, {task: part.X for task, part in tasks.items()}, {task: part.y for task, part in tasks.items()})
-    calibrate_names(tagger["names"], held_out_names(data))
+    X, y = ({task: part[i] for task, part in tasks.items()} for i in (0, 1))
+    teachers = {"names": [load(folder / "teacher.postil")]}
+    _run(tagger, path, X, y, unlabelled=sample(raw, LESSON_TOKENS), teachers=teachers)
+    tagger["names"].calibrate(*balanced(held_out_names(data)))
     for task, parts in held_out_speech(data).items():
         tagger[task].calibrate(*joined(parts.values()))
     tagger.save(path)
 
 
-SHIFTS = (0.0, -0.2, -0.4, -0.6, -0.8)
-
-
-def calibrate_names(tagger: Tagger, held_out: Mapping[str, Part]) -> None:
-    """The temperature that fits all held-out parts, and the shift with the best mean F1 over the corpora.
-
-    A shift fitted to their union would follow the tweets, in which names are rare, and miss names elsewhere.
-    """
-    fitted = tagger.calibrate(*joined(held_out.values()))
-
-    def mean_f1(shift: float) -> float:
-        tagger.decoding = replace(fitted, shift=shift)
-        return float(np.mean([core_f1(tagger, part) for part in held_out.values()]))
-
-    best = max(SHIFTS, key=mean_f1)
-    tagger.decoding = replace(fitted, shift=best)
+def balanced(parts: Mapping[str, Part]) -> Part:
+    """All parts, each repeated until it is about as large as the largest: every kind of text weighs alike."""
+    largest = max(len(part.X) for part in parts.values())
+    return joined(part for part in parts.values() for _ in range(max(1, round(largest / len(part.X)))))
 
 
 SETTINGS: dict[str, Any] = {"epochs": 7, "min_count": 2, "min_affix_count": 3}
 """Of the model. Words and affixes that occur once cost room and say little."""
 
 
-def _run(tagger: Any, path: Path, X: Any, y: Any) -> None:
+def _run(tagger: Any, path: Path, X: Any, y: Any, **lesson: Any) -> None:
     """Train with a checkpoint beside the model: interrupted, the same command continues."""
     checkpoint = path.with_name(f"{path.name}.checkpoint")
-    for event in tagger.fitting(X, y, checkpoint=checkpoint, resume=checkpoint.exists()):
+    for event in tagger.fitting(X, y, checkpoint=checkpoint, resume=checkpoint.exists(), **lesson):
         if hasattr(event, "epoch") and hasattr(event, "seconds"):
             print(f"  epoch {event.epoch}, loss {event.loss:.4f}", file=sys.stderr, flush=True)
     checkpoint.unlink(missing_ok=True)
@@ -267,19 +247,16 @@ def _run(tagger: Any, path: Path, X: Any, y: Any) -> None:
 
 # ------------------------------------------------------------------------------------------------ the file
 
-WORDS, VECTOR = "features/words/word/", "features/words/vector/"
-LEAST_COUNT = 4
+WORDS = "features/words/word/"
+LEAST_COUNT = 6
 """Rarer words lose their learnt vectors: they still have GloVe's, their clusters, affixes and shapes."""
-COMMON, PACKED = 25_000, 55_000
-"""GloVe's most frequent words keep their vectors, then those that are mostly names in the raw text, up to PACKED."""
-CAPITALISED, LOWER = re.compile(r"(?<=[a-z,] )[A-Z]\w+"), re.compile(r"\b[a-z]\w+")
 
 
-def pack(source: Path, raw: Path, path: Path) -> None:
-    """The model in at most 12 MB. GloVe's vectors are not learnt, so other words can have them than in the training."""
+def pack(source: Path, path: Path) -> None:
+    """The model in at most 12 MB: without rare words, in half precision."""
     arrays, metadata = archive.load(source)
     metadata["estimator"] |= {"vectors": None, "clusters": None, "gazetteers": []}  # paths of the machine that trained
-    packed = _with_vectors_of_names(_without_rare_words(dict(arrays)), raw)
+    packed = _without_rare_words(dict(arrays))
     archive.save(path, {name: _halved(np.asarray(array)) for name, array in packed.items()}, metadata)
 
 
@@ -292,28 +269,6 @@ def _without_rare_words(arrays: dict[str, Any]) -> dict[str, Any]:
         "features/words/counts": left,
         "network/forms.tables.0": np.asarray(arrays["network/forms.tables.0"])[kept],
     }
-
-
-def _with_vectors_of_names(arrays: dict[str, Any], raw: Path) -> dict[str, Any]:
-    glove, known = load_vectors("glove-50d"), list(_vocabulary(arrays, VECTOR))
-    learnt = np.asarray(arrays[VECTOR + "table"])
-    same = glove.matrix[[glove.words.id(word) for word in known[1:2000]]]
-    scale = np.linalg.norm(learnt[1:2000]) / np.linalg.norm(same)  # as the training scaled them
-    words = words_that_pay([word for word in glove.words if word and " " not in word], raw)
-    table = scale * glove.matrix[[glove.words.id(word) for word in ["", *words]]]
-    return _with_vocabulary(arrays, VECTOR, ["", *words]) | {VECTOR + "table": table.astype(np.float32)}
-
-
-def words_that_pay(ranked: Sequence[str], raw: Path) -> list[str]:
-    """Of words by their frequency: the first ones, then those that the raw text mostly capitalises inside sentences."""
-    upper: Counter[str] = Counter()
-    lower: Counter[str] = Counter()
-    with raw.open(encoding="utf-8") as lines:
-        for line in lines:
-            upper.update(map(str.lower, CAPITALISED.findall(line)))
-            lower.update(LOWER.findall(line))
-    names = (word for word in ranked[COMMON:] if upper[word] > 1 and upper[word] > 0.6 * (upper[word] + lower[word]))
-    return [*ranked[:COMMON], *islice(names, PACKED - COMMON)]
 
 
 def _vocabulary(arrays: Mapping[str, Any], prefix: str) -> Vocabulary:

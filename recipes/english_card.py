@@ -49,7 +49,9 @@ WEAKNESSES = [
     "MISC is annotated completely in few of the sources: its recall is low outside of Wikipedia-like text.",
     "Titles (Mr., President) and hashtags: the sources disagree, and so does the model. Names of accounts (@name) are "
     "sometimes MISC, because corpora of tweets say nothing about MISC.",
-    "In tweets and comments, probabilities are too high: see the table of calibration.",
+    "Companies and teams that are also names of people or places (Ford, Goldman Sachs, Johns Hopkins) are often PER or "
+    "LOC, and of some companies a word is missing (Samsung Electronics).",
+    "On comments unlike those that it has learnt from (the test part of WNUT 17), probabilities are far too high.",
     "English of the last thirty years, mostly American and British. Other languages are not rejected but mislabelled.",
     "Lower-cased and upper-cased text costs several points of F1: see the table of noise.",
 ]

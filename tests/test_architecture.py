@@ -207,8 +207,8 @@ PUBLIC = {
         *["log_odds", "log_odds_and_gradient", "summed_log_odds", "without_transition_scores"],
     ],
     "postil.kernels": [
-        *["TaggerBatch", "TaggerKernel", "TaggerShape", "tagger_kernel", "Crew", "new_crew"],
-        *["AdamKernel", "AdamUpdate", "adam_kernel"],
+        *["TaggerBatch", "TaggerKernel", "TaggerShape", "tagger_kernel", "Crew", "Joined", "new_crew"],
+        *["AdamKernel", "AdamUpdate", "ComingRows", "adam_kernel"],
         *["Answers", "Question", "chain_answers"],
         *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],

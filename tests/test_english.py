@@ -1,5 +1,6 @@
 """The package of the English model, and how its recipe reads corpora. Only made-up sentences stand here."""
 
+import importlib
 import json
 import sys
 import tomllib
@@ -17,15 +18,18 @@ MODEL = PACKAGE / "src" / "postil_english" / "english.postil"
 MOST_BYTES = 12_000_000
 
 
-@pytest.fixture(scope="module")
-def data():
-    """The module of the recipe that reads corpora."""
+def recipe(name):
+    """A module of the recipe."""
     sys.path.insert(0, str(ROOT))
     try:
-        from recipes import english_data
+        return importlib.import_module(f"recipes.{name}")
     finally:
         sys.path.remove(str(ROOT))
-    return english_data
+
+
+@pytest.fixture(scope="module")
+def data():
+    return recipe("english_data")
 
 
 # ------------------------------------------------------------------------------------------------ the package
@@ -145,3 +149,76 @@ def test_copies_in_other_cases_repeat_and_keep_their_labels(data):
     copies = once.X[40:]
     assert 20 < len(copies) < 40 and len(once.y) == len(once.X)
     assert {tuple(tokens) for tokens in copies} == {("anna", "@Bob", "http://X"), ("ANNA", "@Bob", "http://X")}
+
+
+# ------------------------------------------------------------------------------------------------ the recipe as a whole
+
+SENTENCES = [
+    "Anna B-PER NNP PROPN|lives O VBZ VERB|in O IN ADP|Oslo B-LOC NNP PROPN",
+    "they O PRP PRON|left O VBD VERB|Acme B-ORG NNP PROPN|Bank I-ORG NNP PROPN",
+    "Boris B-PER NNP PROPN|read O VBD VERB|Faust B-MISC NNP PROPN|in O IN ADP|Lima B-LOC NNP PROPN",
+]
+CLASSES = {
+    "wnut17": {"PER": "person", "LOC": "location", "ORG": "corporation", "MISC": "product"},
+    "gum_open": {"PER": "person", "LOC": "place", "ORG": "organization", "MISC": "object"},
+}
+CROSSNER = {"PER": "person", "LOC": "location", "ORG": "organisation", "MISC": "misc"}
+
+
+def made_up_data(folder):
+    """Tiny corpora in the formats of the real ones, a raw text and vectors."""
+    rows = [[word.split() for word in sentence.split("|")] for sentence in SENTENCES] * 12
+
+    def write(path, columns):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join("".join("\t".join(columns(*row)) + "\n" for row in one) + "\n" for one in rows))
+
+    def named(corpus, label):
+        ours = label[2:]
+        names = CROSSNER if corpus.startswith("crossner") else CLASSES.get(corpus, {})
+        return label if label == "O" else label[:2] + names.get(ours, ours)
+
+    for part in ("train", "dev"):
+        for corpus in ("wikigold", "btc", "wnut17", "crossner_politics", "crossner_science", "crossner_music"):
+            write(folder / corpus / f"{part}.txt", lambda w, n, x, u, corpus=corpus: (w, named(corpus, n)))
+        write(folder / "gum_open" / f"{part}.ner.txt", lambda w, n, x, u: (w, x, named("gum_open", n)))
+        for corpus in ("gum_open", "ud_ewt"):
+            write(folder / corpus / f"{part}.pos.txt", lambda w, n, x, u: (w, x, u))
+        write(folder / "masc_pos" / f"{part}.txt", lambda w, n, x, u: (w, x))
+    words = sorted({word.lower() for one in rows for word, *_ in one})
+    (folder / "vectors.txt").write_text("".join(f"{w} {i} {i % 3} 1\n" for i, w in enumerate(words)))
+    text = "".join(" ".join(row[0] for row in one) + " .\n" for one in rows)
+    (folder / "raw.txt").write_text(text)
+
+
+def test_the_recipe_runs_from_end_to_end_and_repeats_to_the_bit(tmp_path, monkeypatch):
+    english = recipe("english")
+    made_up_data(tmp_path)
+    small = {"epochs": 2, "hidden": 8, "word_dim": 6}
+    for name, value in {
+        "GLOVE": str(tmp_path / "vectors.txt"),
+        "CLUSTERS": 4,
+        "CLUSTERED_WORDS": 20,
+        "COMMON": 5,
+        "KEPT": 9,
+        "MASC_SENTENCES": 10,
+        "LESSON_TOKENS": 60,
+        "LEAST_COUNT": 1,
+        "TEACHER": english.TEACHER | small,
+        "SETTINGS": english.SETTINGS | small,
+    }.items():
+        monkeypatch.setattr(english, name, value)
+
+    def made(folder):
+        assert english.main([str(tmp_path), "--raw", str(tmp_path / "raw.txt"), "-o", str(tmp_path / folder)]) == 0
+        return (tmp_path / folder / "english.postil").read_bytes()
+
+    first = made("one")
+    assert made("two") == first
+    for step in ("full.postil", "english.postil"):  # a step whose file is missing is made again
+        (tmp_path / "one" / step).unlink()
+    assert made("one") == first
+    model = postil.load(tmp_path / "one" / "english.postil")
+    assert model.tasks == ["names", "upos", "xpos"]
+    assert 5 < len(model.fitted_parts().network.vectors) <= 10  # not all that the teacher had
+    assert "unlabelled" in model.fitted_parts().about["data"]["tasks"]["names"]

@@ -78,6 +78,7 @@ def test_publishing_is_trusted_and_follows_the_tests():
     assert {job["stage"] for job in pipeline.values() if isinstance(job, dict) and "stage" in job} == set(
         pipeline["stages"]
     )
+    assert all(job["image"] for job in pipeline.values() if isinstance(job, dict) and "image" in job), "never empty"
 
 
 def test_no_file_names_a_host_of_the_real_world():

@@ -2,18 +2,19 @@
 
 import ctypes
 import importlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_T = TypeVar("_T")
 _lock = Lock()
 _inside = 0  # how many blocks are open, in all threads
 _restore: Callable[[], object] | None = None
+MOST_TRAINING_THREADS = 4
 _WIDE, _NARROW = ("scipy_{}64_", "{}64_"), ("scipy_{}", "{}")
 """How builds of OpenBLAS name a function: those whose sizes have 64 bits, and the others."""
 
@@ -104,6 +105,13 @@ def blas_product() -> tuple[int, bool] | None:
     return None if function is None else (ctypes.cast(function, ctypes.c_void_p).value or 0, is_wide)
 
 
+def training_threads() -> int:
+    """The number of threads that commands train with: all cores, but no more than a batch has work for."""
+    available = getattr(os, "sched_getaffinity", None)
+    cores = len(available(0)) if available is not None else os.cpu_count() or 1
+    return min(cores, MOST_TRAINING_THREADS)
+
+
 def _pool(threads: int) -> "ThreadPoolExecutor":
     from concurrent.futures import ThreadPoolExecutor  # slow to import; one thread needs none
 
@@ -127,7 +135,3 @@ class Team:
     def map(self, function: Callable[[int], Any], items: Iterable[int]) -> Iterator[Any]:
         """Results in the order of the items."""
         return map(function, items) if self._pool is None else self._pool.map(function, items)
-
-    def ahead(self, function: Callable[[int], _T], item: int) -> Callable[[], _T]:
-        """Start a function whose result is needed later: call what is returned for it."""
-        return partial(function, item) if self._pool is None else self._pool.submit(function, item).result

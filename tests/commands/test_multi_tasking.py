@@ -105,7 +105,7 @@ def test_an_interrupted_training_is_resumed(folder, monkeypatch):
         (["--task", "a={}/names", "--task", "b={}/words", "--freeze-encoder"], 1, "needs a model to start from"),
         (["{}/names", "--freeze-encoder"], 1, "--freeze-encoder cannot be used here"),
         (["{}/names", "--dev", "{}/names", "--dev", "{}/words"], 1, "--dev must be one file without --task"),
-        (["--task", "a={}/names", "--task", "b={}/words", "--unlabelled", "{}/words"], 1, "do not learn from teachers"),
+        (["--task", "a={}/names", "--task", "b={}/words", "--unlabelled", "{}/words"], 1, "got no --teacher"),
         (["--task", "a={}/names", "--task", "b={}/words", "--ensemble", "2"], 1, "an ensemble of several tasks"),
         (["--task", "a={}/nothing", "--task", "b={}/words"], 1, "nothing"),
         (["{}/names", "--map", "PER"], 1, "--map must be [FILE=]OLD:NEW"),
@@ -370,3 +370,54 @@ def test_check_explain_and_tune(folder, capsys):
     assert after.tasks == ["names", "words"]
     assert main(["tune", model, "--task", "names", "--reset"]) == 0
     assert postil.load(model).decoding == before
+
+
+# ------------------------------------------------------------------------------------------------ teachers
+
+
+@pytest.mark.parametrize("teacher", ["names={}/both.postil", "{}/both.postil"])
+def test_raw_text_is_learnt_from_the_teachers_of_tasks(folder, teacher, tmp_path):
+    (tmp_path / "raw.txt").write_text("Anna lives in Oslo .\nthe museums of Lima are old\n" * 20)
+    files = [f"--task=names={folder}/names", f"--task=words={folder}/words:2"]
+    lesson = [f"--unlabelled={tmp_path}/raw.txt", f"--teacher={teacher.format(folder)}"]
+    assert main(["train", *files, *lesson, *SMALL, "-o", str(tmp_path / "taught.postil")]) == 0
+    about = postil.load(tmp_path / "taught.postil").fitted_parts().about["data"]["tasks"]
+    assert about["names"]["unlabelled"]["sentences"] > 10
+    assert ("unlabelled" in about["words"]) == (not teacher.startswith("names="))
+
+
+def test_teachers_that_do_not_fit_are_one_line(folder, names_model, tmp_path, capsys):
+    (tmp_path / "raw.txt").write_text("Anna lives in Oslo .\n")
+    words = ["train", f"--task=names={folder}/names", f"--task=words={folder}/words:2", "-o", str(tmp_path / "m")]
+    for teachers, message in [
+        ([], "--unlabelled with several tasks: expected --teacher names=MODEL"),
+        ([f"--teacher={names_model}"], "--teacher must be NAME=MODEL with a task (names, words)"),
+        ([f"--teacher=words={names_model}"], "labels of the teacher"),
+    ]:
+        assert main([*words, f"--unlabelled={tmp_path}/raw.txt", *teachers]) == 1
+        error = capsys.readouterr().err
+        assert message in error and "Traceback" not in error
+
+
+# ------------------------------------------------------------------------------------------------ tables
+
+
+@pytest.mark.extra("pyarrow")
+def test_tables_have_a_column_for_each_task(folder, tmp_path, capsys):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"text": ["Anna lives in Oslo.", None]}), tmp_path / "t.parquet")
+    model, table = str(folder / "both.postil"), str(tmp_path / "t.parquet")
+    assert main(["tag", model, table, "-o", str(tmp_path / "all.parquet")]) == 0
+    answered = parquet.read_table(tmp_path / "all.parquet")
+    assert answered.column_names == ["text", "names", "words"]
+    assert [(e["start"], e["label"]) for e in answered["names"][0].as_py()] == [(0, "PER"), (14, "LOC")]
+    assert len(answered["words"][0].as_py()) == 5 and answered["words"][1].as_py() is None
+    assert main(["tag", model, table, "--task", "names", "-o", str(tmp_path / "folder")]) == 0
+    assert parquet.read_table(tmp_path / "folder").column_names == ["text", "entities"]
+    capsys.readouterr()
+    assert main(["tag", model, table, "--task", "words", "-o", str(tmp_path / "folder")]) == 1
+    assert "the folder holds parts of another job" in capsys.readouterr().err
+    assert main(["tag", model, table, "--threshold", "0.9", "-o", str(tmp_path / "x.parquet")]) == 1
+    assert "choose one with --task" in capsys.readouterr().err

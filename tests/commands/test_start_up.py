@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+import postil
+
 SHOW = "; import json, sys; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
 TAG = "from postil.commands.main import main; main(['tag', {!r}, '--text', 'Anna left Rome.'])"
 # What tagging a text never needs. Each of these takes between 1 and 100 ms to import.
@@ -73,6 +75,13 @@ def by_tagging(names_model):
 
 def test_tagging_imports_no_slow_library(by_tagging):
     assert unwanted(by_tagging, SLOW_LIBRARIES) == []
+
+
+def test_nor_does_it_with_word_vectors(tmp_path):
+    (tmp_path / "vectors.txt").write_text("anna 0.1 0.2\nrome 0.3 0.4\n")
+    tagger = postil.Tagger(epochs=1, hidden=4, vectors=tmp_path / "vectors.txt")
+    tagger.fit([["Anna", "left", "Rome"]], [["B-PER", "O", "B-LOC"]]).save(tmp_path / "names.postil")
+    assert unwanted(imported(TAG.format(str(tmp_path / "names.postil"))), SLOW_LIBRARIES) == []
 
 
 def test_tagging_imports_only_what_it_uses(by_tagging):

@@ -87,7 +87,7 @@ def test_damaged_models_are_refused(names_model):
 @needs_compiler
 def test_no_forged_model_breaks_the_runtime(names_model):
     """Numbers of the directory and of all sections are changed, under the right checksum: each model is refused, or
-    tags without harm. ``make sanitise`` in an exported folder runs the same under the sanitisers."""
+    tags without harm. ``python -m benchmarks.forged_exports`` does the same under the sanitisers, with more models."""
     content = exported(postil.load(names_model))
     rng = np.random.default_rng(0)
     sections, opened = struct.unpack_from("<I", content, 12)[0], 0
@@ -109,3 +109,17 @@ def test_no_forged_model_breaks_the_runtime(names_model):
             runtime.tag("Anna's friend Dr. Smith went to New York (U.S.) on 3.5.2024... :-) didn't he? ΟΔΟΣ")
         runtime.close()
     assert 20 < opened < 300, "some changes are weights, others are not"
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [("head0/reals", 0, 1e-310), ("head0/reals", 0, 1e300), ("head0/reals", 1, 1e30), ("head0/alike", 0, -1.0)],
+)
+def test_figures_that_no_decoding_has_are_refused(names_model, name, place, value):
+    """Scores divided by almost nothing are infinite, and their sums no numbers."""
+    sections = read(exported(postil.load(names_model)))
+    changed = sections[name].copy()
+    changed.flat[place] = value
+    with pytest.raises(RuntimeFailure, match="damaged"):
+        Runtime(written({**sections, name: changed}))

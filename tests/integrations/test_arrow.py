@@ -295,7 +295,7 @@ def test_mistakes_are_told():
         arrow.tag(column, tagger, offsets="utf8")
     with pytest.raises(ConfigurationError, match=r"^threads must be at least 1"):
         arrow.tag(column, tagger, threads=0)
-    with pytest.raises(ConfigurationError, match=r"^model must be a Tagger, a Detector or the file of one"):
+    with pytest.raises(ConfigurationError, match=r"^model must be a Tagger, a MultiTaskTagger, a Detector or"):
         arrow.tag(column, postil.TreeClassifier())
     with pytest.raises(ConfigurationError):
         arrow.tag(column, tagger, threshold=2.0)

@@ -49,6 +49,37 @@ def expected(tagger, nlp, text):
     return found
 
 
+@pytest.fixture(scope="module")
+def three_tasks(tmp_path_factory):
+    """Names, parts of speech with universal tags, and places as spans of their own."""
+    X = [["Anna", "lives", "in", "Oslo", "."], ["Bob", "met", "Anna", "in", "New", "York", "."]] * 8
+    y = {
+        "upos": [
+            ["PROPN", "VERB", "ADP", "PROPN", "PUNCT"],
+            ["PROPN", "VERB", "PROPN", "ADP", "PROPN", "PROPN", "PUNCT"],
+        ]
+        * 8,
+        "names": [["B-PER", "O", "O", "B-LOC", "O"], ["B-PER", "O", "B-PER", "O", "B-LOC", "I-LOC", "O"]] * 8,
+        "xpos": [["NNP", "VBZ", "IN", "NNP", "."], ["NNP", "VBD", "NNP", "IN", "NNP", "NNP", "."]] * 8,
+        "towns": [["O", "O", "O", "B-TOWN", "O"], ["O", "O", "O", "O", "B-TOWN", "I-TOWN", "O"]] * 8,
+    }
+    path = tmp_path_factory.mktemp("tasks") / "m.postil"
+    postil.MultiTaskTagger(hidden=16, seed=0).fit(X, y).save(path)
+    return path
+
+
+def test_several_tasks_set_entities_spans_and_both_kinds_of_tags(three_tasks):
+    doc = pipeline(three_tasks)(TEXT)
+    names = [("Anna", "PER"), ("Oslo", "LOC"), ("Bob", "PER"), ("Anna", "PER"), ("New York", "LOC")]
+    assert [(span.text, span.label_) for span in doc.ents] == names
+    assert list(doc.spans["postil"]) == list(doc.ents) and "names" not in doc.spans
+    assert [span.text for span in doc.spans["towns"]] == ["Oslo", "New York"]
+    words = [token for token in doc if not token.is_space]
+    assert [token.pos_ for token in words[:5]] == ["PROPN", "VERB", "ADP", "PROPN", "PUNCT"]
+    assert [token.tag_ for token in words[:5]] == ["NNP", "VBZ", "IN", "NNP", "."]
+    assert all(0 < token._.probability <= 1 for token in words)
+
+
 def test_entities_are_those_of_the_tagger(names_model):
     tagger, nlp = postil.load(names_model), pipeline(names_model)
     doc = nlp(TEXT)
@@ -180,7 +211,7 @@ def test_mistakes_are_told(tmp_path):
 
     with pytest.raises(ConfigurationError, match="model needs a file"):
         PostilComponent().tagger  # noqa: B018
-    with pytest.raises(ConfigurationError, match="model must be a Tagger or a Detector"):
+    with pytest.raises(ConfigurationError, match="model must be a Tagger, a MultiTaskTagger or a Detector"):
         PostilComponent(model=postil.TreeClassifier()).tagger  # noqa: B018
 
 

@@ -154,3 +154,13 @@ def test_labels_without_spans_have_no_entities(twin):
 def test_numbers_far_apart_are_reported_as_not_exact(twin):
     unary, offsets, steps, q, _ = problem(3, scale=400.0, longest=8)
     assert not TWINS[twin](unary, offsets, *steps, q).is_exact.all()
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_labels_are_labels_even_where_scores_are_no_numbers(twin, classes):
+    unary, offsets, steps, q, labels = problem(3, classes=classes, longest=8)
+    with np.errstate(invalid="ignore"):
+        answers = TWINS[twin](np.full_like(unary, np.nan), offsets, *steps, q)
+    assert answers.path.min() >= 0 and answers.path.max() < len(labels)
+    assert (answers.spans[:, 3] < classes).all()

@@ -232,3 +232,14 @@ def test_moments_do_not_depend_on_threads():
     with ThreadPoolExecutor(4) as pool:
         for ours, theirs in zip(pool.map(lambda chain: compiled.chain_moments(*chain), chains), expected, strict=True):
             assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("module", BOTH)
+@pytest.mark.parametrize("L", [1, 2, 5, 9, 17])
+@pytest.mark.parametrize("where", ["unary", "transitions"])
+def test_labels_are_labels_even_where_scores_are_no_numbers(module, L, where):
+    """Rows are padded inside of the kernel: no label may come from there, as it would be followed to other rows."""
+    unary, steps = np.zeros((6, L)), np.zeros((L, L))
+    (unary if where == "unary" else steps)[:] = np.nan
+    labels, _ = module.viterbi(unary, np.array([0, 4, 6]), steps, np.zeros(L), np.zeros(L))
+    assert labels.min() >= 0 and labels.max() < L

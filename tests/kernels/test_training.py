@@ -11,6 +11,7 @@ from postil.graph import Parameter, RowGradient
 from postil.kernels import plain_training
 from postil.training import OPTIMISERS, Averaged
 from postil.training.clipping import clipping_factor
+from postil.training.optimisers import one_step
 
 compiled = pytest.mark.skipif(not kernels.IN_USE.startswith("compiled"), reason="needs the compiled kernels")
 
@@ -37,7 +38,7 @@ def trained(threads, clip=1e9):
         for i in range(4):
             g = gradients(named, i)
             if threads:
-                assert averaged.fused_step(g, 0.01, clip=clip, crew=crew)
+                assert averaged.fused_step(g, 0.01, clip=clip, run=one_step(crew))
             else:
                 averaged.step(g, 0.01, scale=clipping_factor(g, clip)[0])
     return {n: p.value for n, p in named.items()}, {n: averaged.mean(n) for n in named}, averaged.state()
@@ -72,7 +73,7 @@ def test_nothing_changes_where_the_norm_is_not_finite():
     with kernels.new_crew(2) as crew:
         g = gradients(named, 0)
         g[named["b"]][3] = np.nan
-        assert not optimiser.fused_step(g, 0.01, clip=1.0, crew=crew)
+        assert not optimiser.fused_step(g, 0.01, clip=1.0, run=one_step(crew))
     assert all((before[name] == p.value).all() for name, p in named.items())
 
 
@@ -80,7 +81,9 @@ def test_nothing_changes_where_the_norm_is_not_finite():
 def test_wide_floats_take_the_general_path():
     named = {"W": Parameter(np.zeros((2, 2)), "W")}
     with kernels.new_crew(1) as crew:
-        assert not OPTIMISERS["adam"](named).fused_step({named["W"]: np.ones((2, 2))}, 0.1, clip=1.0, crew=crew)
+        assert not OPTIMISERS["adam"](named).fused_step(
+            {named["W"]: np.ones((2, 2))}, 0.1, clip=1.0, run=one_step(crew)
+        )
 
 
 def test_without_compiled_kernels_there_are_none():
@@ -91,4 +94,6 @@ def test_without_compiled_kernels_there_are_none():
     assert plain_training.tagger_kernel(shape, (0, True)) is None
     assert plain_training.adam_kernel(0.9, 0.999, 1e-8) is None
     with plain_training.new_crew(2) as crew, pytest.raises(NotImplementedError):
-        crew.run(0, None)
+        crew.post([])
+    with pytest.raises(NotImplementedError):
+        crew.join()

@@ -12,7 +12,7 @@ from postil import archive
 from postil.errors import ConfigurationError, DataError, ForgettingWarning, ModelFileError
 from postil.gradients.fitted import examine_parts
 from postil.models import storage
-from postil.models.fitting.tasks import batch_shares, batches_by_task
+from postil.models.fitting.tasks import batch_shares, batches_by_task, joint_score
 from postil.models.scoring.network import Example
 
 SETTINGS = {"hidden": 16, "epochs": 4, "rate": 0.02}
@@ -301,6 +301,72 @@ def test_a_task_becomes_a_tagger_of_its_own(model, tmp_path):
     assert isinstance(alone, postil.Tagger) and alone.predict(X) == model.predict(X)["names"]
     more, labels = corpora.named_entities(10, seed=5)
     assert postil.Tagger(**SETTINGS).fit(more, labels, warm_start=model["names"]).classes_ == alone.classes_
+
+
+def test_epochs_are_compared_by_the_share_of_errors_that_each_task_is_rid_of():
+    assert joint_score([0.7]) == 0.7
+    assert joint_score([0.6, 0.9]) == pytest.approx(1 - (0.4 * 0.1) ** 0.5)
+    # One point of a task with 5 % errors outweighs three of one with 40 %.
+    assert joint_score([0.60, 0.95]) > joint_score([0.63, 0.94])
+    assert joint_score([0.60, 1.0]) < joint_score([0.61, 1.0]) < 1
+
+
+# ------------------------------------------------------------------------------------------------ teachers
+
+
+def test_one_task_learns_from_teachers_and_the_other_does_not():
+    """Three labelled sentences of names are not enough; the teacher is a task of another model."""
+    X, y = two_corpora()
+    names, labels = corpora.named_entities(200, seed=1)
+    teacher = postil.MultiTaskTagger(**SETTINGS).fit({**X, "names": names[:100]}, {**y, "names": labels[:100]})
+    few = [i for i, of_sentence in enumerate(labels) if len(set(of_sentence)) >= 3][:3]
+    data = {**X, "names": [names[i] for i in few]}, {**y, "names": [labels[i] for i in few]}
+    alone = postil.MultiTaskTagger(**SETTINGS).fit(*data, partial=False)
+    raw = {"names": names[100:180]}
+    taught = postil.MultiTaskTagger(**SETTINGS)
+    taught.fit(*data, partial=False, unlabelled=raw, teachers={"names": [teacher["names"]]})
+    dev = held_out()
+    assert taught["names"].score(*dev["names"]) > alone["names"].score(*dev["names"]) + 0.1
+    assert taught["words"].score(*dev["words"]) > 0.8
+    tasks = taught.fitted_parts().about["data"]["tasks"]
+    assert tasks["names"]["unlabelled"]["sentences"] == 80 and "unlabelled" not in tasks["words"]
+
+
+def test_a_lesson_of_tasks_resumes_with_the_same_bits(model, tmp_path):
+    X, y = two_corpora(20)
+    lesson = {"unlabelled": X["words"], "teachers": {"words": [model["words"]]}, "partial": False}
+    whole = postil.MultiTaskTagger(**SETTINGS).fit(X, y, **lesson)
+    checkpoint = tmp_path / "c"
+    for _ in zip(
+        range(25), postil.MultiTaskTagger(**SETTINGS).fitting(X, y, checkpoint=checkpoint, **lesson), strict=False
+    ):
+        pass
+    assert checkpoint.exists()
+    resumed = postil.MultiTaskTagger(**SETTINGS)
+    for _ in resumed.fitting(X, y, checkpoint=checkpoint, resume=True, **lesson):
+        pass
+    for name, value in values(whole).items():
+        assert np.array_equal(value, values(resumed)[name]), name
+    with pytest.raises(ConfigurationError, match="another training"):
+        postil.MultiTaskTagger(**SETTINGS).fitting(
+            X, y, checkpoint=checkpoint, resume=True, **lesson | {"unlabelled": X["words"][:5]}
+        )
+
+
+@pytest.mark.parametrize(
+    ("lesson", "message"),
+    [
+        ({"unlabelled": [["a"]]}, "teachers: needed where the other is given"),
+        ({"teachers": {"names": []}}, "unlabelled: needed where the other is given"),
+        ({"unlabelled": [["a"]], "teachers": {"chunks": []}}, "teachers must be the tasks names, words"),
+        ({"unlabelled": [["a"]], "teachers": {"names": []}}, "teachers: needed where the other is given"),
+        ({"unlabelled": {"words": [["a"]]}, "teachers": {"names": [0]}}, "unlabelled must be those of teachers: names"),
+    ],
+)
+def test_a_lesson_that_is_not_complete_is_refused(lesson, message):
+    X, y = two_corpora(4)
+    with pytest.raises((ConfigurationError, DataError), match=message):
+        postil.MultiTaskTagger(**SETTINGS).fit(X, y, partial=False, **lesson)
 
 
 @pytest.mark.parametrize(

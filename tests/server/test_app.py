@@ -1,6 +1,7 @@
 """The API: answers equal to the command line's, and a clear refusal of everything else."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -76,6 +77,24 @@ def test_detectors_and_trees_and_explanations_too(client, capfd, place_model, tr
     assert main(["explain", str(tree_model), "(x (x not) (x bad))", "--input", "trees", "--json"]) == 0
     expected = json.loads(capfd.readouterr().out)["explanations"]
     assert post(client, "explain", {"brackets": "(x (x not) (x bad))"}).json()["explanations"] == expected
+
+
+def test_a_model_of_several_tasks_answers_in_layers(capfd):
+    from starlette.testclient import TestClient
+
+    from postil.server.app import create_app
+    from postil.server.registry import Registry
+
+    path = Path(__file__).parents[1] / "golden" / "multi-task-tagger-2.postil"
+    with TestClient(create_app(Registry.of_files([path])), base_url="http://127.0.0.1") as client:
+        expected = lines_of_command(capfd, "tag", path, "--text", TEXT, "--output", "jsonl", "--probabilities")
+        assert [document(client, model=path.stem, text=TEXT)] == expected
+        models = client.get("/api/models").json()["models"]
+        assert models[-1]["tasks"] == [one["name"].partition(":")[2] for one in models[:-1]]
+        assert document(client, model=models[0]["name"], text=TEXT) == document(client, text=TEXT)
+        for refused in ({"options": {"nbest": 2}}, {"constraints": {"forbid": [{"start": 0, "end": 4}]}}):
+            error = post(client, "tag", {"model": path.stem, "text": TEXT, **refused}).json()["error"]
+            assert error["code"] == "unfit" and "one task" in error["message"]
 
 
 def test_many_at_once_equal_one_by_one(client):

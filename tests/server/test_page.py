@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,6 +136,44 @@ def test_markup_in_texts_is_never_executed(visit):
         page.on("dialog", lambda dialog: pytest.fail("a script ran"))
         page.wait_for_timeout(500)
         assert page.locator("main img, main script").count() == 0
+
+
+def test_markup_in_labels_and_names_of_models_is_never_executed(browser, start, tmp_path):
+    import postil
+
+    hostile = "<img src=x onerror=alert(1)>"
+    X, y = [["Anna", "lives"], ["Oslo", "is", "old"]] * 10, [[f"B-{hostile}", "O"], [f"B-{hostile}", "O", "O"]] * 10
+    path = tmp_path / f"{hostile}.postil"
+    postil.Tagger(preset="fast", epochs=12, seed=0).fit(X, y).save(path)
+    visitor = Visitor(browser, start(path)[1])
+    for view in ("tag", "why", "lattice", "gradients"):
+        page = visitor.open(view, text="Anna lives", tour="model")
+        page.on("dialog", lambda dialog: pytest.fail("a script ran"))
+        page.wait_for_timeout(500)
+        assert page.locator("img").count() == 0
+        assert hostile in page.inner_text("#model"), view
+    assert hostile in visitor.open("tag", text="Anna lives").inner_text("#answer")
+    visitor.context.close()
+    assert visitor.problems == []
+
+
+def test_a_model_of_several_tasks_is_shown_in_layers(browser, start):
+    import postil
+
+    path = Path(__file__).parents[1] / "golden" / "multi-task-tagger-2.postil"
+    tagger = postil.load(path)
+    visitor = Visitor(browser, start(path)[1])
+    page = visitor.open("tag", text=TEXT)
+    page.wait_for_selector("#layers tbody tr")
+    assert page.locator("#layers th").all_inner_texts() == ["Word", *tagger.tasks]
+    assert page.locator("#model option").count() == len(tagger.tasks), "the whole is no choice of its own"
+    labels = tagger.predict([["Anna", "lives", "in", "Oslo", "."]])
+    for column, task in enumerate(tagger.tasks, 2):
+        shown = page.locator(f"#layers td:nth-child({column})").all_inner_texts()
+        expected = [label.partition("-")[2] if tagger[task].labelling.has_spans else label for label in labels[task][0]]
+        assert shown == expected
+    visitor.context.close()
+    assert visitor.problems == []
 
 
 @pytest.mark.parametrize("model", ["speech", "places"])
@@ -481,6 +520,127 @@ def test_structure_by_hand_and_vanishing_gradients(tours):
     deep = tours["vanishing"]
     norms = [np.linalg.norm(deep[name]["gradient"]) for name in ("h5", "h3", "h1", "x")]
     assert norms == sorted(norms, reverse=True) and norms[-1] < norms[0] / 100
+
+
+def hidden(nodes, words):
+    x = np.concatenate([nodes[f"x “{word}”"]["value"] for word in words])
+    return np.tanh(nodes["W"]["value"] @ x + nodes["b"]["value"]), x
+
+
+def test_the_margin_by_hand(tours):
+    nodes, words = tours["margin"], ["Museums", "in", "Paris", "are", "amazing"]
+    corrupt = ["Museums", "in", "are", "are", "amazing"]
+    (h, x), (h_c, x_c), u = hidden(nodes, words), hidden(nodes, corrupt), nodes["u"]["value"]
+    assert nodes["J"]["value"].item() > 0
+    delta, delta_c = -u * (1 - h**2), u * (1 - h_c**2)  # J = 1 + s_c - s
+    np.testing.assert_allclose(nodes["u"]["gradient"], h_c - h, atol=1e-12)
+    np.testing.assert_allclose(nodes["b"]["gradient"], delta + delta_c, atol=1e-12)
+    np.testing.assert_allclose(nodes["W"]["gradient"], delta @ x.T + delta_c @ x_c.T, atol=1e-12)
+    parts, parts_c = (nodes["W"]["value"].T @ one for one in (delta, delta_c))
+    for word in ("Museums", "in", "Paris", "are", "amazing"):
+        expected = sum(
+            part[2 * i : 2 * i + 2]
+            for part, window in ((parts, words), (parts_c, corrupt))
+            for i, other in enumerate(window)
+            if other == word
+        )
+        np.testing.assert_allclose(nodes[f"x “{word}”"]["gradient"], expected, atol=1e-12)
+
+
+def test_delta_and_the_slopes_are_the_window_score(tours):
+    for name in ("delta", "slopes"):
+        for node, expected in tours["window"].items():
+            if node != "missing":
+                np.testing.assert_array_equal(tours[name][node]["value"], expected["value"])
+                np.testing.assert_array_equal(tours[name][node]["gradient"], expected["gradient"])
+
+
+def test_the_one_sided_slope_is_wrong_by_half_the_curvature(visit):
+    page = visit("gradients", tour="slopes")
+    page.wait_for_selector(".node.chosen")
+    slopes = page.evaluate(
+        """async () => {
+            const { TOURS } = await import("/page/tours.js");
+            const tour = TOURS.slopes;
+            const graph = tour.build({ words: tour.words, activation: tour.activation });
+            graph.forward();
+            graph.backward();
+            const of = (name) => graph.nodes.find((node) => node.name === name);
+            const [z, u, b] = ["z", "u", "b"].map(of);
+            return { ...graph.slopes(b, 1e-3), z: z.value, u: u.value, gradient: b.gradient };
+        }"""
+    )
+    t, u = np.tanh(np.array(slopes["z"])), np.array(slopes["u"])
+    curvature = u * -2 * t * (1 - t**2)  # of the score in each bias
+    wrong = np.array(slopes["forward"]) - np.array(slopes["gradient"])
+    np.testing.assert_allclose(wrong, 0.5e-3 * curvature, atol=1e-6)
+    np.testing.assert_allclose(slopes["central"], slopes["gradient"], atol=1e-6)
+
+
+def test_the_softmax_window_by_hand(tours):
+    nodes, words = tours["softmax"], ["Museums", "in", "Paris", "are", "amazing"]
+    (h, x), V = hidden(nodes, words), nodes["V"]["value"]
+    q = V @ h + nodes["c"]["value"]
+    probabilities = np.exp(q) / np.exp(q).sum()
+    assert nodes["J"]["value"].item() == pytest.approx(-np.log(probabilities[1, 0]), abs=1e-12)
+    error = probabilities - [[0], [1], [0]]
+    delta = (1 - h**2) * (V.T @ error)
+    for name, expected in (("q", error), ("c", error), ("V", error @ h.T), ("b", delta), ("W", delta @ x.T)):
+        np.testing.assert_allclose(nodes[name]["gradient"], expected, atol=1e-12, err_msg=name)
+    np.testing.assert_allclose(nodes["x “Paris”"]["gradient"], (nodes["W"]["value"].T @ delta)[4:6], atol=1e-12)
+
+
+def test_forward_sums_over_all_beginnings(tours):
+    from itertools import pairwise, product
+
+    nodes = tours["chain"]
+    u = [nodes[f"u “{word}”"]["value"].ravel() for word in ("Anna", "visits", "Oslo")]
+    A = nodes["A"]["value"]
+
+    def score(y):
+        return sum(u[t][j] for t, j in enumerate(y)) + sum(A[i, j] for i, j in pairwise(y))
+
+    for name, length in (("α₂", 2), ("α₃", 3)):
+        expected = [np.log(sum(np.exp(score((*y, j))) for y in product((0, 1), repeat=length - 1))) for j in (0, 1)]
+        np.testing.assert_allclose(nodes[name]["value"].ravel(), expected, atol=1e-12)
+    paths = {y: np.exp(score(y)) for y in product((0, 1), repeat=3)}
+    Z = sum(paths.values())
+    assert nodes["log Z"]["value"].item() == pytest.approx(np.log(Z), abs=1e-12)
+    assert nodes["s(y)"]["value"].item() == pytest.approx(score((0, 1, 0)), abs=1e-12)
+    last = [sum(p for y, p in paths.items() if y[2] == j) / Z for j in (0, 1)]
+    np.testing.assert_allclose(nodes["α₃"]["gradient"].ravel(), last, atol=1e-12)
+
+
+def test_backpropagation_through_structure_by_hand(tours):
+    nodes = tours["structure"]
+    W, V = nodes["W_l"]["value"], nodes["W_sm"]["value"]
+    x = [nodes[f"x “{word}”"]["value"] for word in ("not", "bad", "film")]
+    p1 = np.tanh(W @ (x[0] + x[1]))
+    p2 = np.tanh(W @ (p1 + x[2]))
+    error = np.exp(V @ p2) / np.exp(V @ p2).sum() - [[1], [0], [0]]
+    d2 = (1 - p2**2) * (V.T @ error)
+    d1 = (1 - p1**2) * (W.T @ d2)
+    expected = {"W_sm": error @ p2.T, "W_l": d2 @ (p1 + x[2]).T + d1 @ (x[0] + x[1]).T, "p₁": W.T @ d2}
+    expected |= {"x “not”": W.T @ d1, "x “bad”": W.T @ d1, "x “film”": W.T @ d2}
+    for name, gradient in expected.items():
+        np.testing.assert_allclose(nodes[name]["gradient"], gradient, atol=1e-12, err_msg=name)
+
+
+def test_six_layers_by_hand(tours):
+    nodes = tours["vanishing"]
+    h, every = nodes["x"]["value"], []
+    for layer in range(1, 7):
+        every.append(h)
+        h = 1 / (1 + np.exp(-nodes[f"W{layer}"]["value"] @ h))
+    assert nodes["s"]["value"].item() == pytest.approx(h.sum(), abs=1e-12)
+    gradient = np.ones((2, 1))
+    for layer in range(6, 0, -1):
+        W = nodes[f"W{layer}"]["value"]
+        h = 1 / (1 + np.exp(-W @ every[layer - 1]))
+        delta = h * (1 - h) * gradient
+        np.testing.assert_allclose(nodes[f"W{layer}"]["gradient"], delta @ every[layer - 1].T, atol=1e-12)
+        gradient = W.T @ delta
+    np.testing.assert_allclose(nodes["x"]["gradient"], gradient, atol=1e-12)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -47,7 +47,7 @@ def test_sigterm_finishes_what_is_under_way(start, names_model):
 
 
 def test_silent_connections_do_not_keep_others_out(address):
-    silent = [connected(address) for _ in range(300)]
+    silent = [connected(address) for _ in range(1_000)]
     try:
         assert ask(address, {"text": "Anna"})[0] == 200
     finally:
@@ -91,6 +91,17 @@ def test_a_slow_body_gets_a_clear_answer(start, names_model):
         connection.sendall(HEAD % 99 + b"{")
         answer = connection.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 408") and b'"code": "slow"' in answer
+
+
+def test_a_short_answer_comes_as_one_piece(start, names_model):
+    """Head and body in two writes would cost twice."""
+    _, address = start(names_model)
+    body = json.dumps({"text": "Anna lives in Oslo."}).encode()
+    with connected(address) as connection:
+        for _ in range(3):
+            connection.sendall(HEAD % len(body) + body)
+            answer = connection.recv(1 << 16)
+            assert answer.startswith(b"HTTP/1.1 200") and answer.endswith(b"}]}")
 
 
 def test_large_and_hostile_bodies(address):

@@ -25,6 +25,7 @@ from postil.serving.options import check_columns
 from postil.text.labelled import LabelledFile
 from postil.text.partial import annotated_classes, classes_of
 from postil.text.schemes import recognise
+from postil.threads import training_threads
 
 DESCRIPTION = """\
 Extend a tagger with data in which only new classes are labelled, or with new text. The old model fills in the classes
@@ -88,7 +89,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument(
-        "--threads", type=int, default=1, help="number of cores to use; does not change the result (default: 1)"
+        "--threads",
+        type=int,
+        default=training_threads(),
+        help="number of cores to use; does not change the result (default: all, at most 4)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     add_force_argument(parser)

@@ -13,6 +13,7 @@ from postil.commands.mapping import label_maps
 from postil.commands.models import checked_scheme, open_model, resolve_labels, warn_of_long_sentences
 from postil.commands.reading import CHARACTERS, reading_options
 from postil.commands.tasks import Source, joined, source_of
+from postil.commands.teaching import task_lesson
 from postil.commands.training_files import LoadedTask, TrainingFiles, examples
 from postil.errors import ConfigurationError
 from postil.metrics import Evaluation
@@ -24,8 +25,6 @@ from postil.models.sentences import INPUT, takes_characters
 from postil.models.tagger import Tagger
 from postil.text.labelled import LabelledFile
 from postil.text.output import write_text
-
-_NO_LESSON = "several tasks do not learn from teachers yet"
 
 
 @final
@@ -62,7 +61,6 @@ def new_fitting(
     refuse(arguments, "label", "a tagger learns all labels; --preset margin detects one")
     refuse(arguments, "composition", "it is for tree classifiers")
     refuse(arguments, "binarise", "it is for tree classifiers")
-    refuse(arguments, "unlabelled", _NO_LESSON)
     known = _known(arguments)
     model = _model(arguments, known)
     options = reading_options(arguments)
@@ -89,6 +87,7 @@ def new_fitting(
         warm_start=known,
         freeze_encoder=arguments.freeze_encoder,
         partial=arguments.partial,
+        **task_lesson(arguments, list(data)),
     )
     if options["characters"]:
         fitting.parts.about[INPUT] = CHARACTERS

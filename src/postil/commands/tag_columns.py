@@ -11,6 +11,7 @@ from postil.commands.tag_options import tagging_options
 from postil.commands.terminal.tag_progress import progress_line
 from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, printable
+from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.tagger import Tagger
 from postil.serving.options import chosen, threshold_of
 
@@ -58,14 +59,15 @@ def tag_columns(arguments: argparse.Namespace) -> int:
     """Tag tables into a folder or a file."""
     from postil.integrations import column_files  # needs an extra
     from postil.integrations.arrow import model_of
-    from postil.integrations.column_answers import checked_parts
+    from postil.integrations.column_answers import asked_parts
 
     kind = _input_of(arguments)
     check_for_tables(arguments, kind)
     model = model_of(chosen(open_model(arguments.model), arguments.task))
     job = column_files.ColumnJob(
         column=arguments.column,
-        parts=tuple(checked_parts(arguments.parts and arguments.parts.split(","), model)),
+        tasks=tuple(arguments.task),
+        parts=asked_parts(arguments.parts and arguments.parts.split(","), model),
         offsets=arguments.offsets,
         threshold=threshold_for_tables(arguments, model),
         input=kind,
@@ -89,6 +91,9 @@ def threshold_for_tables(arguments: argparse.Namespace, model: Any) -> Mapping[s
     options = tagging_options(arguments)
     if isinstance(model, Tagger):
         return threshold_of(model.labelling, options)
+    if isinstance(model, MultiTaskTagger):
+        options.refuse("threshold", "class_thresholds", why="the model has several tasks; choose one with --task")
+        return None
     options.refuse("threshold", "class_thresholds", why="a detector has no probabilities")
     return None
 

@@ -27,7 +27,8 @@ def run_on_ray(arguments: argparse.Namespace) -> int:
     if arguments.text is not None or arguments.input not in (None, PARQUET):
         raise ConfigurationError("--engine ray", expected="needs Parquet files", got=arguments.input or "--text")
     check_for_tables(arguments, PARQUET)
-    refuse(arguments, "task", "save one task of the model as a file of its own: tagger[task].save(FILE)")
+    if len(arguments.task) == 1:
+        refuse(arguments, "task", "save one task of the model as a file of its own: tagger[task].save(FILE)")
     if arguments.workers is not None and arguments.workers < 1:
         raise ConfigurationError("--workers", expected="must be at least 1", got=arguments.workers)
     from postil.integrations.arrow import model_of  # needs an extra
@@ -40,6 +41,7 @@ def run_on_ray(arguments: argparse.Namespace) -> int:
         arguments.model,
         arguments.target,
         arguments.column,
+        tasks=arguments.task or None,
         parts=arguments.parts and arguments.parts.split(","),
         offsets=arguments.offsets,
         threshold=threshold,

@@ -2,7 +2,7 @@
 
 import argparse
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from postil.commands.models import open_model
 from postil.commands.stopping import interrupted, stop_on_request
 from postil.commands.terminal.notices import note
 from postil.errors import ConfigurationError, DataError
+from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.tagger import Tagger
 from postil.text import read
@@ -42,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         action="append",
         default=[],
-        help="a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN)",
+        help="a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN). With --task "
+        "NAME=MODEL, or a model of several tasks for all that it shares",
     )
 
 
@@ -99,6 +101,39 @@ def lesson(arguments: argparse.Namespace, student: SentenceEstimator[Any, Any], 
     unlabelled = raw_sentences(arguments)
     teachers = given_teachers(arguments) or [_trained_teacher(arguments, student, data)]
     return {"unlabelled": unlabelled, "teachers": teachers}
+
+
+def task_lesson(arguments: argparse.Namespace, tasks: Sequence[str]) -> dict[str, Any]:
+    """Raw text, and the teachers of each task that has some."""
+    if not arguments.unlabelled:
+        return {}
+    teachers: dict[str, list[Tagger]] = {}
+    for word in arguments.teacher:
+        for task, teacher in _teachers_of_tasks(word, tasks).items():
+            teachers.setdefault(task, []).append(teacher)
+    if not teachers:
+        expected = f"--teacher {tasks[0]}=MODEL, or a model of several tasks"
+        raise ConfigurationError("--unlabelled with several tasks", expected=expected, got="no --teacher")
+    return {"unlabelled": raw_sentences(arguments), "teachers": teachers}
+
+
+def _teachers_of_tasks(word: str, tasks: Sequence[str]) -> dict[str, Tagger]:
+    """What one --teacher says: NAME=MODEL, or a model of several tasks."""
+    task, equals, name = word.partition("=")
+    if equals and task in tasks:
+        model = open_model(name)
+        if isinstance(model, MultiTaskTagger):
+            model = model[task]
+        if not isinstance(model, Tagger):
+            raise ConfigurationError("--teacher", expected="a tagger", got=f"a {model.KIND}", where=name)
+        return {task: model}
+    model = open_model(word)
+    shared = [task for task in model.tasks if task in tasks] if isinstance(model, MultiTaskTagger) else []
+    if not shared:
+        expected = f"must be NAME=MODEL with a task ({', '.join(tasks)}), or a model that has such a task"
+        raise ConfigurationError("--teacher", expected=expected, got=repr(word))
+    assert isinstance(model, MultiTaskTagger)
+    return {task: model[task] for task in shared}
 
 
 def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any) -> Tagger:

@@ -26,6 +26,7 @@ from postil.models.tagger import Tagger
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
+from postil.threads import training_threads
 
 DESCRIPTION = """\
 Train a tagger, a detector of one label or a tree classifier on a labelled file, and write it to a single model file.
@@ -126,7 +127,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     gains.add_arguments(parser)
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument(
-        "--threads", type=int, default=1, help="number of cores to use; does not change the result (default: 1)"
+        "--threads",
+        type=int,
+        default=training_threads(),
+        help="number of cores to use; does not change the result (default: all, at most 4)",
     )
     parser.add_argument("--minutes", type=float, metavar="M", help="time budget in minutes")
     parser.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")

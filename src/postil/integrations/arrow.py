@@ -22,13 +22,15 @@ from postil.integrations.column_answers import (
     Threshold,
     checked_parts,
     checked_units,
-    names_of,
 )
 from postil.integrations.extras import needed
+from postil.integrations.task_columns import TaskColumnTagger
 from postil.models import load
 from postil.models.answers.tagged import BATCH
+from postil.models.answers.task_labels import known_tasks
 from postil.models.detector import Detector
 from postil.models.inputs import described
+from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.tagger import Tagger
 from postil.serving.bulk import check_threads, in_order
 from postil.threads import one_blas_thread
@@ -38,9 +40,10 @@ __all__ = ["tag", "tag_table"]
 
 def tag(
     data: Any,
-    model: Tagger | Detector | str | os.PathLike[str],
+    model: Tagger | Detector | MultiTaskTagger | str | os.PathLike[str],
     column: str = "text",
     *,
+    tasks: Iterable[str] | None = None,
     parts: str | Iterable[str] | None = None,
     offsets: str = "characters",
     threshold: Threshold = None,
@@ -57,17 +60,21 @@ def tag(
     model have no spans), ``"labels"`` (the labels alone), ``"sentences"`` (start, end, and the probability of the whole
     labelling). Several of them come as one column of structs. ``offsets`` count ``"characters"``, ``"utf16"`` units or
     ``"bytes"``. Entities less probable than ``threshold`` are dropped. ``model`` may be the path of a model file.
+
+    Of a model of several tasks, the answer is a column of structs with a field for each task (of ``tasks``), which
+    holds what ``tag(data, model[task])`` answers. ``threshold`` is for the tasks with spans.
     """
     source = _Source(data, column)
-    answered = _tagged(source.chunks, model_of(model), parts, offsets, threshold, threads)
+    answered = _tagged(source.chunks, model_of(model), tasks, parts, offsets, threshold, threads)
     return source.like(answered)
 
 
 def tag_table(
     data: Any,
-    model: Tagger | Detector | str | os.PathLike[str],
+    model: Tagger | Detector | MultiTaskTagger | str | os.PathLike[str],
     column: str = "text",
     *,
+    tasks: Iterable[str] | None = None,
     parts: str | Iterable[str] | None = None,
     offsets: str = "characters",
     threshold: Threshold = None,
@@ -75,26 +82,28 @@ def tag_table(
 ) -> Any:
     """An Arrow table or record batch with the answers added: one column for each part, named after it.
 
-    A column that has the name already is replaced.
+    Of a model of several tasks, one column for each task, named after the task. A column that has the name already is
+    replaced.
     """
     pa = needed("pyarrow", "arrow")
     if not isinstance(data, pa.Table | pa.RecordBatch):
         raise DataError("a table to tag", expected="an Arrow Table or RecordBatch", got=described(data))
     loaded = model_of(model)
-    asked = checked_parts(parts, loaded)
+    is_multiple = isinstance(loaded, MultiTaskTagger)
+    asked = list(asked_tasks(tasks, loaded) or (loaded.tasks if is_multiple else checked_parts(parts, loaded)))
     if column in asked:
         raise ConfigurationError(
             f"the answers {column!r} would replace the texts", expected="another name of the column"
         )
     source = _Source(data, column)
-    answered = source.like(_tagged(source.chunks, loaded, asked, offsets, threshold, threads))
-    for part in asked:
+    answered = source.like(_tagged(source.chunks, loaded, tasks, parts, offsets, threshold, threads))
+    for name in asked:
         values = answered
-        if len(asked) > 1:
+        if is_multiple or len(asked) > 1:
             compute = needed("pyarrow.compute", "arrow")
-            values = compute.struct_field(answered, part)
-        place = data.schema.get_field_index(part)
-        data = data.append_column(part, values) if place < 0 else data.set_column(place, part, values)
+            values = compute.struct_field(answered, name)
+        place = data.schema.get_field_index(name)
+        data = data.append_column(name, values) if place < 0 else data.set_column(place, name, values)
     return data
 
 
@@ -102,12 +111,23 @@ def model_of(model: Any) -> Any:
     """A fitted model whose answers are spans; it may be given by its file."""
     if isinstance(model, str | os.PathLike):
         model = load(model)
-    if not isinstance(model, Tagger | Detector):
-        raise ConfigurationError(
-            "model", expected="must be a Tagger, a Detector or the file of one", got=described(model)
-        )
+    if not isinstance(model, Tagger | Detector | MultiTaskTagger):
+        expected = "must be a Tagger, a MultiTaskTagger, a Detector or the file of one"
+        raise ConfigurationError("model", expected=expected, got=described(model))
     model.fitted_parts()
     return model
+
+
+def asked_tasks(tasks: Iterable[str] | None, model: Any) -> tuple[str, ...]:
+    """The tasks that are chosen of a model of several, in its order; none where all are asked for."""
+    if tasks is None:
+        return ()
+    if not isinstance(model, MultiTaskTagger):
+        raise ConfigurationError("tasks cannot be chosen here: the model has one task")
+    asked = tuple(known_tasks(tasks, model.tasks))
+    if not asked:
+        raise ConfigurationError("tasks", expected="at least one of " + ", ".join(model.tasks), got="none")
+    return asked
 
 
 # ------------------------------------------------------------------------------------------------ what is tagged
@@ -200,32 +220,54 @@ def _strings(pa: Any, array: Any) -> Any:
 
 
 def _tagged(
-    chunks: Sequence[Any], model: Any, parts: Any, offsets: str, threshold: Threshold, threads: int
+    chunks: Sequence[Any],
+    model: Any,
+    tasks: Iterable[str] | None,
+    parts: Any,
+    offsets: str,
+    threshold: Threshold,
+    threads: int,
 ) -> list[Any]:
     check_threads(threads)
-    asked = checked_parts(parts, model)
-    tagger = ColumnTagger(model, asked, checked_units(offsets), threshold)
+    units = checked_units(offsets)
+    tagger: ColumnTagger | TaskColumnTagger
+    if isinstance(model, MultiTaskTagger):
+        tagger = TaskColumnTagger(model, asked_tasks(tasks, model) or None, parts, units, threshold)
+    else:
+        asked_tasks(tasks, model)
+        tagger = ColumnTagger(model, checked_parts(parts, model), units, threshold)
     with one_blas_thread():  # once: to change the limit in each thread would cost more than the products
-        return [_tagged_array(chunk, tagger, asked, names_of(model), threads) for chunk in chunks]
+        return [_tagged_array(chunk, tagger, threads) for chunk in chunks]
 
 
-def _tagged_array(array: Any, tagger: ColumnTagger, parts: Sequence[str], names: Any, threads: int) -> Any:
+def _tagged_array(array: Any, tagger: ColumnTagger | TaskColumnTagger, threads: int) -> Any:
     pa = needed("pyarrow", "arrow")
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_dictionary(array.type):  # every distinct text once
-        return _tagged_array(array.dictionary, tagger, parts, names, threads).take(array.indices)
+        return _tagged_array(array.dictionary, tagger, threads).take(array.indices)
     array = _strings(pa, array)
     pieces = _pieces(array)
 
-    def answers(piece: tuple[bytes, Array]) -> Answers:
+    def answers(piece: tuple[bytes, Array]) -> Any:
         return tagger.answers(*piece)
 
     answered = list(in_order(answers, pieces, threads) if threads > 1 else map(answers, pieces))
     missing = array.is_null()
-    fields = {part: _column(pa, part, [one[_source(part)] for one in answered], names, missing) for part in parts}
+    if isinstance(tagger, ColumnTagger):
+        return _answers(pa, tagger, answered, missing)
+    fields = {task: _answers(pa, one, [of[task] for of in answered], missing) for task, one in tagger.tasks.items()}
+    return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=missing)
+
+
+def _answers(pa: Any, tagger: ColumnTagger, answered: Sequence[Answers], missing: Any) -> Any:
+    """The column of one task: of the one part that is asked for, or structs of several."""
+    fields = {
+        part: _column(pa, part, [one[_source(part)] for one in answered], tagger.names, missing)
+        for part in tagger.parts
+    }
     if len(fields) == 1:
-        return fields[parts[0]]
+        return fields[tagger.parts[0]]
     return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=missing)
 
 

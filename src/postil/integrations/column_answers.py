@@ -55,12 +55,12 @@ class ColumnTagger:
         self, model: Tagger | Detector, parts: Sequence[str], units: str = "characters", threshold: Threshold = None
     ) -> None:
         self._model, self._units, self._threshold = model, units, threshold
-        self._asked = {TOKENS if part == LABELS else part for part in parts}
-        self._names = names_of(model)
+        self.parts, self.names = list(parts), names_of(model)
+        self.asked = {TOKENS if part == LABELS else part for part in parts}
         if isinstance(model, Tagger):
             self._posteriors = Posteriors(model.fitted_parts())
             spellings = self._posteriors.labelling.spellings
-            self._numbers = np.array([self._names[TOKENS].index(name) for name in spellings])
+            self._numbers = np.array([self.names[TOKENS].index(name) for name in spellings])
         self.is_fast = FAST and isinstance(model, Tagger) and self._posteriors.takes_cells and not self._by_characters
 
     @property
@@ -71,11 +71,15 @@ class ColumnTagger:
         """Answers about the texts at ``documents`` (D, 2), first byte and end of each, of a content in UTF-8."""
         if not self.is_fast:
             return self._general([content[start:end].decode() for start, end in documents.tolist()])
-        _warn_of_unspaced(content, documents)
+        warn_of_texts(content, documents)
         tagged = tagged_content(
-            content, documents, self._posteriors, self._threshold, label_probabilities=TOKENS in self._asked
+            content, documents, self._posteriors, self._threshold, label_probabilities=TOKENS in self.asked
         )
-        spans = {part: make(tagged) for part, make in self._fast.items() if part in self._asked}
+        return self.of_tagged(content, documents, tagged)
+
+    def of_tagged(self, content: bytes, documents: Array, tagged: TaggedContent) -> Answers:
+        """The answers about texts that are tagged already. Only if ``is_fast``."""
+        spans = {part: make(tagged) for part, make in self._fast.items() if part in self.asked}
         return {part: _counted(content, documents, one, self._units) for part, one in spans.items()}
 
     # -------------------------------------------------------------------------------------------- the fast path
@@ -96,9 +100,9 @@ class ColumnTagger:
         sentences = [sentence for of_text in by_text for sentence in of_text]
         edges, units = np.array([0, *accumulate(map(len, by_text))]), _Units(texts, self._units)
         rows, figures = self._rows(sentences)
-        numbers = {part: {name: i for i, name in enumerate(names)} for part, names in self._names.items()}
+        numbers = {part: {name: i for i, name in enumerate(names)} for part, names in self.names.items()}
         answers: Answers = {}
-        for part in self._asked:
+        for part in self.asked:
             of_texts = np.array([0, *accumulate(map(len, rows[part]))])[edges]
             flat = [row for of_sentence in rows[part] for row in of_sentence]
             places = units.of(np.array([row[:2] for row in flat], np.int64).reshape(-1, 2), of_texts)
@@ -131,7 +135,7 @@ class ColumnTagger:
             sentence.labels = answer.labels
         of_sentences = np.array([answer.probability for answer in answers])
         of_tokens = None
-        if TOKENS in self._asked:
+        if TOKENS in self.asked:
             X = [tokens_of(sentence) for sentence in sentences]
             _, figures = tagger.predict_with_probabilities(X, threshold=self._threshold)
             of_tokens = np.concatenate([np.zeros(0), *figures])
@@ -147,7 +151,12 @@ def names_of(model: Tagger | Detector) -> dict[str, list[str]]:
     return {ENTITIES: [model.label], TOKENS: list(model.classes_)}
 
 
-def checked_parts(parts: str | Iterable[str] | None, model: Tagger | Detector) -> list[str]:
+def asked_parts(parts: str | Iterable[str] | None, model: Any) -> tuple[str, ...]:
+    """The parts that are asked of any model; none where each of several tasks has its own."""
+    return () if parts is None and getattr(model, "tasks", None) else tuple(checked_parts(parts, model))
+
+
+def checked_parts(parts: str | Iterable[str] | None, model: Any) -> list[str]:
     """The parts that are asked for. None: the entities, or the tokens where the labels of the model have no spans."""
     if parts is None:
         return [ENTITIES if not isinstance(model, Tagger) or model.labelling.has_spans else TOKENS]
@@ -199,8 +208,8 @@ _LEADS = np.zeros(256, bool)  # first bytes of characters that writing without s
 _LEADS[[0xE0, 0xE1, *range(0xE3, 0xEA), 0xEF, 0xF0]] = True
 
 
-def _warn_of_unspaced(content: bytes, documents: Array) -> None:
-    """Only texts that may be written without spaces are decoded."""
+def warn_of_texts(content: bytes, documents: Array) -> None:
+    """Warn of texts without spaces. Only texts that may be written so are decoded."""
     if content.isascii():
         return
     leads = np.flatnonzero(_LEADS[np.frombuffer(content, np.uint8)])

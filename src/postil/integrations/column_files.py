@@ -37,7 +37,10 @@ class ColumnJob:
     """What is asked about the texts of files. Two jobs that are equal write the same."""
 
     column: str = "text"
+    tasks: tuple[str, ...] = ()
+    """Of a model of several: those that are answered. One is answered as by a model that has no other; none: all."""
     parts: tuple[str, ...] = ("entities",)
+    """None: of each task the usual one."""
     offsets: str = "characters"
     threshold: Threshold = None
     input: str = "parquet"
@@ -50,7 +53,15 @@ class ColumnJob:
         """A batch, which comes with the name of its file, with the answers added."""
         path, rows = batch
         try:
-            return tag_table(rows, model, self.column, parts=self.parts, offsets=self.offsets, threshold=self.threshold)
+            return tag_table(
+                rows,
+                model,
+                self.column,
+                tasks=self.tasks if len(self.tasks) > 1 else None,
+                parts=self.parts or None,
+                offsets=self.offsets,
+                threshold=self.threshold,
+            )
         except DataError as error:
             raise DataError(error.what, expected=error.expected, got=error.got, where=path) from None
 

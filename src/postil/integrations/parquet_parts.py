@@ -35,11 +35,13 @@ class Job:
     """SHA-256 of the model file."""
     column: str
     parts: tuple[str, ...]
-    """The answers that are added, each as a column."""
+    """The answers that are added, each as a column. None: of each task the usual one."""
     offsets: str
     threshold: Threshold
     part_rows: int
     """A part takes further row groups until it has this many rows."""
+    tasks: tuple[str, ...] = ()
+    """Of a model of several tasks: those that are answered, each in a column. None: all."""
 
 
 @final

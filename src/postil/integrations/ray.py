@@ -16,8 +16,8 @@ import numpy as np
 from postil.errors import ConfigurationError, DataError, ModelFileError, PostilError
 from postil.files import replaced
 from postil.integrations import parquet_parts
-from postil.integrations.arrow import model_of, tag_table
-from postil.integrations.column_answers import Threshold, checked_parts, checked_units
+from postil.integrations.arrow import asked_tasks, model_of, tag_table
+from postil.integrations.column_answers import Threshold, asked_parts, checked_units
 from postil.integrations.column_files import hash_of
 from postil.integrations.extras import needed
 from postil.integrations.parquet_parts import Job, Part
@@ -49,6 +49,7 @@ def tag_dataset(
     model: Any,
     column: str = "text",
     *,
+    tasks: Iterable[str] | None = None,
     parts: str | Iterable[str] | None = None,
     offsets: str = "characters",
     threshold: Threshold = None,
@@ -64,6 +65,7 @@ def tag_dataset(
         ds: a ``ray.data.Dataset``.
         model: path of a model file that every machine can read, or a fitted estimator.
         column: the column of texts.
+        tasks: models of several tasks: those to answer, each in a column of its name; by default all.
         parts: the answers to add, each as a column: entities, tokens, labels, sentences; see `postil.arrow.tag`.
         offsets: what offsets count: characters, utf16 or bytes.
         threshold: drop entities whose probability is lower, for all classes or by class.
@@ -73,7 +75,7 @@ def tag_dataset(
         ship: send the content of the model file through Ray's object store, for machines that cannot read the path.
     """
     ray = _started_ray()
-    travelling, job = _job(ray, model, ship, column, parts, offsets, threshold)
+    travelling, job = _job(ray, model, ship, column, tasks, parts, offsets, threshold)
     least, most = _workers(workers, max(1, _cores(ray) - 1))
     return ds.map_batches(
         _TagBatches,
@@ -91,6 +93,7 @@ def tag_files(
     folder: str | os.PathLike[str],
     column: str = "text",
     *,
+    tasks: Iterable[str] | None = None,
     parts: str | Iterable[str] | None = None,
     offsets: str = "characters",
     threshold: Threshold = None,
@@ -109,6 +112,7 @@ def tag_files(
         model: path of a model file that every machine can read, or a fitted estimator.
         folder: where the parts go: a path that every machine can write, or an address.
         column: the column of texts.
+        tasks: models of several tasks: those to answer, each in a column of its name; by default all.
         parts: the answers to add, each as a column: entities, tokens, labels, sentences; see `postil.arrow.tag`.
         offsets: what offsets count: characters, utf16 or bytes.
         threshold: drop entities whose probability is lower, for all classes or by class.
@@ -124,7 +128,7 @@ def tag_files(
     system, files = parquet_parts.input_files([os.fspath(path) for path in listed])
     out, inside = parquet_parts.located(os.fspath(folder))
     inside = inside.rstrip("/")
-    travelling, job = _job(ray, model, ship, column, parts, offsets, threshold, part_rows)
+    travelling, job = _job(ray, model, ship, column, tasks, parts, offsets, threshold, part_rows)
     missing, number = parquet_parts.missing_parts(job, system, files, out, inside)
     rows = _tag_parts(ray, missing, (travelling, job, system, out), workers, number, progress)
     parquet_parts.remove_unfinished(out, inside)
@@ -177,7 +181,13 @@ class _TagBatches:
         job = self._job
         with one_blas_thread():
             return tag_table(
-                table, self._model, job.column, parts=job.parts, offsets=job.offsets, threshold=job.threshold
+                table,
+                self._model,
+                job.column,
+                tasks=job.tasks or None,
+                parts=job.parts or None,
+                offsets=job.offsets,
+                threshold=job.threshold,
             )
 
 
@@ -244,6 +254,7 @@ def _job(
     model: Any,
     ship: bool,
     column: str,
+    tasks: Iterable[str] | None,
     parts: str | Iterable[str] | None,
     offsets: str,
     threshold: Threshold,
@@ -261,7 +272,8 @@ def _job(
     job = Job(
         model=travelling.sha256,
         column=column,
-        parts=tuple(checked_parts(parts, opened)),
+        tasks=asked_tasks(tasks, opened),
+        parts=asked_parts(parts, opened),
         offsets=checked_units(offsets),
         threshold=dict(threshold) if isinstance(threshold, Mapping) else threshold,
         part_rows=part_rows,

@@ -19,6 +19,7 @@ from postil.integrations.extras import needed
 from postil.models import load
 from postil.models.answers.decoding import check_probability
 from postil.models.detector import Detector
+from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.storage import from_bytes, to_bytes
 from postil.models.tagger import Tagger
 from postil.text import Entity, Sentence, Tokens, split_sentences
@@ -51,13 +52,16 @@ class PostilComponent:
     with ``above``, every span that is at least so probable, whether or not it overlaps others. Sentences are those of
     ``doc.sents`` where an earlier component has set them, otherwise Postil's own. Earlier entities that overlap ours
     are replaced with ``overwrite``, else they win.
+
+    Of a model of several tasks, the first with spans sets the entities, and each further one ``doc.spans[task]``.
+    Universal tags are ``token.pos_``, other labels of words ``token.tag_``. ``model="english"`` is the English model.
     """
 
     def __init__(
         self,
         name: str = "postil",
         *,
-        model: str | os.PathLike[str] | Tagger | Detector | None = None,
+        model: str | os.PathLike[str] | Tagger | Detector | MultiTaskTagger | None = None,
         threshold: float | dict[str, float] | None = None,
         above: float | None = None,
         spans_key: str = "postil",
@@ -81,9 +85,10 @@ class PostilComponent:
             if source is None:
                 raise ConfigurationError("model", expected='needs a file: add_pipe("postil", config={"model": …})')
             self._model = load(source) if isinstance(source, str | os.PathLike) else source
-            if not isinstance(self._model, Tagger | Detector):
+            if not isinstance(self._model, Tagger | Detector | MultiTaskTagger):
                 kind = type(self._model).__name__
-                raise ConfigurationError("model", expected="must be a Tagger or a Detector", got=kind)
+                expected = "must be a Tagger, a MultiTaskTagger or a Detector"
+                raise ConfigurationError("model", expected=expected, got=kind)
         return self._model
 
     # -------------------------------------------------------------------------------------------- docs
@@ -103,38 +108,51 @@ class PostilComponent:
 
     def _annotated(self, docs: list[Any]) -> list[Any]:
         parts = [part for doc in docs for part in _parts(doc)]
-        sentences = [part.sentence for part in parts]
-        if isinstance(self.tagger, Tagger) and not self.tagger.labelling.has_spans:
-            self._set_tags(docs, parts)
-            return docs
-        if isinstance(self.tagger, Tagger):
-            entities = [answer.entities for answer in self.tagger.answers(sentences, threshold=self.threshold)]
-        else:
-            entities = list(self.tagger.annotate(sentences))
-        probable = entities
-        if self.above is not None and isinstance(self.tagger, Tagger):
-            probable = self.tagger.entities_above(sentences, self.above)
-        for doc in docs:
-            doc.spans[self.spans_key] = []
-        for part, of_sentence, above in zip(parts, entities, probable, strict=True):
-            _set_entities(part.doc, _spans(part, of_sentence), self.overwrite)
-            part.doc.spans[self.spans_key].extend(_spans(part, above))
+        heads = {"": self.tagger}
+        if isinstance(self.tagger, MultiTaskTagger):
+            heads = {task: self.tagger[task] for task in self.tagger.tasks}
+        of_words = [task for task, tagger in heads.items() if _labels_words(tagger)]
+        of_spans = [task for task in heads if task not in of_words]
+        for number, task in enumerate(of_spans):
+            self._set_spans(docs, parts, heads[task], task if number else self.spans_key, are_entities=not number)
+        if of_words:
+            self._set_tags(docs, parts, [heads[task] for task in of_words])
         return docs
 
-    def _set_tags(self, docs: list[Any], parts: list[_Part]) -> None:
+    def _set_spans(self, docs: list[Any], parts: list[_Part], tagger: Any, key: str, *, are_entities: bool) -> None:
+        sentences = [part.sentence for part in parts]
+        if isinstance(tagger, Tagger):
+            entities = [answer.entities for answer in tagger.answers(sentences, threshold=self.threshold)]
+        else:
+            entities = list(tagger.annotate(sentences))
+        probable = entities
+        if self.above is not None and isinstance(tagger, Tagger):
+            probable = tagger.entities_above(sentences, self.above)
+        for doc in docs:
+            doc.spans[key] = []
+        for part, of_sentence, above in zip(parts, entities, probable, strict=True):
+            if are_entities:
+                _set_entities(part.doc, _spans(part, of_sentence), self.overwrite)
+            part.doc.spans[key].extend(_spans(part, above))
+
+    def _set_tags(self, docs: list[Any], parts: list[_Part], taggers: list[Tagger]) -> None:
+        """``token.pos_`` from labels that are universal tags, ``token.tag_`` from others, or from those if alone."""
         for doc in docs:
             for token in doc:
                 if is_space(token):
                     token.tag_, token.pos_ = "_SP", "SPACE"
-        is_universal = _UNIVERSAL.issuperset(self.tagger.classes_)
-        labels, figures = self.tagger.predict_with_probabilities([part.sentence.tokens for part in parts])
-        for part, of_sentence, probabilities in zip(parts, labels, figures, strict=True):
-            for place, label, probability in zip(part.places, of_sentence, probabilities.tolist(), strict=True):
-                token = part.doc[place]
-                token.tag_ = label
-                if is_universal:
-                    token.pos_ = label
-                _store(part.doc, token.idx, token.idx + len(token), label, probability)
+        X = [part.sentence.tokens for part in parts]
+        for tagger in taggers:
+            is_universal = _UNIVERSAL.issuperset(tagger.classes_)
+            labels, figures = tagger.predict_with_probabilities(X)
+            for part, of_sentence, probabilities in zip(parts, labels, figures, strict=True):
+                for place, label, probability in zip(part.places, of_sentence, probabilities.tolist(), strict=True):
+                    token = part.doc[place]
+                    if is_universal:
+                        token.pos_ = label
+                    if not is_universal or len(taggers) == 1:
+                        token.tag_ = label
+                        _store(part.doc, token.idx, token.idx + len(token), label, probability)
 
     # -------------------------------------------------------------------------------------------- storage
 
@@ -155,6 +173,10 @@ class PostilComponent:
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Sequence[str] = ()) -> "PostilComponent":
         self._model = load(Path(path) / FILE)
         return self
+
+
+def _labels_words(tagger: Any) -> bool:
+    return isinstance(tagger, Tagger) and not tagger.labelling.has_spans
 
 
 # ------------------------------------------------------------------------------------------------ sentences and spans

@@ -85,7 +85,9 @@ if typing.TYPE_CHECKING:
     from postil.kernels.plain_training import (
         AdamKernel,
         AdamUpdate,
+        ComingRows,
         Crew,
+        Joined,
         TaggerBatch,
         TaggerKernel,
         TaggerShape,
@@ -125,7 +127,10 @@ else:
             ".plain_skipgram": ["RowChanges", "ShardRoom", "SkipgramChanges", "SkipgramText"],
             ".plain_sparse": ["Attributes", "AttributeTokens", "PairWeights", "padded_labels"],
             ".plain_tokens": ["ChunkCache", "TokenisedText", "TokenPatterns"],
-            ".plain_training": ["AdamKernel", "AdamUpdate", "Crew", "TaggerBatch", "TaggerKernel", "TaggerShape"],
+            ".plain_training": [
+                *["AdamKernel", "AdamUpdate", "ComingRows", "Crew", "Joined"],
+                *["TaggerBatch", "TaggerKernel", "TaggerShape"],
+            ],
             ".plain_trees": ["TreeCells"],
             ".plain_words": ["StringTable", "WordColumn", "WordRules"],
             **choice.twins(
@@ -261,7 +266,9 @@ __all__ = [
     "TaggerKernel",
     "TaggerShape",
     "AdamUpdate",
+    "ComingRows",
     "Crew",
+    "Joined",
     "new_crew",
     "tagger_kernel",
     "AdamKernel",

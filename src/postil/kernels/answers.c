@@ -62,9 +62,9 @@ INLINED void best_path(const Question *q, const Room *r, const double *start, in
         else
             for (int64_t j = 0; j < L; j++) here[j] += start[j];
     }
-    int64_t y = path[T - 1] = best_sum(r->delta + (T - 1) * P, r->departures + L * P, P, r->sums, &ignored);
+    int64_t y = path[T - 1] = best_sum(r->delta + (T - 1) * P, r->departures + L * P, L, P, r->sums, &ignored);
     for (int64_t t = T - 2; t >= 0; t--)
-        path[t] = y = best_sum(r->delta + t * P, r->departures + y * P, P, r->sums, &ignored);
+        path[t] = y = best_sum(r->delta + t * P, r->departures + y * P, L, P, r->sums, &ignored);
 }
 
 INLINED double path_score(const Room *r, const double *transitions, const double *start, const double *end, int64_t T,

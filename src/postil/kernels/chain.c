@@ -31,10 +31,10 @@ CLONED int viterbi(const void *unary, int single, const int64_t *offsets, int64_
             unary_row(unary, single, first + t, L, P, -INFINITY, here);
             best_step(here - P, A, L, P, here);
         }
-        int64_t y = best_sum(delta + (T - 1) * P, departures + L * P, P, sums, &scores[b]);
+        int64_t y = best_sum(delta + (T - 1) * P, departures + L * P, L, P, sums, &scores[b]);
         path[first + T - 1] = y;
         for (int64_t t = T - 2; t >= 0; t--)
-            path[first + t] = y = best_sum(delta + t * P, departures + y * P, P, sums, &ignored);
+            path[first + t] = y = best_sum(delta + t * P, departures + y * P, L, P, sums, &ignored);
     }
     free(memory);
     return DONE;

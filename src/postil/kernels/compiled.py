@@ -38,6 +38,11 @@ def pointer(array: Array, kind: Any) -> Any:
     return _from_buffer(kind, array)
 
 
+def bytes_of(text: Any) -> Any:
+    """A text as an argument. cffi takes bytes as they are; other buffers, such as mapped files, need a pointer."""
+    return text if type(text) is bytes else _from_buffer(BYTES, text)
+
+
 def finish(code: int, where: str, offsets: Array | None = None, rows: int = 0) -> None:
     """Raise the error that a kernel's code stands for. C sees that offsets are wrong, Python says what is wrong."""
     if not code:  # almost always

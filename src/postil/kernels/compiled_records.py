@@ -1,5 +1,6 @@
 """The kernel of records.c under the names and arguments of ``plain_records.py``."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def write_records(records: Records) -> bytes:
         *(pointer(r.spans, INTEGERS), _optional(r.probabilities, DOUBLES), len(r.spans)),
         _optional(r.whole, DOUBLES),
     ]
-    names, name_ends = _joined([json_string(name).encode() for name in r.names])
+    names, name_ends = _written_names(tuple(r.names))
     fields, field_ends = _joined(r.fields) if r.fields is not None else (b"", np.zeros(len(r.documents) + 1, np.int64))
     arguments += [ffi.from_buffer(BYTES, names), len(names), pointer(name_ends, INTEGERS), len(r.names)]
     arguments += [ffi.from_buffer(BYTES, fields), len(fields), pointer(field_ends, INTEGERS)]
@@ -41,6 +42,12 @@ def write_records(records: Records) -> bytes:
         if code == lib.DONE:
             return blocks[0] if len(blocks) == 1 else b"".join(blocks)
         room *= 2
+
+
+@lru_cache(maxsize=64)
+def _written_names(names: tuple[str, ...]) -> tuple[bytes, Array]:
+    """Those of a model, which writes thousands of records."""
+    return _joined([json_string(name).encode() for name in names])
 
 
 def _first_room(r: Records) -> int:

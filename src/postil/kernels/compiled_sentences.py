@@ -6,7 +6,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from postil.arrays import Array
-from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
+from postil.kernels.checking import contiguous
+from postil.kernels.compiled import BYTES, INT64, INTEGERS, bytes_of, finish, pointer, ready_offsets
 from postil.kernels.compiled_characters import tables
 from postil.kernels.compiled_tokens import program_arrays
 from postil.kernels.library import ffi, lib
@@ -16,6 +17,7 @@ _known: WeakKeyDictionary[SentencePatterns, Any] = WeakKeyDictionary()
 
 
 def _rules(rules: SentencePatterns) -> Any:
+    """Pointers to sentence_rules and character_tables, and what they point to, which lives as long as the rules do."""
     found = _known.get(rules)
     if found is None:
         words = sorted((word.encode("utf-8", "surrogatepass"), kind) for word, kind in rules.words.items())
@@ -31,21 +33,28 @@ def _rules(rules: SentencePatterns) -> Any:
             "ends": pointer(np.cumsum([0, *(len(word) for word, _ in words)]), INTEGERS),
             "count": len(words),
         }
-        found = ffi.new("sentence_rules *", fields), fields
-        _known[rules] = found
+        found = _known[rules] = (ffi.new("sentence_rules *", fields), tables(rules.characters)), fields
     return found[0]
 
 
 def split_sentences(text: bytes, documents: Array, cells: Array, offsets: Array, rules: SentencePatterns) -> Array:
-    """See ``plain_sentences.split_sentences``."""
-    documents, cells, offsets = checked_tokens(text, documents, cells, offsets)
-    out, found = np.empty(len(cells) + 1, np.int64), np.zeros(1, np.int64)
+    """See ``plain_sentences.split_sentences``. C checks every place; Python says what is wrong."""
+    D, N = len(documents), len(cells)
+    documents = contiguous(documents, np.int64, (D, 2), where="documents")
+    cells = contiguous(cells, np.int64, (N, 2), where="cells")
+    if len(offsets) != D + 1:
+        checked_tokens(text, documents, cells, offsets)
+    offsets = ready_offsets(offsets, N)
+    out = np.empty(N + 2, INT64)  # the last one is how many sentences there are
+    places = pointer(out, INTEGERS)
     code = lib.split_sentences(
-        *(ffi.from_buffer(BYTES, text), len(text)),
-        *(pointer(documents, INTEGERS), pointer(offsets, INTEGERS), len(documents)),
-        *(pointer(cells, INTEGERS), len(cells)),
-        *(_rules(rules), tables(rules.characters)),
-        *(pointer(out, INTEGERS), pointer(found, INTEGERS)),
+        *(bytes_of(text), len(text)),
+        *(pointer(documents, INTEGERS), pointer(offsets, INTEGERS), D),
+        *(pointer(cells, INTEGERS), N),
+        *_rules(rules),
+        *(places, places + (N + 1)),
     )
-    finish(code, "cells", offsets, len(cells))
-    return out[: found[0] + 1]
+    if code:
+        checked_tokens(text, documents, cells, offsets)
+        finish(code, "cells", offsets, N)
+    return out[: places[N + 1] + 1]

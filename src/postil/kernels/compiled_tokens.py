@@ -7,7 +7,8 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.kernels import plain_tokens
-from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
+from postil.kernels.checking import contiguous
+from postil.kernels.compiled import BYTES, INT64, INTEGERS, bytes_of, finish, pointer
 from postil.kernels.compiled_characters import tables
 from postil.kernels.library import ffi, lib
 from postil.kernels.matcher import Program
@@ -17,6 +18,7 @@ from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns
 _KINDS = {"code": "int32_t[]", "sets": "uint64_t[]", "index": "uint16_t[]", "pages": "uint16_t[]"}
 _known: WeakKeyDictionary[TokenPatterns, Any] = WeakKeyDictionary()
 _ROOM = 1024  # cells at least that are allocated at once
+_STATE, _DONE = ffi.typeof("int64_t[6]"), lib.DONE
 
 
 def program_arrays(program: Program) -> dict[str, Any]:
@@ -25,12 +27,12 @@ def program_arrays(program: Program) -> dict[str, Any]:
 
 
 def _rules(patterns: TokenPatterns, program: Program) -> Any:
+    """Pointers to token_rules and character_tables, and what they point to, which lives as long as the patterns do."""
     found = _known.get(patterns)
     if found is None:
         arrays, (token, depends) = program_arrays(program), program.entries
         fields = {"program": arrays, "token": token, "depends": depends, "reach": program.widths[1][1]}
-        found = ffi.new("token_rules *", fields), arrays
-        _known[patterns] = found
+        found = _known[patterns] = (ffi.new("token_rules *", fields), tables(patterns.characters)), arrays
     return found[0]
 
 
@@ -41,32 +43,38 @@ def tokenise_text(
     program = patterns.program
     if program is None:
         return plain_tokens.tokenise_text(text, documents, patterns, cache, surrogates)
-    documents = checked_documents(text, documents)
-    offsets, state = np.zeros(len(documents) + 1, np.int64), np.zeros(6, np.int64)
-    blocks: list[Array] = []
-    source = ffi.from_buffer(BYTES, text), len(text), pointer(documents, INTEGERS), len(documents)
-    rules = _rules(patterns, program), tables(patterns.characters), surrogates
+    D, size = len(documents), len(text)
+    documents = contiguous(documents, np.int64, (D, 2), where="documents")
+    offsets, state, blocks = np.zeros(D + 1, INT64), ffi.new(_STATE), []
+    source = bytes_of(text), size, pointer(documents, INTEGERS), D
+    rules = *_rules(patterns, program), surrogates
     table = pointer(cache.table, BYTES), cache.BUCKETS, cache.seed
-    outputs = pointer(offsets, INTEGERS), pointer(state, INTEGERS)
-    code, room = lib.NO_ROOM, len(text) // 4 + _ROOM
-    while code != lib.DONE:
-        cells, before = np.empty((room, 2), np.int64), int(state[2])
-        code = lib.tokenise_text(*source, *rules, *table, room, pointer(cells, INTEGERS), *outputs)
+    edges = pointer(offsets, INTEGERS)
+    while True:
+        room = max((size - state[1]) // 4, state[3] - state[1]) + _ROOM
+        cells, before = np.empty((room, 2), INT64), state[2]
+        code = lib.tokenise_text(*source, *rules, *table, room, pointer(cells, INTEGERS), edges, state)
         blocks.append(cells[: state[2] - before])
+        if code == _DONE:
+            return TokenisedText(blocks[0] if len(blocks) == 1 else np.concatenate(blocks), offsets)
         if code == lib.TOO_LONG:
             blocks.append(_cut_by_twin(text, state, patterns))
-        elif code == lib.NOT_UTF8:
-            first, end = documents[state[0]].tolist()
-            decoded(text[first:end], surrogates, first)
         elif code != lib.NO_ROOM:
-            finish(code, "documents")
-        room = max((len(text) - int(state[1])) // 4, int(state[3] - state[1])) + _ROOM
-    return TokenisedText(blocks[0] if len(blocks) == 1 else np.concatenate(blocks), offsets)
+            _fail(code, text, documents, state[0], surrogates)
 
 
-def _cut_by_twin(text: bytes, state: Array, patterns: TokenPatterns) -> Array:
+def _fail(code: int, text: bytes, documents: Array, document: int, surrogates: bool) -> None:
+    """Raise the error of a code. C sees that something is wrong, Python says what."""
+    checked_documents(text, documents)
+    if code == lib.NOT_UTF8:
+        first, end = documents[document].tolist()
+        decoded(text[first:end], surrogates, first)
+    finish(code, "documents")
+
+
+def _cut_by_twin(text: bytes, state: Any, patterns: TokenPatterns) -> Array:
     """The cells of the chunk that the matcher has given up on, after which the kernel goes on."""
-    _, first, _, end, next_first, next_end = state.tolist()
+    _, first, _, end, next_first, next_end = state
     chunk, following = (decoded(text[a:b], surrogates=True) for a, b in ((first, end), (next_first, next_end)))
     spans = cut_chunk(chunk, following, patterns)
     state[1], state[2] = end, state[2] + len(spans)

@@ -14,7 +14,14 @@ from postil.kernels.checking import ACTIVATIONS
 from postil.kernels.compiled import DOUBLES, INT64, INTEGERS, MOST_LABELS, is_ready, pointer
 from postil.kernels.library import ffi, lib
 from postil.kernels.packing import Scratch
-from postil.kernels.plain_training import AdamUpdate, Crew, TaggerBatch, TaggerGradients, TaggerShape
+from postil.kernels.plain_training import (
+    AdamUpdate,
+    ComingRows,
+    Joined,
+    TaggerBatch,
+    TaggerGradients,
+    TaggerShape,
+)
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 FLOATS = ffi.typeof("float[]")
@@ -25,10 +32,6 @@ EPSILON = 1e-5  # of layer normalisation
 
 def _at(array: Array) -> Any:
     return pointer(array, _KINDS[array.dtype])
-
-
-def _zeroed(team: Any) -> None:
-    ffi.memmove(ffi.addressof(team), bytes(ffi.sizeof(team)), ffi.sizeof(team))
 
 
 def _are_ready(arrays: Sequence[Array]) -> bool:
@@ -54,9 +57,18 @@ class CompiledCrew:
         for thread in self._threads:
             thread.join()
 
-    def run(self, kind: int, step: Any) -> int:
+    def post(self, taggers: Sequence[Any]) -> None:
         """See ``plain_training.Crew``."""
-        return int(lib.run_step(self._crew, kind, step))
+        self._taggers = ffi.new("tagger_step *[]", [tagger.step for tagger in taggers])
+        lib.post_step(self._crew, self._taggers, len(taggers))
+
+    def join(self, adam: Any = None) -> Joined:
+        """See ``plain_training.Crew``."""
+        code = lib.join_step(self._crew, ffi.NULL if adam is None else adam.step)
+        if code == lib.WRONG_INDEX and not len(self._taggers):
+            raise IndexRangeError("an index points outside its table", where="rows of a gradient")
+        has_gradients = self._crew.step.workers.code == lib.DONE
+        return Joined(has_gradients, adam is not None and code == lib.DONE)
 
 
 def new_crew(threads: int) -> CompiledCrew:
@@ -70,15 +82,16 @@ class TaggerKernel:
 
     def __init__(self, shape: TaggerShape, product: tuple[int, bool]) -> None:
         self._shape, self._scratch = shape, Scratch()
-        self._step, self._tables = ffi.new("tagger_step *"), ffi.new("table_step[]", max(1, len(shape.widths)))
+        self.step, self._tables = ffi.new("tagger_step *"), ffi.new("table_step[]", max(1, len(shape.widths)))
         self._blocks = ffi.new("convolution_step[]", max(1, shape.depth))
-        self._weights: list[Array] = []
+        self._known: list[Array] = []  # tables and weights that the step points to
         self._gradients: list[Array] = []
+        self._coming: list[ComingRows] = []
         self._room: tuple[int, ...] = (0, 0, 0)  # tokens, sentences and words that the memory is for
         self._kept: dict[str, Any] = {}  # what the step points to
         self._gradient_of_words: Array = np.zeros((0, shape.D), SINGLE)
         self._wide = shape.D if shape.D < 16 else -(-shape.D // 8) * 8  # on odd widths BLAS takes a fifth longer
-        step = self._step
+        step = self.step
         step.product, step.wide_integers = ffi.cast("void *", product[0]), product[1]
         step.activation = ACTIVATIONS.index(shape.activation)
         step.D, step.wide, step.K, step.H, step.L = shape.D, self._wide, shape.K, shape.H, shape.L
@@ -86,83 +99,79 @@ class TaggerKernel:
         step.epsilon = EPSILON
         step.tables, step.blocks = self._tables, self._blocks
         step.input_dropped, step.hidden_dropped = shape.input_dropped, shape.hidden_dropped
+        starts = accumulate((w * f for w, f in zip(shape.widths, shape.features, strict=True)), initial=0)
+        for i, column in enumerate(list(starts)[:-1]):
+            table = self._tables[i]
+            table.width, table.features, table.column = shape.widths[i], shape.features[i], column
 
-    def __call__(
-        self,
-        batch: TaggerBatch,
-        chain: tuple[Array, Array, Array],
-        tables: Sequence[Array],
-        weights: Sequence[Array],
-        crew: Crew,
-    ) -> TaggerGradients | None:
+    def enter(
+        self, batch: TaggerBatch, tables: Sequence[Array], weights: Sequence[Array], forbidden: Sequence[Array]
+    ) -> bool:
         """See ``plain_training.TaggerKernel``."""
-        if not (_are_ready(tables) and _are_ready(weights)) or not len(batch.places):
-            return None
-        sums = self._enter_tables(batch, tables)
-        self._enter_batch(batch, chain)
-        self._enter_weights(weights, batch.keys)
-        self._make_room(len(batch.places), len(batch.offsets) - 1, self._step.U)
-        _zeroed(self._step.workers)
-        if crew.run(lib.TAGGER_GRADIENTS, self._step) != lib.DONE:
-            return None  # the general path says what is wrong, or does it in log space
-        found = [self._tables[i].found for i in range(len(tables))]
-        return TaggerGradients(
-            self._step.loss * batch.share,
-            [(rows[:R], values[:R]) for (rows, values), R in zip(sums, found, strict=True)],
-            self._gradients,
-            self._gradient_of_words[1 : 1 + self._step.U, : self._shape.D],
-        )
+        if not len(batch.places):
+            return False
+        known = [*tables, *weights]
+        if len(known) != len(self._known) or not all(map(operator.is_, known, self._known)):
+            if not _are_ready(known):
+                return False
+            self._known = known
+            self._enter_parameters(tables, weights, forbidden)
+        self._enter_batch(batch)
+        self._make_room(len(batch.places), len(batch.offsets) - 1, self.step.U)
+        return True
+
+    def coming(self) -> tuple[list[ComingRows], list[Array]]:
+        """See ``plain_training.TaggerKernel``."""
+        return self._coming, self._gradients
+
+    def gradients(self) -> TaggerGradients:
+        """See ``plain_training.TaggerKernel``."""
+        tables = [(coming.rows[: coming.found[0]], coming.values[: coming.found[0]]) for coming in self._coming]
+        words = self._gradient_of_words[1 : 1 + self.step.U, : self._shape.D]
+        return TaggerGradients(tables, self._gradients, words)
+
+    def loss(self) -> float:
+        """See ``plain_training.TaggerKernel``."""
+        return float(self.step.loss * self.step.share)
 
     def _enter(self, target: Any, whose: str, **arrays: Array) -> None:
         for name, array in arrays.items():
             here = self._kept[whose + name] = _at(array)
             setattr(target, name, here)
 
-    def _enter_tables(self, batch: TaggerBatch, tables: Sequence[Array]) -> list[tuple[Array, Array]]:
-        shape, sums = self._shape, []
-        U = self._step.U = len(batch.ids[0]) if batch.ids else len(batch.vectors[1]) if batch.vectors else 0
-        starts = accumulate((w * f for w, f in zip(shape.widths, shape.features, strict=True)), initial=0)
-        for i, (table, ids, column) in enumerate(zip(tables, batch.ids, starts, strict=False)):
-            width, count = shape.widths[i], U * shape.features[i]
-            values = self._scratch.array(f"values {i}", count, width, dtype=SINGLE)
-            rows = self._scratch.array(f"rows {i}", count, dtype=INT64)
-            sums.append((rows, self._scratch.array(f"sums {i}", count, width, dtype=SINGLE)))
-            target = self._tables[i]
-            target.V, target.width, target.features, target.column = len(table), width, shape.features[i], column
-            self._enter(
-                target, f"table {i} ", table=table, ids=_integers(ids), values=values, rows=rows, sums=sums[-1][1]
-            )
-        return sums
-
-    def _enter_batch(self, batch: TaggerBatch, chain: tuple[Array, Array, Array]) -> None:
-        step = self._step
+    def _enter_batch(self, batch: TaggerBatch) -> None:
+        step = self.step
         N = step.N = len(batch.places)
+        step.U = len(batch.ids[0]) if batch.ids else len(batch.vectors[1]) if batch.vectors else 0
         step.B, step.share = len(batch.offsets) - 1, batch.share
         step.block_tokens = -(-N // max(1, -(-N // BLOCK_TOKENS)))  # blocks of about the same size
+        step.input_key, step.hidden_key = batch.keys[0], batch.keys[1]
+        for i in range(self._shape.depth):
+            self._blocks[i].key = batch.keys[2 + i]
         self._enter(step, "", places=_integers(batch.places), offsets=_integers(batch.offsets))
-        if isinstance(batch.gold, tuple):
-            targets, steps = (np.ascontiguousarray(table, DOUBLE) for table in batch.gold)
-            if targets.shape != (N, self._shape.L) or steps.shape != (self._shape.L, self._shape.L):
-                raise ShapeError("a teacher's expectations", expected=f"({N}, {self._shape.L})", got=targets.shape)
-            self._enter(step, "", targets=targets, target_steps=steps)
-        else:
-            step.targets = ffi.NULL
-            self._enter(step, "", gold=_integers(batch.gold))
-        transitions, start, end = (np.ascontiguousarray(table, DOUBLE) for table in chain)
-        self._enter(step, "", transitions=transitions, start=start, end=end)
+        for i, ids in enumerate(batch.ids):
+            self._enter(self._tables[i], f"table {i} ", ids=_integers(ids))
         if batch.vectors is not None:
             matrix, ids = batch.vectors
             step.vector_count = len(matrix)
             self._enter(step, "", vectors=np.ascontiguousarray(matrix, SINGLE), vector_ids=_integers(ids))
+        self._enter_gold(batch.gold, N)
 
-    def _enter_weights(self, weights: Sequence[Array], keys: Sequence[int]) -> None:
-        step = self._step
-        step.input_key, step.hidden_key = keys[0], keys[1]
-        for i in range(self._shape.depth):
-            self._blocks[i].key = keys[2 + i]
-        if len(weights) == len(self._weights) and all(map(operator.is_, weights, self._weights)):
-            return  # they stand where they stood
-        self._weights = list(weights)
+    def _enter_gold(self, gold: Array | tuple[Array, Array], N: int) -> None:
+        if not isinstance(gold, tuple):
+            self.step.targets = ffi.NULL
+            self._enter(self.step, "", gold=_integers(gold))
+            return
+        targets, steps = (np.ascontiguousarray(table, DOUBLE) for table in gold)
+        if targets.shape != (N, self._shape.L) or steps.shape != (self._shape.L, self._shape.L):
+            raise ShapeError("a teacher's expectations", expected=f"({N}, {self._shape.L})", got=targets.shape)
+        self._enter(self.step, "", targets=targets, target_steps=steps)
+
+    def _enter_parameters(self, tables: Sequence[Array], weights: Sequence[Array], forbidden: Sequence[Array]) -> None:
+        step = self.step
+        for i, table in enumerate(tables):
+            self._tables[i].V = len(table)
+            self._enter(self._tables[i], f"table {i} ", table=table)
         self._gradients = self._gradients or [np.empty_like(weight) for weight in weights]
         pairs = iter(zip(weights, self._gradients, strict=True))
 
@@ -176,9 +185,9 @@ class TaggerKernel:
             enter(self._blocks[i], "gain", "bias", "padding", "W", "b", whose=f"block {i} ")
         if self._shape.is_normed:
             enter(step, "gain", "bias")
-        enter(step, "output_W", "output_b")
-        for name in ("dtransitions", "dstart", "dend"):
-            self._enter(step, "", **{name: next(pairs)[1]})
+        enter(step, "output_W", "output_b", "transition_scores", "start_scores", "end_scores")
+        flags = np.concatenate([np.ravel(table) for table in forbidden], dtype=np.uint8)
+        self._enter(step, "", forbidden=flags)
 
     def _make_room(self, N: int, B: int, U: int) -> None:
         if all(map(operator.le, (N, B, U), self._room)):
@@ -201,17 +210,32 @@ class TaggerKernel:
             "dscores": (N, L),
             "partial": (blocks, 3 * depth + 2, H),
         }
-        doubles = {"marginals": (N, L), "log_partition": (B,), "losses": (B,), "counts": (blocks, L, L)}
+        doubles: dict[str, tuple[int, ...]] = {
+            "transitions": (L, L),
+            **dict.fromkeys(("start", "end"), (L,)),
+            "counts": (blocks, L, L),
+            "marginals": (N, L),
+            **dict.fromkeys(("log_partition", "losses"), (B,)),
+        }
         integers = {"ids": (N,), "local": (B + blocks + 2,)}
         kinds = ((SINGLE, singles), (DOUBLE, doubles), (INT64, integers), (np.dtype(np.uint8), {"exact": (B,)}))
         for dtype, shapes in kinds:
             arrays = {n: self._scratch.array(n, *shape, dtype=dtype) for n, shape in shapes.items()}
-            self._enter(self._step, "", **arrays)
+            self._enter(self.step, "", **arrays)
             self._gradient_of_words = arrays.get("dX", self._gradient_of_words)
         for i in range(depth):
             of_block = {"Z": of_tokens, "deviation": (N,), "windows": (N, K * H), "Y": of_tokens, "slopes": of_tokens}
             arrays = {n: self._scratch.array(f"{n} {i}", *size, dtype=SINGLE) for n, size in of_block.items()}
             self._enter(self._blocks[i], f"block {i} ", **arrays)
+        self._coming = [self._room_of_table(i, U) for i in range(len(self._shape.widths))]
+
+    def _room_of_table(self, i: int, U: int) -> ComingRows:
+        table, count = self._tables[i], U * self._shape.features[i]
+        sizes = {"values": (count, table.width), "sums": (count, table.width)}
+        arrays = {n: self._scratch.array(f"{n} {i}", *size, dtype=SINGLE) for n, size in sizes.items()}
+        rows = self._scratch.array(f"rows {i}", count, dtype=INT64)
+        self._enter(table, f"table {i} ", rows=rows, **arrays)
+        return ComingRows(rows, arrays["sums"], ffi.addressof(table, "found"), (table.V, table.width))
 
 
 def _integers(array: Array) -> Array:
@@ -228,43 +252,42 @@ class AdamKernel:
     """See ``plain_training.AdamKernel``: what it finds out about the parameters it keeps."""
 
     def __init__(self, beta1: float, beta2: float, epsilon: float) -> None:
-        self._step = ffi.new("adam_steps_of *")
-        self._step.beta1, self._step.beta2, self._step.epsilon = beta1, beta2, epsilon
-        self._known: list[tuple[Any, Any]] = []
+        self.step = ffi.new("adam_steps_of *")
+        self.step.beta1, self.step.beta2, self.step.epsilon = beta1, beta2, epsilon
+        self._known: list[tuple[Any, ...]] = []
         self._updates: Any = None
         self._kept: list[Any] = []
+        self._squares: Array = np.empty(0)
 
-    def __call__(self, updates: Sequence[AdamUpdate], clip: float, crew: Crew) -> bool:
+    def enter(self, updates: Sequence[AdamUpdate], clip: float) -> bool:
         """See ``plain_training.AdamKernel``."""
-        step, known = self._step, [(update.memory, update.totals) for update in updates]
+        known = [(memory, totals) for memory, _, _, _, _, totals in updates]
         if not self._is_known(known) and not self._enter(known):
             return False
         gradients = []
-        for i, (memory, rows, g, rate, totals) in enumerate(updates):
+        for target, (memory, rows, found, g, rate, totals) in zip(self._updates, updates, strict=False):
             has_rows = rows is None or is_ready(rows, INT64)
             if not (has_rows and is_ready(g, SINGLE) and memory.value.flags.writeable):
                 return False
-            target, here = self._updates[i], pointer(g, FLOATS)
-            which = ffi.NULL if rows is None else pointer(rows, INTEGERS)
+            here, which = pointer(g, FLOATS), ffi.NULL if rows is None else pointer(rows, INTEGERS)
             gradients += [here, which]
-            target.g, target.rows, target.rate = here, which, rate
+            target.g, target.rows, target.found, target.rate = here, which, found or ffi.NULL, rate
             target.count = target.table if rows is None else len(rows)
             if totals is not None:
-                step.steps = totals.steps
-        squares = np.empty(max(1, lib.adam_units(self._updates, len(updates))))
-        step.squares, step.clip = pointer(squares, DOUBLES), clip
-        _zeroed(step.workers)
-        code = crew.run(lib.ADAM_STEPS, step)
-        if code == lib.WRONG_INDEX:
-            raise IndexRangeError("an index points outside its table", where="rows of a gradient")
-        return bool(code == lib.DONE)  # not where the norm is not finite
+                self.step.steps = totals.steps
+        units = lib.adam_units(self._updates, len(updates))
+        if len(self._squares) < units or not len(self._squares):
+            self._squares = np.empty(1 + 2 * units)
+            self._of_squares = self.step.squares = pointer(self._squares, DOUBLES)
+        self._gradients, self.step.clip = gradients, clip
+        return True
 
-    def _is_known(self, known: Sequence[tuple[Any, Any]]) -> bool:
+    def _is_known(self, known: Sequence[tuple[Any, ...]]) -> bool:
         return len(known) == len(self._known) and all(
             a is c and b is d for (a, b), (c, d) in zip(known, self._known, strict=True)
         )
 
-    def _enter(self, known: list[tuple[Any, Any]]) -> bool:
+    def _enter(self, known: list[tuple[Any, ...]]) -> bool:
         """Note where the arrays of all parameters stand, if C can change them there."""
         self._known, self._kept = [], []
         self._updates = ffi.new("adam_update[]", max(1, len(known)))
@@ -280,7 +303,7 @@ class AdamKernel:
                 setattr(target, name, self._kept[-1])
             target.table = len(memory.value) if memory.value.ndim else 1
             target.columns = memory.value.size // max(1, target.table)
-        self._step.updates, self._step.count, self._known = self._updates, len(known), known
+        self.step.updates, self.step.count, self._known = self._updates, len(known), known
         return True
 
 

@@ -82,11 +82,11 @@ int adagrad_step(void *value, int single, void *square, const int64_t *rows, con
 int settle_rows(double *total, int64_t *settled, const void *value, int single, const int64_t *rows, int64_t count,
                 int64_t table, int64_t columns, int64_t steps);
 
-/* training.c: one step of training, for any number of threads. Each of them calls the same kernel on the same step, whose
-   team begins as zeros. A step is a row of phases, a phase a number of units of work that depends on the data alone; a
-   worker takes the next unit until there is none, and waits for the others before the next phase. Sums over units are
-   added in the order of the units, so the bits do not depend on the number of workers. */
-enum { PHASES = 8 };
+/* training.c: one step of training, for any number of threads. Each of them works on the same step, whose team begins as
+   zeros. A step is a row of phases, a phase a number of units of work that depends on the data alone; a worker takes the
+   next unit until there is none, and waits for the others before the next phase. Sums over units are added in the order
+   of the units, so the bits do not depend on the number of workers. */
+enum { GRADIENT_PHASES = 5, PHASES = 7 };
 typedef struct {
     int64_t next[PHASES], done[PHASES];
     int32_t code;
@@ -112,7 +112,7 @@ typedef struct {
 } convolution_step;
 
 typedef struct {
-    team workers;
+    team *workers;
     void *product; /* cblas_sgemm; `wide_integers`: its sizes are of 64 bits */
     int32_t wide_integers, activation;
     int64_t N, B, U, D, wide, K, H, L, depth, table_count, vector_dim, block_tokens;
@@ -130,8 +130,9 @@ typedef struct {
     float *dgain, *dbias;
     const float *output_W, *output_b; /* (L, H), (L,) */
     float *doutput_W, *doutput_b;
-    const double *transitions, *start, *end;
-    float *dtransitions, *dstart, *dend;
+    const float *transition_scores, *start_scores, *end_scores; /* of the CRF: (L, L), (L,), (L,) */
+    const uint8_t *forbidden; /* (L * L + 2 * L,) which of these */
+    float *dtransition_scores, *dstart_scores, *dend_scores;
     uint64_t input_key, hidden_key;
     uint32_t input_dropped, hidden_dropped;
     /* memory */
@@ -140,45 +141,55 @@ typedef struct {
     float *Y, *slopes, *hidden, *Z, *deviation;                /* (N, H) four times, (N,) */
     float *normed, *dhidden, *dnormed, *dwindows;              /* (N, H) three times, (N, K * H) */
     float *scores, *dscores;                                   /* (N, L) */
+    double *transitions, *start, *end;                         /* (L, L), (L,), (L,) -inf where they are forbidden */
     double *marginals, *log_partition, *losses, *counts;       /* (N, L), (B,), (B,), (blocks, L, L) */
     float *partial;                                            /* (blocks, 3 * depth + 2, H) */
     uint8_t *exact;                                            /* (B,) */
+    int64_t parts_done;                                        /* of the words' gradients */
     double loss;
 } tagger_step;
-int tagger_gradients(tagger_step *step);
 
-/* One parameter and what Adam and the averages keep of it; without rows (NULL) all `count` rows change. */
+/* One parameter and what Adam and the averages keep of it; without rows (NULL) all `count` rows change. With `found` only
+   so many of `count` rows do, a number that the same step computes. */
 typedef struct {
     float *value, *mean, *square;
     int64_t *touches, *settled;
     double *total; /* NULL: no averages */
-    const int64_t *rows;
+    const int64_t *rows, *found;
     const float *g;
     int64_t count, table, columns;
     double rate;
 } adam_update;
 typedef struct {
-    team workers;
     adam_update *updates;
     int64_t count;
-    double *squares; /* (units of all updates,) */
-    double beta1, beta2, epsilon, clip, norm;
+    double *squares; /* (adam_units,) */
+    double beta1, beta2, epsilon, clip;
     int64_t steps;
 } adam_steps_of;
 int64_t adam_units(const adam_update *updates, int64_t count);
-int adam_steps(adam_steps_of *step);
 
-/* Threads that help: each calls `help` and stays there until `stopped`; `run_step` has a step done by the caller and all
-   helpers, and gives its code. Whoever waits looks often at first, then less and less often. */
-enum { TAGGER_GRADIENTS, ADAM_STEPS };
+/* Gradients of some taggers, then Adam, unless NULL or something failed. */
+typedef struct {
+    team workers;
+    tagger_step **taggers;
+    int64_t count;
+    adam_steps_of *adam;
+    int32_t is_joined;
+} training_step;
+
+/* Threads that help: each calls `help` and stays there until `stopped`. `post_step` has them begin with the gradients, while the
+   caller prepares the next batch; with `join_step` the caller takes part, says what Adam has to do, and gets the code of it
+   all. Whoever waits looks often at first, then less and less often. */
 typedef struct {
     int64_t posted, finished;
-    int32_t helpers, stopped, kind;
-    void *step;
+    int32_t helpers, stopped;
+    training_step step;
 } crew;
 void help(crew *helpers);
 void stop(crew *helpers);
-int run_step(crew *helpers, int kind, void *step);
+void post_step(crew *helpers, tagger_step **taggers, int64_t count);
+int join_step(crew *helpers, adam_steps_of *adam);
 
 /* trees.c: `single` as above */
 int binary_shape(const uint8_t *widths, const int64_t *offsets, int64_t trees, int64_t nodes, int64_t *back,

@@ -13,8 +13,18 @@ class Crew(Protocol):
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
-    def run(self, kind: int, step: Any) -> int:
-        """Have a step done, and return its code."""
+    def post(self, taggers: "Sequence[TaggerKernel]") -> None:
+        """Have the helpers begin with the gradients of these, into which a batch was entered."""
+
+    def join(self, adam: "AdamKernel | None" = None) -> "Joined":
+        """Take part in what was posted, and then in a step of Adam; returns when all of it is done."""
+
+
+class Joined(NamedTuple):
+    """What came of a fused step."""
+
+    has_gradients: bool
+    is_stepped: bool
 
 
 @final
@@ -27,7 +37,10 @@ class NoCrew:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def run(self, kind: int, step: Any) -> int:
+    def post(self, taggers: "Sequence[TaggerKernel]") -> None:
+        raise NotImplementedError("there are no fused steps without the compiled kernels")
+
+    def join(self, adam: "AdamKernel | None" = None) -> Joined:
         raise NotImplementedError("there are no fused steps without the compiled kernels")
 
 
@@ -73,32 +86,48 @@ class TaggerBatch(NamedTuple):
     characters: Array | None = None  # (U, M) for a layer outside the kernel, whose output is part of ``vectors``
 
 
-class TaggerGradients(NamedTuple):
-    """The summed loss, and gradients in the order of the weights; those of feature tables as (rows, sums)."""
+class ComingRows(NamedTuple):
+    """Where the gradient of a table is going to stand, before it is known how many rows it has."""
 
-    loss: float
+    rows: Array  # (R,) and more
+    values: Array  # (R, D) and more
+    found: Any  # where the compiled step writes R
+    shape: tuple[int, ...]  # of the table
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+
+class TaggerGradients(NamedTuple):
+    """Gradients in the order of the weights; those of feature tables as (rows, sums)."""
+
     tables: list[tuple[Array, Array]]
     weights: list[Array]
     words: Array  # (U, D) of all features of each word, fixed vectors last
 
 
 class TaggerKernel(Protocol):
-    """Loss and gradients of a tagger in one call."""
+    """Loss and gradients of a tagger: enter a batch, have a ``Crew`` compute them."""
 
-    def __call__(
-        self,
-        batch: TaggerBatch,
-        chain: tuple[Array, Array, Array],
-        tables: Sequence[Array],
-        weights: Sequence[Array],
-        crew: Crew,
-    ) -> TaggerGradients | None:
-        """The gradients, which stay valid until the next call; None where only the general path can tell.
+    def enter(
+        self, batch: TaggerBatch, tables: Sequence[Array], weights: Sequence[Array], forbidden: Sequence[Array]
+    ) -> bool:
+        """Point to all that a step takes. False: only the general path can do this batch.
 
-        ``chain`` is float64: transitions (L, L), start and end (L,), -inf where a step is impossible. ``weights`` are
-        padding, W and b of the first layer; gain, bias, padding, W and b of each convolution; gain and bias of the
-        norm; W and b of the output; and transitions, start and end of the CRF, of which only the shapes count.
+        ``weights`` are padding, W and b of the first layer; gain, bias, padding, W and b of each convolution; gain and
+        bias of the norm; W and b of the output; and transitions (L, L), start and end (L,) of the CRF; ``forbidden``
+        tells which of those three are impossible.
         """
+
+    def coming(self) -> tuple[list[ComingRows], list[Array]]:
+        """Where the gradients of tables and weights are going to stand."""
+
+    def loss(self) -> float:
+        """The summed loss, once it is computed."""
+
+    def gradients(self) -> TaggerGradients:
+        """What was computed; valid until the next batch is entered."""
 
 
 def tagger_kernel(shape: TaggerShape, product: tuple[int, bool] | None) -> TaggerKernel | None:
@@ -114,16 +143,17 @@ class AdamUpdate(NamedTuple):
 
     memory: AdamMemory
     rows: Array | None  # None: all of them
+    found: Any  # None, or how many of the rows will be there: see ``ComingRows``
     g: Array
     rate: float
     totals: Totals | None
 
 
 class AdamKernel(Protocol):
-    """Steps of Adam on all parameters in one call."""
+    """Steps of Adam on all parameters: enter the gradients, have a ``Crew`` clip them together and step."""
 
-    def __call__(self, updates: Sequence[AdamUpdate], clip: float, crew: Crew) -> bool:
-        """Clip the gradients together and change the parameters. False: nothing is done, the general path must."""
+    def enter(self, updates: Sequence[AdamUpdate], clip: float) -> bool:
+        """Point to all that a step takes. False: only the general path can do it."""
 
 
 def adam_kernel(beta1: float, beta2: float, epsilon: float) -> AdamKernel | None:

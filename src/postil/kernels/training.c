@@ -1,11 +1,14 @@
 /* One step of training a tagger: windows over distinct words, residual convolutions, a CRF, and Adam; see kernels.h.
 
-   phase 0  vectors of the distinct words, the first layer's weights by position
+   phase 0  vectors of the distinct words, the first layer's weights by position, the CRF's tables
    phase 1  what each word adds to the windows around it: X W_kᵀ for every position k
    phase 2  sentences, some at a time: forwards through all other layers, forward-backward, backwards to the first layer
-   phase 3  gradients of weights over all tokens; what the windows give back to their words
-   phase 4  gradients of the first layer's weights and of the words
-   phase 5  gradients of the feature tables, added up per row
+   phase 3  what the windows give back to their words
+   phase 4  gradients of the words, of all weights over all tokens, and of the feature tables, added up per row
+   phase 5  squares of all gradients
+   phase 6  Adam
+
+   Networks that learn from the same batch (an ensemble) go through the phases together: there is more to share out.
 
    The general path computes the same with the flow graph: tests hold the two together. */
 
@@ -123,13 +126,13 @@ static void look_up_words(tagger_step *s, int64_t first, int64_t end) {
         memcpy(s->X, s->padding, (size_t)s->D * sizeof *s->X);
         memset(s->X + s->D, 0, (size_t)(s->wide - s->D) * sizeof *s->X);
     }
-    for (int64_t u = first; u < end; u++) fail(&s->workers, look_up(s, u, s->X + (1 + u) * s->wide));
+    for (int64_t u = first; u < end; u++) fail(s->workers, look_up(s, u, s->X + (1 + u) * s->wide));
     if (!s->input_dropped) return;
     const int64_t rows = s->wide == s->D ? end - first : 1; /* without a gap all rows are one */
     for (int64_t u = first; u < end; u += rows) {
         float *row = s->X + (1 + u) * s->wide;
         const uint64_t key = moved_key(s->input_key, u * s->D);
-        fail(&s->workers, activate(row, 1, NULL, IDENTITY, key, s->input_dropped, 1, rows * s->D, row,
+        fail(s->workers, activate(row, 1, NULL, IDENTITY, key, s->input_dropped, 1, rows * s->D, row,
                                    s->noise + (1 + u) * s->wide));
     }
 }
@@ -149,17 +152,36 @@ static void share_out(tagger_step *s, int64_t first, int64_t end) {
     }
 }
 
-static void begin_words(tagger_step *s, int64_t unit) {
-    if (unit < s->K) {
-        order_weights(s, unit);
-        return;
+/* The CRF's tables in float64, with -inf where a step is forbidden; scores as large as those are an error elsewhere. */
+static void begin_chain(tagger_step *s) {
+    const int64_t L = s->L, sizes[] = {L * L, L, L};
+    const float *given[] = {s->transition_scores, s->start_scores, s->end_scores};
+    double *tables[] = {s->transitions, s->start, s->end};
+    const uint8_t *forbidden = s->forbidden;
+    for (int i = 0; i < 3; i++) {
+        double squares = 0.0;
+        for (int64_t j = 0; j < sizes[i]; j++) {
+            tables[i][j] = given[i][j];
+            squares += tables[i][j] * tables[i][j];
+        }
+        if (!(squares <= LARGEST_SCORE * LARGEST_SCORE)) fail(s->workers, NOT_PLAIN);
+        for (int64_t j = 0; j < sizes[i]; j++)
+            if (forbidden[j]) tables[i][j] = -INFINITY;
+        forbidden += sizes[i];
     }
+}
+
+static void begin_words(tagger_step *s, int64_t unit) {
     const int64_t parts = parts_of(s->U, WORDS_AT_ONCE), i = unit - s->K;
-    if (i < parts)
+    if (unit < s->K)
+        order_weights(s, unit);
+    else if (i < parts)
         look_up_words(s, cut(s->U, i, parts), cut(s->U, i + 1, parts));
+    else if (i == parts)
+        begin_chain(s);
     else
         for (int64_t t = 0; t < s->N; t++) {
-            if (s->places[t] < 0 || s->places[t] >= s->U) fail(&s->workers, WRONG_INDEX);
+            if (s->places[t] < 0 || s->places[t] >= s->U) fail(s->workers, WRONG_INDEX);
             s->ids[t] = s->places[t] + 1;
         }
 }
@@ -180,6 +202,8 @@ typedef struct {
     int64_t unit, sentence, sentences, first, tokens;
     int64_t *offsets; /* of these sentences alone */
 } block;
+
+INLINED int64_t blocks_in(const tagger_step *s) { return parts_of(s->N, s->block_tokens); }
 
 static block block_of(const tagger_step *s, int64_t unit) {
     block b = {.unit = unit};
@@ -207,12 +231,12 @@ CLONED static void times_rows(const float *restrict dY, int64_t n, float *restri
 
 static void convolve(tagger_step *s, const block *b, const convolution_step *c, const float *X) {
     const int64_t H = s->H, at = b->first * H, n = b->tokens, width = s->K * H;
-    fail(&s->workers, normalise_rows(X + at, 1, c->gain, c->bias, s->epsilon, n, H, s->normed + at, c->Z + at,
+    fail(s->workers, normalise_rows(X + at, 1, c->gain, c->bias, s->epsilon, n, H, s->normed + at, c->Z + at,
                                      c->deviation + b->first));
-    fail(&s->workers, windows(s->normed + at, 1, c->padding, b->offsets, n, b->sentences, H, s->K,
+    fail(s->workers, windows(s->normed + at, 1, c->padding, b->offsets, n, b->sentences, H, s->K,
                               c->windows + b->first * width));
     multiply(s, NO_TRANS, TRANS, n, H, width, c->windows + b->first * width, width, c->W, width, c->Y + at, H);
-    fail(&s->workers, activate(c->Y + at, 1, c->b, s->activation, moved_key(c->key, at), s->hidden_dropped, n, H,
+    fail(s->workers, activate(c->Y + at, 1, c->b, s->activation, moved_key(c->key, at), s->hidden_dropped, n, H,
                                c->Y + at, c->slopes + at));
     add_rows(X + at, n * H, c->Y + at);
 }
@@ -222,9 +246,9 @@ static void convolve_back(tagger_step *s, const block *b, const convolution_step
     const int64_t H = s->H, at = b->first * H, n = b->tokens, width = s->K * H;
     times_rows(s->dhidden + at, n * H, c->slopes + at);
     multiply(s, NO_TRANS, NO_TRANS, n, width, H, c->slopes + at, H, c->W, width, s->dwindows + b->first * width, width);
-    fail(&s->workers, windows_back(s->dwindows + b->first * width, 1, b->offsets, n, b->sentences, H, s->K,
+    fail(s->workers, windows_back(s->dwindows + b->first * width, 1, b->offsets, n, b->sentences, H, s->K,
                                    s->dnormed + at, partial_of(s, b->unit, 3 * which + 2)));
-    fail(&s->workers, normalise_rows_back(s->dnormed + at, 1, c->Z + at, c->deviation + b->first, c->gain, n, H,
+    fail(s->workers, normalise_rows_back(s->dnormed + at, 1, c->Z + at, c->deviation + b->first, c->gain, n, H,
                                           s->normed + at, partial_of(s, b->unit, 3 * which),
                                           partial_of(s, b->unit, 3 * which + 1)));
     add_rows(s->normed + at, n * H, s->dhidden + at);
@@ -238,7 +262,7 @@ static void score_block(tagger_step *s, const block *b, const float *hidden) {
     for (int64_t t = 0; t < b->tokens; t++)
         for (int64_t j = 0; j < L; j++) scores[t * L + j] += s->output_b[j];
     squares = sum_of_squares(scores, 1, b->tokens * L);
-    if (!(squares <= LARGEST_SCORE * LARGEST_SCORE)) fail(&s->workers, NOT_PLAIN);
+    if (!(squares <= LARGEST_SCORE * LARGEST_SCORE)) fail(s->workers, NOT_PLAIN);
 }
 
 /* compare() with a teacher instead of gold labels: the score of a sentence is what the teacher expects of it. */
@@ -257,14 +281,14 @@ static void compare_with_teacher(tagger_step *s, const block *b, double *counts)
                 if (t == last) score += expected * s->end[j];
             }
         s->losses[i] = s->log_partition[i] - score;
-        if (!s->exact[i] || !isfinite(score)) fail(&s->workers, NOT_PLAIN);
+        if (!s->exact[i] || !isfinite(score)) fail(s->workers, NOT_PLAIN);
     }
     if (b->sentence > 0) return;
     for (int64_t i = 0; i < L * L; i++) { /* the transitions of the whole batch are counted with its first sentence */
         counts[i] -= s->target_steps[i];
         if (s->target_steps[i] > 0.0) s->losses[0] -= s->target_steps[i] * s->transitions[i];
     }
-    if (!isfinite(s->losses[0])) fail(&s->workers, NOT_PLAIN);
+    if (!isfinite(s->losses[0])) fail(s->workers, NOT_PLAIN);
 }
 
 /* What the model expects minus what the gold labels are, and the loss of each sentence. */
@@ -276,7 +300,7 @@ static void compare_with_gold(tagger_step *s, const block *b, double *counts) {
         for (int64_t t = s->offsets[i]; t < s->offsets[i + 1]; t++) {
             const int64_t y = s->gold[t];
             if (y < 0 || y >= L) {
-                fail(&s->workers, WRONG_INDEX);
+                fail(s->workers, WRONG_INDEX);
                 return;
             }
             score += (before < 0 ? s->start[y] : s->transitions[before * L + y]) + (double)s->scores[t * L + y];
@@ -286,7 +310,7 @@ static void compare_with_gold(tagger_step *s, const block *b, double *counts) {
         }
         if (before >= 0) score += s->end[before];
         s->losses[i] = s->log_partition[i] - score;
-        if (!s->exact[i] || !isfinite(score)) fail(&s->workers, NOT_PLAIN); /* log space, or an error about the data */
+        if (!s->exact[i] || !isfinite(score)) fail(s->workers, NOT_PLAIN); /* log space, or an error about the data */
     }
 }
 
@@ -301,33 +325,33 @@ static void learn_block(tagger_step *s, int64_t unit) {
     const block b = block_of(s, unit);
     const int64_t H = s->H, L = s->L, at = b.first * H, n = b.tokens, norm = 3 * s->depth;
     double *counts = s->counts + unit * L * L;
-    fail(&s->workers, sum_windows(s->rows, 1 + s->U, s->K, H, s->ids + b.first, b.offsets, n, b.sentences, IDENTITY, 0,
+    fail(s->workers, sum_windows(s->rows, 1 + s->U, s->K, H, s->ids + b.first, b.offsets, n, b.sentences, IDENTITY, 0,
                                   s->Y + at));
-    fail(&s->workers, activate(s->Y + at, 1, s->b, s->activation, moved_key(s->hidden_key, at), s->hidden_dropped, n, H,
+    fail(s->workers, activate(s->Y + at, 1, s->b, s->activation, moved_key(s->hidden_key, at), s->hidden_dropped, n, H,
                                s->Y + at, s->slopes + at));
     const float *top = s->Y;
     for (int64_t i = 0; i < s->depth; i++) convolve(s, &b, s->blocks + i, top), top = s->blocks[i].Y;
     if (s->gain != NULL) {
-        fail(&s->workers, normalise_rows(top + at, 1, s->gain, s->bias, s->epsilon, n, H, s->hidden + at, s->Z + at,
+        fail(s->workers, normalise_rows(top + at, 1, s->gain, s->bias, s->epsilon, n, H, s->hidden + at, s->Z + at,
                                          s->deviation + b.first));
         top = s->hidden;
     }
     score_block(s, &b, top);
-    if (has_failed(&s->workers)) return;
-    fail(&s->workers, chain_moments(s->scores + b.first * L, 1, b.offsets, n, b.sentences, L, s->transitions, s->start,
+    if (has_failed(s->workers)) return;
+    fail(s->workers, chain_moments(s->scores + b.first * L, 1, b.offsets, n, b.sentences, L, s->transitions, s->start,
                                     s->end, s->log_partition + b.sentence, s->marginals + b.first * L, counts,
                                     s->exact + b.sentence));
     compare(s, &b, counts);
     float *dtop = s->gain != NULL ? s->dnormed : s->dhidden;
     multiply(s, NO_TRANS, NO_TRANS, n, H, L, s->dscores + b.first * L, L, s->output_W, H, dtop + at, H);
     if (s->gain != NULL)
-        fail(&s->workers, normalise_rows_back(dtop + at, 1, s->Z + at, s->deviation + b.first, s->gain, n, H,
+        fail(s->workers, normalise_rows_back(dtop + at, 1, s->Z + at, s->deviation + b.first, s->gain, n, H,
                                               s->dhidden + at, partial_of(s, unit, norm), partial_of(s, unit, norm + 1)));
     for (int64_t i = s->depth - 1; i >= 0; i--) convolve_back(s, &b, s->blocks + i, i);
     times_rows(s->dhidden + at, n * H, s->slopes + at);
 }
 
-/* ------------------------------------------------------------------------------------------------ gradients of weights */
+/* ------------------------------------------------------------------------------------------------ sums over sentences */
 
 /* Part of spread_windows: one position, some columns. The first token of a word is copied, others are added to it: most
    words of a batch have but one. `seen` (1 + U,) notes which words have had theirs. */
@@ -351,12 +375,13 @@ CLONED static void spread_tokens(tagger_step *s, int64_t k, int64_t from, int64_
         if (!seen[u]) memset(out + u * width, 0, (size_t)count * sizeof *out);
 }
 
-static void spread_position(tagger_step *s, int64_t k, int64_t from, int64_t to) {
+static void spread_half(tagger_step *s, int64_t unit) {
+    const int64_t half = s->H / 2;
     uint8_t *seen = malloc((size_t)(1 + s->U));
     if (seen == NULL)
-        fail(&s->workers, NO_MEMORY);
+        fail(s->workers, NO_MEMORY);
     else
-        spread_tokens(s, k, from, to, seen);
+        spread_tokens(s, unit / 2, unit % 2 ? half : 0, unit % 2 ? s->H : half, seen);
     free(seen);
 }
 
@@ -366,8 +391,8 @@ static void add_partials(const tagger_step *s, int64_t which, int64_t blocks, fl
 }
 
 /* What is added up over blocks and sentences: norms, paddings, the chain, the loss. */
-static void add_up(tagger_step *s, int64_t blocks) {
-    const int64_t L = s->L;
+static void add_up(tagger_step *s) {
+    const int64_t L = s->L, blocks = blocks_in(s);
     for (int64_t i = 0; i < s->depth; i++) {
         add_partials(s, 3 * i, blocks, s->blocks[i].dgain);
         add_partials(s, 3 * i + 1, blocks, s->blocks[i].dbias);
@@ -379,7 +404,7 @@ static void add_up(tagger_step *s, int64_t blocks) {
     }
     for (int64_t i = 1; i < blocks; i++)
         for (int64_t j = 0; j < L * L; j++) s->counts[j] += s->counts[i * L * L + j];
-    for (int64_t j = 0; j < L * L; j++) s->dtransitions[j] = (float)(s->counts[j] * s->share);
+    for (int64_t j = 0; j < L * L; j++) s->dtransition_scores[j] = (float)(s->counts[j] * s->share);
     for (int64_t j = 0; j < L; j++) {
         double first = 0.0, last = 0.0;
         for (int64_t b = 0; b < s->B; b++)
@@ -387,81 +412,132 @@ static void add_up(tagger_step *s, int64_t blocks) {
                 first += s->marginals[s->offsets[b] * L + j];
                 last += s->marginals[(s->offsets[b + 1] - 1) * L + j];
             }
-        s->dstart[j] = (float)(first * s->share), s->dend[j] = (float)(last * s->share);
+        s->dstart_scores[j] = (float)(first * s->share), s->dend_scores[j] = (float)(last * s->share);
     }
     s->loss = 0.0;
     for (int64_t b = 0; b < s->B; b++) s->loss += s->losses[b];
 }
 
-static void learn_weights(tagger_step *s, int64_t unit, int64_t blocks, const float *top) {
-    const int64_t H = s->H, K = s->K, width = K * H, half = H / 2;
-    if (unit < s->depth * K) {
-        const convolution_step *c = s->blocks + unit / K;
-        const int64_t at = unit % K * H;
-        multiply(s, TRANS, NO_TRANS, H, H, s->N, c->slopes, H, c->windows + at, width, c->dW + at, width);
-        if (at == 0) add_columns(c->slopes, s->N, H, c->db);
-        return;
-    }
-    unit -= s->depth * K;
-    if (unit < 2 * K)
-        spread_position(s, unit / 2, unit % 2 ? half : 0, unit % 2 ? H : half);
-    else if (unit == 2 * K) {
-        multiply(s, TRANS, NO_TRANS, s->L, H, s->N, s->dscores, s->L, top, H, s->doutput_W, H);
-        add_columns(s->dscores, s->N, s->L, s->doutput_b);
-    } else if (unit == 2 * K + 1)
-        add_columns(s->slopes, s->N, H, s->db);
-    else
-        add_up(s, blocks);
-}
-
 /* ------------------------------------------------------------------------------------------------ gradients of words */
 
-static void learn_first_layer(tagger_step *s, int64_t unit) {
-    const int64_t H = s->H, K = s->K, D = s->D, width = K * H, n = 1 + s->U, strips = parts_of(width, ROWS_AT_ONCE);
-    if (unit < strips) {
-        const int64_t from = cut(width, unit, strips), to = cut(width, unit + 1, strips);
-        float *dW = s->dby_position + from * s->wide;
-        multiply(s, TRANS, NO_TRANS, to - from, s->wide, n, s->rows + from, width, s->X, s->wide, dW, s->wide);
-        for (int64_t i = from; i < to; i++, dW += s->wide) /* row i: position i / H, output i % H */
-            memcpy(s->dW + (i % H * K + i / H) * D, dW, (size_t)D * sizeof *dW);
-        return;
-    }
-    const int64_t parts = parts_of(n, ROWS_AT_ONCE), i = unit - strips;
-    const int64_t first = cut(n, i, parts), end = cut(n, i + 1, parts);
+static void learn_words(tagger_step *s, int64_t unit, int64_t parts) {
+    const int64_t width = s->K * s->H, n = 1 + s->U;
+    const int64_t first = cut(n, unit, parts), end = cut(n, unit + 1, parts);
     multiply(s, NO_TRANS, NO_TRANS, end - first, s->wide, width, s->rows + first * width, width, s->by_position, s->wide,
              s->dX + first * s->wide, s->wide);
-    if (first == 0) memcpy(s->dpadding, s->dX, (size_t)D * sizeof *s->dX);
+    if (first == 0) memcpy(s->dpadding, s->dX, (size_t)s->D * sizeof *s->dX);
     share_out(s, first > 0 ? first - 1 : 0, end - 1);
+    __atomic_fetch_add(&s->parts_done, 1, __ATOMIC_ACQ_REL);
 }
 
-static void learn_table(tagger_step *s, table_step *t) {
-    fail(&s->workers, sums_of_occurrences(t->ids, s->U * t->features, t->values, 1, t->width, t->rows, t->sums,
-                                          &t->found));
+/* Needs the gradients of all words: whoever comes here has seen others take those, which do not wait for anybody. */
+static void learn_table(tagger_step *s, table_step *t, int64_t parts) {
+    for (int turns = 0; __atomic_load_n(&s->parts_done, __ATOMIC_ACQUIRE) < parts; pause_briefly(&turns))
+        if (has_failed(s->workers)) return;
+    fail(s->workers, sums_of_occurrences(t->ids, s->U * t->features, t->values, 1, t->width, t->rows, t->sums,
+                                         &t->found));
 }
 
-int tagger_gradients(tagger_step *s) {
-    team *workers = &s->workers;
-    if (longest_sentence(s->offsets, s->B, s->N) < 0 || s->N < 1 || s->U < 1) return WRONG_OFFSETS;
-    const int64_t blocks = parts_of(s->N, s->block_tokens), parts = parts_of(1 + s->U, ROWS_AT_ONCE), K = s->K;
+/* ------------------------------------------------------------------------------------------------ gradients of weights */
+
+static void learn_first_layer(tagger_step *s, int64_t unit, int64_t strips) {
+    const int64_t H = s->H, K = s->K, D = s->D, width = K * H;
+    const int64_t from = cut(width, unit, strips), to = cut(width, unit + 1, strips);
+    float *dW = s->dby_position + from * s->wide;
+    multiply(s, TRANS, NO_TRANS, to - from, s->wide, 1 + s->U, s->rows + from, width, s->X, s->wide, dW, s->wide);
+    for (int64_t i = from; i < to; i++, dW += s->wide) /* row i: position i / H, output i % H */
+        memcpy(s->dW + (i % H * K + i / H) * D, dW, (size_t)D * sizeof *dW);
+}
+
+static void learn_convolution(tagger_step *s, const convolution_step *c, int64_t at) {
+    const int64_t H = s->H, width = s->K * H;
+    multiply(s, TRANS, NO_TRANS, H, H, s->N, c->slopes, H, c->windows + at, width, c->dW + at, width);
+    if (at == 0) add_columns(c->slopes, s->N, H, c->db);
+}
+
+static void learn_output(tagger_step *s) {
     const float *top = s->gain != NULL ? s->hidden : s->Y;
-    IN_PHASE(workers, 0, K + parts_of(s->U, WORDS_AT_ONCE) + 1, begin_words(s, unit));
-    IN_PHASE(workers, 1, parts * parts_of(K * s->H, COLUMNS_AT_ONCE), multiply_words(s, unit));
-    IN_PHASE(workers, 2, blocks, learn_block(s, unit));
-    IN_PHASE(workers, 3, (s->depth + 2) * K + 3, learn_weights(s, unit, blocks, top));
-    IN_PHASE(workers, 4, parts_of(K * s->H, ROWS_AT_ONCE) + parts, learn_first_layer(s, unit));
-    IN_PHASE(workers, 5, s->table_count, learn_table(s, s->tables + s->table_count - 1 - unit));
-    return __atomic_load_n(&workers->code, __ATOMIC_ACQUIRE);
+    multiply(s, TRANS, NO_TRANS, s->L, s->H, s->N, s->dscores, s->L, top, s->H, s->doutput_W, s->H);
+    add_columns(s->dscores, s->N, s->L, s->doutput_b);
+}
+
+/* What others wait for comes first, then the largest units: what is left at the end is shared out best. */
+static void learn_rest(tagger_step *s, int64_t unit) {
+    const int64_t strips = parts_of(s->K * s->H, ROWS_AT_ONCE), parts = parts_of(1 + s->U, ROWS_AT_ONCE);
+    if (unit < parts) {
+        learn_words(s, unit, parts);
+        return;
+    }
+    if ((unit -= parts) < strips) {
+        learn_first_layer(s, unit, strips);
+        return;
+    }
+    if ((unit -= strips) < s->table_count) {
+        learn_table(s, s->tables + s->table_count - 1 - unit, parts);
+        return;
+    }
+    if ((unit -= s->table_count) < s->depth * s->K) {
+        learn_convolution(s, s->blocks + unit / s->K, unit % s->K * s->H);
+        return;
+    }
+    unit -= s->depth * s->K;
+    if (unit == 0)
+        learn_output(s);
+    else if (unit == 1)
+        add_columns(s->slopes, s->N, s->H, s->db);
+    else
+        add_up(s);
+}
+
+/* ------------------------------------------------------------------------------------------------ phases */
+
+static int64_t units_in(const tagger_step *s, int phase) {
+    const int64_t words = parts_of(1 + s->U, ROWS_AT_ONCE), width = s->K * s->H;
+    switch (phase) {
+    case 0: return s->K + parts_of(s->U, WORDS_AT_ONCE) + 2;
+    case 1: return words * parts_of(width, COLUMNS_AT_ONCE);
+    case 2: return blocks_in(s);
+    case 3: return 2 * s->K;
+    default: return words + parts_of(width, ROWS_AT_ONCE) + s->table_count + s->depth * s->K + 3;
+    }
+}
+
+static int64_t units_of_all(const training_step *t, int phase) {
+    int64_t units = 0;
+    for (int64_t i = 0; i < t->count; i++) units += units_in(t->taggers[i], phase);
+    return units;
+}
+
+static void work_in(const training_step *t, int phase, int64_t unit) {
+    tagger_step *const *which = t->taggers;
+    for (int64_t units; unit >= (units = units_in(*which, phase)); which++) unit -= units;
+    switch (phase) {
+    case 0: begin_words(*which, unit); break;
+    case 1: multiply_words(*which, unit); break;
+    case 2: learn_block(*which, unit); break;
+    case 3: spread_half(*which, unit); break;
+    default: learn_rest(*which, unit);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------ Adam */
 
-static int64_t units_of(const adam_update *u) {
-    return u->count == 0 || u->columns == 0 ? 0 : parts_of(u->count * u->columns, NUMBERS_AT_ONCE);
+/* Rows that change: where a table's gradient is computed in the same step, only that knows. */
+INLINED int64_t rows_of(const adam_update *u) { return u->found != NULL ? *u->found : u->count; }
+
+static int64_t units_of(const adam_update *u, int64_t rows) {
+    return rows == 0 || u->columns == 0 ? 0 : parts_of(rows * u->columns, NUMBERS_AT_ONCE);
 }
 
 int64_t adam_units(const adam_update *updates, int64_t count) {
     int64_t units = 0;
-    for (int64_t i = 0; i < count; i++) units += units_of(updates + i);
+    for (int64_t i = 0; i < count; i++) units += units_of(updates + i, updates[i].count);
+    return units;
+}
+
+static int64_t units_to_step(const adam_steps_of *s) {
+    int64_t units = 0;
+    for (int64_t i = 0; i < s->count; i++) units += units_of(s->updates + i, rows_of(s->updates + i));
     return units;
 }
 
@@ -469,8 +545,8 @@ int64_t adam_units(const adam_update *updates, int64_t count) {
 static const adam_update *part_of(const adam_steps_of *s, int64_t unit, int64_t *first, int64_t *rows) {
     const adam_update *u = s->updates;
     int64_t units;
-    for (; unit >= (units = units_of(u)); u++) unit -= units;
-    *first = cut(u->count, unit, units), *rows = cut(u->count, unit + 1, units) - *first;
+    for (; unit >= (units = units_of(u, rows_of(u))); u++) unit -= units;
+    *first = cut(rows_of(u), unit, units), *rows = cut(rows_of(u), unit + 1, units) - *first;
     return u;
 }
 
@@ -480,7 +556,7 @@ static void square(adam_steps_of *s, int64_t unit) {
     s->squares[unit] = sum_of_squares(u->g + first * u->columns, 1, rows * u->columns);
 }
 
-static void step_rows(adam_steps_of *s, int64_t unit, double scale) {
+static int step_rows(adam_steps_of *s, int64_t unit, double scale) {
     int64_t first, rows;
     const adam_update *u = part_of(s, unit, &first, &rows);
     const int64_t row = u->rows == NULL ? first : 0, at = row * u->columns; /* with rows, these say where */
@@ -488,41 +564,65 @@ static void step_rows(adam_steps_of *s, int64_t unit, double scale) {
         adam_step(u->value + at, 1, u->mean + at, u->square + at, u->touches + row, u->rows == NULL ? NULL : u->rows + first,
                    u->g + first * u->columns, rows, u->table - row, u->columns, u->rate, s->beta1, s->beta2, s->epsilon,
                    scale, u->total == NULL ? NULL : u->total + at, u->total == NULL ? NULL : u->settled + row, s->steps);
-    if (code != NOT_FINITE) fail(&s->workers, code); /* all rows change, or none */
+    return code == NOT_FINITE ? DONE : code; /* all rows change, or none */
 }
 
 /* Clip the gradients together and change all parameters. Where their norm is not finite nothing changes. */
-int adam_steps(adam_steps_of *s) {
-    const int64_t units = adam_units(s->updates, s->count);
+static int adam_steps(adam_steps_of *s, team *workers) {
+    const int64_t units = units_to_step(s);
     double total = 0.0;
-    IN_PHASE(&s->workers, 0, units, square(s, unit));
+    IN_PHASE(workers, GRADIENT_PHASES, units, square(s, unit));
     for (int64_t i = 0; i < units; i++) total += s->squares[i];
     const double norm = sqrt(total), scale = norm > s->clip ? s->clip / norm : 1.0;
     if (!isfinite(norm)) return NOT_FINITE;
-    IN_PHASE(&s->workers, 1, units, step_rows(s, unit, scale));
-    s->norm = norm;
-    return __atomic_load_n(&s->workers.code, __ATOMIC_ACQUIRE);
+    IN_PHASE(workers, GRADIENT_PHASES + 1, units, fail(workers, step_rows(s, unit, scale)));
+    return __atomic_load_n(&workers->code, __ATOMIC_ACQUIRE);
 }
 
-/* ------------------------------------------------------------------------------------------------ helpers */
+/* ------------------------------------------------------------------------------------------------ a crew */
 
-static int work_on(int kind, void *step) { return kind == ADAM_STEPS ? adam_steps(step) : tagger_gradients(step); }
+/* Gradients, and Adam once the caller has joined and said which: until then it may not know. */
+static int learn(const crew *c, training_step *t) {
+    team *workers = &t->workers;
+    double loss = 0.0;
+    for (int phase = 0; phase < GRADIENT_PHASES; phase++) {
+        const int64_t units = units_of_all(t, phase);
+        IN_PHASE(workers, phase, units, work_in(t, phase, unit));
+    }
+    for (int turns = 0; !__atomic_load_n(&t->is_joined, __ATOMIC_ACQUIRE); pause_briefly(&turns))
+        if (__atomic_load_n(&c->stopped, __ATOMIC_ACQUIRE)) return NOT_PLAIN; /* the caller will not come */
+    if (has_failed(workers) || t->adam == NULL) return __atomic_load_n(&workers->code, __ATOMIC_ACQUIRE);
+    for (int64_t i = 0; i < t->count; i++) loss += t->taggers[i]->loss;
+    return isfinite(loss) ? adam_steps(t->adam, workers) : NOT_FINITE;
+}
 
 void help(crew *c) {
     for (int64_t seen = 0;; seen++) {
         for (int turns = 0; __atomic_load_n(&c->posted, __ATOMIC_ACQUIRE) == seen; pause_briefly(&turns))
             if (__atomic_load_n(&c->stopped, __ATOMIC_ACQUIRE)) return;
-        work_on(c->kind, c->step);
+        learn(c, &c->step);
         __atomic_fetch_add(&c->finished, 1, __ATOMIC_ACQ_REL);
     }
 }
 
 void stop(crew *c) { __atomic_store_n(&c->stopped, 1, __ATOMIC_RELEASE); }
 
-int run_step(crew *c, int kind, void *step) {
-    c->kind = kind, c->step = step;
-    const int64_t steps = __atomic_add_fetch(&c->posted, 1, __ATOMIC_ACQ_REL);
-    const int code = work_on(kind, step);
-    for (int turns = 0; __atomic_load_n(&c->finished, __ATOMIC_ACQUIRE) < steps * c->helpers;) pause_briefly(&turns);
+void post_step(crew *c, tagger_step **taggers, int64_t count) {
+    c->step = (training_step){.taggers = taggers, .count = count};
+    for (int64_t i = 0; i < count; i++) {
+        tagger_step *s = taggers[i];
+        s->workers = &c->step.workers, s->parts_done = 0;
+        if (longest_sentence(s->offsets, s->B, s->N) < 0 || s->N < 1 || s->U < 1) fail(s->workers, WRONG_OFFSETS);
+    }
+    __atomic_fetch_add(&c->posted, 1, __ATOMIC_ACQ_REL);
+}
+
+int join_step(crew *c, adam_steps_of *adam) {
+    training_step *t = &c->step;
+    t->adam = adam;
+    __atomic_store_n(&t->is_joined, 1, __ATOMIC_RELEASE);
+    const int code = learn(c, t);
+    const int64_t all = __atomic_load_n(&c->posted, __ATOMIC_ACQUIRE) * c->helpers;
+    for (int turns = 0; __atomic_load_n(&c->finished, __ATOMIC_ACQUIRE) < all;) pause_briefly(&turns);
     return code;
 }

@@ -36,8 +36,9 @@ INLINED void best_step(const double *before, const double *A, int64_t L, int64_t
 #undef BEST
 }
 
-/* The first largest entry of a + b, both (P,). */
-INLINED int64_t best_sum(const double *a, const double *b, int64_t P, double *sums, double *score) {
+/* The first largest entry of a + b, both (P,), among the first L. Where sums are no numbers none is the largest: the last
+   label is answered then, never a place in the padding. */
+INLINED int64_t best_sum(const double *a, const double *b, int64_t L, int64_t P, double *sums, double *score) {
     vec top = vectors(sums)[0] = const_vectors(a)[0] + const_vectors(b)[0];
     for (int64_t v = 1; v < P / LANES; v++) {
         const vec sum = const_vectors(a)[v] + const_vectors(b)[v];
@@ -46,7 +47,7 @@ INLINED int64_t best_sum(const double *a, const double *b, int64_t P, double *su
     }
     const double best = *score = largest_lane(top);
     int64_t place = 0;
-    while (place < P - 1 && sums[place] != best) place++;
+    while (place < L - 1 && sums[place] != best) place++;
     return place;
 }
 

@@ -251,7 +251,7 @@ def adapted(
     smaller batches and more noise keep it from learning the sentences by heart (docs/start/results.md has figures). A
     detector, which draws other pairs in every epoch, a training that is ``continued`` from a fitted model, and one with
     a given number of epochs are as with more data. ``known_words``: words and encoder come from a model, which learns
-    more from few sentences with the usual noise.
+    more from few sentences with larger batches, and with noise in the words but not in its encoder.
     """
     adapts = config.epochs is None and config.objective != "margin" and not continued
     few = adapts and sentences < FEW_SENTENCES
@@ -259,7 +259,7 @@ def adapted(
     batch = config.batch_sentences or max(2 if noisy else 8, min(32, sentences // FULL_EPOCH))
     resolved: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
-        "input_dropout": 0.5 if noisy else 0.3,
+        "input_dropout": 0.5 if few and config.encoder != "none" else 0.3,
         "hidden_dropout": 0.5 if tokens < 50_000 and not known_words else 0.3,
         "batch_sentences": batch,
         "epochs": max(10, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else 10,

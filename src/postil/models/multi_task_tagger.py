@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from postil.metrics import Evaluation
     from postil.models.explaining.explanation import Explanation
     from postil.models.fitting.tasks import Corpora, TaskFitting
+    from postil.models.fitting.teaching import Teacher
 
 
 @final
@@ -170,19 +171,25 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         freeze_encoder: bool = False,
         partial: bool | None = None,
         annotates: Mapping[str, Annotates] | None = None,
+        unlabelled: "Corpora | None" = None,
+        teachers: "Mapping[str, Sequence[Teacher]] | None" = None,
         verbose: bool = False,
     ) -> Self:
         """Train on the sentences X[task] with the labels y[task] of each task.
 
         X may also be one list of sentences, if y labels these for every task.
 
-        With ``dev``, {task: (X_dev, y_dev)} for some or all tasks, the epoch with the best mean of their scores is
-        kept, and their probabilities are calibrated. ``annotates`` and ``partial`` are those of ``Tagger.fit``, the
-        former by task.
+        With ``dev``, {task: (X_dev, y_dev)} for some or all tasks, the epoch with the smallest geometric mean of their
+        errors is kept, and their probabilities are calibrated. ``annotates`` and ``partial`` are those of
+        ``Tagger.fit``, the former by task.
 
         With ``warm_start``, a fitted model of the same architecture, training continues from it: its tasks stay (that
         of a Tagger is called ``main``), and those that are new in y start fresh on top of its encoder. With
         ``freeze_encoder``, only heads learn: the answers of tasks that y does not have stay the same.
+
+        ``unlabelled`` and ``teachers`` are those of ``Tagger.fit``, the latter by task: only the tasks that have
+        teachers learn from raw text, which may be a dict by task, too. A task of a fitted model, ``model[task]``, can
+        be a teacher.
 
         Each batch has sentences of one task. The batches of an epoch are divided among the tasks in proportion to the
         square root of the number of their sentences.
@@ -197,6 +204,8 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
             freeze_encoder=freeze_encoder,
             partial=partial,
             annotates=annotates,
+            unlabelled=unlabelled,
+            teachers=teachers,
         )
         run(fitting, verbose=verbose)
         return self
@@ -213,6 +222,8 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         freeze_encoder: bool = False,
         partial: bool | None = None,
         annotates: Mapping[str, Annotates] | None = None,
+        unlabelled: "Corpora | None" = None,
+        teachers: "Mapping[str, Sequence[Teacher]] | None" = None,
     ) -> "TaskFitting":
         """``fit`` step by step: see ``Tagger.fitting``."""
         from postil.models.fitting.tasks import TaskFitting  # training code is loaded only to train
@@ -228,6 +239,8 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
             freeze_encoder=freeze_encoder,
             partial=partial,
             annotates=annotates,
+            unlabelled=unlabelled,
+            teachers=teachers,
         )
 
     # -------------------------------------------------------------------------------------------- answers

@@ -17,6 +17,7 @@ from postil.server import requests
 from postil.server.assets import assets, send_asset
 from postil.server.background import BackgroundTraining
 from postil.server.bodies import checked_body
+from postil.server.deadlines import Deadlines
 from postil.server.failures import Refusal, refused
 from postil.server.guard import Guard
 from postil.server.monitoring import Monitor
@@ -40,7 +41,7 @@ def create_annotator(annotation: Annotation, settings: ServerSettings, *, is_rev
 class _Annotator:
     def __init__(self, annotation: Annotation, settings: ServerSettings, is_review: bool) -> None:
         self._annotation, self._settings, self._is_review = annotation, settings, is_review
-        self._training = BackgroundTraining()
+        self._training, self._deadlines = BackgroundTraining(), Deadlines(settings.seconds)
         actions: dict[str, tuple[Schema, Callable[[dict[str, Any]], dict[str, Any]]]] = {
             "answer": (requests.ANSWER, self._answer),
             "undo": (requests.NOTHING, self._undo),
@@ -84,8 +85,8 @@ class _Annotator:
         """An endpoint that changes something. Disks may be slow: other requests do not wait for them."""
 
         async def endpoint(request: Request) -> Response:
-            deadline = asyncio.get_running_loop().time() + self._settings.seconds
-            asked = await checked_body(request, schema, self._settings.max_body, deadline)
+            with self._deadlines.visit(request.receive):
+                asked = await checked_body(request.scope, request.receive, schema, self._settings.max_body)
             try:
                 return _answered(await asyncio.to_thread(action, asked))
             except PostilError as error:

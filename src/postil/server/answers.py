@@ -11,8 +11,8 @@ from postil.models.answers.constraints import Constraints
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.tagger import Tagger
 from postil.server.failures import Refusal, refused
-from postil.server.registry import Registry, Served
-from postil.serving import TaggingOptions
+from postil.server.registry import PLAIN, SEVERAL_TASKS, Registry, Served
+from postil.serving import Labelled, Labeller, TaggingOptions
 from postil.serving.places import place_of_span, places_of_entities
 from postil.serving.tree_answers import tree_over
 from postil.text import Sentence, tokenise
@@ -21,6 +21,7 @@ from postil.text.passages import Passage
 from postil.text.treebank import parse_tree
 
 SENTENCE_KINDS = ("tagger", "detector")
+TAGGED_KINDS = (*SENTENCE_KINDS, SEVERAL_TASKS)
 _LISTED = ("text", "tokens", "documents", "brackets")
 _ADDED = ("tokens", "marginals")
 
@@ -31,6 +32,12 @@ def documents_of(request: dict[str, Any]) -> list[dict[str, Any]]:
         documents: list[dict[str, Any]] = request["documents"]
         return documents
     return [{name: request[name] for name in ("text", "tokens", "constraints") if name in request}]
+
+
+def check_constraints(served: Served, documents: Sequence[dict[str, Any]]) -> None:
+    """Refuse constraints on a model of several tasks: they are labels of one."""
+    if served.kind == SEVERAL_TASKS and any("constraints" in document for document in documents):
+        raise refused("unfit", "constraints need one task: NAME:TASK instead of NAME")
 
 
 def check_tokens(documents: Sequence[dict[str, Any]], most: int) -> int:
@@ -55,23 +62,39 @@ def unfit(error: PostilError) -> Refusal:
 # ------------------------------------------------------------------------------------------------ /api/tag
 
 
+def key_of(options: dict[str, Any]) -> str:
+    """Equal for equal options."""
+    return json.dumps(options, sort_keys=True) if options else PLAIN
+
+
 def tagging_options(served: Served, options: dict[str, Any]) -> TaggingOptions:
     """The options of a request in the library's words."""
     named = {name: options[name] for name in ("nbest", "threshold", "all_above") if name in options}
     if "nbest" in named:
         named["nbest"] = int(named["nbest"])
-    of_kind = {"probabilities": options.get("probabilities", True)} if served.kind == "tagger" else {"scores": True}
-    if served.kind != "tagger":
-        _refuse_options(options, "nbest", "threshold", "thresholds", "all_above", "marginals", "probabilities")
+    of_kind: dict[str, Any] = {"scores": True}
+    if served.kind != "detector":
+        of_kind = {"probabilities": options.get("probabilities", True)}
+    refusal = _REFUSALS.get(served.kind)
+    if refusal is not None:
+        _refuse_options(options, *refusal)
     reading = ReadOptions(features=(), every_record=True, characters=served.by_characters)
     thresholds = options.get("thresholds", {})
     return TaggingOptions(output="jsonl", reading=reading, class_thresholds=thresholds, **named, **of_kind)
 
 
-def _refuse_options(options: dict[str, Any], *names: str) -> None:
+_OF_TAGGERS = ("nbest", "threshold", "thresholds", "all_above", "marginals")
+# Kind -> the options that it does not answer, and why.
+_REFUSALS = {
+    "detector": ((*_OF_TAGGERS, "probabilities"), "a tagger, which knows probabilities; a detector has scores"),
+    SEVERAL_TASKS: (_OF_TAGGERS, "one task: NAME:TASK instead of NAME"),
+}
+
+
+def _refuse_options(options: dict[str, Any], names: Sequence[str], needed: str) -> None:
     for name in names:
         if name in options:
-            raise refused("unfit", f"options: {name} needs a tagger, which knows probabilities; a detector has scores")
+            raise refused("unfit", f"options: {name} needs {needed}")
 
 
 def tag_alike(
@@ -79,8 +102,7 @@ def tag_alike(
 ) -> list[bytes | Exception]:
     """Answers to requests with the same model and options, labelled as one passage of JSON Lines."""
     try:
-        key = json.dumps(options, sort_keys=True) if options else "{}"
-        labeller = served.labeller(key, partial(tagging_options, served, options))
+        labeller = served.labeller(key_of(options), partial(tagging_options, served, options))
     except PostilError as error:
         return [unfit(error)] * len(requests)
     except Refusal as refusal:
@@ -91,7 +113,7 @@ def tag_alike(
     return [_answer(served, options, *pair) for pair in zip(requests, lines, strict=True)]
 
 
-def _joined(labeller: Any, requests: Sequence[Sequence[dict[str, Any]]]) -> list[list[bytes] | Exception]:
+def _joined(labeller: Labeller, requests: Sequence[Sequence[dict[str, Any]]]) -> list[list[bytes] | Exception]:
     """The answers' lines of each request; one by one where a mistake in one of them ends the passage."""
     every = _lines(labeller, [document for documents in requests for document in documents])
     if isinstance(every, Exception):
@@ -100,10 +122,9 @@ def _joined(labeller: Any, requests: Sequence[Sequence[dict[str, Any]]]) -> list
     return [[next(lines) for _ in documents] for documents in requests]
 
 
-def _lines(labeller: Any, documents: Sequence[dict[str, Any]]) -> list[bytes] | Exception:
-    text = "".join([json.dumps(document) + "\n" for document in documents])
+def _lines(labeller: Labeller, documents: Sequence[dict[str, Any]]) -> list[bytes] | Exception:
     try:
-        labelled = labeller.label(Passage(name="request", format="jsonl", first=1, text=text, whole=True))
+        labelled = _labelled(labeller, documents)
     except PostilError as error:
         return unfit(error)
     if labelled.mistake is not None:
@@ -111,6 +132,13 @@ def _lines(labeller: Any, documents: Sequence[dict[str, Any]]) -> list[bytes] | 
     lines: list[bytes] = labelled.content.split(b"\n")[:-1]
     assert len(lines) == len(documents), "one line per record"
     return lines
+
+
+def _labelled(labeller: Labeller, documents: Sequence[dict[str, Any]]) -> Labelled:
+    if all(len(document) == 1 and "text" in document for document in documents):
+        return labeller.label_texts([document["text"] for document in documents])
+    text = "".join([json.dumps(document) + "\n" for document in documents])
+    return labeller.label(Passage(name="request", format="jsonl", first=1, text=text, whole=True))
 
 
 def _answer(

@@ -29,7 +29,7 @@ _SMOOTHING = 0.1
 class Job:
     """One request's work. Jobs of equal ``group`` are done together."""
 
-    group: Hashable
+    group: Any
     content: Any
     size: int
     future: "asyncio.Future[Any]"

@@ -1,24 +1,25 @@
-"""Request bodies: received within limits of time and size, parsed as JSON and checked against a schema."""
+"""Request bodies: received within a limit of size, parsed as JSON and checked against a schema.
 
-import asyncio
+``deadlines`` ends those that are slow.
+"""
+
 import json
 import re
 from typing import Any
 
-from starlette.requests import Request
-
-from postil.server.failures import refused
-from postil.server.guard import ClientLeft
+from postil.server.failures import ClientLeft, refused
+from postil.server.guard import Receive
 from postil.server.schema import Schema, SchemaError, check
 
 DISCARDED = 1 << 26
 """Bytes of a body that is too large which are received, and dropped, before the answer."""
+_JSON = b"application/json"
 _SURROGATE = re.compile(rb"\\u[dD][89abABcdefCDEF]")
 
 
-async def checked_body(request: Request, schema: Schema, most: int, deadline: float) -> dict[str, Any]:
+async def checked_body(scope: Any, receive: Receive, schema: Schema, most: int) -> dict[str, Any]:
     """The value of a body of at most ``most`` bytes that matches the schema; anything else is refused."""
-    value: dict[str, Any] = _parsed(await _body(request, most, deadline))
+    value: dict[str, Any] = _parsed(await _body(scope, receive, most))
     try:
         check(value, schema)
     except SchemaError as error:
@@ -26,24 +27,20 @@ async def checked_body(request: Request, schema: Schema, most: int, deadline: fl
     return value
 
 
-async def _body(request: Request, most: int, deadline: float) -> bytes:
-    """The whole body, if it is not too large and comes in time."""
+async def _body(scope: Any, receive: Receive, most: int) -> bytes:
+    """The whole body, if it is not too large."""
     kind = announced = b""
-    for name, value in request.scope["headers"]:
+    for name, value in scope["headers"]:
         if name == b"content-type":
             kind = value
         elif name == b"content-length":
             announced = value
-    if kind.partition(b";")[0].strip().lower() != b"application/json":  # forms of other sites are not
+    if kind != _JSON and kind.partition(b";")[0].strip().lower() != _JSON:  # forms of other sites are not
         raise refused("type", "the content type must be application/json")
     is_large = announced.isdigit() and int(announced) > most
     parts, size = [], 0
     while True:
-        try:
-            async with asyncio.timeout_at(deadline):
-                message = await request.receive()
-        except TimeoutError:
-            raise refused("slow", "the request did not arrive in time") from None
+        message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientLeft
         body, more = message.get("body", b""), message.get("more_body", False)
@@ -52,7 +49,7 @@ async def _body(request: Request, most: int, deadline: float) -> bytes:
         if not is_large:
             parts.append(body)
             if not more:
-                return b"".join(parts)
+                return body if len(parts) == 1 else b"".join(parts)
         elif not more or size > DISCARDED:  # a client that is still sending would not see an answer
             raise refused("body", f"the body is too large: at most {most:,} bytes are read")
 

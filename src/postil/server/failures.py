@@ -15,6 +15,10 @@ class Refusal(Exception):
         return {"error": {"code": self.code, "message": self.message}}
 
 
+class ClientLeft(Exception):
+    """Nobody waits for the answer any more."""
+
+
 # Word for programs -> statuses it comes with, and what it means. The OpenAPI description lists these.
 CODES: dict[str, tuple[int, str]] = {
     "json": (400, "The body is not JSON in UTF-8, or is nested too deeply."),

@@ -12,13 +12,13 @@ import json
 import logging
 import socket
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, final
 from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 
-from postil.server.failures import Refusal, refused
+from postil.server.failures import ClientLeft, Refusal, refused
 from postil.server.monitoring import Monitor
 from postil.server.settings import ServerSettings, is_loopback
 
@@ -44,10 +44,6 @@ _NEEDS_TOKEN = ("/api/", "/metrics")
 _CHANGES = "/api/training"
 _CLIENT_LEFT = 499
 _MOST_SEEN = 100
-
-
-class ClientLeft(Exception):
-    """Nobody waits for the answer any more."""
 
 
 @final
@@ -94,7 +90,7 @@ class Guard:
             if status:  # half an answer is out: nothing can be added
                 log.exception("an answer was not completed")
             else:
-                await _refuse(answer, as_refusal(error), scope)
+                await _refuse(answer, as_refusal(error))
         finally:
             self._monitor.answered(scope["path"], status, time.perf_counter() - began)
 
@@ -180,14 +176,18 @@ def as_refusal(error: Exception) -> Refusal:
     return refused("internal", "the server failed; its log has the details")
 
 
-async def _refuse(send: Send, refusal: Refusal, scope: Any) -> None:
-    body = json.dumps(refusal.as_dict()).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    headers += [(name.lower().encode(), value.encode()) for name, value in refusal.headers.items()]
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    headers = [(name.lower().encode(), value.encode()) for name, value in refusal.headers.items()]
     if refusal.code in ("body", "slow"):  # the rest of the body is not read
         headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+    await send_json(send, refusal.status, json.dumps(refusal.as_dict()).encode(), headers)
+
+
+async def send_json(send: Send, status: int, body: bytes, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    """A whole answer."""
+    every = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": every})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _preflight(send: Send) -> None:

@@ -47,6 +47,9 @@ _DOCUMENT = _object(
     spans_above=_list(_SPAN),
     nbest=_list(_list(_LABELLING)),
     marginals=_list(_map(_SHARE)),
+    layers=_map(
+        _object({}, spans=_list(_SPAN), tokens=_list(_TOKEN), labelling_probabilities=_list(_SHARE)),
+    ),
 )
 _CONTRIBUTION = _object({"gradient": _MAYBE_NUMBER, "left_out": _MAYBE_NUMBER})
 _EXPLANATION = {
@@ -110,12 +113,13 @@ _NODE = _object(
 _MODEL = _object(
     {
         "name": _TEXT,
-        "kind": {"enum": ["tagger", "detector", "tree-classifier"]},
+        "kind": {"enum": ["tagger", "detector", "tree-classifier", "multi-task-tagger"]},
         "labels": _list(_TEXT),
         "classes": _list(_TEXT),
         "spans": {"type": "boolean"},
         "scheme": _TEXT,
-    }
+    },
+    tasks=_list(_TEXT),
 )
 _MAYBE_TEXT = {"type": ["string", "null"]}
 _EPOCH = _object({"epoch": _PLACE, "loss": _NUMBER, "score": _MAYBE_NUMBER, "seconds": _NUMBER})

@@ -20,8 +20,11 @@ from postil.server.failures import refused
 from postil.serving import Labeller, TaggingOptions
 
 _KEPT_LABELLERS = 64
+PLAIN = "{}"
+"""The key of the labeller that is asked without options."""
 TASK = ":"
 """Between the name of a model with several tasks and the name of a task."""
+SEVERAL_TASKS = "multi-task-tagger"
 _TRIAL = "Museums in Paris are amazing."
 log = logging.getLogger("postil.server")
 
@@ -70,9 +73,18 @@ class Served:
                 self._labellers.move_to_end(key)
             return known
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether requests without options take the fast path. Unknown, and so false, before the first of them."""
+        known = self._labellers.get(PLAIN)
+        return known is not None and known.fast is not None
+
     def about(self) -> dict[str, Any]:
         """What /api/models says."""
         model: Any = self.model
+        if self.kind == SEVERAL_TASKS:
+            none: dict[str, Any] = {"labels": [], "classes": [], "spans": False, "scheme": "none"}
+            return {"name": self.name, "kind": self.kind, **none, "tasks": list(model.tasks)}
         answer = {"name": self.name, "kind": self.kind, "labels": list(map(str, model.classes_))}
         if isinstance(model, Tagger):
             labelling = model.labelling
@@ -164,10 +176,11 @@ class Registry:
 
 
 def _heads(name: str, model: Any) -> dict[str, Served]:
-    """The model by its name; of a model with several tasks, the tagger of each."""
-    if model.KIND != "multi-task-tagger":
+    """The model by its name; before a model with several tasks, the tagger of each."""
+    if model.KIND != SEVERAL_TASKS:
         return {name: Served(name, model)}
-    return {f"{name}{TASK}{task}": Served(f"{name}{TASK}{task}", model[task]) for task in model.tasks}
+    heads = {f"{name}{TASK}{task}": Served(f"{name}{TASK}{task}", model[task]) for task in model.tasks}
+    return {**heads, name: Served(name, model)}
 
 
 def _opened(path: Path) -> Any:

@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import gc
 import socket
 from asyncio import TimerHandle
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, cast, final
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -18,6 +19,42 @@ HEAD_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 20
 DRAIN_SECONDS = 30
 BACKLOG = 2048
+_MOST_JOINED = 1 << 16
+
+
+@final
+class JoiningTransport:
+    """Sends head and body of an answer together: a write of its own for each would cost twice, here and at the client.
+
+    The first of two writes waits for the second one, but not beyond the turn of the event loop.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held: bytes | None = None
+
+    def write(self, data: bytes) -> None:
+        if self._held is None:
+            self._held = data
+            self._loop.call_soon(self._flush)
+        elif len(data) > _MOST_JOINED:
+            self._flush()
+            self._transport.write(data)
+        else:
+            held, self._held = self._held, None
+            self._transport.write(held + data)
+
+    def _flush(self) -> None:
+        if self._held is not None:
+            held, self._held = self._held, None
+            self._transport.write(held)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 @final
@@ -27,7 +64,7 @@ class PatientProtocol(HttpToolsProtocol):
     _silence: TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, JoiningTransport(transport, self.loop)))
         self._silence = self.loop.call_later(HEAD_SECONDS, transport.close)
 
     def on_headers_complete(self) -> None:
@@ -62,6 +99,8 @@ def bound(settings: ServerSettings) -> socket.socket:
 def run(app: Any, listening: socket.socket, started: Callable[[], None] | None = None) -> None:
     """Serve until SIGINT or SIGTERM: requests under way are finished, then the signal is raised again."""
     raise_file_limit()
+    gc.collect()
+    gc.freeze()  # models stay: to look through them again and again would hold up requests
     config = uvicorn.Config(
         app,
         http=PatientProtocol,

@@ -25,7 +25,7 @@ from postil.text.output import is_utf8
 from postil.text.partial_label import looks_like_mark
 from postil.text.passages import Passage
 from postil.text.plain_rows import PlainRows, are_writable, read_plain, write_plain
-from postil.text.plain_texts import PlainTexts, read_texts
+from postil.text.plain_texts import PlainTexts, read_texts, texts_of
 from postil.text.plain_writers import RowAnswers, write_conllu_rows, write_token_records
 
 PAYS = not kernels.IN_USE.startswith("plain")
@@ -75,6 +75,13 @@ class FastPath:
             return self._label_rows(texts.rows, texts.sentence_ends) if texts.is_writable else None
         rows = read_plain(passage, self._options.reading)
         return None if rows is None else self._label_rows(rows, rows.sentence_ends)
+
+    def records(self, texts: Sequence[str]) -> Labelled | None:
+        """What ``label`` returns for a passage of JSON Lines that has these texts and nothing else."""
+        if self._options.output != "jsonl":
+            return None
+        found = texts_of(texts, self._options.reading)
+        return None if found is None else self._label_texts(found)
 
     def _label_rows(self, rows: PlainRows, ends: Callable[[int], list[int]]) -> Labelled:
         """Columns."""
@@ -144,21 +151,25 @@ class FastPath:
 
     def _answers(self, rows: PlainRows, ends: Sequence[int], figures: bool = False, whole: bool = False) -> _Answers:
         """Labels, and the probabilities that are asked for, computed for groups of sentences up to these ends."""
-        groups = [rows.part(first, end) for first, end in pairwise([0, *ends])]
+        groups = [rows] if len(ends) == 1 else [rows.part(first, end) for first, end in pairwise([0, *ends])]
         if not (figures or whole):
             of_cells = self._posteriors.labels_of_cells
             numbers = [of_cells(g.text, g.cells, g.offsets, self._threshold) for g in groups]
             return self._without_probabilities(np.concatenate([np.zeros(0, np.int64), *numbers]), rows.offsets)
         answers_of = self._posteriors.answers_of_cells
         answers = [answers_of(g.text, g.cells, g.offsets, self._threshold, label_probabilities=figures) for g in groups]
+        if len(answers) == 1:
+            (only,) = answers
+            spans = _placed(only.spans, rows.offsets)
+            return _Answers(only.numbers, only.label_probabilities, only.probabilities, spans, only.span_probabilities)
         firsts = [0, *ends][:-1]
-        spans = [_placed(answer.spans, rows.offsets[first:]) for first, answer in zip(firsts, answers, strict=True)]
+        placed = [_placed(answer.spans, rows.offsets[first:]) for first, answer in zip(firsts, answers, strict=True)]
         of_labels = [answer.label_probabilities for answer in answers if answer.label_probabilities is not None]
         return _Answers(
             numbers=np.concatenate([np.zeros(0, np.int64), *(answer.numbers for answer in answers)]),
             figures=np.concatenate([np.zeros(0), *of_labels]) if figures else None,
             whole=np.concatenate([np.zeros(0), *(answer.probabilities for answer in answers)]) if whole else None,
-            spans=np.concatenate([np.zeros((0, 3), np.int64), *spans]),
+            spans=np.concatenate([np.zeros((0, 3), np.int64), *placed]),
             probabilities=np.concatenate([np.zeros(0), *(answer.span_probabilities for answer in answers)]),
         )
 
@@ -171,13 +182,15 @@ class FastPath:
 
 def _placed(spans: Array, offsets: Array) -> Array:
     """Spans (M, 4) of sentence, start, end and class as (M, 3) of first token and end in the whole text, and class."""
-    before = offsets[spans[:, 0]]
-    return np.stack([spans[:, 1] + before, spans[:, 2] + before, spans[:, 3]], axis=1)
+    placed = spans[:, 1:].copy()
+    placed[:, :2] += offsets[spans[:, 0], None]
+    return placed
 
 
 def _labelled(content: bytes, rows: PlainRows) -> Labelled:
-    lengths = np.diff(rows.offsets)
-    return Labelled(content=content, tokens=int(lengths.sum()), long_sentences=lengths[lengths > LONGEST_VIEW].tolist())
+    tokens = len(rows.cells)
+    lengths = np.diff(rows.offsets) if tokens > LONGEST_VIEW else np.zeros(0, np.int64)
+    return Labelled(content=content, tokens=tokens, long_sentences=lengths[lengths > LONGEST_VIEW].tolist())
 
 
 def _are_json_labels(names: Sequence[str]) -> bool:

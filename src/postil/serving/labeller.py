@@ -1,5 +1,7 @@
 """A model with its options: passages in, labelled bytes out. The same in this process and in workers."""
 
+import json
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -38,3 +40,11 @@ class Labeller:
         is_cut_by_words = not (self.options.reading.characters and passage.format in ("text", "jsonl"))
         answer = self.fast.label(passage) if self.fast is not None and is_cut_by_words else None
         return self.general.label(passage) if answer is None else answer
+
+    def label_texts(self, texts: Sequence[str]) -> Labelled:
+        """The answers for texts as JSON Lines: those of a passage of such records, without its JSON to parse."""
+        answer = self.fast.records(texts) if self.fast is not None else None
+        if answer is not None:
+            return answer
+        lines = "".join([json.dumps({"text": text}) + "\n" for text in texts])
+        return self.label(Passage(name="request", format="jsonl", first=1, text=lines, whole=True))

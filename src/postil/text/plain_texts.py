@@ -7,6 +7,7 @@ or tokens above all, is left to them.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, final
 
 import numpy as np
@@ -77,6 +78,8 @@ class PlainTexts:
 
     def record_ends(self, tokens: int) -> list[int]:
         """The same where the sentences of one text stay together."""
+        if len(self.segments.cells) + len(self.documents) <= tokens:  # as a server gets them: one group
+            return [len(self.segments.offsets) - 1]
         ends = np.array(group_ends(np.maximum(np.diff(self.segments.documents), 1), tokens), np.int64)
         return [int(end) for end in np.searchsorted(self.segments.offsets, self.segments.documents[ends])]
 
@@ -98,7 +101,7 @@ def _lines(passage: Passage, options: ReadOptions) -> PlainTexts | None:
 
 
 def _records(passage: Passage, options: ReadOptions) -> PlainTexts | None:
-    texts, fields, ends = [], [], [0]
+    texts, fields = [], []
     for number, line in enumerate(lines_of(passage.text), passage.first):
         if not line:
             continue
@@ -106,11 +109,26 @@ def _records(passage: Passage, options: ReadOptions) -> PlainTexts | None:
         if not is_plain_record(record) or (record.get("answer") in NOT_ACCEPTED and not options.every_record):
             return None
         texts.append(record.pop("text").encode())
-        ends.append(ends[-1] + len(texts[-1]))
         fields.append(_other_fields(record))
-    edges = np.array(ends)
-    documents = np.stack([edges[:-1], edges[1:]], axis=1)
+    return _placed(texts, options, fields)
+
+
+def _placed(texts: Sequence[bytes], options: ReadOptions, fields: list[bytes] | None) -> PlainTexts | None:
+    """Texts one after the other."""
+    ends = list(accumulate(map(len, texts), initial=0))
+    documents = np.array(list(pairwise(ends)), np.int64).reshape(-1, 2)
     return _cut(b"".join(texts), documents, options, every=options.every_record, fields=fields)
+
+
+def texts_of(texts: Sequence[str], options: ReadOptions) -> PlainTexts | None:
+    """Texts that are records without any other field; None where the reader of sentences has to look at them."""
+    if options.characters:
+        return None
+    try:
+        encoded = [text.encode() for text in texts]
+    except UnicodeEncodeError:
+        return None
+    return _placed(encoded, options, None) if sum(map(len, encoded)) <= LONGEST else None
 
 
 def is_plain_record(record: dict[str, Any]) -> bool:

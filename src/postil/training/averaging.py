@@ -8,8 +8,8 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.graph import Gradients
-from postil.kernels import Crew, Totals
-from postil.training.optimisers import Optimiser, State, checked_state
+from postil.kernels import Totals
+from postil.training.optimisers import FusedGradients, FusedRun, Optimiser, State, checked_state
 
 
 @final
@@ -37,9 +37,9 @@ class Averaged:
         self.optimiser.step(gradients, rate, scale=scale, averages=self._totals_of)
         self.steps += 1
 
-    def fused_step(self, gradients: Gradients, rate: float, *, clip: float, crew: Crew) -> bool:
+    def fused_step(self, gradients: FusedGradients, rate: float, *, clip: float, run: FusedRun) -> bool:
         """See ``Optimiser.fused_step``."""
-        is_done = self.optimiser.fused_step(gradients, rate, clip=clip, crew=crew, averages=self._totals_of)
+        is_done = self.optimiser.fused_step(gradients, rate, clip=clip, run=run, averages=self._totals_of)
         self.steps += is_done
         return is_done
 

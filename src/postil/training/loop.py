@@ -17,10 +17,10 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError, NumericalError
 from postil.features.vocabulary import arrays_under
 from postil.graph import Gradient, Node, Parameter, gradients, sum_of_two
-from postil.kernels import Crew
+from postil.kernels import AdamKernel, Crew
 from postil.threads import Team
 from postil.training.clipping import clipping_factor
-from postil.training.optimisers import State
+from postil.training.optimisers import FusedGradients, FusedRun, State, one_step
 
 Shard_contra = TypeVar("Shard_contra", contravariant=True)
 Shard = TypeVar("Shard")
@@ -40,17 +40,31 @@ class FusedStep(Protocol[Shard_contra]):
     """A faster path to the loss and gradients of a shard times its share, on all threads at once."""
 
     def prepare(self, shard: Shard_contra, share: float, *, rng: np.random.Generator) -> Any:
-        """What does not depend on the parameters: it may run in another thread, while a batch before is computed."""
+        """What does not depend on the parameters: it is called while the batch before is computed."""
 
-    def __call__(self, prepared: Any, *, crew: Crew) -> LossAndGradients | None:
-        """None where only the general path can tell. The gradients stay valid until the next call."""
+    def begin(self, prepared: Any, *, crew: Crew) -> "Begun | None":
+        """Have the crew's helpers begin. None where only the general path can tell."""
+
+
+class Begun(Protocol):
+    """A batch that helpers work on; the caller takes part when it asks for the step or the result."""
+
+    def gradients(self) -> FusedGradients: ...
+    def step(self, adam: AdamKernel) -> bool:
+        """Finish the gradients, and the step into which they were entered."""
+
+    def loss(self) -> float:
+        """After the step."""
+
+    def result(self) -> LossAndGradients | None:
+        """None where only the general path can tell. The gradients stay valid until the next batch begins."""
 
 
 class Steps(Protocol):
     """What the loop asks of an optimiser: Optimiser and Averaged both fit."""
 
     def step(self, gradients: Mapping[Node, Gradient], rate: float, *, scale: float = 1.0) -> None: ...
-    def fused_step(self, gradients: Mapping[Node, Gradient], rate: float, *, clip: float, crew: Crew) -> bool: ...
+    def fused_step(self, gradients: FusedGradients, rate: float, *, clip: float, run: FusedRun) -> bool: ...
     def state(self) -> State: ...
     def restore(self, state: Mapping[str, Array]) -> None: ...
 
@@ -167,16 +181,13 @@ class Training(Generic[Shard]):
     def _epoch(self, team: Team, crew: Crew) -> Iterator[Step | Epoch]:
         now, began = self.progress, time.perf_counter() - self.progress.seconds
         batches = self.batches(now.epoch, np.random.default_rng([self.plan.seed, now.epoch]))
-
-        def prepared(i: int) -> _Prepared[Shard] | None:
-            return self._prepared(batches[i], i) if i < len(batches) else None
-
-        coming = team.ahead(prepared, now.batch)
-        while now.batch < len(batches) and not self._late():
-            batch, ready = coming() or (batches[now.batch], None)
-            coming = team.ahead(prepared, now.batch + 1)  # while this one is computed, if there is a thread for it
+        coming = self._prepared(batches, now.batch)
+        while coming is not None and not self._late():
+            batch, ready = coming
             share = self._share(len(batches))
-            loss = self._learn(batch, ready, share, team, crew)
+            begun = None if self.fused is None or ready is None else self.fused.begin(ready, crew=crew)
+            coming = self._prepared(batches, now.batch + 1)  # while helpers have begun with this one
+            loss = self._learn(batch, begun, share, team, crew)
             now.loss_sum += loss
             now.batch += 1
             now.steps += 1
@@ -191,31 +202,31 @@ class Training(Generic[Shard]):
             )
         yield self._end_of_epoch(now.batch, began)
 
-    def _prepared(self, batch: Batch[Shard], number: int) -> "_Prepared[Shard]":
+    def _prepared(self, batches: Sequence[Batch[Shard]], number: int) -> "_Prepared[Shard] | None":
+        """A batch and what the fused path needs of it; None after the last one."""
+        if number >= len(batches):
+            return None
+        batch = batches[number]
         if self.fused is None or len(batch.shards) != 1:
             return batch, None
         return batch, self.fused.prepare(batch.shards[0], batch.shares[0], rng=self._rng(number, 0))
 
-    def _learn(self, batch: Batch[Shard], ready: Any, share: float, team: Team, crew: Crew) -> float:
-        """One step of the optimiser. ``ready`` is what the fused path has prepared, None without one."""
-        now = self.progress
+    def _learn(self, batch: Batch[Shard], begun: Begun | None, share: float, team: Team, crew: Crew) -> float:
+        """One step of the optimiser; the loss before it."""
+        now, rate, clip = self.progress, self.schedule(share), self.plan.clip
         try:
-            mean, total = self._fused_gradients(ready, crew) or self._gradients(batch, team.map)
+            if begun is not None and self.optimiser.fused_step(begun.gradients(), rate, clip=clip, run=begun.step):
+                return begun.loss()
+            mean, total = (begun.result() if begun is not None else None) or self._gradients(batch, team.map)
             if not np.isfinite(mean):
                 raise NumericalError("the loss is not finite", got=mean)
-            rate, clip = self.schedule(share), self.plan.clip
-            if not self.optimiser.fused_step(total, rate, clip=clip, crew=crew):
+            if not self.optimiser.fused_step(total, rate, clip=clip, run=one_step(crew)):
                 factor, _ = clipping_factor(total, clip)
                 self.optimiser.step(total, rate, scale=factor)
         except NumericalError as error:
             where = f"epoch {now.epoch + 1}, batch {now.batch + 1}"
             raise NumericalError(f"the training has diverged ({error}): try a smaller rate", where=where) from None
         return mean
-
-    def _fused_gradients(self, ready: Any, crew: Crew) -> LossAndGradients | None:
-        if self.fused is None or ready is None:
-            return None
-        return self.fused(ready, crew=crew)
 
     def _gradients(self, batch: Batch[Shard], mapped: _Map) -> LossAndGradients:
         """The loss and its gradients by the flow graph. Shards are computed in any order and added up in theirs."""

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import EllipsisType
-from typing import NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Gradient, Gradients, Node, Parameter, RowGradient
-from postil.kernels import AdamUpdate, Crew, Totals
+from postil.kernels import AdamKernel, AdamUpdate, ComingRows, Crew, Totals
 
 State: TypeAlias = dict[str, Array]
 # What a gradient touches of an array: all of it (the index ...), or some rows.
@@ -24,6 +24,8 @@ Part: TypeAlias = EllipsisType | Array
 
 
 Averages: TypeAlias = Callable[[str], Totals]
+FusedRun: TypeAlias = Callable[[AdamKernel], bool]
+FusedGradients: TypeAlias = Mapping[Node, Gradient | ComingRows]
 
 
 class Change(NamedTuple):
@@ -50,6 +52,24 @@ def part_and_values(gradient: Array | RowGradient) -> tuple[Part, Array]:
     return ..., gradient
 
 
+def _rows_and_values(gradient: Gradient | ComingRows) -> tuple[Array | None, Array, Any]:
+    """Rows (None: all), values, and where it is going to be written how many of them there are."""
+    if isinstance(gradient, ComingRows):
+        return gradient.rows, gradient.values, gradient.found
+    part, g = part_and_values(gradient)
+    return (part if isinstance(part, np.ndarray) else None), g, None
+
+
+def one_step(crew: Crew) -> FusedRun:
+    """How a crew takes a step of Adam by itself."""
+
+    def run(adam: AdamKernel) -> bool:
+        crew.post([])
+        return crew.join(adam).is_stepped
+
+    return run
+
+
 def checked_state(state: Mapping[str, Array], like: Mapping[str, Array]) -> State:
     """Copies of the arrays of ``state``, if their names, shapes and types are those of ``like``."""
     expected, got = sorted(like), sorted(state)
@@ -60,7 +80,7 @@ def checked_state(state: Mapping[str, Array], like: Mapping[str, Array]) -> Stat
     return {key: np.array(state[key]) for key in expected}
 
 
-def _check_fits(what: str, name: str, given: Gradient, like: Parameter | Array) -> None:
+def _check_fits(what: str, name: str, given: Gradient | ComingRows, like: Parameter | Array) -> None:
     """An array of another shape would be stretched silently, one of another type converted."""
     if given.shape != like.shape:
         raise ShapeError(what.format(name), expected=like.shape, got=given.shape)
@@ -99,16 +119,17 @@ class Optimiser(ABC):
 
     def fused_step(
         self,
-        gradients: Gradients,
+        gradients: FusedGradients,
         rate: float,
         *,
         clip: float,
-        crew: Crew,
+        run: FusedRun,
         averages: Averages | None = None,
     ) -> bool:
         """Clip all gradients to the norm ``clip`` and step, on several threads. False: nothing is done, none is there.
 
-        It changes the parameters as ``clipping_factor`` and ``step`` do, up to the rounding of the norm.
+        It changes the parameters as ``clipping_factor`` and ``step`` do, up to the rounding of the norm. ``run`` has
+        the step done: ``one_step``, or what computes gradients that are still coming first.
         """
         return False
 
@@ -191,11 +212,11 @@ class Adam(Optimiser):
 
     def fused_step(
         self,
-        gradients: Gradients,
+        gradients: FusedGradients,
         rate: float,
         *,
         clip: float,
-        crew: Crew,
+        run: FusedRun,
         averages: Averages | None = None,
     ) -> bool:
         if self._kernel is None or not 0 <= rate < np.inf or not clip > 0 or not gradients.keys() <= self._names.keys():
@@ -203,12 +224,12 @@ class Adam(Optimiser):
         updates = []
         for node, gradient in gradients.items():
             name = self._names[node]
-            parameter, (part, g) = self.parameters[name], part_and_values(gradient)
+            parameter, memory = self.parameters[name], self._memory_of(name, self.parameters[name])
             _check_fits("gradient of {}", name, gradient, parameter)
-            rows = part if isinstance(part, np.ndarray) else None
+            rows, g, found = _rows_and_values(gradient)
             totals = averages(name) if averages is not None else None
-            updates.append(AdamUpdate(self._memory_of(name, parameter), rows, g, rate * parameter.pace, totals))
-        return self._kernel(updates, clip, crew)
+            updates.append(AdamUpdate(memory, rows, found, g, rate * parameter.pace, totals))
+        return self._kernel.enter(updates, clip) and run(self._kernel)
 
     def _memory_of(self, name: str, parameter: Parameter) -> kernels.AdamMemory:
         memory = self._of_parameter.get(name)

@@ -103,6 +103,14 @@ def test_labels_of_single_words_stand_below_them(visit, exported, speech_model):
     assert page.locator("#answer .word").all_inner_texts() == ["AnnaNAME", "livesVERB", "inX|Y", "OsloNAME"]
 
 
+def test_words_longer_than_a_line_stay_on_the_page(visit, exported, names_page, speech_model):
+    for path, kind in ((exported(speech_model, "speech.html"), ".word"), (names_page, ".entity")):
+        page = visit(path, "phone")
+        page.fill("#text", f"Anna W{'w' * 200} lives in Oslo")
+        assert page.locator(f"#answer {kind}").count() > 0
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "nothing sticks out"
+
+
 def test_hostile_strings_of_a_model_are_text(visit, exported, tmp_path):
     X, y = corpora.named_entities(60)
     y = [[label.replace("PER", HOSTILE) for label in labels] for labels in y]

@@ -52,6 +52,32 @@ def test_the_slope_is_that_of_the_value_and_zero_where_it_ends():
     assert data.slope(np.array([1 / found.temperature, found.shift])) == pytest.approx([0, 0], abs=0.1)
 
 
+def test_labels_known_in_part_count_by_what_they_leave_open():
+    data = drawn(Decoding(temperature=1.5, shift=0.2), sentences=60)
+    (lattice,), (gold,) = data.lattices, data.gold
+    at, h, L = np.array([0.8, -0.3]), 1e-5, len(LABELLING.labels)
+    one_path = np.eye(L, dtype=bool)[gold]
+    known = Labelled([lattice], [one_path], LABELLING)
+    assert known.value(at) == pytest.approx(data.value(at))
+    assert known.slope(at) == pytest.approx(data.slope(at))
+    nothing = Labelled([lattice], [np.ones_like(one_path)], LABELLING)
+    assert calibrated(Decoding(), nothing) == Decoding()
+    some = one_path | (np.random.default_rng(0).random(one_path.shape) < 0.3)
+    partly = Labelled([lattice], [some], LABELLING)
+    numeric = [(partly.value(at + step) - partly.value(at - step)) / (2 * h) for step in h * np.eye(2)]
+    assert partly.slope(at) == pytest.approx(numeric, rel=1e-5)
+
+
+def test_sentences_with_partial_labels_calibrate(names_model):
+    """A corpus that does not annotate a class has a partial label at every O: no sentence of it may be lost."""
+    X, y = named_entities(40, seed=1)
+    model = postil.load(names_model)
+    partial = [["O|LOC" if label == "O" else label for label in labels] for labels in y]
+    found = Labelled.of(Posteriors(model.fitted_parts()), X, partial)
+    assert sum(map(len, found.gold)) == sum(map(len, X)) and all(gold.ndim == 2 for gold in found.gold)
+    assert model.calibrate(X, partial).temperature != 1
+
+
 def test_little_data_change_little():
     data = drawn(Decoding(), sentences=1)
     found = calibrated(Decoding(), data)

@@ -186,6 +186,27 @@ def test_vectors_stay_with_a_warm_start(tmp_path):
         postil.Tagger(vectors=tmp_path / "other.txt", **SMALL).fit(*NEW, warm_start=old)
 
 
+def test_a_warm_start_takes_the_same_vectors_of_more_words(tmp_path):
+    """In the scale that the model knows, though the larger file has another mean square."""
+    rng = np.random.default_rng(0)
+    rows = {word: rng.normal(size=3) for word in ["anna", "oslo", "paris", "lima"]}
+    more = rows | {"zork": 9 * rng.normal(size=3), "glorp": 9 * rng.normal(size=3)}
+    for name, table in (("few.txt", rows), ("more.txt", more)):
+        lines = (f"{word} {' '.join(map(str, row))}\n" for word, row in table.items())
+        (tmp_path / name).write_text("".join(lines))
+    old = postil.Tagger(vectors=tmp_path / "few.txt", **SMALL).fit(*TRAIN)
+    new = postil.Tagger(vectors=tmp_path / "more.txt", **SMALL).fit(*NEW, warm_start=old)
+    before, after = ((m.parts.features.words.vocabularies["vector"], m.parts.network.vectors) for m in (old, new))
+    for word in rows:
+        assert after[1][after[0].id(word)] == pytest.approx(before[1][before[0].id(word)], rel=1e-5)
+    ratio = after[1][after[0].id("glorp")] / more["glorp"]
+    assert ratio == pytest.approx(after[1][after[0].id("anna")] / more["anna"], rel=1e-4)
+
+    (tmp_path / "other.txt").write_text("".join(f"{word} {i} 1 2\n" for i, word in enumerate(rows)))
+    with pytest.raises(ConfigurationError, match=r"word vectors are not those of the model: .* 4 shared words"):
+        postil.Tagger(vectors=tmp_path / "other.txt", **SMALL).fit(*NEW, warm_start=old)
+
+
 @pytest.fixture(scope="module")
 def two_tasks(tmp_path_factory):
     """A loaded model of names and parts of speech with vectors and clusters, as an installed one is."""
@@ -225,7 +246,7 @@ def test_few_sentences_with_fresh_labels_are_learnt_as_often_as_without_a_model(
     few = {name: SMALL[name] for name in ("hidden", "word_dim")}
     data = [["zork", "Glorp"]] * 30, [["O", "B-PET"]] * 30
     config = postil.Tagger(**few).fitting(*data, warm_start=two_tasks).parts.config
-    assert config.epochs > 10 and (config.input_dropout, config.hidden_dropout) == (0.3, 0.3)
+    assert config.epochs > 10 and (config.input_dropout, config.hidden_dropout) == (0.5, 0.3)
     assert postil.Tagger(**few).fitting(*NEW, warm_start=two_tasks).parts.config.epochs == 10
 
 

@@ -17,8 +17,8 @@ def teachers():
     return [postil.Tagger(seed=seed, **SETTINGS).fit(X, y) for seed in (1, 2)]
 
 
-def lesson_of(teachers, X, gold=()):
-    return Lesson(teachers, X, list(gold), teachers[0].fitted_parts())
+def lesson_of(teachers, X, gold=(), labelled=()):
+    return Lesson(teachers, X, labelled, list(gold), teachers[0].fitted_parts())
 
 
 def test_one_teacher_is_learnt_as_its_own_posterior(teachers):
@@ -51,6 +51,22 @@ def test_labelled_sentences_have_one_path_and_are_repeated(teachers):
     first_raw = lesson.lattice(np.array([4 * lesson.repeats]), repeated)
     assert len(first_raw.unary) == len(X[0])
     assert np.isfinite(first_raw.unary).all()
+
+
+def test_teachers_choose_among_the_labels_that_partial_ones_leave_open(teachers):
+    """Not all of them alike: a corpus that does not annotate a class must not teach that the class is likely."""
+    X, y = corpora.named_entities(6)
+    labelling = teachers[0].labelling
+    every, only_o = (np.zeros((len(X[1]), len(labelling.labels)), bool) for _ in range(2))
+    every[:], only_o[:, 0] = True, True
+    for allowed in (every, only_o):
+        gold = labelling.numbers(y)
+        gold[1] = allowed
+        lesson = lesson_of(teachers[:1], X[3:], gold, labelled=X)
+        lattice = lesson.lattice(np.array([1]), gold)
+        said = teachers[0]._posteriors.of_one(X[1]).lattice.unary
+        assert np.array_equal(np.isfinite(lattice.unary), allowed)
+        assert np.allclose(lattice.unary[allowed], said[allowed], atol=1e-5)
 
 
 def test_a_student_learns_what_only_the_teachers_know(teachers):

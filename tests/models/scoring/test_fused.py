@@ -28,10 +28,10 @@ def fitting(preset, **settings):
 
 def both_paths(training, number=0):
     """(loss, gradients) of one batch by the fused step and by the flow graph."""
-    batch = training.batches(0, np.random.default_rng(0))[number]
-    _, ready = training._prepared(batch, training.progress.batch)
+    batches = training.batches(0, np.random.default_rng(0))
+    batch, ready = training._prepared(batches, number)
     with kernels.new_crew(1) as crew:
-        return training._fused_gradients(ready, crew), training._gradients(batch, map)
+        return training.fused.begin(ready, crew=crew).result(), training._gradients(batch, map)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_several_possible_labels_and_wide_scores_take_the_general_path():
     X, y = corpus()
     y[0] = ["?"] * len(y[0][:1]) + y[0][1:]
     partial = postil.Tagger(epochs=1, batch_sentences=len(X)).fitting(X, y, partial=True)
-    batch = partial.training.batches(0, np.random.default_rng(0))[0]
-    assert partial.training._prepared(batch, 0)[1] is None
+    batches = partial.training.batches(0, np.random.default_rng(0))
+    assert partial.training._prepared(batches, 0)[1] is None
 
 
 def test_a_diverging_training_says_so():
@@ -133,3 +133,41 @@ def test_a_teacher_is_learnt_as_by_the_general_path(preset, ensemble):
     for node, expected in general.items():
         largest = np.abs(dense(expected)).max()
         np.testing.assert_allclose(dense(fused[node]), dense(expected), atol=2e-5 * largest + 1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_gradients_and_adam_in_one_call_are_those_of_two(preset):
+    in_one, in_two = (fitting(preset, threads=2) for _ in range(2))
+    fused_step = in_two.training.optimiser.fused_step
+    calls = []
+
+    def alone(gradients, rate, *, clip, run):
+        """Refuse what is still coming: the loop then asks for the gradients and offers them again."""
+        calls.append(any(isinstance(gradient, kernels.ComingRows) for gradient in gradients.values()))
+        return not calls[-1] and fused_step(gradients, rate, clip=clip, run=run)
+
+    in_two.training.optimiser.fused_step = alone
+    list(in_one), list(in_two)
+    assert calls == [True, False] * (len(calls) // 2) and calls
+    parameters = in_two.parts.network.parameters()
+    for name, parameter in in_one.parts.network.parameters().items():
+        assert parameter.value.tobytes() == parameters[name].value.tobytes(), name
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_an_error_while_helpers_are_at_work_ends_the_training(threads, monkeypatch):
+    training = fitting("fast", threads=threads).training
+    prepare, calls = training.fused.prepare, []
+
+    def failing(*arguments, **named):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return prepare(*arguments, **named)
+
+    monkeypatch.setattr(training.fused, "prepare", failing)
+    before = {name: parameter.value.copy() for name, parameter in training.model.parameters().items()}
+    with pytest.raises(KeyboardInterrupt):
+        list(training.run())
+    for name, parameter in training.model.parameters().items():
+        assert (parameter.value == before[name]).all(), name

@@ -705,7 +705,8 @@ static void read_head(postil_model *model, int64_t t, int64_t width) {
         head->bonus = wanted_doubles(model, joined(prefix.text, "bonus").text, L, 1);
     if (model->code != POSTIL_OK) return;
     head->temperature = reals[0], head->shift = reals[1];
-    require(model, head->temperature > 0 && head->shift >= -1e6);
+    require(model, head->temperature >= 1e-6 && head->temperature <= 1e6 && head->shift >= -1e6 && head->shift <= 1e6);
+    for (int64_t i = 0; i < L * L; i++) require(model, head->alike[i] >= 0.0 && head->alike[i] <= 1.0);
     if (head->C > 0) read_spans(model, prefix.text, head);
     head->outputs = allocated(model, model->members * head->maps, sizeof *head->outputs);
     for (int64_t i = 0; i < model->members * head->maps && model->code == POSTIL_OK; i++) {

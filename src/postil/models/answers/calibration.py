@@ -5,7 +5,8 @@ With a = 1 / temperature and c = shift the model is an exponential family,
     p(y) ∝ exp(a s(y) + c n(y)),    n(y) tokens that are not O,
 
 so the negative log-likelihood is convex in (a, c), and its slope is what the model expects less what the data have:
-Σ E[s] - s(gold) and Σ E[n] - n(gold). At the minimum the model expects as many tokens of entities as there are.
+Σ E[s] - s(gold) and Σ E[n] - n(gold). At the minimum the model expects as many tokens of entities as there are. Where
+labels are known in part, the data have what the model expects among the labellings that they leave open.
 
 Measured on held-out corpora, why both: a temperature alone makes a model that misses many names unsure of those that it
 finds, because the misses need a higher temperature. And why the likelihood of whole labellings, not of the entities
@@ -28,6 +29,7 @@ from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.objectives.crf import Posterior, path_scores
 from postil.objectives.lattice import Lattice
+from postil.text.partial import with_marks
 
 PRIOR = 4.0  # how strongly a and c are held at 1 and 0: some labels' worth, so that little data change little
 STEPS = 30
@@ -38,7 +40,7 @@ _H = 1e-4  # of differences of slopes
 @final
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Lattices of the network's own scores and the gold label numbers (N,) of each."""
+    """Lattices of the network's own scores, and the gold label numbers (N,) of each, or what is allowed (N, L)."""
 
     lattices: Sequence[Lattice]
     gold: Sequence[Array]
@@ -48,32 +50,43 @@ class Labelled:
     def of(cls, posteriors: Posteriors, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> "Labelled":
         """Labelled sentences; those with labels that the model does not know are left out."""
         check_same_shape(X, y)
-        numbers = known_labels(posteriors.labelling, y)
-        known = [i for i, labels in enumerate(numbers) if labels is not None]
+        labelling = posteriors.labelling
+        numbers = known_labels(labelling, with_marks(y, X, known=labelling.data_labels()))
+        known = [(tokens, labels) for tokens, labels in zip(X, numbers, strict=True) if labels is not None]
         lattices, gold = [], []
-        for which, lattice in posteriors.network_lattices([X[i] for i in known]):
+        for which, lattice in posteriors.network_lattices([tokens for tokens, _ in known]):
             lattices.append(lattice)
-            gold.append(np.concatenate([numbers[known[i]] for i in which]))
-        return cls(lattices, gold, posteriors.labelling)
+            gold.append(_joined([known[i][1] for i in which], len(labelling.labels)))
+        return cls(lattices, gold, labelling)
 
     def value(self, at: Array) -> float:
         """The negative log-likelihood at (a, c), held to (1, 0) by the prior."""
         total = PRIOR * float(((at - _ORIGIN) ** 2).sum()) / 2
         for lattice, gold in zip(self.lattices, self.gold, strict=True):
             scaled = calibrated_lattice(lattice, self.labelling, _decoding(at))
-            total += float(Posterior.of(scaled).log_partition.sum() - path_scores(scaled, gold).sum())
+            of_gold = path_scores(scaled, gold) if gold.ndim == 1 else _within(scaled, gold).log_partition
+            total += float(Posterior.of(scaled).log_partition.sum() - of_gold.sum())
         return total
 
     def slope(self, at: Array) -> Array:
         """(2,) its derivatives by a and c."""
         total: Array = PRIOR * (at - _ORIGIN)
         for lattice, gold in zip(self.lattices, self.gold, strict=True):
-            posterior = Posterior.of(calibrated_lattice(lattice, self.labelling, _decoding(at)))
-            marginals, outside = posterior.marginals(), self.labelling.outside
-            total[0] += _expected_score(lattice, posterior, marginals) - path_scores(lattice, gold).sum()
-            if outside is not None:
-                total[1] += (gold == outside).sum() - marginals[:, outside].sum()
+            scaled = calibrated_lattice(lattice, self.labelling, _decoding(at))
+            total += self._expected(lattice, Posterior.of(scaled))
+            if gold.ndim == 2:
+                total -= self._expected(lattice, _within(scaled, gold))
+            else:
+                outside = self.labelling.outside
+                named = 0 if outside is None else (gold != outside).sum()
+                total -= np.array([path_scores(lattice, gold).sum(), named])
         return total
+
+    def _expected(self, lattice: Lattice, posterior: Posterior) -> Array:
+        """(2,) Σ E[s] of the network's own scores, and Σ E[n], 0 where the labels have no O."""
+        marginals, outside = posterior.marginals(), self.labelling.outside
+        named = 0.0 if outside is None else float(len(marginals) - marginals[:, outside].sum())
+        return np.array([_expected_score(lattice, posterior, marginals), named])
 
     def curvature(self, at: Array) -> Array:
         """(2, 2) by central differences of the slope, made symmetric."""
@@ -107,15 +120,27 @@ def calibrated(decoding: Decoding, data: Labelled) -> Decoding:
 
 
 def known_labels(labelling: Labelling, y: Sequence[Sequence[str]]) -> list[Array | None]:
-    """Label numbers of each sentence; None where some are unknown, or unknown to the model, or there are none."""
+    """Label numbers (T,) of each sentence, or what is allowed (T, L); None where the model does not know a label."""
     known: list[Array | None] = []
     for labels in y:
         try:
-            numbers = labelling.numbers([labels])[0] if len(labels) else None
+            known.append(labelling.numbers([labels])[0] if len(labels) else None)
         except DataError:
-            numbers = None
-        known.append(numbers if numbers is not None and numbers.ndim == 1 else None)
+            known.append(None)
     return known
+
+
+def _joined(gold: Sequence[Array], L: int) -> Array:
+    """The labels of a block: (N,), or (N, L) where some sentences leave several open."""
+    if all(numbers.ndim == 1 for numbers in gold):
+        return np.concatenate(gold)
+    single = np.eye(L, dtype=bool)
+    return np.concatenate([numbers if numbers.ndim == 2 else single[numbers] for numbers in gold])
+
+
+def _within(lattice: Lattice, allowed: Array) -> Posterior:
+    """The posterior of the labellings that (N, L) allows."""
+    return Posterior.of(replace(lattice, unary=np.where(allowed, lattice.unary, -np.inf)))
 
 
 def _decoding(at: Array) -> Decoding:

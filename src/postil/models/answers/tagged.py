@@ -197,6 +197,17 @@ def tagged_content(
     return _placed(segments, answers, posteriors.labelling)
 
 
+def tagged_contents(
+    content: bytes, documents: Array, posteriors: "TaskPosteriors", *, label_probabilities: bool = False
+) -> dict[str, TaggedContent]:
+    """The same by task, without thresholds but those of the model. The texts are cut and encoded once."""
+    segments = default_segmenter().cells(content, documents=documents)
+    answers = posteriors.answers_of_cells(
+        content, segments.cells, segments.offsets, label_probabilities=label_probabilities
+    )
+    return {task: _placed(segments, of_task, posteriors.heads[task].labelling) for task, of_task in answers.items()}
+
+
 def _placed(segments: Segments, answers: BlockAnswers, labelling: Labelling) -> TaggedContent:
     sentences = np.searchsorted(segments.offsets, segments.documents)
     entities = np.searchsorted(answers.spans[:, 0], sentences)

@@ -25,6 +25,7 @@ from postil.models.fitting.training_set import TrainingSet
 from postil.models.fitting.warm_start import (
     check_same_architecture,
     extended_features,
+    in_scale_of,
     take_over,
     take_over_encoder,
 )
@@ -120,7 +121,7 @@ class SentenceFitting(Fitting):
             estimator._check_dev(held_out[1])
         warn_of_long_sentences(config, map(len, all_sentences))
         self._gold = parts.labelling.numbers(y)
-        self._lesson = Lesson(teachers, raw, self._gold, parts) if raw else None
+        self._lesson = Lesson(teachers, raw, X, self._gold, parts) if raw else None
         learnt = all_sentences if self._lesson is None else [*list(X) * self._lesson.repeats, *raw]
         completion = Completion(completed_by, X, self._gold, completed, parts) if completed_by and completed else None
         self._examples = TrainingSet(parts, learnt, self._gold, self._lesson, completion=completion)
@@ -243,12 +244,14 @@ def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> Named
 
 
 def _vectors(sources: VectorSources | None, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
-    """Fixed vectors in the scale of the config; those of a known model stay unless others are named."""
-    if sources is not None:
-        return scaled_vectors(sources, config.vector_scale)
+    """Fixed vectors in the scale of the config; those of a known model stay unless a file has them for other words."""
+    before = None
     if known is not None and known.network.vectors is not None:
-        return WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
-    return None
+        before = WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
+    if sources is None:
+        return before
+    vectors = scaled_vectors(sources, config.vector_scale)
+    return vectors if before is None else in_scale_of(before, vectors)
 
 
 def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:

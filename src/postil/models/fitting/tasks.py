@@ -31,6 +31,7 @@ from postil.models.fitting.sentences import (
     new_features,
     sentences_with_words,
 )
+from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson, missing_half
 from postil.models.fitting.training_set import TrainingSet
 from postil.models.fitting.warm_start import check_same_architecture, take_over_heads
 from postil.models.inputs import checked_dev, checked_labelled, described
@@ -65,7 +66,7 @@ class _Corpus(NamedTuple):
 class TaskFitting(Fitting):
     """One training of several tasks, as Fitting describes it; its arguments are those of ``MultiTaskTagger.fit``.
 
-    The score of an epoch is the mean of the scores of the tasks that have held-out data.
+    The score of an epoch is the ``joint_score`` of the tasks that have held-out data.
     """
 
     def __init__(
@@ -81,34 +82,47 @@ class TaskFitting(Fitting):
         freeze_encoder: bool = False,
         partial: bool | None = None,
         annotates: Mapping[str, Annotates] | None = None,
+        unlabelled: Corpora | None = None,
+        teachers: Mapping[str, Sequence[Teacher]] | None = None,
     ) -> None:
         estimator.check()
         corpora = _checked_corpora(X, y, partial, annotates or {})
+        raw = _checked_raw(estimator, unlabelled, teachers or {}, list(corpora))
         known = _checked_known(warm_start, freeze_encoder)
         self._is_frozen = freeze_encoder
         all_sentences = [tokens for corpus in corpora.values() for tokens in corpus.X]
+        all_sentences += [tokens for sentences in raw.values() for tokens in sentences]
         config = adapted(
             estimator._configured(estimator.settings),
             len(all_sentences),
             sum(map(len, all_sentences)),
             continued=known is not None,
         )
-        parts = _new_parts(estimator, config, corpora, known, freeze_encoder)
+        parts = _new_parts(estimator, config, corpora, all_sentences, known, freeze_encoder)
         held_out = _checked_held_out(dev or {}, corpora, parts, partial)
         warn_of_long_sentences(config, map(len, all_sentences))
         labelled = {task: _widened(corpus, parts.heads[task].labelling) for task, corpus in corpora.items()}
+        gold = {task: parts.heads[task].labelling.numbers(y) for task, (_, y) in labelled.items()}
+        lessons = {
+            task: Lesson((teachers or {})[task], sentences, corpora[task].X, gold[task], parts.heads[task])
+            for task, sentences in raw.items()
+        }
         self.training_sets = {
-            task: TrainingSet(parts.heads[task], X, parts.heads[task].labelling.numbers(y), task=task)
-            for task, (X, y) in labelled.items()
+            task: _training_set(task, parts.heads[task], X, gold[task], raw.get(task, ()), lessons.get(task))
+            for task, (X, _) in labelled.items()
         }
         self._judges = {task: estimator._head(parts.heads[task]) for task in held_out}
         self._held_out = held_out
         digests = {task: data_digest(*data) for task, data in labelled.items()}
         parts.about |= {"preset": estimator.preset} | about(estimator, all_sentences, _joined(digests))
-        parts.about["data"]["tasks"] = {task: _counts(*data) for task, data in labelled.items()}
+        parts.about["data"]["tasks"] = {
+            task: _counts(*data) | (lessons[task].about() if task in lessons else {}) for task, data in labelled.items()
+        }
         if are_characters(map(forms_of, all_sentences)):
             parts.about[INPUT] = CHARACTERS
-        digests |= {f"dev {task}": data_digest(*data) for task, data in held_out.items()} if checkpoint else {}
+        if checkpoint is not None:
+            digests |= {f"dev {task}": data_digest(*data) for task, data in held_out.items()}
+            digests |= {f"lesson {task}": lesson.digest() for task, lesson in lessons.items()}
         super().__init__(
             estimator,
             parts,
@@ -141,11 +155,25 @@ class TaskFitting(Fitting):
         )
 
     def _score(self) -> float:
-        return float(np.mean([judge.score(*self._held_out[task]) for task, judge in self._judges.items()]))
+        return joint_score([float(judge.score(*self._held_out[task])) for task, judge in self._judges.items()])
 
     def _calibrate(self) -> None:
         for task, judge in self._judges.items():
             judge.calibrate(*self._held_out[task])
+
+
+def joint_score(scores: Sequence[float]) -> float:
+    """One less the geometric mean of the tasks' errors, so that a tenth of an error counts alike in every task.
+
+    With the mean of the scores, a hard task with little held-out data would choose the epoch by its chance alone.
+    """
+    if len(scores) == 1:
+        return scores[0]
+    return float(1 - np.exp(np.mean(np.log(np.maximum(1 - np.asarray(scores), LEAST_ERROR)))))
+
+
+LEAST_ERROR = 1e-4
+"""A task without any error must not decide alone."""
 
 
 def batches_by_task(lengths: Mapping[str, Array], size: int, rng: np.random.Generator) -> list[tuple[str, Array]]:
@@ -196,13 +224,41 @@ def _checked_corpora(
     }
 
 
-def by_task(X: Corpora, tasks: Sequence[str]) -> dict[str, Any]:
+def by_task(X: Corpora, tasks: Sequence[str], what: str = "X", which: str = "the tasks of y") -> dict[str, Any]:
     """The sentences of each task."""
     if not isinstance(X, Mapping):
         return dict.fromkeys(tasks, X)
     if set(X) != set(tasks):
-        raise DataError("X", expected="the tasks of y: " + ", ".join(tasks), got=", ".join(map(str, X)) or "none")
+        raise DataError(what, expected=f"{which}: " + ", ".join(tasks), got=", ".join(map(str, X)) or "none")
     return {task: X[task] for task in tasks}
+
+
+def _checked_raw(
+    estimator: TaskTrainee,
+    unlabelled: Corpora | None,
+    teachers: Mapping[str, Sequence[Teacher]],
+    tasks: Sequence[str],
+) -> dict[str, Sequence[Sequence[Token]]]:
+    """The raw sentences of each task that has teachers."""
+    _refuse_others("teachers", teachers, tasks)
+    if unlabelled is None and not teachers:
+        return {}
+    if unlabelled is None or not teachers or not all(teachers.values()):
+        raise missing_half("unlabelled" if unlabelled is None else "teachers")
+    sentences = by_task(unlabelled, [*teachers], "unlabelled", "those of teachers")
+    return {task: checked_lesson(estimator, sentences[task], of_task) for task, of_task in teachers.items()}
+
+
+def _training_set(
+    task: str,
+    head: Parts[Any, Any],
+    X: Sequence[Sequence[Token]],
+    gold: Sequence[Array],
+    raw: Sequence[Sequence[Token]],
+    lesson: Lesson | None,
+) -> TrainingSet:
+    learnt = X if lesson is None else [*list(X) * lesson.repeats, *raw]
+    return TrainingSet(head, learnt, gold, lesson, task=task)
 
 
 def _refuse_others(what: str, of_tasks: Mapping[str, Any], tasks: Sequence[str]) -> None:
@@ -260,6 +316,7 @@ def _new_parts(
     estimator: TaskTrainee,
     config: TaggerConfig,
     corpora: Mapping[str, _Corpus],
+    sentences: Sequence[Sequence[Token]],
     known: Parts[Any, Any] | None,
     freeze_encoder: bool,
 ) -> Parts[Any, Any]:
@@ -272,8 +329,7 @@ def _new_parts(
     if known is not None and freeze_encoder:
         features, vectors = known.features, known.network.vectors
     else:
-        everything = [tokens for corpus in corpora.values() for tokens in corpus.X]
-        features, vectors = new_features(estimator, config, everything, known)
+        features, vectors = new_features(estimator, config, sentences, known)
     labellings = {task: _labelling(before.get(task), corpora.get(task)) for task in tasks}
     rng = np.random.default_rng(estimator.seed)
     network = estimator._network(config, features, TaskLabels(labellings), vectors, rng)

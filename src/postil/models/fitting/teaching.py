@@ -2,7 +2,8 @@
 
 The scores of several teachers are averaged before forward-backward, so they make one lattice. What the student learns
 from a sentence is that lattice's whole posterior, not only its best labelling: where the teachers are unsure, so may
-the student be. A labelled sentence among them has a lattice with one path.
+the student be. A labelled sentence among them has a lattice with one path. Where its labels are known in part, the
+teachers choose among those that are left open.
 """
 
 import hashlib
@@ -50,8 +51,7 @@ def checked_lesson(
     if unlabelled is None and not teachers:
         return []
     if unlabelled is None or not teachers:
-        missing = "unlabelled" if unlabelled is None else "teachers"
-        raise ConfigurationError(f"{missing}: needed where the other is given", expected="unlabelled and teachers")
+        raise missing_half("unlabelled" if unlabelled is None else "teachers")
     if student._configured(student.settings).objective != "crf":
         raise ConfigurationError("objective of a student", expected="crf", got="another")
     sentences = listed_sentences(unlabelled, word_key=word_key)
@@ -62,6 +62,11 @@ def checked_lesson(
     return kept
 
 
+def missing_half(name: str) -> ConfigurationError:
+    """The error where a lesson has raw text and no teachers, or the other way round."""
+    return ConfigurationError(f"{name}: needed where the other is given", expected="unlabelled and teachers")
+
+
 @final
 class Lesson:
     """What a student learns from R raw sentences and G labelled ones, which are repeated to balance them.
@@ -70,29 +75,40 @@ class Lesson:
     """
 
     def __init__(
-        self, teachers: Sequence[Teacher], X: Sequence[Sequence[Token]], gold: Sequence[Array], student: Parts[Any, Any]
+        self,
+        teachers: Sequence[Teacher],
+        raw: Sequence[Sequence[Token]],
+        labelled: Sequence[Sequence[Token]],
+        gold: Sequence[Array],
+        student: Parts[Any, Any],
     ) -> None:
         labels = student.labelling.labels
-        tokens, labelled = sum(map(len, X)), sum(map(len, gold))
         # A third of what is learnt is labelled by people, as far as few repetitions reach.
-        self.repeats = max(1, min(MOST_REPEATS, round(tokens / (2 * max(1, labelled)))))
-        self._of_raw = [np.zeros((len(sentence), len(labels)), np.float32) for sentence in X]
-        self._first_raw = self.repeats * len(gold)
-        chains = []
-        for teacher in teachers:
-            order = _order(teacher.labelling, labels)
-            for which, lattice in teacher._posteriors.lattices(X):
-                for place, scores in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
-                    self._of_raw[place] += (scores[:, order] / len(teachers)).astype(np.float32)
-            chains.append(_reordered(lattice.chain, order))
+        balance = sum(map(len, raw)) / (2 * max(1, sum(map(len, gold))))
+        self.repeats = max(1, min(MOST_REPEATS, round(balance)))
+        self._labelled, self._first_raw = len(gold), self.repeats * len(gold)
+        partial = [i for i, numbers in enumerate(gold) if numbers.ndim == 2]
+        scores, chains = _mean_scores(teachers, [*raw, *(labelled[i] for i in partial)], labels)
+        self._of_raw = scores[: len(raw)]
+        self._of_partial = {
+            i: np.where(gold[i], of_sentence, np.float32(-np.inf))
+            for i, of_sentence in zip(partial, scores[len(raw) :], strict=True)
+        }
         self._chain = _mean(chains, student.network.chain())
 
     def lattice(self, which: Array, gold: Sequence[Array]) -> Lattice:
         """The lattice of some of the learnt sentences; ``gold`` has the labels of all that are labelled."""
-        first_raw, L = self._first_raw, self._chain.labels
-        scores = [_scores_of_gold(gold[i], L) if i < first_raw else self._of_raw[i - first_raw] for i in which.tolist()]
+        scores = [self._scores(i, gold) for i in which.tolist()]
         offsets = offsets_from_lengths([len(of_sentence) for of_sentence in scores])
         return Lattice(unary=np.concatenate(scores).astype(np.float64), offsets=offsets, chain=self._chain)
+
+    def _scores(self, i: int, gold: Sequence[Array]) -> Array:
+        if i >= self._first_raw:
+            return self._of_raw[i - self._first_raw]
+        numbers, L = gold[i], self._chain.labels
+        if numbers.ndim == 2:
+            return self._of_partial[i % self._labelled]
+        return np.where(np.eye(L, dtype=bool)[numbers], np.float32(0), np.float32(-np.inf))
 
     def about(self) -> dict[str, Any]:
         """For the model file: what was learnt beside the labelled data."""
@@ -101,15 +117,23 @@ class Lesson:
     def digest(self) -> str:
         """Of everything that teachers say."""
         digest = hashlib.sha256(self._chain.transitions.tobytes())
-        for scores in self._of_raw:
+        for scores in (*self._of_raw, *self._of_partial.values()):
             digest.update(scores.data)
         return digest.hexdigest()
 
 
-def _scores_of_gold(numbers: Array, L: int) -> Array:
-    """(T, L) scores with one path, or with the paths that partial labels leave open."""
-    allowed = numbers if numbers.ndim == 2 else np.eye(L, dtype=bool)[numbers]
-    return np.where(allowed, 0.0, -np.inf).astype(np.float32)
+def _mean_scores(
+    teachers: Sequence[Teacher], X: Sequence[Sequence[Token]], labels: Sequence[str]
+) -> tuple[list[Array], list[ChainScores]]:
+    """The mean of the teachers' scores (T, L) of each sentence, and each teacher's chain, in the student's order."""
+    mean, chains = [np.zeros((len(sentence), len(labels)), np.float32) for sentence in X], []
+    for teacher in teachers:
+        order = _order(teacher.labelling, labels)
+        for which, lattice in teacher._posteriors.lattices(X):
+            for place, scores in zip(which, np.split(lattice.unary, lattice.offsets[1:-1]), strict=True):
+                mean[place] += (scores[:, order] / len(teachers)).astype(np.float32)
+        chains.append(_reordered(lattice.chain, order))
+    return mean, chains
 
 
 def _order(teacher: Labelling, labels: Sequence[str]) -> Array:

@@ -14,6 +14,7 @@ from postil.errors import ConfigurationError
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures
 from postil.features.named import NamedFeatures
+from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
 from postil.models.config import TaggerConfig
@@ -29,6 +30,7 @@ ARCHITECTURE = (
     *("encoder", "window", "hidden", "layers", "ensemble", "activation", "objective", "offsets"),
 )
 
+SAME_VECTORS = 0.99  # cosine of all shared words; half precision costs far less
 _OF_LABELS = ("output", "crf.")  # how the names of parameters begin that are about labels
 
 
@@ -90,6 +92,29 @@ def _extended_words(old: WordFeatures, new: WordFeatures) -> WordFeatures:
 def extended(old: Vocabulary, new: Vocabulary) -> Vocabulary:
     """The strings of ``old`` under their ids, then the others of ``new``."""
     return Vocabulary.build([*old, *(string for string in new if string not in old)])
+
+
+def in_scale_of(known: WordVectors, vectors: WordVectors) -> WordVectors:
+    """``vectors`` in the scale in which the encoder of a known model has learnt to read its own.
+
+    They must be the same vectors, as a rule of more words: a model that is shipped holds those of the words that pay.
+    Each dimension has a factor of its own, because several files may stand side by side, each scaled as a whole.
+    """
+    if known.matrix.shape[1] != vectors.matrix.shape[1]:
+        return vectors  # which ``extended_features`` refuses
+    places = vectors.words.ids(known.words, 0)
+    shared = np.flatnonzero(places)
+    before, after = known.matrix[shared].astype(np.float64), vectors.matrix[places[shared]].astype(np.float64)
+    products, squares = (before * after).sum(axis=0), np.square(after).sum(axis=0)
+    cosine = products.sum() / max(np.sqrt(np.square(before).sum() * squares.sum()), 1e-12)
+    if cosine < SAME_VECTORS:
+        raise ConfigurationError(
+            "warm start: the word vectors are not those of the model",
+            expected="the vectors that it was trained with, of the same or more words",
+            got=f"others: a cosine of {cosine:.2f} over {len(shared):,} shared words",
+        )
+    factors = np.divide(products, squares, out=np.ones_like(products), where=squares > 0)
+    return vectors._replace(matrix=vectors.matrix * factors.astype(np.float32))
 
 
 def take_over(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:

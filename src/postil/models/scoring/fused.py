@@ -3,7 +3,8 @@
 The general path is ``ScoringNetwork.loss`` and the reverse pass. Where a network has the layers that the kernel knows
 (a window over the features of words, residual convolutions, a CRF: ``fast``, ``accurate``, ``window-sll``), this one
 computes the same with the same noise, up to the rounding of sums. The work is divided by the data, never by the number
-of threads: the bits do not depend on it.
+of threads: the bits do not depend on it. While the helpers of a ``Crew`` begin with a batch, the caller prepares the
+next one, and only then takes part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.graph import Gradient, Node, Parameter, RowGradient
-from postil.kernels import Crew, TaggerBatch, TaggerKernel, TaggerShape
+from postil.kernels import AdamKernel, ComingRows, Crew, Joined, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example
 from postil.models.scoring.tagger_network import TaggerNetwork
@@ -34,8 +35,10 @@ from postil.network import (
 )
 from postil.network.dropout import noise_of
 from postil.objectives.crf import expected_counts
-from postil.objectives.lattice import LARGEST_SCORE, Lattice
+from postil.objectives.lattice import Lattice
 from postil.threads import blas_product
+from postil.training.loop import LossAndGradients
+from postil.training.optimisers import one_step
 
 
 class _Layers(NamedTuple):
@@ -54,52 +57,44 @@ class FusedTraining:
 
     def __init__(self, network: TaggerNetwork, layers: _Layers, kernel: TaggerKernel) -> None:
         assert network.crf is not None
-        self._network, self._layers, self._kernel, self._crf = network, layers, kernel, network.crf
+        self._network, self._layers, self.kernel, self._crf = network, layers, kernel, network.crf
         self._tables = network.form_tables.tables if network.form_tables is not None else []
         masks = network.crf.masks
-        self._steps = [
-            (parameter, None if mask is None or mask.all() else ~np.asarray(mask))
-            for parameter, mask in (
-                (network.crf.transitions, masks.get("allowed_transitions")),
-                (network.crf.start, masks.get("allowed_start")),
-                (network.crf.end, masks.get("allowed_end")),
-            )
+        steps = {"transitions": network.crf.transitions, "start": network.crf.start, "end": network.crf.end}
+        self._forbidden = [
+            ~np.broadcast_to(np.asarray(masks.get(f"allowed_{name}", True)), parameter.shape)
+            for name, parameter in steps.items()
         ]
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
+        self._back: LayerPullback | None = None
 
-    def __call__(self, prepared: TaggerBatch, *, crew: Crew) -> tuple[float, dict[Node, Gradient]] | None:
-        """The mean loss of an example times its share, and its gradients, which stay valid until the next call.
+    @property
+    def is_self_contained(self) -> bool:
+        """Whether the kernel computes all gradients: what characters learn is computed here, afterwards."""
+        return self._network.characters is None
 
-        None where only the general path can tell: scores too far apart, impossible labels.
-        """
-        tables = [table.value for table in self._tables]
-        weights = [parameter.value for parameter in self._weights]
-        back: LayerPullback | None = None
+    def enter(self, prepared: TaggerBatch) -> bool:
+        """Hand a batch to the kernel. False where only the general path can tell."""
         if self._network.characters is not None:
-            prepared, back = self._with_characters(prepared, self._network.characters)
-        found = self._kernel(prepared, self._chain(), tables, weights, crew)
-        if found is None:
-            return None
+            prepared, self._back = self._with_characters(prepared, self._network.characters)
+        tables, weights = [p.value for p in self._tables], [p.value for p in self._weights]
+        return self.kernel.enter(prepared, tables, weights, self._forbidden)
+
+    def coming(self) -> dict[Node, Gradient | ComingRows]:
+        """Where the gradients of the batch that was entered will stand."""
+        rows, weights = self.kernel.coming()
+        return {**dict(zip(self._weights, weights, strict=True)), **dict(zip(self._tables, rows, strict=True))}
+
+    def found(self) -> LossAndGradients:
+        """The mean loss of an example times its share, and its gradients, valid until the next batch is entered."""
+        found = self.kernel.gradients()
         gradients: dict[Node, Gradient] = dict(zip(self._weights, found.weights, strict=True))
         for table, (rows, sums) in zip(self._tables, found.tables, strict=True):
             gradients[table] = RowGradient(rows, sums, table.shape)
-        if back is not None:
-            _, of_characters = back(found.words[:, -self._network.config.character_dim :])
+        if self._back is not None:
+            _, of_characters = self._back(found.words[:, -self._network.config.character_dim :])
             gradients |= dict[Node, Gradient](of_characters.items())
-        return found.loss, gradients
-
-    def _chain(self) -> tuple[Array, Array, Array]:
-        """What ``CRF.chain()`` returns, without its checks of shapes and types, which cannot change in training."""
-        tables = []
-        for parameter, forbidden in self._steps:
-            table = parameter.value.astype(np.float64)
-            if not np.vdot(table, table) <= LARGEST_SCORE**2:  # false for NaN as well
-                self._crf.chain()  # raises the error
-            if forbidden is not None:
-                table[forbidden] = -np.inf
-            tables.append(table)
-        transitions, start, end = tables
-        return transitions, start, end
+        return self.kernel.loss(), gradients
 
     def _with_characters(
         self, prepared: TaggerBatch, characters: CharacterConvolution
@@ -132,23 +127,60 @@ class FusedTraining:
 
 
 @final
+class BegunBatch:
+    """A batch on which the helpers have begun: gradients of some networks, whose losses are summed; then Adam."""
+
+    def __init__(self, members: Sequence[FusedTraining], crew: Crew) -> None:
+        self._members, self._crew = members, crew
+        self._joined: Joined | None = None
+        crew.post([member.kernel for member in members])
+
+    def gradients(self) -> Mapping[Node, Gradient | ComingRows]:
+        """Where the gradients will stand; where the kernel does not compute all of them, they are there already."""
+        if all(member.is_self_contained for member in self._members):
+            return {node: gradient for member in self._members for node, gradient in member.coming().items()}
+        found = self.result()
+        return {} if found is None else found[1]
+
+    def step(self, adam: AdamKernel) -> bool:
+        """Finish the gradients and have Adam take its step, into which they were entered. False: it did not."""
+        if self._joined is None:
+            self._joined = self._crew.join(adam)
+            return self._joined.is_stepped
+        return self._joined.has_gradients and one_step(self._crew)(adam)
+
+    def loss(self) -> float:
+        """The loss, once the step is done."""
+        return sum(member.kernel.loss() for member in self._members)
+
+    def result(self) -> LossAndGradients | None:
+        """Loss and gradients; None where only the general path can tell: scores too far apart, impossible labels."""
+        if self._joined is None:
+            self._joined = self._crew.join()
+        if not self._joined.has_gradients:
+            return None
+        found = [member.found() for member in self._members]
+        return sum(loss for loss, _ in found), {node: g for _, gradients in found for node, g in gradients.items()}
+
+
+def _begun(members: Sequence[FusedTraining], prepared: Sequence[TaggerBatch], crew: Crew) -> BegunBatch | None:
+    are_entered = [member.enter(batch) for member, batch in zip(members, prepared, strict=True)]
+    return BegunBatch(members, crew) if all(are_entered) else None
+
+
+@final
 class FusedEnsemble:
-    """Loss and gradients of the members of an ensemble, one after the other; their losses are summed."""
+    """The networks that learn from the same batch: the members of an ensemble, or a single one."""
 
     def __init__(self, members: Sequence[FusedTraining]) -> None:
         self._members = members
 
-    def __call__(self, prepared: Sequence[TaggerBatch], *, crew: Crew) -> tuple[float, dict[Node, Gradient]] | None:
-        total, gradients = 0.0, dict[Node, Gradient]()
-        for member, batch in zip(self._members, prepared, strict=True):
-            found = member(batch, crew=crew)
-            if found is None:
-                return None
-            total += found[0]
-            gradients |= found[1]
-        return total, gradients
+    def begin(self, prepared: Sequence[TaggerBatch], *, crew: Crew) -> BegunBatch | None:
+        """See ``training.loop.FusedStep``."""
+        return _begun(self._members, prepared, crew)
 
     def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> list[TaggerBatch] | None:
+        """See ``training.loop.FusedStep``."""
         prepared = [member.prepare(example, share, rng=rng) for member in self._members]
         batches = [batch for batch in prepared if batch is not None]
         return batches if len(batches) == len(prepared) else None
@@ -161,24 +193,25 @@ class FusedTasks:
     def __init__(self, heads: Mapping[str, FusedTraining]) -> None:
         self._heads = heads
 
-    def __call__(self, prepared: tuple[str, TaggerBatch], *, crew: Crew) -> tuple[float, dict[Node, Gradient]] | None:
+    def begin(self, prepared: tuple[str, TaggerBatch], *, crew: Crew) -> BegunBatch | None:
+        """See ``training.loop.FusedStep``."""
         task, batch = prepared
-        return self._heads[task](batch, crew=crew)
+        return _begun([self._heads[task]], [batch], crew)
 
     def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> tuple[str, TaggerBatch] | None:
+        """See ``training.loop.FusedStep``."""
         prepared = self._heads[example.task].prepare(example, share, rng=rng)
         return None if prepared is None else (example.task, prepared)
 
 
-def fused_training(network: Any) -> FusedTraining | FusedEnsemble | FusedTasks | None:
+def fused_training(network: Any) -> FusedEnsemble | FusedTasks | None:
     """The fused step of a network; None where it has none, or where the kernels are not compiled."""
     if isinstance(network, TaskNetwork):
         heads = {task: _fused_training(head) for task, head in network.heads.items()}
         known = {task: head for task, head in heads.items() if head is not None}
         return FusedTasks(known) if len(known) == len(heads) else None
-    if not isinstance(network, EnsembleNetwork):
-        return _fused_training(network)
-    members = [_fused_training(member) for member in network.members]
+    networks = network.members if isinstance(network, EnsembleNetwork) else [network]
+    members = [_fused_training(member) for member in networks]
     fused = [member for member in members if member is not None]
     return FusedEnsemble(fused) if len(fused) == len(members) else None
 

@@ -8,6 +8,7 @@ import { EXAMPLE, failed, fitting, heading } from "/page/shared.js";
 import { TOURS } from "/page/tours.js";
 
 const SERVED = "model";
+const SCORES = ["window", "delta", "kink", "vanishing", "slopes"]; // examples that end in a score
 // What a layer of the library does, by its name -> [rule, equation].
 const RULES = [
   [/LookupTables|take rows/, "One row of a table per word and feature. Only the rows that occur get a gradient; a word that occurs twice adds up.", "A2"],
@@ -349,6 +350,7 @@ export function mount(root, values, context) {
   const problem = h("div");
   const training = h("section", { className: "card", "aria-label": "Training" });
   const loss = h("strong", { id: "loss" });
+  const moved = h("p", { className: "note" });
   const stepSize = h("input", { type: "text", value: "1e-5", size: 6, "aria-label": "step of the numerical check" });
   const forwardButton = h("button", { onclick: stepForward }, "Step forward");
   const backButton = h("button", { onclick: stepBackward }, "Step backward");
@@ -372,6 +374,7 @@ export function mount(root, values, context) {
     sentence.disabled = tour().words.length === 0;
     settings.hidden = state.tour === SERVED; // its sentence and its activation are the model's
     functions.value = activation();
+    moved.textContent = `Every parameter moves against its gradient, so ${SCORES.includes(state.tour) ? "the score falls: this example has no loss" : "the loss falls, unless the rate is too large"}.`;
   }
   root.append(...heading("Gradient lab", "Small networks, computed node by node, forward and backward, here in the page. Every number can be changed, and checked by hand."),
     h("div", { className: "card" }, h("div", { className: "row" }, h("label", { htmlFor: "tour" }, "Example"), tours, settings)),
@@ -384,7 +387,7 @@ export function mount(root, values, context) {
       panel));
   training.append(
     h("div", { className: "row" }, loss, h("button", { onclick: train }, "One step of"), h("label", { htmlFor: "optimiser", className: "skip" }, "Optimiser"), optimiser, h("label", { htmlFor: "rate" }, "rate"), rate), past,
-    h("p", { className: "note" }, "Every parameter moves against its gradient. For the window score alone, that makes the score smaller."));
+    moved);
   fill();
   build();
 }

@@ -65,7 +65,9 @@ export function mount(root, values, context) {
   }
 
   // ---------------------------------------------------------------------------------------------- drawing
-  const gap = () => 96;
+  /** Between two words: closer together where that shows a whole sentence. */
+  const gap = () => Math.max(64, Math.min(96, (drawing.clientWidth - LEFT - 100) / Math.max(1, (shown?.tokens.length ?? 1) - 1)));
+  const shortened = (token) => { const most = Math.floor(gap() / 7.4); return token.length > most ? `${token.slice(0, most - 1)}…` : token; };
   const x = (t) => LEFT + 40 + t * gap();
   const y = (j) => TOP + 22 + rows.indexOf(j) * 40;
 
@@ -74,7 +76,7 @@ export function mount(root, values, context) {
     const width = x(tokens.length - 1) + 60;
     const height = TOP + 22 + rows.length * 40;
     const lines = [
-      ...tokens.map((token, t) => s("text", { x: x(t), y: 18, "text-anchor": "middle" }, token.length > 13 ? `${token.slice(0, 12)}…` : token)),
+      ...tokens.map((token, t) => s("text", { x: x(t), y: 18, "text-anchor": "middle" }, shortened(token))),
       ...rows.map((j) => s("text", { x: LEFT - 4, y: y(j) + 5, "text-anchor": "end", class: "soft" }, labels[j])),
     ];
     const steps = cell && cell.t + 1 < tokens.length ? pairwise(chain, messages, cell.t)[cell.j].map((p, j) => [p, j]).filter(([, j]) => rows.includes(j) && chain.transitions[cell.j][j] > -Infinity).map(([p, j]) => s("line", {

@@ -26,7 +26,7 @@ function drawn(view, values) {
     h("a", { href: written(name, shared), ...(name === view ? { "aria-current": "page" } : {}) }, title)));
   document.getElementById("views").replaceChildren(...links);
   document.title = `${VIEWS[view][0]} – Postil`;
-  chooser.replaceChildren(...models.map((one) => h("option", { value: one.name }, `${one.name} (${one.kind})`)));
+  chooser.replaceChildren(...models.filter((one) => !one.tasks).map((one) => h("option", { value: one.name }, `${one.name} (${one.kind})`)));
   if (values.get("model")) chooser.value = values.get("model");
   if (chooser.selectedIndex < 0) chooser.selectedIndex = 0;
 }

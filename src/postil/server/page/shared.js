@@ -25,5 +25,10 @@ export function failed(error) {
 }
 
 export function missing(kind) {
-  return h("p", { className: "error" }, `This view needs a ${kind}: start the server with one, postil serve MODEL.`);
+  return h("p", { className: "error" }, `None of the served models is a ${kind}, which this view needs. “postil train” makes one; start the server with it: postil serve MODEL.`);
+}
+
+/** The model of all tasks to which the tagger of one task belongs; null where there is none. */
+export function whole(context, model) {
+  return context.models.find((one) => one.tasks?.some((task) => model.name === `${one.name}:${task}`)) ?? null;
 }

@@ -3,7 +3,7 @@
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
 import { colour, copy, debounced, h, percent, say, tip } from "/page/dom.js";
-import { EXAMPLE, failed, fitting, heading, missing, textBox } from "/page/shared.js";
+import { EXAMPLE, failed, fitting, heading, missing, textBox, whole } from "/page/shared.js";
 
 /** "11:16=LOC" as {start, end, label}. */
 function parsed(word) {
@@ -25,6 +25,7 @@ export function mount(root, values, context) {
     forbid: values.getAll("forbid").map(parsed).filter(Boolean),
   };
   const names = model.spans ? model.classes : model.labels;
+  const all = whole(context, model);
   let answer = null;
   let selected = null; // {from, to} in tokens
   let menu = null;
@@ -55,12 +56,28 @@ export function mount(root, values, context) {
       [answer] = content.documents;
       problem.replaceChildren();
       draw();
+      if (all) await askLayers();
     } catch (error) {
       problem.replaceChildren(failed(error));
     }
     shown.classList.remove("busy");
   }
   const askSoon = debounced(120, ask);
+
+  /** What the other tasks of the model say about the same words. */
+  async function askLayers() {
+    const content = await call("/api/tag", { model: all.name, text: answer.text, options: { tokens: true } }, "layers");
+    if (content === null) return;
+    const [{ layers: found, tokens }] = content.documents;
+    const said = (task, place) => {
+      const { spans, tokens: labelled } = found[task];
+      if (labelled) return labelled[place]?.label ?? "";
+      return spans.find((span) => span.start <= tokens[place].start && tokens[place].end <= span.end)?.label ?? "";
+    };
+    const head = h("tr", {}, h("th", {}, "Word"), all.tasks.map((task) => h("th", {}, task)));
+    layers.replaceChildren(h("div", { className: "scroll" }, h("table", { id: "layers" }, h("thead", {}, head),
+      h("tbody", {}, tokens.map((one, place) => h("tr", {}, h("td", {}, one.text), all.tasks.map((task) => h("td", {}, said(task, place)))))))));
+  }
 
   // ---------------------------------------------------------------------------------------------- drawing
   function entityOf(token) {
@@ -124,11 +141,11 @@ export function mount(root, values, context) {
         h("td", {}, one.text ?? answer.text.slice(one.start, one.end)),
         h("td", {}, h("span", { className: `chip ${colour(one.label, names)}` }, one.label)),
         h("td", { className: "number" }, one.probability === undefined ? String(figure) : percent(figure)),
-        h("td", { className: "barbox" }, one.probability === undefined ? "" : h("span", { className: `bar ${colour(one.label, names)}`, style: { width: `${100 * figure}%` } })),
+        h("td", { className: "barbox roomy" }, one.probability === undefined ? "" : h("span", { className: `bar ${colour(one.label, names)}`, style: { width: `${100 * figure}%` } })),
         h("td", {}, h("a", { href: written("why", { model: model.name, text: state.text, span, label: one.label }) }, "why", h("span", { className: "skip" }, ` ${one.text}`))));
     });
     entities.replaceChildren(rows.length
-      ? h("div", { className: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, head), h("th", {}, "Label"), h("th", { className: "number" }, isTagger ? "Probability" : "Score"), h("td", {}), h("td", {}))), h("tbody", {}, rows)))
+      ? h("div", { className: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, head), h("th", {}, "Label"), h("th", { className: "number" }, isTagger ? "Probability" : "Score"), h("td", { className: "roomy" }), h("td", {}))), h("tbody", {}, rows)))
       : h("p", { className: "note" }, "No entity was found."));
   }
 
@@ -320,11 +337,11 @@ export function mount(root, values, context) {
     onmousedown: down, onmouseover: over, onkeydown: key,
   });
   const anchor = h("div", { className: "anchor" }, shown);
-  const [problem, entities, fixed, ranking] = [h("div"), h("div"), h("div"), h("div")];
-  const threshold = h("output", {}, state.threshold ? percent(state.threshold) : "the model’s own");
+  const [problem, entities, fixed, ranking, layers] = [h("div"), h("div"), h("div"), h("div"), h("div")];
+  const threshold = h("output", {}, state.threshold ? percent(state.threshold) : "as set in the model");
   const slider = h("input", {
     type: "range", id: "threshold", min: 0, max: 0.99, step: 0.01, value: state.threshold,
-    oninput: () => { state.threshold = Number(slider.value); threshold.textContent = state.threshold ? percent(state.threshold) : "the model’s own"; askSoon(); },
+    oninput: () => { state.threshold = Number(slider.value); threshold.textContent = state.threshold ? percent(state.threshold) : "as set in the model"; askSoon(); },
   });
   const count = h("input", {
     type: "number", id: "nbest", min: 1, max: 20, value: state.nbest,
@@ -343,7 +360,8 @@ export function mount(root, values, context) {
             h("button", { onclick: () => copy(html(), "HTML") }, "HTML"),
             h("button", { onclick: () => copy(location.href, "address") }, "address"),
             isTagger ? lattice() : null)),
-        h("section", { className: "card" }, h("h2", {}, model.spans ? "Entities" : "Words"), entities)),
+        h("section", { className: "card" }, h("h2", {}, model.spans ? "Entities" : "Words"), entities),
+        all ? h("section", { className: "card" }, h("h2", {}, "All layers"), h("p", { className: "note" }, `What each task of ${all.name} says, without thresholds and constraints.`), layers) : null),
       isTagger ? h("div", {},
         model.spans ? h("section", { className: "card" }, h("label", { className: "field", htmlFor: "threshold" }, "Lowest probability"), h("div", { className: "row" }, slider, threshold)) : null,
         h("section", { className: "card" }, h("h2", {}, "Constraints"), fixed),

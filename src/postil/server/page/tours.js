@@ -190,7 +190,7 @@ export const TOURS = {
   vanishing: {
     title: "Vanishing gradients: sigmoid beside ReLU", words: [], activation: "sigmoid", build: deep, steps: [
       ["Six layers of two neurons.", "s", "forward"],
-      ["With the sigmoid, each layer multiplies the gradient by at most 1/4. Look at the gradient of h5 …", "h5", "backward"],
+      ["Each layer multiplies the gradient by Wᵀ and by f′(z), and the sigmoid’s f′ is at most 1/4. Look at the gradient of h5 …", "h5", "backward"],
       ["… and at that of the input, five layers below: hardly anything is left.", "x", "backward"],
       ["Choose relu as the activation: where neurons are active, the gradient passes undiminished.", "x", "backward"],
     ],

@@ -5,7 +5,7 @@ import { call } from "/page/api.js";
 import { colour, debounced, h, number, percent, signed } from "/page/dom.js";
 import { EXAMPLE, failed, fitting, heading, missing, textBox } from "/page/shared.js";
 
-const MEASURES = { left_out: "left out", gradient: "gradient" };
+const MEASURES = { left_out: "leaving the word out", gradient: "gradient" };
 
 /** A bar to the right for what supports, to the left for what opposes. */
 export function diverging(value, largest) {
@@ -75,7 +75,7 @@ export function mount(root, values, context) {
           figure("all words unknown", signed(one.unknown))),
         h("div", { className: "effects" }, words),
         h("p", { className: "note" }, "Blue supports the label, orange opposes it. ", state.by === "left_out"
-          ? "The figure is the decrease of the value when the word is replaced by one that the model does not know."
+          ? `The figure says by how much the ${one.measure} falls when the word is replaced by one that the model does not know.`
           : "The figure is gradient times input: an estimate that also separates the features of a word.")),
       h("div", { className: "grid" },
         h("section", { className: "card" }, h("h2", {}, "Words"), table(one, largest)),
@@ -108,7 +108,7 @@ export function mount(root, values, context) {
   const askSoon = debounced(150, ask);
   const { field } = textBox(state.text, (text) => { state.text = text; state.span = ""; state.label = ""; askSoon(); });
   const [problem, answer] = [h("div"), h("div")];
-  const measures = h("fieldset", { className: "row" }, h("legend", { className: "skip" }, "Colour by"), Object.entries(MEASURES).map(([name, title]) => h("label", {},
+  const measures = h("fieldset", { className: "row" }, h("legend", { className: "skip" }, "Colour by"), h("span", { className: "note", "aria-hidden": "true" }, "Colour by"), Object.entries(MEASURES).map(([name, title]) => h("label", {},
     h("input", { type: "radio", name: "by", value: name, checked: name === state.by, onchange: () => { state.by = name; keep("why", { ...state, model: model.name }); draw(); } }), ` ${title}`)));
   const back = h("a", { href: "#/tag", onclick: (event) => { event.preventDefault(); location.hash = written("tag", { model: model.name, text: state.text }).slice(1); } }, "Back to Tag");
   root.append(...heading("Why", "What each word contributed to an answer, and which of its features did."),
