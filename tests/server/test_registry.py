@@ -82,5 +82,5 @@ def test_a_model_of_several_tasks_is_served_task_by_task():
     names, speech = corpora.named_entities(20), corpora.parts_of_speech(20)
     X, y = ({"names": names[i], "speech": speech[i]} for i in (0, 1))
     registry = Registry(models={"both": postil.MultiTaskTagger(hidden=4, epochs=1).fit(X, y)})
-    assert [served.name for served in registry] == ["both:names", "both:speech"]
+    assert [served.name for served in registry] == ["both:names", "both:speech", "both"]
     assert registry.find("both:speech", ("tagger",), "tag").about()["labels"] == ["NAME", "VERB", "X|Y"]

@@ -11,7 +11,6 @@ from postil.commands.tag_options import tagging_options
 from postil.commands.terminal.tag_progress import progress_line
 from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, printable
-from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.tagger import Tagger
 from postil.serving.options import chosen, threshold_of
 
@@ -91,6 +90,8 @@ def threshold_for_tables(arguments: argparse.Namespace, model: Any) -> Mapping[s
     options = tagging_options(arguments)
     if isinstance(model, Tagger):
         return threshold_of(model.labelling, options)
+    from postil.models.multi_task_tagger import MultiTaskTagger  # most taggings are not of columns
+
     if isinstance(model, MultiTaskTagger):
         options.refuse("threshold", "class_thresholds", why="the model has several tasks; choose one with --task")
         return None

@@ -28,6 +28,7 @@ from postil.models.explaining.contributions import (
 )
 from postil.models.explaining.explanation import MOST_LISTED, LogOdds, allowed_labels, answered_label, log_odds_of
 from postil.models.scoring.ensemble_network import mean_scores, members_of
+from postil.models.scoring.network import feature_sizes
 from postil.objectives import Lattice, Posterior, log_odds_and_gradient, span_probabilities
 from postil.text import spans_from_labels
 
@@ -60,12 +61,8 @@ def probability_of(tagger, tokens, start, end, label):
 def in_float64(tagger):
     """The same model with its parameters in float64, for exact comparisons."""
     twin = tagger._with_parts(tagger.parts)
-    network = tagger.parts.network.resized(
-        form_sizes=tagger.parts.network.form_tables.sizes,
-        extra_sizes=tagger.parts.network.extra_tables.sizes if tagger.parts.network.extra_tables else [],
-        vectors=tagger.parts.network.vectors,
-        word_counts=tagger.parts.network.word_counts,
-    )
+    sizes = feature_sizes(tagger.parts.config, tagger.parts.features)
+    network = tagger.parts.network.resized(**sizes, vectors=tagger.parts.network.vectors)
     for name, parameter in tagger.parts.network.parameters().items():
         network.parameters()[name].value = parameter.value.astype(np.float64)
     twin.parts = type(tagger.parts)(

@@ -59,11 +59,9 @@ class FusedTraining:
         assert network.crf is not None
         self._network, self._layers, self.kernel, self._crf = network, layers, kernel, network.crf
         self._tables = network.form_tables.tables if network.form_tables is not None else []
-        masks = network.crf.masks
         steps = {"transitions": network.crf.transitions, "start": network.crf.start, "end": network.crf.end}
         self._forbidden = [
-            ~np.broadcast_to(np.asarray(masks.get(f"allowed_{name}", True)), parameter.shape)
-            for name, parameter in steps.items()
+            _forbidden(network.crf.masks.get(f"allowed_{name}"), parameter.shape) for name, parameter in steps.items()
         ]
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
         self._back: LayerPullback | None = None
@@ -243,6 +241,11 @@ def _fused_training(network: Any) -> FusedTraining | None:
     )
     kernel = kernels.tagger_kernel(shape, blas_product())
     return None if kernel is None else FusedTraining(network, layers, kernel)
+
+
+def _forbidden(allowed: Array | None, shape: tuple[int, ...]) -> Array:
+    """Where a step of the chain is not allowed; nowhere where the labels are not constrained."""
+    return np.zeros(shape, bool) if allowed is None else np.broadcast_to(~allowed, shape)
 
 
 def _expected(teacher: Lattice) -> tuple[Array, Array]:
