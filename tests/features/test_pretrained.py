@@ -5,24 +5,13 @@ import pytest
 
 from postil import archive
 from postil.errors import ModelFileError
-from postil.features import Vocabulary, WordVectors, load_vectors
+from postil.features import load_vectors
 from postil.features.lexicon import Lexicon
 from postil.features.lexicon_files import load_clusters
-from postil.features.pretrained import save_pretrained
 
 
-@pytest.fixture
-def saved(tmp_path):
-    matrix = np.array([[0, 0], [1, 2], [3, 4]], np.float32)
-    vectors = WordVectors(Vocabulary.build(["", "oslo", "anna"]), matrix)
-    path = tmp_path / "x.pretrained"
-    lexicon = Lexicon.of_paths({"Oslo": "0010", "Anna": "0111"})
-    save_pretrained(path, vectors=vectors.arrays(), clusters=lexicon.arrays())
-    return path
-
-
-def test_what_is_saved_comes_back(saved):
-    vectors, clusters = load_vectors(saved), load_clusters(saved)
+def test_what_is_saved_comes_back(pretrained_file):
+    vectors, clusters = load_vectors(pretrained_file), load_clusters(pretrained_file)
     assert list(vectors.words) == ["", "oslo", "anna"] and vectors.matrix.tolist() == [[0, 0], [1, 2], [3, 4]]
     whole = Lexicon.of_paths({"Oslo": "0010", "Anna": "0111"})
     np.testing.assert_array_equal(clusters.of(["Oslo", "Anna", "x"]), whole.of(["Oslo", "Anna", "x"]))
@@ -41,15 +30,15 @@ def test_what_is_saved_comes_back(saved):
         ("vectors/matrix", None),
     ],
 )
-def test_a_stranger_s_file_is_checked(saved, name, array):
-    arrays, metadata = archive.load(saved)
+def test_a_stranger_s_file_is_checked(pretrained_file, name, array):
+    arrays, metadata = archive.load(pretrained_file)
     arrays = {key: np.array(value) for key, value in arrays.items() if key != name}
-    archive.save(saved.with_name("bad"), arrays | ({} if array is None else {name: array}), metadata)
+    archive.save(pretrained_file.with_name("bad"), arrays | ({} if array is None else {name: array}), metadata)
     with pytest.raises(ModelFileError, match="bad"):
-        (load_vectors if name.startswith("vectors") else load_clusters)(saved.with_name("bad"))
+        (load_vectors if name.startswith("vectors") else load_clusters)(pretrained_file.with_name("bad"))
 
 
-def test_another_kind_of_file(saved):
-    archive.save(saved, {}, {"kind": "tagger"})
+def test_another_kind_of_file(pretrained_file):
+    archive.save(pretrained_file, {}, {"kind": "tagger"})
     with pytest.raises(ModelFileError, match="not a file of `postil pretrain --with-clusters`"):
-        load_vectors(saved)
+        load_vectors(pretrained_file)

@@ -5,39 +5,26 @@ import pytest
 
 from postil import Tagger, load
 from postil.errors import ConfigurationError
-from postil.features import Vocabulary, WordVectors
-from postil.features.lexicon import Lexicon
-from postil.features.pretrained import save_pretrained
 
 
-@pytest.fixture
-def saved(tmp_path):
-    matrix = np.array([[0, 0], [1, 2], [3, 4]], np.float32)
-    vectors = WordVectors(Vocabulary.build(["", "oslo", "anna"]), matrix)
-    path = tmp_path / "x.pretrained"
-    lexicon = Lexicon.of_paths({"Oslo": "0010", "Anna": "0111"})
-    save_pretrained(path, vectors=vectors.arrays(), clusters=lexicon.arrays())
-    return path
-
-
-def test_a_tagger_takes_both_from_one_file(saved, tmp_path):
+def test_a_tagger_takes_both_from_one_file(pretrained_file, tmp_path):
     X, y = [["Anna", "saw", "Oslo"], ["they", "left"]] * 10, [["B-PER", "O", "B-LOC"], ["O", "O"]] * 10
     settings = {"hidden": 8, "epochs": 2}
-    one = Tagger(pretrained=saved, **settings).fit(X, y)
-    two = Tagger(vectors=[saved], clusters=saved, **settings).fit(X, y)
+    one = Tagger(pretrained=pretrained_file, **settings).fit(X, y)
+    two = Tagger(vectors=[pretrained_file], clusters=pretrained_file, **settings).fit(X, y)
     for tagger in (one, two):
         assert tagger.fitted_parts().features.words.lexicons.keys() == {"clusters"}
     ours, theirs = (t.fitted_parts().network.parameters() for t in (one, two))
     assert all(np.array_equal(ours[name].value, theirs[name].value) for name in theirs)
     one.save(tmp_path / "m.postil")
-    saved.unlink()  # a model holds what it has learnt from
+    pretrained_file.unlink()  # a model holds what it has learnt from
     assert load(tmp_path / "m.postil").predict(X[:2]) == one.predict(X[:2])
 
 
-def test_a_pretrained_file_excludes_clusters_and_other_files(saved, tmp_path):
+def test_a_pretrained_file_excludes_clusters_and_other_files(pretrained_file, tmp_path):
     (tmp_path / "text").write_text("Anna 1 2\n")
     X, y = [["Anna"]], [["B-PER"]]
     with pytest.raises(ConfigurationError, match="clusters must not be given with a pretrained file"):
-        Tagger(pretrained=saved, clusters=saved).fit(X, y)
+        Tagger(pretrained=pretrained_file, clusters=pretrained_file).fit(X, y)
     with pytest.raises(ConfigurationError, match="must be a file that `postil pretrain --with-clusters` wrote"):
         Tagger(pretrained=tmp_path / "text").fit(X, y)
