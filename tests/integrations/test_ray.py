@@ -94,17 +94,17 @@ def test_a_dataset_is_tagged_as_by_one_process(ray, data, names_model):
 def test_the_model_is_not_in_what_is_pickled(ray, names_model):
     size = names_model.stat().st_size
     for model, ship in ((names_model, False), (names_model, True), (postil.load(names_model), False)):
-        travelling, job = integration._job(ray, model, ship, "text", None, "characters", None)
+        travelling, job = integration._job(ray, model, ship, "text", None, None, "characters", None)
         assert len(ray.cloudpickle.dumps((travelling, job))) < 4000 < size
         assert (
-            travelling.sha256 == integration._job(ray, names_model, False, "text", None, "characters", None)[0].sha256
+            travelling.sha256 == integration._job(ray, names_model, False, "text", None, None, "characters", None)[0].sha256
         )
 
 
 def test_a_worker_refuses_another_model_file(ray, names_model, tmp_path):
     copy = tmp_path / "names.postil"
     copy.write_bytes(names_model.read_bytes())
-    travelling, _ = integration._job(ray, copy, False, "text", None, "characters", None)
+    travelling, _ = integration._job(ray, copy, False, "text", None, None, "characters", None)
     travelling.opened()
     copy.write_bytes(names_model.read_bytes() + b" ")
     with pytest.raises(ModelFileError, match="another model file than the driver's"):

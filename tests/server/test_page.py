@@ -275,6 +275,18 @@ def test_a_score_changed_by_drag_or_by_keys_changes_the_answer(visit, size):
     assert page.inner_text("section[aria-label=Cell] h2") == "lives as S-PER"
 
 
+def test_the_controls_of_a_lattice_without_a_sentence_do_nothing(visit):
+    page = visit("lattice", model="names", text=TEXT)
+    page.locator(".cell").first.wait_for()
+    page.locator("textarea").fill("")
+    page.get_by_text("Type a sentence above.").wait_for()
+    page.locator("#paths").fill("3")
+    page.get_by_label("all labels").check()
+    assert page.get_by_role("button", name="Undo changes").is_disabled()
+    page.locator("textarea").fill("Anna left .")
+    page.locator(".cell").first.wait_for()
+
+
 # ------------------------------------------------------------------------------------------------ Tree, Errors
 
 

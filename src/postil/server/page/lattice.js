@@ -38,15 +38,15 @@ export function mount(root, values, context) {
 
   function open() {
     const data = sentences[Math.min(state.sentence, sentences.length - 1)];
-    if (!data) { shown = null; drawing.replaceChildren(h("p", { className: "note" }, "Type a sentence above.")); details.replaceChildren(); return; }
+    if (!data) { shown = null; drawing.replaceChildren(h("p", { className: "note" }, "Type a sentence above.")); details.replaceChildren(); best.replaceChildren(); undo.disabled = true; return; }
     const chain = { unary: scores(data.unary), transitions: scores(data.transitions), start: scores(data.start), end: scores(data.end) };
     shown = { tokens: data.tokens, labels: data.labels, chain, original: scores(data.unary) };
     cell = null;
     compute();
     rows = chosenRows();
-    const best = shown.paths[0].labels;
-    cell = { t: Math.max(0, best.findIndex((j) => shown.labels[j] !== "O")), j: 0 };
-    cell.j = best[cell.t];
+    const path = shown.paths[0].labels;
+    cell = { t: Math.max(0, path.findIndex((j) => shown.labels[j] !== "O")), j: 0 };
+    cell.j = path[cell.t];
     draw();
   }
 
@@ -148,6 +148,13 @@ export function mount(root, values, context) {
     draw();
   }
 
+  /** What a control changes, once there is a lattice to change: none before the first answer, nor without a text. */
+  function change(made) {
+    if (shown === null) return;
+    made();
+    draw();
+  }
+
   function choose(t, j, focus = false) {
     cell = { t, j };
     draw();
@@ -165,7 +172,7 @@ export function mount(root, values, context) {
     event.preventDefault();
   }
   function move(event) {
-    if (drag) set(drag.t, drag.j, drag.value + (drag.from - event.clientY) / 10);
+    if (drag && shown !== null) set(drag.t, drag.j, drag.value + (drag.from - event.clientY) / 10);
   }
   function up() {
     if (drag) { document.getElementById("tip").hidden = true; drawing.querySelector(`[data-cell="${drag.t},${drag.j}"]`)?.focus(); }
@@ -194,9 +201,9 @@ export function mount(root, values, context) {
   const [problem, details, best] = [h("div"), h("section", { className: "card", "aria-label": "Cell" }), h("div")];
   const drawing = h("div", { className: "scroll", onpointerdown: down, onkeydown: key, tabIndex: 0, role: "region", "aria-label": "Drawing of the lattice" });
   const changed = h("span", { className: "note" });
-  const undo = h("button", { onclick: () => { shown.chain.unary = shown.original.map((row) => [...row]); compute(); draw(); } }, "Undo changes");
-  const count = h("input", { type: "number", id: "paths", min: 1, max: 8, value: state.paths, oninput: () => { state.paths = Math.max(1, Math.min(8, Math.round(Number(count.value)) || 1)); kept(); compute(); draw(); } });
-  const every = h("input", { type: "checkbox", checked: state.all, onchange: () => { state.all = every.checked; kept(); rows = chosenRows(); draw(); } });
+  const undo = h("button", { onclick: () => change(() => { shown.chain.unary = shown.original.map((row) => [...row]); compute(); }) }, "Undo changes");
+  const count = h("input", { type: "number", id: "paths", min: 1, max: 8, value: state.paths, oninput: () => { state.paths = Math.max(1, Math.min(8, Math.round(Number(count.value)) || 1)); kept(); change(compute); } });
+  const every = h("input", { type: "checkbox", checked: state.all, onchange: () => { state.all = every.checked; kept(); change(() => { rows = chosenRows(); }); } });
   const which = h("input", { type: "number", id: "which", min: 1, value: state.sentence + 1, oninput: () => { state.sentence = Math.max(0, Math.round(Number(which.value) || 1) - 1); kept(); open(); } });
   root.append(...heading("Lattice", "Every label at every position. The darker, the more probable; the thick line is the best labelling. Change a score, and forward-backward runs again, here in the page."),
     field, problem,
