@@ -97,7 +97,8 @@ def test_the_model_is_not_in_what_is_pickled(ray, names_model):
         travelling, job = integration._job(ray, model, ship, "text", None, None, "characters", None)
         assert len(ray.cloudpickle.dumps((travelling, job))) < 4000 < size
         assert (
-            travelling.sha256 == integration._job(ray, names_model, False, "text", None, None, "characters", None)[0].sha256
+            travelling.sha256
+            == integration._job(ray, names_model, False, "text", None, None, "characters", None)[0].sha256
         )
 
 
