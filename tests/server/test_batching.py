@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from oracles import loops
 from postil.server.batching import MOST_AT_ONCE, Worker
 from postil.server.failures import Refusal
 
@@ -20,7 +21,7 @@ def run(story, work, **limits):
         finally:
             await worker.stop()
 
-    return asyncio.run(main())
+    return loops.run(main())
 
 
 class Gate:
@@ -139,6 +140,7 @@ def test_short_work_is_done_in_the_event_loop_and_other_work_is_not():
     async def main():
         worker = Worker(work, queue=8, wait=1.0, is_short=lambda batch: batch[0].size < 5)
         worker.start()
+        threads["loop"] = threading.current_thread().name
         assert await worker.submit("g", "small", 1).future == "small"
         assert await worker.submit("g", "large", 10).future == "large"
         with pytest.raises(ValueError, match="no"):
@@ -147,9 +149,9 @@ def test_short_work_is_done_in_the_event_loop_and_other_work_is_not():
         assert worker.waiting == 0
         await worker.stop()
 
-    asyncio.run(main())
+    loops.run(main())
     assert threads["large"] == "postil-worker"
-    assert threads["small"] == threads["again"] == threading.current_thread().name
+    assert threads["small"] == threads["again"] == threads["loop"]
 
 
 def test_a_full_queue_is_seen_before_a_request_is_read():
@@ -176,4 +178,4 @@ def test_a_full_queue_is_seen_before_a_request_is_read():
         worker.check_room()
         await worker.stop()
 
-    asyncio.run(main())
+    loops.run(main())

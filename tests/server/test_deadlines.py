@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from oracles import loops
 from postil.server import deadlines
 from postil.server.batching import Worker
 from postil.server.deadlines import Deadlines
@@ -39,7 +40,7 @@ def test_what_does_not_arrive_or_is_not_answered_in_time_is_refused():
         assert worker.waiting == 0, "its place is free"
         assert asyncio.current_task().cancelling() == 0, "the task can go on"
 
-    asyncio.run(main())
+    loops.run(main())
 
 
 def test_a_client_that_leaves_ends_the_wait():
@@ -54,7 +55,7 @@ def test_a_client_that_leaves_ends_the_wait():
             await visit.answer(worker, job)
         assert worker.waiting == 0
 
-    asyncio.run(main())
+    loops.run(main())
 
 
 def test_a_cancelled_request_is_not_called_slow():
@@ -69,7 +70,7 @@ def test_a_cancelled_request_is_not_called_slow():
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    asyncio.run(main())
+    loops.run(main())
 
 
 def test_thousands_of_requests_need_one_timer_which_ends_with_them():
@@ -92,4 +93,4 @@ def test_thousands_of_requests_need_one_timer_which_ends_with_them():
             pass
         assert len(timers) == 2
 
-    asyncio.run(main())
+    loops.run(main())

@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from oracles import loops
+
 HEAD = b"POST /api/tag HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 pytestmark = pytest.mark.extra("uvicorn")
 
@@ -82,7 +84,7 @@ def test_a_silent_connection_is_closed_after_a_while(registry, monkeypatch):
         await serving
         return closed
 
-    assert asyncio.run(story()) == [b"", b""]
+    assert loops.run(story()) == [b"", b""]
 
 
 def test_a_slow_body_gets_a_clear_answer(start, names_model):

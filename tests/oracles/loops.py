@@ -1,0 +1,12 @@
+"""Coroutines in a thread of their own: while a browser is open, Playwright's event loop runs in that of the tests."""
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """What ``asyncio.run`` returns or raises."""
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(asyncio.run, coroutine).result()
