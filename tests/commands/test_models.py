@@ -79,8 +79,11 @@ def test_explain_and_other_commands_take_the_name(english, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["missing"], "no such model file or input ('missing')"),
-        (["englsh", TEXT], "no such model file or input ('englsh'; did you mean english?)"),
+        (["missing"], "no such model or input file; a single word is a text after --text ('missing')"),
+        (
+            ["englsh", TEXT],
+            "no such model or input file; a single word is a text after --text ('englsh'; did you mean english?)",
+        ),
         (["missing.postil", TEXT], "no such model file ('missing.postil')"),
         ([TEXT, "another text"], "inputs must be one text in quotes, or files (got 'Anna left New York.')"),
         ([TEXT, "--text", "x"], "--text and files cannot be combined"),

@@ -134,7 +134,7 @@ def test_an_earlier_export_is_replaced_and_nothing_else(names_model, tmp_path):
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES | {"main.c"}
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").touch()
-    with pytest.raises(ConfigurationError, match="no earlier export"):
+    with pytest.raises(ConfigurationError, match="must be a new folder or an earlier export"):
         export_c(tagger, tmp_path / "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
     with pytest.raises(ConfigurationError, match="must be a folder"):

@@ -65,7 +65,7 @@ def _is_model(word: str) -> bool:
         return True
     if word == "-" or is_text(word) or any(sign in word for sign in "*?[:") or os.path.exists(word):  # noqa: PTH110
         return False
-    raise ConfigurationError("no such model file or input", got=misspelt(word))
+    raise ConfigurationError("no such model or input file; a single word is a text after --text", got=misspelt(word))
 
 
 def open_model(name: str) -> Estimator[Any, Any]:

@@ -83,7 +83,7 @@ def _template(name: str) -> bytes:
 def _check_target(path: Path) -> None:
     if path.is_dir() and any(path.iterdir()) and not all((path / name).is_file() for name in (MARK, "postil.c")):
         raise ConfigurationError(
-            "output", expected="must not replace a folder that is no earlier export", got="other files", where=path
+            "output", expected="must be a new folder or an earlier export", got="other files", where=path
         )
     if path.exists() and not path.is_dir():
         raise ConfigurationError("output", expected="must be a folder", got="a file", where=path)

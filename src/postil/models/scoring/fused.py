@@ -57,7 +57,7 @@ class FusedTraining:
 
     def __init__(self, network: TaggerNetwork, layers: _Layers, kernel: TaggerKernel) -> None:
         assert network.crf is not None
-        self._network, self._layers, self.kernel, self._crf = network, layers, kernel, network.crf
+        self._network, self._layers, self.kernel = network, layers, kernel
         self._tables = network.form_tables.tables if network.form_tables is not None else []
         steps = {"transitions": network.crf.transitions, "start": network.crf.start, "end": network.crf.end}
         self._forbidden = [
