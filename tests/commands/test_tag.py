@@ -105,7 +105,7 @@ def test_an_empty_text_is_told(model, capsys):
 
 
 MISTAKES = [
-    (["missing", "dev"], "no such model file"),
+    (["missing", "dev"], "no such model"),
     ([".", "dev"], "model must be a model file (got a folder)"),
     (["text", "dev"], "not a Postil model file"),
     (["cut", "dev"], "the model file is cut"),
