@@ -57,9 +57,7 @@ def _arguments() -> argparse.Namespace:
     options.add_argument("--left-out", nargs="+", choices=list(NAMES), default=["wikigold", "wnut17", "btc"])
     options.add_argument("--epochs", type=int, help="of every training (default: as the recipe)")
     options.add_argument("--raw", type=Path, metavar="TEXT", help="learn from a teacher, too, as the recipe does")
-    options.add_argument(
-        "--spacy", type=float, metavar="MINUTES", help="beside spaCy's NER, so many CPU minutes"
-    )
+    options.add_argument("--spacy", type=float, metavar="MINUTES", help="beside spaCy's NER, so many CPU minutes")
     options.add_argument("--no-single", action="store_true", help="leave out the taggers of single corpora")
     options.add_argument("--speed", action="store_true", help="measure speed and loading only")
     return options.parse_args()
