@@ -121,7 +121,11 @@ def spacy_f1(data: Path, left_out: str, minutes: float) -> float:
     others = [name for name in SINGLE if name != left_out]
     dev = sum((read_names(data, name, "dev") for name in others), Part([], []))
     test = read_names(data, left_out, "test")
-    content = {"train": _plain(names_to_learn(data, [left_out])), "dev": _plain(dev, unknown="O"), "test": test.X}
+    content = {
+        "train": _plain(names_to_learn(data, [left_out])),
+        "dev": _plain(dev, unknown="O"),
+        "test": [[word or "_" for word in words] for words in test.X],
+    }
     with TemporaryDirectory() as folder, Process(SPACY.command(), threads=1) as process:
         file = Path(folder) / "data.json"
         file.write_text(json.dumps(content), encoding="utf8")
@@ -134,9 +138,10 @@ def spacy_f1(data: Path, left_out: str, minutes: float) -> float:
 def _plain(part: Part, unknown: str = "-") -> list[tuple[list[str], list[str]]]:
     """Tokens and IOBES labels of persons, places and organisations."""
     pairs = []
-    for tokens, labels in zip(part.X, core_labels(part.y), strict=True):
+    for words, labels in zip(part.X, core_labels(part.y), strict=True):
         known = ["O" if label == "?" else label for label in labels]
         spelt = labels_from_spans(spans_from_labels(known, "bio"), len(labels), "iobes")
+        tokens = [word or "_" for word in words]  # some tweets have empty tokens, which spaCy does not take
         pairs.append((tokens, [unknown if label == "?" else name for label, name in zip(labels, spelt, strict=True)]))
     return pairs
 

@@ -59,7 +59,7 @@ def test_the_summary_says_where_calibration_has_moved_the_dev_score(folder, caps
     monkeypatch.setattr(
         postil.Tagger,
         "_calibrate_after_fit",
-        lambda tagger, X, y, held_out: setattr(tagger, "decoding", Decoding(shift=-9)),
+        lambda tagger, X, y, held_out: setattr(tagger, "decoding", Decoding(shift=-9, bias=0.5)),
     )
     assert main(["train", "train.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
     out = capsys.readouterr().out.splitlines()
@@ -68,6 +68,7 @@ def test_the_summary_says_where_calibration_has_moved_the_dev_score(folder, caps
     assert out[1].startswith(
         f"(epoch {best['best_epoch']} scored {100 * best['dev_score']:.2f} on dev: epochs are scored"
     )
+    assert out[2].startswith("bias +0.50: finds more entities, for the best F1 on dev")
 
 
 MISTAKES = [
