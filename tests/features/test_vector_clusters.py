@@ -1,6 +1,7 @@
 """Clusters that are made of pre-trained vectors: which words share one, and how models keep them."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_a_round_never_moves_centres_away_from_their_words(V, K, seed):
     for rounds in range(5):
         centres = cluster_centres(X, K, rounds=rounds, seed=0)
         totals.append(float((X * centres[nearest_centres(X, centres)]).sum()))
-    assert all(later >= earlier - 1e-4 for earlier, later in zip(totals, totals[1:], strict=False))
+    assert all(later >= earlier - 1e-4 for earlier, later in pairwise(totals))
 
 
 @pytest.mark.parametrize(
@@ -162,6 +163,7 @@ def test_a_warm_start_keeps_the_clusters_of_the_model(data, vectors):
     without = postil.Tagger(**SMALL, vectors=str(vectors), vector_clusters=()).fit(X, y)
     begun = postil.Tagger(**SMALL, vectors=str(vectors), vector_clusters=(2,)).fit(X, y, warm_start=without)
     assert not begun.fitted_parts().features.words.lexicons
+    assert begun.fitted_parts().config.vector_clusters == ()
 
 
 def test_a_file_that_lacks_the_words_of_a_lexicon_is_refused(data, vectors, tmp_path):

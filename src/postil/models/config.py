@@ -184,6 +184,7 @@ _EVERY_WORD_FEATURE = {
     "min_affix_count": 2,
 }
 _NOISE = {"input_dropout": None, "hidden_dropout": None, "word_dropout": 0.3}
+_VECTOR_CLUSTERS = {"vector_clusters": (64, 256, 1000)}
 _SENNA = {"activation": "hardtanh", "hidden": 300, "window": 5}
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -216,6 +217,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     # our own
     "fast": {
         **_EVERY_WORD_FEATURE,
+        **_VECTOR_CLUSTERS,
         **_NOISE,
         "encoder": "window",
         "window": 5,
@@ -225,6 +227,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "accurate": {
         **_EVERY_WORD_FEATURE,
+        **_VECTOR_CLUSTERS,
         **_NOISE,
         "encoder": "convolutions",
         "window": 3,

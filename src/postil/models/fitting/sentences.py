@@ -24,7 +24,7 @@ from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scal
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson
 from postil.models.fitting.training_set import TrainingSet
 from postil.models.fitting.warm_start import (
-    check_same_architecture,
+    continued,
     extended_features,
     in_scale_of,
     take_over,
@@ -204,7 +204,7 @@ def _new_parts(
 ) -> Parts[Any, Any]:
     known = start.known if start is not None else None
     if known is not None:
-        check_same_architecture(known.config, config)
+        config = continued(known.config, config)
     features, vectors = new_features(estimator, config, X, known)
     with_labels = start is not None and start.with_labels
     labelling = known.labelling.extended(y) if known is not None and with_labels else estimator._labels_of(y)
