@@ -137,7 +137,7 @@ def test_a_teacher_is_learnt_as_by_the_general_path(preset, ensemble):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_gradients_and_adam_in_one_call_are_those_of_two(preset):
-    in_one, in_two = (fitting(preset, threads=2, character_dim=0) for _ in range(2))  # characters need two calls
+    in_one, in_two = (fitting(preset, threads=2) for _ in range(2))
     fused_step = in_two.training.optimiser.fused_step
     calls = []
 
