@@ -198,11 +198,11 @@ _RAW: list[list[str]] = []
 def _lesson(arguments: argparse.Namespace, cache: Cache, fold: Fold, settings: dict[str, Any]) -> dict[str, Any]:
     """Raw text and a teacher with this knowledge, which is trained once."""
     if not _RAW:
-        _RAW.extend(teaching.raw_sentences(arguments))
+        _RAW.extend(teaching.raw_sentences(arguments, times=teaching.DRAWN))
     key = _key("teacher", fold.digest, _teacher_settings(), settings)
     path = cache.teachers / f"{key}.postil"
     if path.exists() and cache.get(key):
-        return {"unlabelled": _RAW, "teachers": [postil.load(path)]}
+        return _chosen(arguments, postil.load(path))
     train, dev, _ = fold.parts
     teacher = Tagger(preset=teaching.PRESET, ensemble=teaching.MEMBERS, seed=100, **settings)
     began = time.process_time()
@@ -213,7 +213,12 @@ def _lesson(arguments: argparse.Namespace, cache: Cache, fold: Fold, settings: d
     cache.put(key, run)
     what = f"teacher of {fold.corpus} {fold.number}"
     print(f"{what}: dev {run['teacher dev']:.2f}, {run['cpu']:.0f} CPU s", file=sys.stderr, flush=True)
-    return {"unlabelled": _RAW, "teachers": [teacher]}
+    return _chosen(arguments, teacher)
+
+
+def _chosen(arguments: argparse.Namespace, teacher: Tagger) -> dict[str, Any]:
+    chosen = teaching.sentences_to_learn(_RAW, [teacher], arguments.unlabelled_tokens)
+    return {"unlabelled": chosen, "teachers": [teacher]}
 
 
 # ------------------------------------------------------------------------------------------------------------ table

@@ -3,32 +3,40 @@
     python -m benchmarks.english DATA FOLDER              FOLDER: what `python -m recipes.english … -o FOLDER` made
     python -m benchmarks.english DATA FOLDER --left-out wikigold --epochs 3
     python -m benchmarks.english DATA FOLDER --raw wikipedia_en.txt       with a teacher, which has not seen it either
+    python -m benchmarks.english DATA FOLDER --spacy 20                   beside spaCy, 20 CPU minutes at most
     python -m benchmarks.english DATA FOLDER --speed
 
 Left out: a tagger of names is trained as the recipe does, on all corpora but one, and scored on the test part of that
 one: F1 of PER, LOC and ORG, which all corpora annotate. Beside it stand taggers with the same settings, each trained on
-a single other corpus, of which the best counts.
+a single other corpus, of which the best counts. With ``--spacy``, spaCy's NER with its defaults for CPUs learns the
+same sentences, without copies in other cases; what a corpus leaves open is unknown to it as well.
 
 Speed: tokens per second of CPU time on one core, all tasks, names and UPOS, names alone, and a tagger `fast` of one
 task with the same knowledge, in turns. Loading: the best of several fresh processes, after the imports.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import postil
+from benchmarks.contestants.driving import Process, Tool
 from benchmarks.measuring import Outcome, interleaved, medians, parser, report
+from postil.metrics import evaluate
 from postil.models.tagger import Tagger
+from postil.text import labels_from_spans, spans_from_labels, with_marks
 from recipes.english import CASES, LESSON_TOKENS, SEED, SETTINGS, knowledge, names_to_learn, sample, train_teacher
-from recipes.english_card import core_f1
+from recipes.english_card import core_f1, core_labels
 from recipes.english_data import NAMES, Part, read_names, with_cases
 
 SINGLE = ("wikigold", "btc", "wnut17", "gum_open")
 """Corpora with training parts that are large enough to stand alone."""
+SPACY = Tool(environment="spacy", packages=["spacy==3.8.18"], script=["spacy_ner.py"])
 LEAST_SHARE = 0.6  # of the rate of one task
 MOST_SECONDS = 0.050  # to load the model
 LOAD = (
@@ -49,6 +57,7 @@ def _arguments() -> argparse.Namespace:
     options.add_argument("--left-out", nargs="+", choices=list(NAMES), default=["wikigold", "wnut17", "btc"])
     options.add_argument("--epochs", type=int, help="of every training (default: as the recipe)")
     options.add_argument("--raw", type=Path, metavar="TEXT", help="learn from a teacher, too, as the recipe does")
+    options.add_argument("--spacy", type=float, metavar="MINUTES", help="beside spaCy's NER, so many CPU minutes")
     options.add_argument("--no-single", action="store_true", help="leave out the taggers of single corpora")
     options.add_argument("--speed", action="store_true", help="measure speed and loading only")
     return options.parse_args()
@@ -71,6 +80,8 @@ def _left_out(arguments: argparse.Namespace) -> Outcome:
             row["teacher"] = core_f1(lesson["teachers"][0], test)
         alone = {scores[corpus]: name for name, scores in single.items() if name != corpus}
         row |= {"best single": max(alone), "which": alone[max(alone)]} if alone else {}
+        if arguments.spacy:
+            row["spaCy"] = spacy_f1(arguments.data, corpus, arguments.spacy)
         print(row, file=sys.stderr, flush=True)
         rows.append(row)
     return Outcome(
@@ -103,6 +114,36 @@ def _single_scores(
 def _trained(part: Part, folder: Path, settings: Mapping[str, Any], **lesson: Any) -> Tagger:
     learnt = with_cases(part, CASES, SEED)
     return Tagger(preset="fast", **settings, **knowledge(folder)).fit(learnt.X, learnt.y, **lesson)
+
+
+def spacy_f1(data: Path, left_out: str, minutes: float) -> float:
+    """F1 in percent of spaCy's NER on the test part of the corpus that it has not seen."""
+    others = [name for name in SINGLE if name != left_out]
+    dev = sum((read_names(data, name, "dev") for name in others), Part([], []))
+    test = read_names(data, left_out, "test")
+    content = {
+        "train": _plain(names_to_learn(data, [left_out])),
+        "dev": _plain(dev, unknown="O"),
+        "test": [[word or "_" for word in words] for words in test.X],
+    }
+    with TemporaryDirectory() as folder, Process(SPACY.command(), threads=1) as process:
+        file = Path(folder) / "data.json"
+        file.write_text(json.dumps(content), encoding="utf8")
+        process.ask(do="train", data=str(file), model=str(Path(folder) / "model"), minutes=minutes)
+        found = process.ask(do="labels", data=str(file))["labels"]
+    bio = [labels_from_spans(spans_from_labels(labels, "iobes"), len(labels)) for labels in found]
+    return 100 * float(evaluate(with_marks(core_labels(test.y), test.X), core_labels(bio)).main_score)
+
+
+def _plain(part: Part, unknown: str = "-") -> list[tuple[list[str], list[str]]]:
+    """Tokens and IOBES labels of persons, places and organisations."""
+    pairs = []
+    for words, labels in zip(part.X, core_labels(part.y), strict=True):
+        known = ["O" if label == "?" else label for label in labels]
+        spelt = labels_from_spans(spans_from_labels(known, "bio"), len(labels), "iobes")
+        tokens = [word or "_" for word in words]  # some tweets have empty tokens, which spaCy does not take
+        pairs.append((tokens, [unknown if label == "?" else name for label, name in zip(labels, spelt, strict=True)]))
+    return pairs
 
 
 # ------------------------------------------------------------------------------------------------ speed

@@ -111,10 +111,10 @@ def core_f1(tagger: Tagger, part: Part, case: str | None = None) -> float:
 def core_evaluation(tagger: Tagger, part: Part, case: str | None = None) -> Evaluation:
     """All scores of persons, places and organisations."""
     X = part.X if case is None else [in_case(tokens, case) for tokens in part.X]
-    return evaluate(with_marks(_core(part.y), X), _core(tagger.predict(X)))
+    return evaluate(with_marks(core_labels(part.y), X), core_labels(tagger.predict(X)))
 
 
-def _core(y: Sequence[Sequence[str]]) -> list[list[str]]:
+def core_labels(y: Sequence[Sequence[str]]) -> list[list[str]]:
     """Labels without MISC; what is unknown stays unknown."""
     return [[_core_label(label) for label in labels] for labels in y]
 

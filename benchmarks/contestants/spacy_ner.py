@@ -15,7 +15,7 @@ from spacy.training.batchers import minibatch_by_words
 from thinc.schedules import compounding
 
 EVERY, PATIENCE = 200, 1600
-BILUO = {"B": "B", "I": "I", "E": "L", "S": "U", "O": "O"}
+BILUO = {"B": "B", "I": "I", "E": "L", "S": "U", "O": "O", "-": "-"}  # the last one: unknown
 
 
 class SpacyNER(Contestant):

@@ -41,3 +41,22 @@ def test_data_of_another_kind_are_refused(data, capsys):
     (data / "pos.txt").write_text("Anna\tNNP\nleft\tVBD\n", encoding="utf8")
     assert main(["compare", "weak.postil", "good.postil", "pos.txt"]) == 1
     assert "pos.txt, line 1: these labels have no scheme" in capsys.readouterr().err
+
+
+def test_a_task_is_compared_with_a_model_of_one_task(data, capsys):
+    X, y = corpora.named_entities(40)
+    upper = [[("U" if token[:1].isupper() else "L") for token in tokens] for tokens in X]
+    several = postil.MultiTaskTagger(hidden=8, epochs=2, rate=0.02).fit(X, {"names": y, "case": upper})
+    several.save("several.postil")
+    several["names"].save("alone.postil")
+    figures = {}
+    for name, words in {"several.postil": ["--task", "names"], "alone.postil": []}.items():
+        assert main(["compare", name, "good.postil", "test.txt", "--json", *words]) == 0
+        figures[name] = json.loads(capsys.readouterr().out)
+    assert figures["several.postil"] == figures["alone.postil"]
+    for words, message in (
+        (["several.postil", "good.postil", "test.txt"], "several tasks: choose one with --task names or case"),
+        (["weak.postil", "good.postil", "test.txt", "--task", "names"], "--task cannot be used here"),
+    ):
+        assert main(["compare", *words]) == 1
+        assert message in capsys.readouterr().err

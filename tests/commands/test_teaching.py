@@ -5,7 +5,7 @@ import random
 import pytest
 
 import postil
-from oracles.corpora import as_conll, named_entities
+from oracles.corpora import as_conll, named_entities, parts_of_speech
 from postil.commands import teaching
 from postil.commands.main import main
 
@@ -72,6 +72,27 @@ def test_a_mistake_is_one_line(folder, capsys, arguments, message):
     assert message in told
     assert "Traceback" not in told
     assert not (folder / "m.postil").exists()
+
+
+def test_half_of_what_is_learnt_has_entities():
+    X, y = named_entities(60)
+    teacher = postil.Tagger(hidden=16, epochs=6, rate=0.02).fit(X, y)
+    dull = [["it", "was", "late", f"n{i}"] for i in range(4000)]
+    told = [["Anna", "lives", "in", "Oslo"] for _ in range(400)]
+    assert set(teacher.predict(dull[:1])[0]) == {"O"} != set(teacher.predict(told[:1])[0])
+    drawn = dull + told  # a random sample of 200 sentences would have 18 of them
+    chosen = teaching.sentences_to_learn(drawn, [teacher], 800)
+    assert [sentence in told for sentence in chosen].count(True) == 100 and len(chosen) == 200
+    assert chosen[100:] == dull[:100]
+    few = teaching.sentences_to_learn(dull + told[:3], [teacher], 800)
+    assert len(few) == 200 and [sentence in told for sentence in few].count(True) == 3
+    assert len(teaching.sentences_to_learn(dull[:5], [teacher], 800)) == 5
+
+
+def test_teachers_without_an_outside_label_do_not_choose():
+    X, y = parts_of_speech(20)
+    teacher = postil.Tagger(hidden=8, epochs=1).fit(X, y)
+    assert teaching.sentences_to_learn(X, [teacher], 30) == teaching.first_sentences(X, 30)
 
 
 def test_a_sample_of_a_stream_is_uniform():

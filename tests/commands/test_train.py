@@ -53,10 +53,13 @@ def test_train_shows_on_stderr_answers_on_stdout_and_leaves_one_file(folder, cap
 
 
 def test_the_summary_says_where_calibration_has_moved_the_dev_score(folder, capsys, monkeypatch):
+    monkeypatch.setattr(postil.Tagger, "_calibrate_after_fit", lambda tagger, X, y, held_out: None)
     assert main(["train", "train.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
-    assert "calibrated" not in capsys.readouterr().out  # both are the same here
+    assert "calibration" not in capsys.readouterr().out  # both are the same here
     monkeypatch.setattr(
-        postil.Tagger, "calibrate", lambda tagger, X, y: setattr(tagger, "decoding", Decoding(shift=-9))
+        postil.Tagger,
+        "_calibrate_after_fit",
+        lambda tagger, X, y, held_out: setattr(tagger, "decoding", Decoding(shift=-9, bias=0.5)),
     )
     assert main(["train", "train.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
     out = capsys.readouterr().out.splitlines()
@@ -65,6 +68,7 @@ def test_the_summary_says_where_calibration_has_moved_the_dev_score(folder, caps
     assert out[1].startswith(
         f"(epoch {best['best_epoch']} scored {100 * best['dev_score']:.2f} on dev: epochs are scored"
     )
+    assert out[2].startswith("bias +0.50: finds more entities, for the best F1 on dev")
 
 
 MISTAKES = [

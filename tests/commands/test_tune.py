@@ -71,10 +71,11 @@ def test_another_file_and_none(model, dev, capsys, tmp_path):
     [
         (["--recall", "1"], "no setting reaches this recall with labels that do not overlap: expected 100, got"),
         (["--recall", "95"], "recall must be a number above 0, at most 1 (got 95.0)"),
-        ([], "tuning needs either recall or precision (got neither)"),
-        (["--recall", "0.5", "--precision", "0.5"], "tuning needs either recall or precision (got both)"),
+        ([], "tuning needs recall, precision or f1 (got none of them)"),
+        (["--recall", "0.5", "--precision", "0.5"], "tuning needs recall, precision or f1 (got recall and precision)"),
         (["--recall", "0.5", "--margin", "-1"], "margin must be a number of standard errors"),
         (["--reset"], "--reset cannot be combined with data"),
+        (["--reset", "--f1"], "--reset cannot be combined with data and f1"),
     ],
 )
 def test_mistakes_are_told(model, dev, capsys, words, message, tmp_path):

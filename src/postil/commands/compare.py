@@ -7,6 +7,7 @@ from pathlib import Path
 from postil.commands.labelled import load
 from postil.commands.models import checked_scheme, inputs_of, open_model, resolve_labels
 from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.tasks import add_task_argument, one_task
 from postil.commands.writing import add_force_argument, check_output
 from postil.curation.comparison import ModelComparison, compare
 from postil.errors import ConfigurationError, printable
@@ -22,6 +23,7 @@ and the sentences on which they differ.
 
   postil compare old.postil new.postil test.txt
   postil compare old.postil new.postil test.txt --report differences.html
+  postil compare english new.postil test.txt --task names        of a model of several tasks, this one
 """
 _SHOWN = 10
 
@@ -34,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", metavar="FILE", type=Path, help="write an HTML page with all differences")
     parser.add_argument("--resamples", type=int, default=2000, metavar="N", help="bootstrap resamples (default: 2000)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the resampling (default: 0)")
+    add_task_argument(parser, "models of several tasks: compare this one")
     add_force_argument(parser)
     add_partial_argument(add_reading_arguments(parser))
 
@@ -42,14 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = [arguments.first, arguments.second]
     if arguments.report is not None:
         check_output(arguments.report, "report", "report", inputs=[*names, arguments.data], force=arguments.force)
-    taggers = []
-    for name in names:
-        model = open_model(name)
-        if not isinstance(model, Tagger):
-            raise ConfigurationError("model", expected="must be a tagger", got=f"a {model.KIND}", where=name)
-        check_columns(model, arguments.feature_columns)
-        taggers.append(model)
-    first, second = taggers
+    first, second = taggers = _taggers(names, arguments)
     file = load(arguments.data, **reading_options(arguments, takes_characters(first.fitted_parts())))
     resolve_labels(first, file, arguments)
     for tagger in taggers:
@@ -70,6 +66,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         print(f"\nThe report is in {arguments.report}: open it in a browser.")
     return 0
+
+
+def _taggers(names: list[str], arguments: argparse.Namespace) -> list[Tagger]:
+    models = [open_model(name) for name in names]
+    have_tasks = [bool(getattr(model, "tasks", None)) for model in models]
+    taggers = []
+    for name, model, has_tasks in zip(names, models, have_tasks, strict=True):
+        # A model with one task is compared with that task of the other one.
+        tagger = one_task(model, arguments.task) if has_tasks or not any(have_tasks) else model
+        if not isinstance(tagger, Tagger):
+            raise ConfigurationError("model", expected="must be a tagger", got=f"a {tagger.KIND}", where=name)
+        check_columns(tagger, arguments.feature_columns)
+        taggers.append(tagger)
+    return taggers
 
 
 def _show(result: ModelComparison, names: list[str]) -> None:

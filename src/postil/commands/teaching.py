@@ -1,24 +1,33 @@
-"""``postil train --unlabelled``: raw text is sampled, and teachers are opened or trained first."""
+"""``postil train --unlabelled``: raw text is sampled, and teachers are opened or trained first.
+
+Most sentences of most raw text have nothing in them that is to be found: diseases, say, in Wikipedia. So more is drawn
+than is learnt, and half of what is learnt are sentences in which the teachers find entities.
+"""
 
 import argparse
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from postil.commands.models import open_model
 from postil.commands.stopping import interrupted, stop_on_request
 from postil.commands.terminal.notices import note
 from postil.errors import ConfigurationError, DataError
+from postil.models.answers.labelling import OUTSIDE
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.tagger import Tagger
 from postil.text import read
 
+T = TypeVar("T")
 MOST_TOKENS = 400_000
 """Of raw text, unless --unlabelled-tokens says otherwise: about as much as a student learns from in a minute or two."""
 LENGTHS = range(3, 81)
 """Sentences of other lengths are mostly headings and lists."""
+DRAWN = 8
+"""So many times the tokens that are learnt are drawn, for the teachers to choose from."""
+BLOCK = 2_000  # sentences that teachers label at once
 PRESET, MEMBERS = "accurate", 6
 """The teacher that is trained where none is given: twice as many networks as the preset has."""
 
@@ -55,35 +64,71 @@ def check_arguments(arguments: argparse.Namespace) -> None:
         raise ConfigurationError("--unlabelled-tokens", expected="must be at least 1", got=arguments.unlabelled_tokens)
 
 
-def raw_sentences(arguments: argparse.Namespace) -> list[list[str]]:
-    """A sample of the raw text's sentences, the same for the same seed."""
-    rng = random.Random(arguments.seed)
+def raw_sentences(arguments: argparse.Namespace, times: int = 1) -> list[list[str]]:
+    """A sample of the raw text's sentences, the same for the same seed; ``times`` the tokens that are to be learnt."""
+    rng, tokens = random.Random(arguments.seed), times * arguments.unlabelled_tokens
     # Enough sentences for the tokens even if all are short; a sample of a stream of any length.
-    sample = _reservoir(_sentences(arguments), max(1, arguments.unlabelled_tokens // LENGTHS.start), rng)
+    sample = _reservoir(_sentences(arguments), max(1, tokens // LENGTHS.start), rng)
     rng.shuffle(sample)
-    chosen, tokens = [], 0
-    for sentence in sample:
-        if tokens >= arguments.unlabelled_tokens:
-            break
-        chosen.append(sentence)
-        tokens += len(sentence)
-    if not chosen:
+    drawn = first_sentences((sentence.split("\n") for sentence in sample), tokens)
+    if not drawn:
         names = ", ".join(arguments.unlabelled)
         raise DataError("no sentences in the raw text", expected=f"{LENGTHS.start} words or more", where=names)
-    note(f"{len(chosen):,} sentences of raw text, {tokens:,} tokens")
+    note(f"{len(drawn):,} sentences of raw text, {sum(map(len, drawn)):,} tokens")
+    return drawn
+
+
+def first_sentences(sentences: Iterable[list[str]], tokens: int) -> list[list[str]]:
+    """So many that they have at least this number of tokens."""
+    chosen, total = [], 0
+    for sentence in sentences:
+        if total >= tokens:
+            break
+        chosen.append(sentence)
+        total += len(sentence)
     return chosen
 
 
-def _sentences(arguments: argparse.Namespace) -> Iterator[list[str]]:
+def sentences_to_learn(drawn: Sequence[list[str]], teachers: Sequence[Tagger], tokens: int) -> list[list[str]]:
+    """Sentences with this number of tokens: half of them have entities, as far as the teachers find any."""
+    if any(teacher.labelling.outside is None for teacher in teachers):
+        return first_sentences(drawn, tokens)
+    telling: list[list[str]] = []
+    others: list[list[str]] = []
+    missing, seen = tokens // 2, 0
+    while missing > 0 and seen < len(drawn):
+        block = drawn[seen : seen + BLOCK]
+        for sentence, has_entities in zip(block, _have_entities(block, teachers), strict=True):
+            if has_entities and missing > 0:
+                telling.append(sentence)
+                missing -= len(sentence)
+            else:
+                others.append(sentence)
+        seen += BLOCK
+    others += drawn[seen:]
+    note(f"the teacher finds something in {len(telling):,} sentences, which are learnt beside others")
+    return telling + first_sentences(others, tokens - sum(map(len, telling)))
+
+
+def _have_entities(sentences: Sequence[list[str]], teachers: Sequence[Tagger]) -> list[bool]:
+    found = [False] * len(sentences)
+    for teacher in teachers:
+        for i, labels in enumerate(teacher.predict(sentences)):
+            found[i] = found[i] or any(label != OUTSIDE for label in labels)
+    return found
+
+
+def _sentences(arguments: argparse.Namespace) -> Iterator[str]:
+    """A token on each line of each: as lists of tokens, a large sample would need several times the memory."""
     for path in arguments.unlabelled:
         for sentence in read(path, format="text", encoding=arguments.encoding):
             if len(sentence.tokens) in LENGTHS:
-                yield [token if isinstance(token, str) else token.text for token in sentence.tokens]
+                yield "\n".join(token if isinstance(token, str) else token.text for token in sentence.tokens)
 
 
-def _reservoir(items: Iterable[list[str]], size: int, rng: random.Random) -> list[list[str]]:
+def _reservoir(items: Iterable[T], size: int, rng: random.Random) -> list[T]:
     """A uniform sample of a stream."""
-    kept: list[list[str]] = []
+    kept: list[T] = []
     for seen, item in enumerate(items):
         if len(kept) < size:
             kept.append(item)
@@ -98,9 +143,9 @@ def lesson(arguments: argparse.Namespace, student: SentenceEstimator[Any, Any], 
         return {}
     if not isinstance(student, Tagger):
         raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
-    unlabelled = raw_sentences(arguments)
+    drawn = raw_sentences(arguments, times=DRAWN)
     teachers = given_teachers(arguments) or [_trained_teacher(arguments, student, data)]
-    return {"unlabelled": unlabelled, "teachers": teachers}
+    return {"unlabelled": sentences_to_learn(drawn, teachers, arguments.unlabelled_tokens), "teachers": teachers}
 
 
 def task_lesson(arguments: argparse.Namespace, tasks: Sequence[str]) -> dict[str, Any]:

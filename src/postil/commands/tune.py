@@ -28,12 +28,13 @@ Tune a trained tagger to find more entities (higher recall) or to be right more 
   postil tune ner.postil dev.txt --recall 0.9              changes the model in place
   postil tune ner.postil dev.txt --precision 0.9 -o careful.postil
   postil tune ner.postil dev.txt --recall 0.9 --dry-run    shows the curve, writes nothing
-  postil tune ner.postil --reset                           undo: as it was trained
+  postil tune ner.postil dev.txt --f1                      undo: as train does it with --dev
+  postil tune ner.postil --reset                           answers are simply the most probable labels
 
 For higher recall, a decoding bias is set, which finds more entities. For higher precision, a threshold is set, which
 drops the least probable ones. The other figure stays as high as possible. DATA must be held out from training. The
 target must be reached there with a margin of one standard error (--margin), because part of any score on few sentences
-is luck.
+is luck. For the best F1, the smallest bias is chosen that is not worse than the best by more than this margin.
 
 The model is not trained again and its probabilities do not change: only one number in the model file does, which
 --reset undoes. Therefore the model is changed in place unless -o names another file.
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", nargs="?", help="labelled file of any format, held out from training")
     parser.add_argument("--recall", type=float, metavar="R", help="share of entities to find, 0 to 1")
     parser.add_argument("--precision", type=float, metavar="P", help="share of answers that must be right, 0 to 1")
+    parser.add_argument("--f1", action="store_true", help="the best F1: as many entities as pay")
     parser.add_argument("--margin", type=float, default=1.0, metavar="Z", help="margin in standard errors (default: 1)")
     add_task_argument(parser, "models of several tasks: tune this one")
     parser.add_argument("--reset", action="store_true", help="remove the bias and the thresholds")
@@ -89,7 +91,7 @@ def _tuned(model: "Tagger", arguments: argparse.Namespace) -> "Tuned":
     from postil.models.answers.tuning import checked_wish
     from postil.models.sentences import takes_characters, tokens_of
 
-    checked_wish(arguments.recall, arguments.precision, arguments.margin)  # before any file is read
+    checked_wish(arguments.recall, arguments.precision, arguments.margin, f1=arguments.f1)  # before any file is read
     check_columns(model, arguments.feature_columns)
     file = load(arguments.data, **reading_options(arguments, takes_characters(model.fitted_parts())))
     resolve_partial_labels([file], known=model.labelling.answers)
@@ -99,12 +101,12 @@ def _tuned(model: "Tagger", arguments: argparse.Namespace) -> "Tuned":
     if unknown:
         warn(f"{file.path}: {unknown:,} sentences with unknown labels are ignored")
     X = [tokens_of(sentence) for sentence in file.sentences]
-    wish = {"recall": arguments.recall, "precision": arguments.precision, "margin": arguments.margin}
+    wish = {name: getattr(arguments, name) for name in ("recall", "precision", "f1", "margin")}
     return model.tune(X, file.labels, **wish)
 
 
 def _reset(model: "Tagger", whole: Estimator[Any, Any], arguments: argparse.Namespace) -> int:
-    given = [name for name in ("data", "recall", "precision") if getattr(arguments, name) is not None]
+    given = [name for name in ("data", "recall", "precision", "f1") if getattr(arguments, name) not in (None, False)]
     if given:
         raise ConfigurationError(f"--reset cannot be combined with {' and '.join(given)}")
     before = model.decoding

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.errors import ConfigurationError
+from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
 from postil.features.vectors import VectorSources
 from postil.models.answers.constraints import Constraints
@@ -194,9 +195,13 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         return EnsembleNetwork(members) if len(members) > 1 else members[0]
 
     def _calibrate_after_fit(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], *, held_out: bool) -> None:
-        """Fit temperature and shift; on the training data any model would seem too unsure."""
-        if held_out:
-            self.calibrate(X, y)
+        """Fit temperature, shift and bias; on the training data any model would seem too unsure."""
+        if not held_out:
+            return
+        self.calibrate(X, y)
+        if self.labelling.has_spans:
+            with suppress(DataError):  # no entities in the held-out data: the bias stays
+                self.tune(X, y, f1=True)
 
     # -------------------------------------------------------------------------------------------- the fitted model
 
@@ -452,19 +457,25 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         *,
         recall: float | None = None,
         precision: float | None = None,
+        f1: bool = False,
         margin: float = 1.0,
     ) -> "Tuned":
         """Trade precision for recall: reach the requested recall (or precision), with as much of the other as possible.
 
         Sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
         probable ones. X and y should be held out from training; the figure must be reached on them with a margin of
-        ``margin`` standard errors. Returns the chosen setting, with the expected precision and recall, and the curve.
+        ``margin`` standard errors. With ``f1``, which ``fit`` does by itself where it has ``dev``, the smallest bias is
+        chosen whose F1 is at most this margin below the best. Returns the chosen setting, with the expected precision
+        and recall, and the curve.
         """
         from postil.models.answers.dial import Dial
-        from postil.models.answers.tuning import checked_wish, tuned
+        from postil.models.answers.tuning import best_f1, checked_wish, tuned
 
-        figure, wanted = checked_wish(recall, precision, margin)
+        figure, wanted = checked_wish(recall, precision, margin, f1=f1)
         dial = Dial.of(self._posteriors, *checked_for_scores(X, y, self._word_key))
-        result = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
+        if wanted is None:
+            result = best_f1(dial.counts, margin)
+        else:
+            result = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
         self.decoding = dial.decoding(result.chosen.setting, self.decoding)
         return result

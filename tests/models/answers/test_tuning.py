@@ -13,7 +13,7 @@ from postil import Decoding
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.dial import Dial
 from postil.models.answers.posteriors import Posteriors
-from postil.models.answers.tuning import POSITIONS, Point, Setting
+from postil.models.answers.tuning import BIASES, POSITIONS, Point, Setting, best_f1
 
 DATA = named_entities(80, seed=4)
 
@@ -50,6 +50,58 @@ def test_the_figures_to_expect_are_those_of_the_tuned_model(wish, margin):
     # Whatever point of the curve also reaches it has not more of the other, but for what a bisection may miss.
     rivals = [getattr(point, other) for point in found.curve if point.surely(figure, margin) >= wanted]
     assert getattr(found.chosen, other) >= max(rivals) - 0.05
+
+
+def shy():
+    """A tagger that misses entities."""
+    model = tagger()
+    model.decoding = Decoding(shift=-2.5)
+    return model
+
+
+def test_the_best_f1_is_the_best_of_all_biases_without_a_margin():
+    model, f1s = shy(), []
+    for bias in BIASES:
+        model.decoding = Decoding(shift=-2.5, bias=float(bias))
+        f1s.append(model.score(*DATA))
+    found = model.tune(*DATA, f1=True, margin=0)
+    assert found.chosen.bias == model.decoding.bias == BIASES[np.argmax(f1s)] > 0
+    assert model.score(*DATA) == pytest.approx(max(f1s)) == found.chosen.f1
+    assert [point.f1 for point in found.curve] == pytest.approx(f1s)
+    assert "the best F1" in found._repr_html_() and found.to_dict()["wanted"] == {"F1": None, "margin": 0}
+
+
+def test_the_margin_of_the_best_f1_is_that_of_resampled_sentences():
+    """Sentences drawn anew tell how far two F1 on the same sentences may differ by chance."""
+    dial = Dial.of(shy()._posteriors, *DATA)
+    rng = np.random.default_rng(0)
+    tables = np.stack([dial.counts(Setting.at(bias)) for bias in BIASES])
+    drawn = rng.multinomial(len(DATA[0]), np.full(len(DATA[0]), 1 / len(DATA[0])), size=2000)
+    correct, predicted, gold = np.moveaxis(np.einsum("rb,kbc->rkc", drawn, tables), 2, 0)
+    f1s = 2 * correct / (predicted + gold)
+    best = int(np.argmax([Point.of(Setting.at(0), table).f1 for table in tables]))
+    for margin in (0.5, 1.0, 2.0):
+        chosen = best_f1(dial.counts, margin).chosen
+        short = [(f1s[:, best] - f1s[:, k]).mean() / max(1e-9, (f1s[:, best] - f1s[:, k]).std()) for k in range(best)]
+        i = list(BIASES).index(chosen.bias)
+        assert i == best or short[i] <= 1.2 * margin
+        assert all(below >= 0.8 * margin for below in short[:i])
+
+
+def test_fit_chooses_the_bias_by_what_is_held_out():
+    X, y = named_entities(30)
+    model = postil.Tagger(hidden=8, word_dim=6, epochs=3, rate=0.02).fit(X, y, dev=DATA)
+    chosen = model.decoding.bias
+    assert chosen == model.tune(*DATA, f1=True).chosen.bias
+    assert postil.Tagger(hidden=8, word_dim=6, epochs=3, rate=0.02).fit(X, y).decoding.bias == 0
+    empty = (DATA[0], [["O"] * len(x) for x in DATA[0]])
+    assert postil.Tagger(hidden=8, word_dim=6, epochs=1).fit(X, y, dev=empty).decoding.bias == 0
+
+
+def test_nothing_is_changed_where_nothing_is_gained():
+    model = tagger()
+    exact = list(model.predict(DATA[0]))
+    assert model.tune(DATA[0], exact, f1=True).chosen.bias == 0
 
 
 def test_every_point_of_the_curve_is_what_the_model_does_there():
@@ -100,8 +152,9 @@ def test_overlapping_spans_reach_more():
 def test_mistakes_are_told():
     model = tagger()
     for wish, message in (
-        ({}, "tuning needs either recall or precision .got neither"),
-        ({"recall": 0.5, "precision": 0.5}, "recall or precision .got both"),
+        ({}, "tuning needs recall, precision or f1 .got none of them"),
+        ({"recall": 0.5, "precision": 0.5}, "precision or f1 .got recall and precision"),
+        ({"recall": 0.5, "f1": True}, "precision or f1 .got recall and F1"),
         ({"recall": 95}, "recall must be a number above 0, at most 1 .got 95"),
         ({"recall": 0.5, "margin": -1}, "margin must be"),
     ):

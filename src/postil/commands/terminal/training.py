@@ -54,7 +54,11 @@ class Display:
         best = self._fitting.training.progress.best_score
         if best is not None and dev_score is not None and abs(dev_score - best) >= 0.00005:  # visible in the log
             note = f"(epoch {self._fitting.training.progress.best_epoch} scored {100 * best:.2f} on dev: "
-            console.print(Text(note + "epochs are scored before the probabilities are calibrated, the model after)"))
+            console.print(Text(note + "epochs are scored before calibration and tuning, the model after)"))
+        bias = getattr(getattr(self._fitting.parts, "decoding", None), "bias", 0.0)
+        if bias:
+            note = f"bias {bias:+.2f}: finds more entities, for the best F1 on dev (postil tune changes it)"
+            console.print(Text(note))
         seconds = self._fitting.training.progress.seconds
         line = f"{path}: {path.stat().st_size / 1e6:.1f} MB, trained in {seconds:.0f} s"
         console.print(Text(line), soft_wrap=True)

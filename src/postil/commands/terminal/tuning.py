@@ -17,7 +17,7 @@ def show(tuned: Tuned, model: str, target: str | None) -> None:
     """``target``: where the model was written; None for a dry run."""
     console, chosen = make_console(), tuned.chosen
     margin = f"with a margin of {standard_errors(tuned.margin)}"
-    console.print(Text(f"{model}: target {tuned.figure} {100 * tuned.wanted:g}, {margin}"), soft_wrap=True)
+    console.print(Text(f"{model}: target {tuned.target}, {margin}"), soft_wrap=True)
     setting = f"threshold {chosen.threshold:.3f}" if chosen.threshold else f"bias {chosen.bias:+.3f}"
     headline = f"{setting}: precision {100 * chosen.precision:.2f}, recall {100 * chosen.recall:.2f}"
     console.print(Text.assemble((headline, "bold green"), f", F1 {100 * chosen.f1:.2f} expected"))
@@ -30,7 +30,7 @@ def show(tuned: Tuned, model: str, target: str | None) -> None:
 def show_reachable(tuned: Tuned) -> None:
     """The curve, where no point of it is enough."""
     console = make_console()
-    target = f"target {tuned.figure} {100 * tuned.wanted:g}, with a margin of {standard_errors(tuned.margin)}"
+    target = f"target {tuned.target}, with a margin of {standard_errors(tuned.margin)}"
     console.print(Text(f"{target}: not reached. What can be reached:"), soft_wrap=True)
     _show_curve(console, tuned, "best")
 

@@ -4,7 +4,8 @@ The dial has one position. Above 0 it is a decoding bias, which finds more entit
 drops the least probable ones: measured, precision grows further by that than by a bias against entities.
 
 Figures on the data that a setting was chosen on are luck in part. So the wanted figure must be reached not just there
-but with ``margin`` standard errors to spare: with one, other data of the same kind reach it about five times in six.
+but with ``margin`` standard errors to spare: with one, other data of the same kind reach it about five times in six. So
+the bias for the best F1 is the smallest one that is not worse than the best by more than this margin.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +24,7 @@ from postil.metrics.drawn_tables import drawn_table, headline
 
 POSITIONS = np.concatenate([np.arange(-19, 0) / 20, np.arange(0, 8.01, 0.5)])  # where the curve is measured
 HALVINGS = 12  # of the step between two of them
+BIASES = np.arange(0, 3.01, 0.25)  # among which the one for the best F1 is chosen
 FIGURES = ("recall", "precision")
 
 
@@ -94,7 +96,8 @@ class Tuned:
     """What was asked for, the point that was chosen, the point at 0, and the curve from precision to recall."""
 
     figure: str
-    wanted: float
+    wanted: float | None
+    """None where as much as possible of the figure was asked for."""
     margin: float
     chosen: Point
     before: Point
@@ -107,10 +110,14 @@ class Tuned:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         main, _, more = self._summary().partition(": ")
-        asked = f"for {self.figure} {100 * self.wanted:g}"
-        top = headline(main, more.replace("\n", "; "), asked)
+        top = headline(main, more.replace("\n", "; "), f"for {self.target}")
         numbers = folded("As a table", drawn_table(self._table(), bars=("precision", "recall", "F1")))
         return fragment(top, figure("Precision against recall", self._drawn_curve()), numbers)
+
+    @property
+    def target(self) -> str:
+        """What was asked for, in words."""
+        return f"the best {self.figure}" if self.wanted is None else f"{self.figure} {100 * self.wanted:g}"
 
     def _summary(self) -> str:
         chosen, before = self.chosen, self.before
@@ -149,7 +156,7 @@ class Tuned:
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON, figures in percent."""
         return {
-            "wanted": {self.figure: 100 * self.wanted, "margin": self.margin},
+            "wanted": {self.figure: None if self.wanted is None else 100 * self.wanted, "margin": self.margin},
             **self.chosen.to_dict(),
             "before": self.before.to_dict(),
             "curve": [point.to_dict() for point in self.curve],
@@ -184,6 +191,29 @@ def tuned(
     return Tuned(figure=figure, wanted=wanted, margin=margin, chosen=chosen, before=before, curve=curve)
 
 
+def best_f1(counts: Callable[[Setting], Array], margin: float) -> Tuned:
+    """The smallest bias whose F1 is at most ``margin`` standard errors of the difference below the best one."""
+    found = [counts(Setting.at(bias)) for bias in BIASES]
+    curve = [Point.of(Setting.at(bias), table) for bias, table in zip(BIASES, found, strict=True)]
+    best = max(range(len(curve)), key=lambda i: curve[i].f1)  # the first of equals
+    chosen = next(
+        point
+        for point, table in zip(curve, found, strict=True)
+        if point.f1 >= curve[best].f1 - margin * _error_of_difference(table, found[best])
+    )
+    return Tuned(figure="F1", wanted=None, margin=margin, chosen=chosen, before=curve[0], curve=curve)
+
+
+def _error_of_difference(counts: Array, others: Array) -> float:
+    """The standard error of the difference between two F1 on the same sentences, to first order."""
+    parts = []
+    for table in (counts, others):
+        correct, predicted, gold = table.sum(axis=0)
+        f1 = ratio(2 * correct, predicted + gold)
+        parts.append((2 * table[:, 0] - f1 * (table[:, 1] + table[:, 2])) / max(1, predicted + gold))
+    return float(np.sqrt(((parts[0] - parts[1]) ** 2).sum()))
+
+
 def _between(low: Point, high: Point, at: Callable[[float], Point], figure: str, wanted: float, margin: float) -> Point:
     """Bisection: ``low`` does not reach the figure (or is ``high`` itself), ``high`` does and stays the answer."""
     for _ in range(HALVINGS if low is not high else 0):
@@ -195,19 +225,23 @@ def _between(low: Point, high: Point, at: Callable[[float], Point], figure: str,
     return high
 
 
-def checked_wish(recall: float | None, precision: float | None, margin: float) -> tuple[str, float]:
-    """Which figure is wanted, and how high."""
-    given = {name: value for name, value in zip(FIGURES, (recall, precision), strict=True) if value is not None}
+def checked_wish(
+    recall: float | None, precision: float | None, margin: float, *, f1: bool = False
+) -> tuple[str, float | None]:
+    """Which figure is wanted, and how high; None: as high as possible."""
+    given: dict[str, float | None] = {
+        name: value for name, value in zip(FIGURES, (recall, precision), strict=True) if value is not None
+    }
+    given |= {"F1": None} if f1 else {}
     if len(given) != 1:
-        raise ConfigurationError(
-            "tuning", expected="needs either recall or precision", got="both" if given else "neither"
-        )
+        got = " and ".join(given) or "none of them"
+        raise ConfigurationError("tuning", expected="needs recall, precision or f1", got=got)
     ((figure, wanted),) = given.items()
-    if not 0 < wanted <= 1:
+    if wanted is not None and not 0 < wanted <= 1:
         raise ConfigurationError(figure, expected="a number above 0, at most 1", got=wanted)
     if not margin >= 0:
         raise ConfigurationError("margin", expected="a number of standard errors, 0 or more", got=margin)
-    return figure, float(wanted)
+    return figure, None if wanted is None else float(wanted)
 
 
 @final

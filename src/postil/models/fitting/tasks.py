@@ -159,7 +159,7 @@ class TaskFitting(Fitting):
 
     def _calibrate(self) -> None:
         for task, judge in self._judges.items():
-            judge.calibrate(*self._held_out[task])
+            judge._calibrate_after_fit(*self._held_out[task], held_out=True)
 
 
 def joint_score(scores: Sequence[float]) -> float:
