@@ -5,7 +5,7 @@
 
 CPU time of one thread. Functions that do the work of a step are timed from outside; a function's time is without that
 of the timed functions it calls, and "rest" is what no timed function did: Python between them, mostly. What the limit
-counts is said in ``postil/commands/limits.py``.
+counts is said in ``postil/machine/limits.py``.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from postil.features.inputs import Inputs
 from postil.graph import RowGradient
 from postil.machine.limits import Limit, tagger_training_limit, tree_training_limit
 from postil.models import PRESETS, Tagger, TreeClassifier
-from postil.models.scoring.fused import FusedTraining
+from postil.models.scoring.fused import BegunBatch, FusedTraining
 from postil.network import activations, dropout, linear, lookup, normalisation, shared_windows, tree_lstm, window
 from postil.objectives import crf_objective
 from postil.text import read_trees
@@ -42,8 +42,9 @@ STEPS: dict[str, list[tuple[Any, str]]] = {
     "levels of trees": [(tree_lstm, "tree_lstm")],
 }
 SIMPLE: dict[str, list[tuple[Any, str]]] = {
-    "fused loss and gradients": [(FusedTraining, "__call__")],
-    "fused clipping, Adam and averages": [(Adam, "fused_step")],
+    "fused gradients, clipping, Adam and averages": [(BegunBatch, "step")],
+    "entering the fused step": [(FusedTraining, "enter"), (Adam, "fused_step")],
+    "preparing the fused step": [(FusedTraining, "prepare")],
     "sums of windows": [(kernels, "sum_windows"), (kernels, "spread_windows")],
     "CRF": [(crf_objective, "loss_and_gradient")],
     "sparse sums": [(RowGradient, "from_occurrences")],
@@ -85,15 +86,16 @@ def clocked(optimiser: Any) -> Iterator[Clock]:
     """Everything of STEPS and SIMPLE, the activations and the optimiser, timed inside the block."""
     clock = Clock()
     kept: list[tuple[Any, str, Any]] = []
+    functions = dict(activations.ACTIVATIONS)
     try:
         for table, with_pullback in ((STEPS, True), (SIMPLE, False)):
             for name, places in table.items():
                 for owner, attribute in places:
-                    kept.append((owner, attribute, vars(owner)[attribute]))
-                    timed = clock.timed(name, getattr(owner, attribute), with_pullback=with_pullback)
-                    is_bound = isinstance(vars(owner)[attribute], classmethod)
+                    function = getattr(owner, attribute)  # names of a package are there once they are asked for
+                    kept.append((owner, attribute, vars(owner).get(attribute, function)))
+                    timed = clock.timed(name, function, with_pullback=with_pullback)
+                    is_bound = isinstance(kept[-1][2], classmethod)
                     setattr(owner, attribute, staticmethod(timed) if is_bound else timed)
-        functions = dict(activations.ACTIVATIONS)
         for name, function in functions.items():
             activations.ACTIVATIONS[name] = clock.timed("activations", function, with_pullback=True)
         optimiser.step = clock.timed("optimiser", optimiser.step)

@@ -208,7 +208,7 @@ PUBLIC = {
     ],
     "postil.kernels": [
         *["TaggerBatch", "TaggerKernel", "TaggerShape", "tagger_kernel", "Crew", "Joined", "new_crew"],
-        *["AdamKernel", "AdamUpdate", "ComingRows", "adam_kernel"],
+        *["AdamKernel", "AdamUpdate", "ComingRows", "SpellingShape", "adam_kernel"],
         *["Answers", "Question", "chain_answers"],
         *["ACTIVATIONS", "IN_USE", "chain_messages", "chain_moments", "viterbi", "ranked_paths"],
         *["add_bias", "multiply_rows", "normalise_windows", "spread_windows", "sum_windows"],

@@ -80,7 +80,7 @@ def by_passages(labeller, pool, data, format):
     try:
         with read(io.BytesIO(data), format, features=()) as reading:
             # All of them: the workers are killed where somebody stops asking.
-            for answer in list(bulk.by_workers(reading.passages(bulk.PASSAGE), labeller, pool, 2)):
+            for answer in list(bulk.by_workers(reading.passages(bulk.PASSAGE), labeller, pool)):
                 content += answer.content
                 if answer.mistake is not None:
                     return content, str(answer.mistake)
@@ -159,7 +159,7 @@ def test_what_a_dead_or_stopped_worker_leaves_is_done_elsewhere(labeller, tagger
     passages, answers, pids = passages_of(CONLL), [], set()
     with Workers(labeller, 2) as pool, warnings.catch_warnings():
         warnings.simplefilter("ignore", WorkerWarning)
-        for i, answer in enumerate(bulk.by_workers(passages, labeller, pool, 2)):
+        for i, answer in enumerate(bulk.by_workers(passages, labeller, pool)):
             if i == 1:
                 monkeypatch.setattr(workers, "LOST_AFTER", 2.0)  # not before: starting takes a while
                 pool._all[0]._process.send_signal(number)
@@ -167,6 +167,16 @@ def test_what_a_dead_or_stopped_worker_leaves_is_done_elsewhere(labeller, tagger
             pids |= {worker._process.pid for worker in pool._all}
     assert (b"".join(answers), None) == plainly(tagger, CONLL, "conll")
     assert not any(map(is_running, pids))
+
+
+def test_everybody_gets_the_answer_to_their_own_question(labeller):
+    passages = passages_of(CONLL)
+    with Workers(labeller, 1) as pool, ThreadPoolExecutor(4) as threads:
+        assert pool.questions == workers.QUESTIONS > 1
+        answers = list(threads.map(pool.ask, passages))
+        assert answers == [labeller.label(passage) for passage in passages]
+        (worker,) = pool._all
+        assert not worker._questions
 
 
 def test_a_dead_worker_is_started_again_but_not_for_ever(labeller):
@@ -188,7 +198,7 @@ def test_a_silent_worker_is_reported_once(labeller, monkeypatch):
         (worker,) = pool._all
         os.kill(worker._process.pid, signal.SIGSTOP)
         answer = thread.submit(pool.ask, passage)
-        while worker._question is None:
+        while not worker._questions:
             time.sleep(0.001)
         with pytest.warns(
             WorkerWarning, match=f"stream, line 1: worker process {worker._process.pid} has not answered"

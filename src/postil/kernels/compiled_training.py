@@ -18,6 +18,7 @@ from postil.kernels.plain_training import (
     AdamUpdate,
     ComingRows,
     Joined,
+    SpellingShape,
     TaggerBatch,
     TaggerGradients,
     TaggerShape,
@@ -25,7 +26,14 @@ from postil.kernels.plain_training import (
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 FLOATS = ffi.typeof("float[]")
-_KINDS = {SINGLE: FLOATS, DOUBLE: DOUBLES, INT64: INTEGERS, np.dtype(np.uint8): ffi.typeof("uint8_t[]")}
+INT32, BYTES = np.dtype(np.int32), np.dtype(np.uint8)
+_KINDS = {
+    SINGLE: FLOATS,
+    DOUBLE: DOUBLES,
+    INT64: INTEGERS,
+    INT32: ffi.typeof("int32_t[]"),
+    BYTES: ffi.typeof("uint8_t[]"),
+}
 BLOCK_TOKENS = 160  # about so many tokens a worker takes at a time: their layers stay near the processor
 EPSILON = 1e-5  # of layer normalisation
 
@@ -89,7 +97,6 @@ class TaggerKernel:
         self._coming: list[ComingRows] = []
         self._room: tuple[int, ...] = (0, 0, 0)  # tokens, sentences and words that the memory is for
         self._kept: dict[str, Any] = {}  # what the step points to
-        self._gradient_of_words: Array = np.zeros((0, shape.D), SINGLE)
         self._wide = shape.D if shape.D < 16 else -(-shape.D // 8) * 8  # on odd widths BLAS takes a fifth longer
         step = self.step
         step.product, step.wide_integers = ffi.cast("void *", product[0]), product[1]
@@ -99,6 +106,8 @@ class TaggerKernel:
         step.epsilon = EPSILON
         step.tables, step.blocks = self._tables, self._blocks
         step.input_dropped, step.hidden_dropped = shape.input_dropped, shape.hidden_dropped
+        if shape.spelling is not None:
+            self._characters = step.characters = ffi.new("character_step *", dict(shape.spelling._asdict()))
         starts = accumulate((w * f for w, f in zip(shape.widths, shape.features, strict=True)), initial=0)
         for i, column in enumerate(list(starts)[:-1]):
             table = self._tables[i]
@@ -127,8 +136,7 @@ class TaggerKernel:
     def gradients(self) -> TaggerGradients:
         """See ``plain_training.TaggerKernel``."""
         tables = [(coming.rows[: coming.found[0]], coming.values[: coming.found[0]]) for coming in self._coming]
-        words = self._gradient_of_words[1 : 1 + self.step.U, : self._shape.D]
-        return TaggerGradients(tables, self._gradients, words)
+        return TaggerGradients(tables, self._gradients)
 
     def loss(self) -> float:
         """See ``plain_training.TaggerKernel``."""
@@ -142,7 +150,8 @@ class TaggerKernel:
     def _enter_batch(self, batch: TaggerBatch) -> None:
         step = self.step
         N = step.N = len(batch.places)
-        step.U = len(batch.ids[0]) if batch.ids else len(batch.vectors[1]) if batch.vectors else 0
+        of_words = [*batch.ids, *([] if batch.vectors is None else batch.vectors[1:]), batch.characters]
+        step.U = next((len(of_each) for of_each in of_words if of_each is not None), 0)
         step.B, step.share = len(batch.offsets) - 1, batch.share
         step.block_tokens = -(-N // max(1, -(-N // BLOCK_TOKENS)))  # blocks of about the same size
         step.input_key, step.hidden_key = batch.keys[0], batch.keys[1]
@@ -155,6 +164,9 @@ class TaggerKernel:
             matrix, ids = batch.vectors
             step.vector_count = len(matrix)
             self._enter(step, "", vectors=np.ascontiguousarray(matrix, SINGLE), vector_ids=_integers(ids))
+        if batch.characters is not None:
+            step.characters.M = batch.characters.shape[1]
+            self._enter(step.characters, "characters ", ids=_integers(batch.characters))
         self._enter_gold(batch.gold, N)
 
     def _enter_gold(self, gold: Array | tuple[Array, Array], N: int) -> None:
@@ -186,6 +198,9 @@ class TaggerKernel:
         if self._shape.is_normed:
             enter(step, "gain", "bias")
         enter(step, "output_W", "output_b", "transition_scores", "start_scores", "end_scores")
+        if self._shape.spelling is not None:
+            step.characters.V = len(weights[-4])
+            enter(step.characters, "table", "padding", "W", "b", whose="characters ")
         flags = np.concatenate([np.ravel(table) for table in forbidden], dtype=np.uint8)
         self._enter(step, "", forbidden=flags)
 
@@ -218,16 +233,28 @@ class TaggerKernel:
             **dict.fromkeys(("log_partition", "losses"), (B,)),
         }
         integers = {"ids": (N,), "local": (B + blocks + 2,)}
-        kinds = ((SINGLE, singles), (DOUBLE, doubles), (INT64, integers), (np.dtype(np.uint8), {"exact": (B,)}))
-        for dtype, shapes in kinds:
+        for dtype, shapes in ((SINGLE, singles), (DOUBLE, doubles), (INT64, integers), (BYTES, {"exact": (B,)})):
             arrays = {n: self._scratch.array(n, *shape, dtype=dtype) for n, shape in shapes.items()}
             self._enter(self.step, "", **arrays)
-            self._gradient_of_words = arrays.get("dX", self._gradient_of_words)
         for i in range(depth):
             of_block = {"Z": of_tokens, "deviation": (N,), "windows": (N, K * H), "Y": of_tokens, "slopes": of_tokens}
             arrays = {n: self._scratch.array(f"{n} {i}", *size, dtype=SINGLE) for n, size in of_block.items()}
             self._enter(self._blocks[i], f"block {i} ", **arrays)
+        if self._shape.spelling is not None:
+            self._make_room_for_characters(self._shape.spelling, U)
         self._coming = [self._room_of_table(i, U) for i in range(len(self._shape.widths))]
+
+    def _make_room_for_characters(self, spelling: SpellingShape, U: int) -> None:
+        (F, size, D), letters = spelling, 1 + self.step.characters.V
+        singles: dict[str, tuple[int, int]] = {
+            **dict.fromkeys(("vectors", "dvectors"), (letters, D)),
+            **dict.fromkeys(("by_position", "dby_position"), (size * F, D)),
+            **dict.fromkeys(("rows", "drows"), (letters, size * F)),
+            "slopes": (U, F),
+        }
+        for dtype, shapes in ((SINGLE, singles), (INT32, {"winners": (U, F)})):
+            arrays = {n: self._scratch.array(f"characters {n}", *of, dtype=dtype) for n, of in shapes.items()}
+            self._enter(self.step.characters, "characters ", **arrays)
 
     def _room_of_table(self, i: int, U: int) -> ComingRows:
         table, count = self._tables[i], U * self._shape.features[i]

@@ -111,6 +111,19 @@ typedef struct {
     uint64_t key;
 } convolution_step;
 
+/* A convolution over the characters of words and its maxima: F filters of `size` characters with D numbers each. */
+typedef struct {
+    const int64_t *ids;                   /* (U, M) 1 + the id of a character, zeros after the last one */
+    const float *table, *padding, *W, *b; /* (V, D), (D,), (F, size * D), (F,) */
+    float *dtable, *dpadding, *dW, *db;
+    int64_t V, D, size, F, M;
+    /* memory */
+    float *vectors, *dvectors, *by_position, *dby_position; /* (1 + V, D) twice, (size * F, D) twice */
+    float *rows, *drows, *slopes;                           /* (1 + V, size * F) twice, (U, F) */
+    int32_t *winners;                                       /* (U, F) */
+    int32_t are_ready;                                      /* the rows */
+} character_step;
+
 typedef struct {
     team *workers;
     void *product; /* cblas_sgemm; `wide_integers`: its sizes are of 64 bits */
@@ -120,8 +133,9 @@ typedef struct {
     const int64_t *places, *offsets, *gold;
     const double *targets, *target_steps; /* (N, L), (L, L) what a teacher expects, or NULL: then gold counts */
     const int64_t *vector_ids; /* (U,) or NULL */
-    const float *vectors;      /* (V, vector_dim) fixed: the last columns of X */
+    const float *vectors;      /* (V, vector_dim) fixed: the columns of X after the tables */
     int64_t vector_count;
+    character_step *characters; /* the last columns of X; NULL: none */
     table_step *tables;
     const float *padding, *W, *b; /* the first layer: (D,), (H, K * D), (H,) */
     float *dpadding, *dW, *db;
@@ -145,7 +159,7 @@ typedef struct {
     double *marginals, *log_partition, *losses, *counts;       /* (N, L), (B,), (B,), (blocks, L, L) */
     float *partial;                                            /* (blocks, 3 * depth + 2, H) */
     uint8_t *exact;                                            /* (B,) */
-    int64_t parts_done;                                        /* of the words' gradients */
+    int32_t parts_done;                                        /* of the words' gradients */
     double loss;
 } tagger_step;
 

@@ -67,10 +67,20 @@ class TaggerShape:
     features: tuple[int, ...]
     """Features that share each table."""
     vector_dim: int
-    """Vectors that come from outside: the last columns of D."""
+    """Vectors that come from outside: the columns of D after the tables."""
     input_dropped: int
     hidden_dropped: int
     """Elements are dropped with these probabilities times 2³²."""
+    spelling: "SpellingShape | None" = None
+    """Of a convolution over the characters of a word, the last columns of D."""
+
+
+class SpellingShape(NamedTuple):
+    """A ``CharacterConvolution``: each of F filters sees some characters, each with a vector of D numbers."""
+
+    F: int
+    size: int
+    D: int
 
 
 class TaggerBatch(NamedTuple):
@@ -83,7 +93,7 @@ class TaggerBatch(NamedTuple):
     gold: Array | tuple[Array, Array]  # (N,) labels; or what a teacher expects: labels (N, L), transitions (L, L)
     share: float  # factor of the loss of each sentence
     keys: Sequence[int]  # of the noise: at the inputs, after the first layer, after each convolution
-    characters: Array | None = None  # (U, M) for a layer outside the kernel, whose output is part of ``vectors``
+    characters: Array | None = None  # (U, M) 1 + the id of each character, zeros after the last one
 
 
 class ComingRows(NamedTuple):
@@ -104,7 +114,6 @@ class TaggerGradients(NamedTuple):
 
     tables: list[tuple[Array, Array]]
     weights: list[Array]
-    words: Array  # (U, D) of all features of each word, fixed vectors last
 
 
 class TaggerKernel(Protocol):
@@ -116,8 +125,8 @@ class TaggerKernel(Protocol):
         """Point to all that a step takes. False: only the general path can do this batch.
 
         ``weights`` are padding, W and b of the first layer; gain, bias, padding, W and b of each convolution; gain and
-        bias of the norm; W and b of the output; and transitions (L, L), start and end (L,) of the CRF; ``forbidden``
-        tells which of those three are impossible.
+        bias of the norm; W and b of the output; transitions (L, L), start and end (L,) of the CRF; and table, padding,
+        W and b of the convolution over characters. ``forbidden`` tells which of the CRF's three are impossible.
         """
 
     def coming(self) -> tuple[list[ComingRows], list[Array]]:

@@ -1,10 +1,11 @@
 /* One step of training a tagger: windows over distinct words, residual convolutions, a CRF, and Adam; see kernels.h.
 
-   phase 0  vectors of the distinct words, the first layer's weights by position, the CRF's tables
+   phase 0  vectors of the distinct words and their characters, the first layer's weights by position, the CRF's tables
    phase 1  what each word adds to the windows around it: X W_kᵀ for every position k
    phase 2  sentences, some at a time: forwards through all other layers, forward-backward, backwards to the first layer
    phase 3  what the windows give back to their words
-   phase 4  gradients of the words, of all weights over all tokens, and of the feature tables, added up per row
+   phase 4  gradients of the words, of all weights over all tokens, of the feature tables, added up per row, and of the
+            characters
    phase 5  squares of all gradients
    phase 6  Adam
 
@@ -20,6 +21,7 @@
 
 #include "kernels.h"
 #include "portable.h"
+#include "spellings.h"
 
 enum { NO_TRANS = 111, TRANS = 112 };
 /* BLAS rearranges its operands in each call: larger units do so less often, smaller ones share the work better. */
@@ -58,6 +60,14 @@ INLINED int has_failed(const team *workers) { return __atomic_load_n(&workers->c
         for (int turns = 0; __atomic_load_n(&(workers)->done[phase], __ATOMIC_ACQUIRE) < (units);)                     \
             pause_briefly(&turns);                                                                                     \
     } while (0)
+
+/* Wait for others: for units that come before this one, so that somebody has them, and which wait for nobody. False
+   where something failed. */
+INLINED int wait_until(const team *workers, const int32_t *count, int32_t is_at_least) {
+    for (int turns = 0; __atomic_load_n(count, __ATOMIC_ACQUIRE) < is_at_least; pause_briefly(&turns))
+        if (has_failed(workers)) return 0;
+    return 1;
+}
 
 /* Part i of n things cut into `parts` parts of about the same size. */
 INLINED int64_t cut(int64_t n, int64_t i, int64_t parts) { return n * i / parts; }
@@ -102,6 +112,28 @@ static void order_weights(tagger_step *s, int64_t k) {
     }
 }
 
+/* The column of X where the vectors of characters begin. */
+INLINED int64_t first_filter(const tagger_step *s) { return s->D - (s->characters != NULL ? s->characters->F : 0); }
+
+/* What each character adds to the windows around it, once for all words. */
+static void begin_characters(tagger_step *s) {
+    character_step *c = s->characters;
+    const int64_t n = 1 + c->V, width = c->size * c->F;
+    order_filters(c);
+    multiply(s, NO_TRANS, TRANS, n, width, c->D, c->vectors, c->D, c->by_position, c->D, c->rows, width);
+    if (!isfinite(sum_of_squares(c->rows, 1, n * width))) fail(s->workers, NOT_PLAIN); /* a maximum could hide NaN */
+    __atomic_store_n(&c->are_ready, 1, __ATOMIC_RELEASE);
+}
+
+static void learn_characters(tagger_step *s) {
+    character_step *c = s->characters;
+    const int64_t n = 1 + c->V, width = c->size * c->F;
+    spell_back(c, s->U, s->dX + s->wide + first_filter(s), s->wide);
+    multiply(s, TRANS, NO_TRANS, width, c->D, n, c->drows, width, c->vectors, c->D, c->dby_position, c->D);
+    multiply(s, NO_TRANS, NO_TRANS, n, c->D, width, c->drows, width, c->by_position, c->D, c->dvectors, c->D);
+    order_gradients(c);
+}
+
 static int look_up(const tagger_step *s, int64_t u, float *row) {
     for (int64_t g = 0; g < s->table_count; g++) {
         const table_step *t = s->tables + g;
@@ -112,10 +144,11 @@ static int look_up(const tagger_step *s, int64_t u, float *row) {
         }
     }
     if (s->vector_dim) {
-        const int64_t id = s->vector_ids[u];
+        const int64_t id = s->vector_ids[u], column = first_filter(s) - s->vector_dim;
         if (id < 0 || id >= s->vector_count) return WRONG_INDEX;
-        memcpy(row + s->D - s->vector_dim, s->vectors + id * s->vector_dim, (size_t)s->vector_dim * sizeof *row);
+        memcpy(row + column, s->vectors + id * s->vector_dim, (size_t)s->vector_dim * sizeof *row);
     }
+    if (s->characters != NULL && spell(s->characters, u, row + first_filter(s)) != DONE) return WRONG_INDEX;
     memset(row + s->D, 0, (size_t)(s->wide - s->D) * sizeof *row);
     return DONE;
 }
@@ -126,6 +159,7 @@ static void look_up_words(tagger_step *s, int64_t first, int64_t end) {
         memcpy(s->X, s->padding, (size_t)s->D * sizeof *s->X);
         memset(s->X + s->D, 0, (size_t)(s->wide - s->D) * sizeof *s->X);
     }
+    if (s->characters != NULL && !wait_until(s->workers, &s->characters->are_ready, 1)) return;
     for (int64_t u = first; u < end; u++) fail(s->workers, look_up(s, u, s->X + (1 + u) * s->wide));
     if (!s->input_dropped) return;
     const int64_t rows = s->wide == s->D ? end - first : 1; /* without a gap all rows are one */
@@ -171,7 +205,12 @@ static void begin_chain(tagger_step *s) {
     }
 }
 
+/* Others wait for the characters: they come first. */
 static void begin_words(tagger_step *s, int64_t unit) {
+    if (s->characters != NULL && unit-- == 0) {
+        begin_characters(s);
+        return;
+    }
     const int64_t parts = parts_of(s->U, WORDS_AT_ONCE), i = unit - s->K;
     if (unit < s->K)
         order_weights(s, unit);
@@ -430,10 +469,8 @@ static void learn_words(tagger_step *s, int64_t unit, int64_t parts) {
     __atomic_fetch_add(&s->parts_done, 1, __ATOMIC_ACQ_REL);
 }
 
-/* Needs the gradients of all words: whoever comes here has seen others take those, which do not wait for anybody. */
-static void learn_table(tagger_step *s, table_step *t, int64_t parts) {
-    for (int turns = 0; __atomic_load_n(&s->parts_done, __ATOMIC_ACQUIRE) < parts; pause_briefly(&turns))
-        if (has_failed(s->workers)) return;
+/* This and learn_characters need the gradients of all words. */
+static void learn_table(tagger_step *s, table_step *t) {
     fail(s->workers, sums_of_occurrences(t->ids, s->U * t->features, t->values, 1, t->width, t->rows, t->sums,
                                          &t->found));
 }
@@ -464,6 +501,7 @@ static void learn_output(tagger_step *s) {
 /* What others wait for comes first, then the largest units: what is left at the end is shared out best. */
 static void learn_rest(tagger_step *s, int64_t unit) {
     const int64_t strips = parts_of(s->K * s->H, ROWS_AT_ONCE), parts = parts_of(1 + s->U, ROWS_AT_ONCE);
+    const int64_t spellings = s->characters != NULL;
     if (unit < parts) {
         learn_words(s, unit, parts);
         return;
@@ -472,11 +510,15 @@ static void learn_rest(tagger_step *s, int64_t unit) {
         learn_first_layer(s, unit, strips);
         return;
     }
-    if ((unit -= strips) < s->table_count) {
-        learn_table(s, s->tables + s->table_count - 1 - unit, parts);
+    if ((unit -= strips) < s->table_count + spellings) {
+        if (!wait_until(s->workers, &s->parts_done, (int32_t)parts)) return;
+        if (unit < s->table_count)
+            learn_table(s, s->tables + s->table_count - 1 - unit);
+        else
+            learn_characters(s);
         return;
     }
-    if ((unit -= s->table_count) < s->depth * s->K) {
+    if ((unit -= s->table_count + spellings) < s->depth * s->K) {
         learn_convolution(s, s->blocks + unit / s->K, unit % s->K * s->H);
         return;
     }
@@ -492,13 +534,13 @@ static void learn_rest(tagger_step *s, int64_t unit) {
 /* ------------------------------------------------------------------------------------------------ phases */
 
 static int64_t units_in(const tagger_step *s, int phase) {
-    const int64_t words = parts_of(1 + s->U, ROWS_AT_ONCE), width = s->K * s->H;
+    const int64_t words = parts_of(1 + s->U, ROWS_AT_ONCE), width = s->K * s->H, spellings = s->characters != NULL;
     switch (phase) {
-    case 0: return s->K + parts_of(s->U, WORDS_AT_ONCE) + 2;
+    case 0: return spellings + s->K + parts_of(s->U, WORDS_AT_ONCE) + 2;
     case 1: return words * parts_of(width, COLUMNS_AT_ONCE);
     case 2: return blocks_in(s);
     case 3: return 2 * s->K;
-    default: return words + parts_of(width, ROWS_AT_ONCE) + s->table_count + s->depth * s->K + 3;
+    default: return words + parts_of(width, ROWS_AT_ONCE) + s->table_count + spellings + s->depth * s->K + 3;
     }
 }
 
@@ -612,6 +654,7 @@ void post_step(crew *c, tagger_step **taggers, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         tagger_step *s = taggers[i];
         s->workers = &c->step.workers, s->parts_done = 0;
+        if (s->characters != NULL) s->characters->are_ready = 0;
         if (longest_sentence(s->offsets, s->B, s->N) < 0 || s->N < 1 || s->U < 1) fail(s->workers, WRONG_OFFSETS);
     }
     __atomic_fetch_add(&c->posted, 1, __ATOMIC_ACQ_REL);

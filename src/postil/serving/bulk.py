@@ -162,18 +162,16 @@ def labelled(passages: Iterator[Passage], labeller: Labeller, threads: int) -> G
 
     with Workers(labeller, threads) as workers:
         yield from map(labeller.label, first[:ALONE])
-        yield from by_workers(chain(first[ALONE:], passages), labeller, workers, threads)
+        yield from by_workers(chain(first[ALONE:], passages), labeller, workers)
 
 
-def by_workers(
-    passages: Iterable[Passage], labeller: Labeller, workers: "Workers", threads: int
-) -> Generator[Labelled, None, None]:
+def by_workers(passages: Iterable[Passage], labeller: Labeller, workers: "Workers") -> Generator[Labelled, None, None]:
     """The answers of the workers, in order. What a worker fails to do is done here."""
 
     def ask(passage: Passage) -> tuple[Passage, Labelled | None]:
         return passage, workers.ask(passage)
 
-    with closing(in_order(ask, passages, threads, watch=workers.watch, abandon=workers.kill)) as answers:
+    with closing(in_order(ask, passages, workers.questions, watch=workers.watch, abandon=workers.kill)) as answers:
         for passage, answer in answers:
             yield labeller.label(passage) if answer is None else answer
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import deque
 from queue import SimpleQueue
 from threading import Lock
 from typing import Any, BinaryIO, Self, final
@@ -32,6 +33,8 @@ LOST_AFTER = 300.0
 """Seconds without an answer after which a worker is killed. Its passage is then labelled elsewhere."""
 GRACE = 1.0
 """Seconds in which all workers have to end once there is nothing more to do."""
+QUESTIONS = 2
+"""Passages that a worker is given at a time: it begins with the second while the answer to the first is read."""
 RESTARTS = 2
 """Times that a worker is started again."""
 
@@ -48,6 +51,11 @@ if os.getppid() == int(sys.argv[1]):
 """
 
 
+# A worker computes on one core. Without this, NumPy's import starts threads for the others, which only wait, and use up
+# CPU time with it.
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
+
+
 @final
 class Workers:
     """``Labeller.label``, done by several processes."""
@@ -59,7 +67,8 @@ class Workers:
         try:
             for _ in range(count):
                 self._all.append(_Worker(task))
-                self._free.put(self._all[-1])
+            for worker in self._all * QUESTIONS:
+                self._free.put(worker)
         except BaseException:
             self.__exit__(*sys.exc_info())
             raise
@@ -76,8 +85,13 @@ class Workers:
         for worker in self._all:
             worker.close(max(0.0, ends - time.monotonic()))
 
+    @property
+    def questions(self) -> int:
+        """Those that can be asked at a time."""
+        return QUESTIONS * len(self._all)
+
     def ask(self, passage: Passage) -> Labelled | None:
-        """Wait for a free worker and return its answer; None where it has failed."""
+        """Wait for a worker that has less than QUESTIONS to do and return its answer; None where it has failed."""
         worker = self._free.get()
         try:
             return worker.ask(passage)
@@ -102,7 +116,9 @@ class _Worker:
     def __init__(self, task: Any) -> None:
         self._task, self._restarts, self._closed = task, RESTARTS, False
         self._lock = Lock()  # between those who start a process and those who end it
-        self._question: tuple[Passage, float] | None = None  # and when it was asked
+        self._sending, self._receiving = Lock(), Lock()
+        self._questions: deque[Passage] = deque()  # that are not answered yet
+        self._asked = 0.0  # when the first of them was, or had its turn
         self._reported = False
         self._start()
 
@@ -115,27 +131,43 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=os.environ | _ENVIRONMENT,
             process_group=None if sys.platform == "win32" else 0,
         )
         self._is_new = True
 
     def ask(self, passage: Passage) -> Labelled | None:
-        """The passage with labels, or None where the process has failed."""
+        """The passage with labels, or None where the process has failed. Several threads may ask."""
+        with self._sending:
+            self._questions.append(passage)
+            if len(self._questions) == 1:
+                self._next()
+            process = self._send_to_process(passage)
+            self._receiving.acquire()  # answers come in the order of the questions
+        try:
+            return None if process is None else _answer(process)
+        finally:
+            self._questions.popleft()
+            self._next()
+            self._receiving.release()
+
+    def _next(self) -> None:
+        """The process turns to the first question."""
+        self._asked, self._reported = time.monotonic(), False
+
+    def _send_to_process(self, passage: Passage) -> "subprocess.Popen[bytes] | None":
+        """The process that will answer."""
         if not self._is_ready():
             return None
-        self._question, self._reported = (passage, time.monotonic()), False
         try:
             if self._is_new:
                 self._send(self._task)
                 self._is_new = False
             self._send(passage)
-            answer: Labelled = pickle.load(self._process.stdout)  # type: ignore[arg-type]
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
-            self._process.kill()  # half an answer may still be on its way
+        except (OSError, ValueError):
+            self._process.kill()
             return None
-        finally:
-            self._question = None
-        return answer
+        return self._process
 
     def _is_ready(self) -> bool:
         """Whether there is a process to ask; a dead one is replaced if it has not died too often."""
@@ -160,11 +192,11 @@ class _Worker:
         self._process.stdin.flush()
 
     def watch(self) -> None:
-        question = self._question
-        if question is None:
+        try:
+            passage = self._questions[0]
+        except IndexError:
             return
-        passage, asked = question
-        seconds = time.monotonic() - asked
+        seconds = time.monotonic() - self._asked
         if seconds > LOST_AFTER:
             self._process.kill()
         elif seconds > REPORTED_AFTER and not self._reported:
@@ -202,6 +234,16 @@ class _Worker:
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
+
+
+def _answer(process: "subprocess.Popen[bytes]") -> Labelled | None:
+    """The next answer of a process; None where it fails."""
+    try:
+        answer: Labelled = pickle.load(process.stdout)  # type: ignore[arg-type]
+        return answer
+    except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+        process.kill()  # half an answer may still be on its way
+        return None
 
 
 def work(source: BinaryIO, target: BinaryIO) -> None:

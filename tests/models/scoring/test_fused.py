@@ -1,5 +1,7 @@
 """The fused step of training: the loss and gradients of the general path, the same bits for any number of threads."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,16 @@ def both_paths(training, number=0):
         return training.fused.begin(ready, crew=crew).result(), training._gradients(batch, map)
 
 
+def assert_same(fused, general):
+    """Loss and gradients are the same up to rounding."""
+    (loss, gradients), (expected_loss, expected_gradients) = fused, general
+    assert loss == pytest.approx(expected_loss, rel=1e-5)
+    assert gradients.keys() == expected_gradients.keys()
+    for node, expected in expected_gradients.items():
+        largest = np.abs(dense(expected)).max()
+        np.testing.assert_allclose(dense(gradients[node]), dense(expected), atol=2e-5 * largest + 1e-9, rtol=0)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -53,12 +65,7 @@ def both_paths(training, number=0):
 @pytest.mark.parametrize("preset", PRESETS)
 def test_loss_and_gradients_are_those_of_the_general_path(preset, settings):
     training = fitting(preset, **settings).training
-    (loss, fused), (expected_loss, general) = both_paths(training)
-    assert loss == pytest.approx(expected_loss, rel=1e-5)
-    assert fused.keys() == general.keys()
-    for node, expected in general.items():
-        largest = np.abs(dense(expected)).max()
-        np.testing.assert_allclose(dense(fused[node]), dense(expected), atol=2e-5 * largest + 1e-9, rtol=0)
+    assert_same(*both_paths(training))
 
 
 @pytest.mark.parametrize("character_dim", [0, 5])
@@ -66,12 +73,50 @@ def test_fixed_vectors_are_looked_up_too(tmp_path, character_dim):
     lines = [f"{word.lower()} {i} {-i} 0.5 {i % 3}" for i, word in enumerate(WORDS)]
     (tmp_path / "vectors.txt").write_text("\n".join(lines) + "\n")
     training = fitting("fast", vectors=tmp_path / "vectors.txt", character_dim=character_dim).training
-    (loss, fused), (expected_loss, general) = both_paths(training)
-    assert loss == pytest.approx(expected_loss, rel=1e-5)
-    for node, expected in general.items():
-        np.testing.assert_allclose(
-            dense(fused[node]), dense(expected), atol=2e-5 * np.abs(dense(expected)).max() + 1e-9
-        )
+    assert_same(*both_paths(training))
+
+
+def result_and_batch(training, change):
+    """What the fused step finds of a batch whose words are spelled otherwise, and that batch."""
+    batch = training.batches(0, np.random.default_rng(0))[0]
+    (example,) = batch.shards
+    forms = example.inputs.forms.copy()
+    change(training.model.form_columns(forms)[1])
+    shard = replace(example, inputs=replace(example.inputs, forms=forms))
+    ready = training.fused.prepare(shard, batch.shares[0], rng=training._rng(0, 0))
+    with kernels.new_crew(2) as crew:
+        return training.fused.begin(ready, crew=crew).result(), replace(batch, shards=[shard])
+
+
+@pytest.mark.parametrize("shortest", [0, 1, 2])
+def test_words_of_any_length_are_spelled(shortest):
+    training = fitting("fast", character_dim=6).training
+
+    def cut(characters):
+        for i, word in enumerate(characters):
+            word[shortest + i % 4 :] = 0
+
+    fused, batch = result_and_batch(training, cut)
+    assert_same(fused, training._gradients(batch, map))
+
+
+def test_characters_outside_the_alphabet_are_left_to_the_general_path():
+    training = fitting("fast", character_dim=6).training
+
+    def spoil(characters):
+        characters[3, 0] = training.model.alphabet + 1
+
+    fused, batch = result_and_batch(training, spoil)
+    assert fused is None
+    with pytest.raises(postil.errors.IndexRangeError):
+        training._gradients(batch, map)
+
+
+def test_characters_that_are_not_numbers_are_left_to_the_general_path():
+    training = fitting("fast", character_dim=6).training
+    training.model.characters.table.value[2, 0] = np.nan
+    fused, _ = result_and_batch(training, lambda characters: None)
+    assert fused is None
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -128,16 +173,12 @@ def test_a_teacher_is_learnt_as_by_the_general_path(preset, ensemble):
     teacher = postil.Tagger(preset="fast", hidden=8, epochs=1, seed=1).fit(X, y)
     student = postil.Tagger(preset=preset, epochs=2, seed=3, batch_sentences=24, ensemble=ensemble)
     training = student.fitting(X[:10], y[:10], unlabelled=X[10:], teachers=[teacher]).training
-    (loss, fused), (expected_loss, general) = both_paths(training)
-    assert loss == pytest.approx(expected_loss, rel=1e-5)
-    for node, expected in general.items():
-        largest = np.abs(dense(expected)).max()
-        np.testing.assert_allclose(dense(fused[node]), dense(expected), atol=2e-5 * largest + 1e-9, rtol=0)
+    assert_same(*both_paths(training))
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_gradients_and_adam_in_one_call_are_those_of_two(preset):
-    in_one, in_two = (fitting(preset, threads=2, character_dim=0) for _ in range(2))  # characters need two calls
+    in_one, in_two = (fitting(preset, threads=2) for _ in range(2))
     fused_step = in_two.training.optimiser.fused_step
     calls = []
 

@@ -15,7 +15,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.graph import Gradient, Node, Parameter, RowGradient
-from postil.kernels import AdamKernel, ComingRows, Crew, Joined, TaggerBatch, TaggerKernel, TaggerShape
+from postil.kernels import AdamKernel, ComingRows, Crew, Joined, SpellingShape, TaggerBatch, TaggerKernel, TaggerShape
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example
 from postil.models.scoring.tagger_network import TaggerNetwork
@@ -27,10 +27,8 @@ from postil.network import (
     Dropout,
     Layer,
     LayerNorm,
-    LayerPullback,
     Linear,
     Residual,
-    Run,
     Window,
 )
 from postil.network.dropout import noise_of
@@ -38,7 +36,6 @@ from postil.objectives.crf import expected_counts
 from postil.objectives.lattice import Lattice
 from postil.threads import blas_product
 from postil.training.loop import LossAndGradients
-from postil.training.optimisers import one_step
 
 
 class _Layers(NamedTuple):
@@ -64,17 +61,12 @@ class FusedTraining:
             _forbidden(network.crf.masks.get(f"allowed_{name}"), parameter.shape) for name, parameter in steps.items()
         ]
         self._weights = [*layers.weights, *_linear(network.outputs[0]), *network.crf.parameters().values()]
-        self._back: LayerPullback | None = None
-
-    @property
-    def is_self_contained(self) -> bool:
-        """Whether the kernel computes all gradients: what characters learn is computed here, afterwards."""
-        return self._network.characters is None
+        if network.characters is not None:
+            letters, of_windows = network.characters, network.characters.window
+            self._weights += [letters.table, of_windows.padding, *_linear(letters.linear)]
 
     def enter(self, prepared: TaggerBatch) -> bool:
         """Hand a batch to the kernel. False where only the general path can tell."""
-        if self._network.characters is not None:
-            prepared, self._back = self._with_characters(prepared, self._network.characters)
         tables, weights = [p.value for p in self._tables], [p.value for p in self._weights]
         return self.kernel.enter(prepared, tables, weights, self._forbidden)
 
@@ -89,19 +81,7 @@ class FusedTraining:
         gradients: dict[Node, Gradient] = dict(zip(self._weights, found.weights, strict=True))
         for table, (rows, sums) in zip(self._tables, found.tables, strict=True):
             gradients[table] = RowGradient(rows, sums, table.shape)
-        if self._back is not None:
-            _, of_characters = self._back(found.words[:, -self._network.config.character_dim :])
-            gradients |= dict[Node, Gradient](of_characters.items())
         return self.kernel.loss(), gradients
-
-    def _with_characters(
-        self, prepared: TaggerBatch, characters: CharacterConvolution
-    ) -> tuple[TaggerBatch, LayerPullback]:
-        """The batch with the vectors of its characters beside the fixed vectors: the kernel only adds them up."""
-        assert prepared.characters is not None
-        Y, back = characters.forward(prepared.characters, Run())
-        rows = [Y] if prepared.vectors is None else [prepared.vectors[0][prepared.vectors[1]], Y]
-        return prepared._replace(vectors=(np.concatenate(rows, axis=1, dtype=np.float32), np.arange(len(Y)))), back
 
     def prepare(self, example: Example, share: float, *, rng: np.random.Generator) -> TaggerBatch | None:
         """What does not depend on the parameters; None where partial labels leave several labels open."""
@@ -134,18 +114,13 @@ class BegunBatch:
         crew.post([member.kernel for member in members])
 
     def gradients(self) -> Mapping[Node, Gradient | ComingRows]:
-        """Where the gradients will stand; where the kernel does not compute all of them, they are there already."""
-        if all(member.is_self_contained for member in self._members):
-            return {node: gradient for member in self._members for node, gradient in member.coming().items()}
-        found = self.result()
-        return {} if found is None else found[1]
+        """Where the gradients will stand."""
+        return {node: gradient for member in self._members for node, gradient in member.coming().items()}
 
     def step(self, adam: AdamKernel) -> bool:
         """Finish the gradients and have Adam take its step, into which they were entered. False: it did not."""
-        if self._joined is None:
-            self._joined = self._crew.join(adam)
-            return self._joined.is_stepped
-        return self._joined.has_gradients and one_step(self._crew)(adam)
+        self._joined = self._crew.join(adam)
+        return self._joined.is_stepped
 
     def loss(self) -> float:
         """The loss, once the step is done."""
@@ -235,12 +210,17 @@ def _fused_training(network: Any) -> FusedTraining | None:
         activation=layers.activation.function,
         widths=() if tables is None else tuple(table.shape[1] for table in tables.tables),
         features=() if tables is None else tuple(map(len, tables.groups)),
-        vector_dim=config.character_dim + (0 if network.vectors is None else network.vectors.shape[1]),
+        vector_dim=0 if network.vectors is None else network.vectors.shape[1],
         input_dropped=noise_of(network.noise.rate, np.random.default_rng(0)).dropped,
         hidden_dropped=noise_of(layers.noise.rate, np.random.default_rng(0)).dropped,
+        spelling=None if network.characters is None else _spelling(network.characters),
     )
     kernel = kernels.tagger_kernel(shape, blas_product())
     return None if kernel is None else FusedTraining(network, layers, kernel)
+
+
+def _spelling(characters: CharacterConvolution) -> SpellingShape:
+    return SpellingShape(len(characters.linear.W.value), characters.window.size, characters.table.shape[1])
 
 
 def _forbidden(allowed: Array | None, shape: tuple[int, ...]) -> Array:
