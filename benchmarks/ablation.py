@@ -47,6 +47,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "vectors, clusters, taught": VECTORS | CLUSTERS | TAUGHT,
 }
 ROWS = TABLE | {
+    "vectors without clusters of them": VECTORS | {"vector_clusters": ()},
     "clusters": CLUSTERS,
     "clusters, names": CLUSTERS | NAMES,
     "vectors, clusters, names": VECTORS | CLUSTERS | NAMES,

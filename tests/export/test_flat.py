@@ -10,6 +10,7 @@ from oracles import corpora
 from oracles.c_runtime import Runtime, RuntimeFailure, needs_compiler
 from postil.errors import ConfigurationError
 from postil.export.flat import exported
+from postil.export.sections import word_sections
 from postil.models.answers.posteriors import Posteriors
 from postil.models.config import PRESETS
 
@@ -169,6 +170,28 @@ def test_clusters_name_lists_and_vectors(tmp_path):
     runtime = Runtime(exported(tagger))
     check_tokens(tagger, runtime, [*X[:20], ["ANNA", "2024", "paris"]])
     runtime.close()
+
+
+@needs_compiler
+def test_clusters_of_vectors_share_their_words(tmp_path):
+    X, y = corpora.named_entities(40)
+    words = sorted({token.lower() for tokens in X for token in tokens}) + [f"other{i}" for i in range(40)]
+    rng = np.random.default_rng(0)
+    rows = [f"{word} {' '.join(f'{x:.3f}' for x in rng.normal(size=6))}\n" for word in words[::2]]
+    (tmp_path / "vectors.txt").write_text("".join(rows), encoding="utf-8")
+    settings = {"vectors": str(tmp_path / "vectors.txt"), "preset": "accurate", **SMALL}
+    tagger = postil.Tagger(vector_clusters=(2, 3), **settings).fit(X, y)
+    plain = postil.Tagger(vector_clusters=(), **settings).fit(X, y)
+    assert len(tagger.fitted_parts().features.words.columns) == len(plain.fitted_parts().features.words.columns) + 2
+    counts = [flat_vocabularies(one) for one in (tagger, plain)]
+    assert counts[0] == counts[1], "the words of the vectors stand there once"
+    runtime = Runtime(exported(tagger))
+    check_tokens(tagger, runtime, [*X[:20], ["ANNA", "2024", "paris"]])
+    runtime.close()
+
+
+def flat_vocabularies(tagger):
+    return int(word_sections(tagger.fitted_parts().features.words)["vocabularies"][0])
 
 
 @needs_compiler

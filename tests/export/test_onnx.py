@@ -108,12 +108,15 @@ def test_vectors_clusters_and_lists(tmp_path):
     vectors, clusters, names = tmp_path / "v.txt", tmp_path / "c.txt", tmp_path / "places.txt"
     rng = np.random.default_rng(0)
     known = sorted({word.lower() for sentence in X for word in sentence})[::2]
+    known += [f"other{i}" for i in range(20)]
     vectors.write_text("".join(f"{w} {' '.join(map(str, rng.normal(size=4)))}\n" for w in known), encoding="utf8")
     clusters.write_text("".join(f"{i % 5:04b}\t{w}\t1\n" for i, w in enumerate(known)), encoding="utf8")
     names.write_text("oslo\nnew york\n", encoding="utf8")
-    tagger = postil.Tagger(**QUICK, hidden=12, vectors=str(vectors), clusters=str(clusters), gazetteers=[str(names)])
+    knowledge = {"vectors": str(vectors), "clusters": str(clusters), "gazetteers": [str(names)]}
+    tagger = postil.Tagger(**QUICK, hidden=12, vector_clusters=(2,), **knowledge)
     tagger.fit(X, Y).save(tmp_path / "model.postil")
     tagger = postil.load(tmp_path / "model.postil")  # whose vectors stay in the file
+    assert tagger.fitted_parts().features.words.lexicons.keys() == {"clusters", "vector clusters"}
     check(tagger, answers(tagger, UNSEEN)[""], UNSEEN)
 
 

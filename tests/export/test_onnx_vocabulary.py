@@ -50,14 +50,15 @@ SENTENCES = [[(word, "N" if word.isascii() else "F") for word in WORDS]] * 2
 def features(tmp_path_factory):
     names = tmp_path_factory.mktemp("names") / "places.txt"
     names.write_text("New York\nSTRASSE\nNew York City\nBuilding\tYork\n", encoding="utf8")
-    known = ["", "Anna", "museum", "##", "####", "ελλάς", "izmir"]
+    known = Vocabulary.build(["", "Anna", "museum", "##", "####", "ελλάς", "izmir"])
     return InputFeatures.build(
         CONFIG,
         SENTENCES,
-        vectors=WordVectors(Vocabulary.build(known), np.zeros((len(known), 3), np.float32)),
+        vectors=WordVectors(known, np.zeros((len(known), 3), np.float32)),
         gazetteer=Gazetteer.load(names),
         lexicons={
             "clusters": Lexicon.of_paths({"anna": "0101", "museum": "011010", "1984": "1"}),
+            "vector clusters": Lexicon(["vector cluster 3"], known, np.array([[0, 1, 2, 2, 3, 1, 3]], np.uint16).T),
             "names": Lexicon.of_names([Entry("Anna", "PER", ALONE), Entry("東京", "LOC", FIRST)]),
         },
     )

@@ -151,8 +151,10 @@ def word_sections(words: WordFeatures) -> Sections:
     vocabularies: list[Vocabulary] = []
 
     def number(vocabulary: Vocabulary) -> int:
-        vocabularies.append(vocabulary)
-        return len(vocabularies) - 1
+        places = [place for place, other in enumerate(vocabularies) if other is vocabulary]
+        if not places:
+            vocabularies.append(vocabulary)
+        return places[0] if places else len(vocabularies) - 1
 
     names = {id(vocabulary.table): vocabulary for vocabulary in words.vocabularies.values()}
     columns = [

@@ -18,7 +18,7 @@ UNKNOWN = ""  # the string of id 0: a word that is not in the lexicon
 PREFIXES = (4, 6, 10, 20)
 """How much of a path in a tree of clusters is a class: near the root large groups of words, further down finer ones."""
 MOST_COLUMNS = 64
-_MOST_CLASSES = np.iinfo(np.uint16).max
+MOST_CLASSES = np.iinfo(np.uint16).max
 
 
 class Entry(NamedTuple):
@@ -65,8 +65,8 @@ class Lexicon:
         codes = np.zeros((len(words) + 1, len(columns)), np.uint16)
         for k, values in enumerate(classes):
             numbers = {value: number for number, value in enumerate(sorted(set(values)), 1)}
-            if len(numbers) > _MOST_CLASSES:
-                raise ConfigurationError("clusters", expected=f"at most {_MOST_CLASSES:,}", got=f"{len(numbers):,}")
+            if len(numbers) > MOST_CLASSES:
+                raise ConfigurationError("clusters", expected=f"at most {MOST_CLASSES:,}", got=f"{len(numbers):,}")
             codes[1:, k] = [numbers[value] for value in values]
         return cls(columns, Vocabulary.build([UNKNOWN, *words]), codes)
 
@@ -115,19 +115,21 @@ class Lexicon:
         """The same for forms that stand in cells (U, 2) of a text in UTF-8."""
         return self.codes[looked_up_cells(self.words, text, cells)]
 
-    def arrays(self) -> dict[str, Array]:
-        """Everything, for the model file."""
+    def arrays(self, *, with_words: bool = True) -> dict[str, Array]:
+        """Everything, for the model file; without the words where they stand elsewhere."""
         columns = Vocabulary.build(self.columns)
+        words = self.words.arrays() if with_words else {}
         return {
-            **{f"words/{part}": array for part, array in self.words.arrays().items()},
+            **{f"words/{part}": array for part, array in words.items()},
             **{f"columns/{part}": array for part, array in columns.arrays().items()},
             "codes": self.codes,
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array]) -> "Lexicon":
-        """The lexicon whose ``arrays()`` these are."""
-        words, columns = (Vocabulary.from_arrays(arrays_under(f"{part}/", arrays)) for part in ("words", "columns"))
+    def from_arrays(cls, arrays: Mapping[str, Array], elsewhere: Vocabulary | None = None) -> "Lexicon":
+        """The lexicon whose ``arrays()`` these are; without words among them it has those that stand ``elsewhere``."""
+        own, columns = arrays_under("words/", arrays), Vocabulary.from_arrays(arrays_under("columns/", arrays))
+        words = elsewhere if elsewhere is not None and not own else Vocabulary.from_arrays(own)
         codes = arrays.get("codes")
         if not len(words) or words[0] != UNKNOWN or not 0 < len(columns) <= MOST_COLUMNS:
             raise ModelFileError("words of a lexicon", expected="the unknown word at id 0, and columns", got="others")

@@ -78,7 +78,7 @@ class WordFeatureConfig:
         return cls(**{name: getattr(settings, name) for name in names})
 
 
-LEXICONS = {"clusters": "cluster_dim", "names": "name_dim"}
+LEXICONS = {"clusters": "cluster_dim", "vector clusters": "cluster_dim", "names": "name_dim"}
 """The lexicons that words may have, and the setting with the dimension of their columns."""
 LEARNT_DIMS = tuple(
     field.name
@@ -212,13 +212,21 @@ class WordFeatures:
     def rows_of_cells(self, text: bytes, cells: Array) -> Array:
         """The same for forms that stand in cells (U, 2) of a text in UTF-8. Nothing is cached."""
         ids = kernels.word_features(text, cells, self.rules)
-        others = [lexicon.of_cells(text, cells).astype(np.int32) for lexicon in self.lexicons.values()]
+        others = [self._classes(lexicon, ids, text, cells).astype(np.int32) for lexicon in self.lexicons.values()]
         if self.alphabet is not None:
             others.append(self.alphabet.ids_of_cells(text, cells))
         if not others:
             return ids
         first = ids.shape[1] - bool(self.config.vector_dim)  # vectors are the last column
         return np.concatenate([ids[:, :first], *others, ids[:, first:]], axis=1)
+
+    def _classes(self, lexicon: Lexicon, ids: Array, text: bytes, cells: Array) -> Array:
+        """(U, K) the classes of the forms. Those of words with vectors have been looked up: the last of the ids."""
+        return lexicon.codes[ids[:, -1]] if self._is_of_vectors(lexicon) else lexicon.of_cells(text, cells)
+
+    def _is_of_vectors(self, lexicon: Lexicon) -> bool:
+        """Whether a lexicon has the words of the vectors, in their order: then they are stored once."""
+        return bool(self.config.vector_dim) and lexicon.words is self.vocabularies["vector"]
 
     def _computed(self, forms: Sequence[str]) -> list[bytes]:
         """The ids of each form, packed."""
@@ -234,7 +242,8 @@ class WordFeatures:
             for part, array in vocabulary.arrays().items()
         }
         for name, lexicon in self.lexicons.items():
-            named |= {f"lexicon {name}/{part}": array for part, array in lexicon.arrays().items()}
+            arrays = lexicon.arrays(with_words=not self._is_of_vectors(lexicon))
+            named |= {f"lexicon {name}/{part}": array for part, array in arrays.items()}
         return {**named, "counts": self.counts}
 
     @classmethod
@@ -249,7 +258,8 @@ class WordFeatures:
         vocabularies = {name: feature_vocabulary(parts[name], name) for name in names}
         _check_counts(arrays["counts"], len(vocabularies["word"]) if "word" in vocabularies else 0)
         stored = {name: arrays_under(f"lexicon {name}/", arrays) for name in LEXICONS}
-        lexicons = {name: Lexicon.from_arrays(parts) for name, parts in stored.items() if parts}
+        of_vectors = vocabularies.get("vector")
+        lexicons = {name: Lexicon.from_arrays(parts, of_vectors) for name, parts in stored.items() if parts}
         if any(not getattr(config, LEXICONS[name]) for name in lexicons):
             raise ModelFileError("lexicons", expected="a dimension above 0 for each", got=", ".join(lexicons))
         return cls(config, vocabularies, arrays["counts"], lexicons)

@@ -11,6 +11,7 @@ from typing import Any
 
 from postil.errors import ConfigurationError
 from postil.features.named import MOST_BUCKETS
+from postil.features.vector_clusters import check_numbers_of_clusters
 from postil.features.words import LEARNT_DIMS, LEXICONS
 from postil.models.scoring.encoders import ENCODERS
 from postil.models.settings import check_fields, check_known, check_positive, one_of, parsed
@@ -49,6 +50,8 @@ class TaggerConfig:
     """Prefixes, suffixes and shapes seen less often in training are unknown."""
     cluster_dim: int = 12
     """Each column of the word clusters."""
+    vector_clusters: tuple[int, ...] = ()
+    """Numbers of clusters that are made of the pre-trained vectors: each is a feature, of width ``cluster_dim``."""
     name_dim: int = 12
     """Each class of the lists of names that are features of words."""
     character_dim: int = 0
@@ -138,6 +141,7 @@ class TaggerConfig:
         if self.window % 2 == 0:
             raise ConfigurationError("window", expected="an odd number", got=self.window)
         check_positive(self, "rate", "word_rate", "tau", "clip", "vector_scale")
+        check_numbers_of_clusters(self.vector_clusters)
         if not any(getattr(self, name) for name in LEARNT_DIMS):
             raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
 
@@ -180,6 +184,7 @@ _EVERY_WORD_FEATURE = {
     "min_affix_count": 2,
 }
 _NOISE = {"input_dropout": None, "hidden_dropout": None, "word_dropout": 0.3}
+_VECTOR_CLUSTERS = {"vector_clusters": (64, 256, 1000)}
 _SENNA = {"activation": "hardtanh", "hidden": 300, "window": 5}
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -212,6 +217,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     # our own
     "fast": {
         **_EVERY_WORD_FEATURE,
+        **_VECTOR_CLUSTERS,
         **_NOISE,
         "encoder": "window",
         "window": 5,
@@ -221,6 +227,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "accurate": {
         **_EVERY_WORD_FEATURE,
+        **_VECTOR_CLUSTERS,
         **_NOISE,
         "encoder": "convolutions",
         "window": 3,

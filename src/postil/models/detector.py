@@ -92,6 +92,7 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
         suffix_lengths: tuple[int, ...] | Unset = UNSET,
         min_affix_count: int | Unset = UNSET,
         cluster_dim: int | Unset = UNSET,
+        vector_clusters: tuple[int, ...] | Unset = UNSET,
         name_dim: int | Unset = UNSET,
         character_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,

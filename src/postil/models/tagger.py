@@ -109,6 +109,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         suffix_lengths: tuple[int, ...] | Unset = UNSET,
         min_affix_count: int | Unset = UNSET,
         cluster_dim: int | Unset = UNSET,
+        vector_clusters: tuple[int, ...] | Unset = UNSET,
         name_dim: int | Unset = UNSET,
         character_dim: int | Unset = UNSET,
         vector_scale: float | Unset = UNSET,

@@ -9,6 +9,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
+from postil.features.vector_clusters import cluster_centres, directions, nearest_centres
 from postil.features.vectors import WordVectors
 from postil.kernels.plain_brown import Bigrams
 from postil.pretraining.corpus import Corpus
@@ -68,23 +69,9 @@ def paths_of(merges: Array, clusters: int) -> list[str]:
 
 def kmeans_clusters(vectors: WordVectors, clusters: int, *, rounds: int = 20, seed: int = 0) -> Array:
     """(V,) the cluster of each word by the direction of its vector, from spherical k-means; 0 is the unknown word's."""
-    lengths = np.linalg.norm(vectors.matrix, axis=1, keepdims=True)
-    X = vectors.matrix / np.maximum(lengths, np.float32(1e-12))
-    if not 1 <= clusters < len(X):
-        raise ConfigurationError("clusters", expected=f"1 to {len(X) - 1}", got=clusters)
-    rng = np.random.default_rng(seed)
-    centres = X[1 + rng.permutation(len(X) - 1)[:clusters]]
-    nearest = np.zeros(len(X), np.int64)
-    for _ in range(rounds):
-        nearest = _nearest(X, centres)
-        sums = np.zeros((clusters, X.shape[1]), np.float64)
-        np.add.at(sums, nearest[1:], X[1:])
-        sizes = np.linalg.norm(sums, axis=1, keepdims=True)
-        centres = np.where(sizes > 0, sums / np.maximum(sizes, 1e-12), centres).astype(np.float32)
-    nearest[0] = -1
-    return nearest + 1
-
-
-def _nearest(X: Array, centres: Array) -> Array:
-    parts = [np.argmax(X[begin : begin + 4096] @ centres.T, axis=1) for begin in range(0, len(X), 4096)]
-    return np.concatenate(parts)
+    V = len(vectors.words)
+    if not 1 <= clusters < V:
+        raise ConfigurationError("clusters", expected=f"1 to {V - 1}", got=clusters)
+    X = directions(vectors.matrix[1:])
+    nearest = nearest_centres(X, cluster_centres(X, clusters, rounds=rounds, seed=seed))
+    return np.concatenate([[0], nearest + 1])

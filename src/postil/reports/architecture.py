@@ -151,7 +151,12 @@ def _bands(network: Any, features: Any, config: Any) -> Iterator[Band]:
             yield _learnt(name, some)
 
 
-_NAMES = {"caps": "capitalisation", "clusters": "word cluster", "names": "list of names"}
+_NAMES = {
+    "caps": "capitalisation",
+    "clusters": "word cluster",
+    "vector clusters": "cluster of vectors",
+    "names": "list of names",
+}
 
 
 def _learnt(name: str, sizes: Iterable[tuple[int, int]]) -> Band:

@@ -15,6 +15,7 @@ from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
 from postil.features.named import NamedFeatures
 from postil.features.sources import with_pretrained
+from postil.features.vector_clusters import vector_clusters
 from postil.features.vectors import VectorSources, WordVectors
 from postil.features.words import WordFeatureConfig
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
@@ -23,7 +24,7 @@ from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scal
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson
 from postil.models.fitting.training_set import TrainingSet
 from postil.models.fitting.warm_start import (
-    check_same_architecture,
+    continued,
     extended_features,
     in_scale_of,
     take_over,
@@ -203,7 +204,7 @@ def _new_parts(
 ) -> Parts[Any, Any]:
     known = start.known if start is not None else None
     if known is not None:
-        check_same_architecture(known.config, config)
+        config = continued(known.config, config)
     features, vectors = new_features(estimator, config, X, known)
     with_labels = start is not None and start.with_labels
     labelling = known.labelling.extended(y) if known is not None and with_labels else estimator._labels_of(y)
@@ -224,6 +225,9 @@ def new_features(
     files = [Path(source) for source in estimator.gazetteers if source not in NAMED_LISTS]
     lexicons = {"clusters": load_clusters(clusters)} if clusters is not None else {}
     lexicons |= {"names": load_names(named)} if named else {}
+    if known is None and vectors is not None:  # a known model has its own
+        made = vector_clusters(vectors, config.vector_clusters)
+        lexicons |= {"vector clusters": made} if made is not None else {}
     features = InputFeatures.build(
         WordFeatureConfig.of(config),
         X,

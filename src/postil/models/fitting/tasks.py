@@ -33,7 +33,7 @@ from postil.models.fitting.sentences import (
 )
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson, missing_half
 from postil.models.fitting.training_set import TrainingSet
-from postil.models.fitting.warm_start import check_same_architecture, take_over_heads
+from postil.models.fitting.warm_start import continued, take_over_heads
 from postil.models.inputs import checked_dev, checked_labelled, described
 from postil.models.parts import MAIN, Parts, heads_of
 from postil.models.scoring.network import Example
@@ -324,7 +324,7 @@ def _new_parts(
     before = heads_of(known) if known is not None else {}
     tasks = checked_tasks([*before, *(task for task in corpora if task not in before)])
     if known is not None:
-        check_same_architecture(known.config, config)
+        config = continued(known.config, config)
         _warn_of_forgetting([task for task in before if task not in corpora], freeze_encoder)
     if known is not None and freeze_encoder:
         features, vectors = known.features, known.network.vectors

@@ -5,6 +5,7 @@ value of a column keeps its row, and a label its row of the output maps and its 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,16 @@ SAME_VECTORS = 0.99  # cosine of all shared words; half precision costs far less
 _OF_LABELS = ("output", "crf.")  # how the names of parameters begin that are about labels
 
 
-def check_same_architecture(old: TaggerConfig, new: TaggerConfig) -> None:
-    """Refuse to go on with another kind of network, naming the first settings in which they differ."""
+def continued(old: TaggerConfig, new: TaggerConfig) -> TaggerConfig:
+    """The new config, with the clusters that the model has: they are never made again.
+
+    Another kind of network is refused, naming the first settings in which they differ.
+    """
     differing = [name for name in ARCHITECTURE if getattr(old, name) != getattr(new, name)]
     if differing:
         expected, got = (", ".join(f"{name}={getattr(c, name)}" for name in differing[:4]) for c in (old, new))
         raise ConfigurationError("warm start: the architectures differ", expected=f"{expected} of the model", got=got)
+    return replace(new, vector_clusters=old.vector_clusters)
 
 
 def extended_features(old: InputFeatures, new: InputFeatures) -> InputFeatures:
