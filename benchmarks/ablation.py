@@ -55,6 +55,8 @@ ROWS = TABLE | {
     "vectors, taught": VECTORS | TAUGHT,
     PRETRAINED: {},
     "pretrained, taught": TAUGHT,
+    "pretrained, vectors": VECTORS,
+    "pretrained, vectors, taught": VECTORS | TAUGHT,
 }
 FEWEST_TOKENS = 50_000  # that are tagged to measure the speed
 
@@ -105,8 +107,11 @@ def _arguments() -> argparse.Namespace:
 
 
 def _settings(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
-    of_file = {"vectors": arguments.pretrained, "clusters": arguments.pretrained}
-    return dict(ROWS[name]) | (of_file if name.startswith(PRETRAINED) else {})
+    settings = dict(ROWS[name])
+    if name.startswith(PRETRAINED):
+        both = [settings["vectors"], arguments.pretrained] if "vectors" in settings else arguments.pretrained
+        settings |= {"vectors": both, "clusters": arguments.pretrained}
+    return settings
 
 
 def _folds(arguments: argparse.Namespace, corpus: str) -> Iterator[Fold]:
