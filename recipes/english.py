@@ -98,7 +98,7 @@ def prune_vectors(raw: Path, path: Path) -> None:
     _write_whole(path, (f"{word} {' '.join(f'{value:.4g}' for value in vector)}\n" for word, vector in rows))
 
 
-COMMON, KEPT = 25_000, 55_000
+COMMON, KEPT = 25_000, 51_000
 """GloVe's most frequent words keep their vectors, then those that are mostly names in the raw text, up to KEPT."""
 CAPITALISED, LOWER = re.compile(r"(?<=[a-z,] )[A-Z]\w+"), re.compile(r"\b[a-z]\w+")
 

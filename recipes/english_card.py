@@ -40,7 +40,7 @@ SOURCES = [
     ("UD English EWT", "parts of speech in web text", "12,544", "CC BY-SA 4.0"),
     ("MASC", "Penn tags", "6,000 of 30,320", "open, any use"),
     ("Wikipedia", "raw text: word clusters, self-training", "8.9 M words", "CC BY-SA"),
-    ("GloVe 6B 50d", "word vectors", "55,000 words", "PDDL"),
+    ("GloVe 6B 50d", "word vectors", "51,000 words", "PDDL"),
 ]
 WEAKNESSES = [
     "It sees two words to either side, and one sentence at a time: a name that is clear only from the rest of the text "

@@ -72,3 +72,8 @@ def test_the_error_that_perfect_probabilities_have_by_chance():
     errors = [calibrate(probabilities, rng.random(400) < probabilities).expected_error for _ in range(400)]
     assert calibrate(probabilities, probabilities > 0.5).error_by_chance == pytest.approx(np.mean(errors), rel=0.05)
     assert calibrate([], []).error_by_chance == 0
+
+
+def test_sums_that_miss_one_by_their_rounding_are_probabilities() -> None:
+    table = calibrate([1 + 2.3e-16, -1e-17], [True, False])
+    assert table.as_dict() == calibrate([1.0, 0.0], [True, False]).as_dict()

@@ -15,6 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.counts import ratio
 
+ROUNDING = 1e-9
+"""By so much a sum of probabilities may miss 0 or 1."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
@@ -86,9 +89,10 @@ def calibrate(probabilities: ArrayLike, correct: ArrayLike, *, bins: int = 10) -
         raise ConfigurationError("impossible number of bins", expected="1 or more", got=bins)
     if promised.ndim != 1 or promised.shape != kept.shape:
         raise DataError("one probability per answer is needed", expected=f"shape {kept.shape}", got=promised.shape)
-    if not np.all((promised >= 0) & (promised <= 1)):
-        worst = promised[~((promised >= 0) & (promised <= 1))][0]
-        raise DataError("not a probability", expected="0 to 1", got=worst)
+    is_probability = (promised >= -ROUNDING) & (promised <= 1 + ROUNDING)
+    if not np.all(is_probability):
+        raise DataError("not a probability", expected="0 to 1", got=promised[~is_probability][0])
+    promised = np.clip(promised, 0, 1)
     place = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], promised, side="left")
     return Calibration(
         np.bincount(place, minlength=bins),
