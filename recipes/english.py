@@ -31,6 +31,7 @@ import numpy as np
 
 from postil import MultiTaskTagger, Tagger, archive, load
 from postil.commands.main import main as postil_command
+from postil.commands.teaching import first_sentences
 from postil.features.vectors import load_vectors
 from postil.features.vocabulary import Vocabulary
 from postil.text import read
@@ -119,13 +120,7 @@ def sample(raw: Path, tokens: int, seed: int = SEED) -> list[list[str]]:
     """Sentences of the raw text, of 5 to 60 tokens, drawn at random until they have this many tokens."""
     sentences = [list(one.tokens) for one in read(raw, "text") if 5 <= len(one.tokens) <= 60]
     random.Random(seed).shuffle(sentences)
-    chosen, total = [], 0
-    for sentence in sentences:
-        if total >= tokens:
-            break
-        chosen.append(sentence)
-        total += len(sentence)
-    return chosen
+    return first_sentences(sentences, tokens)
 
 
 def _write_whole(path: Path, lines: Iterable[str]) -> None:

@@ -79,7 +79,7 @@ def raw_sentences(arguments: argparse.Namespace, times: int = 1) -> list[list[st
 
 
 def first_sentences(sentences: Iterable[list[str]], tokens: int) -> list[list[str]]:
-    """So many that they have at least this number of tokens."""
+    """The first sentences, until they have at least this many tokens together."""
     chosen, total = [], 0
     for sentence in sentences:
         if total >= tokens:
@@ -106,8 +106,9 @@ def sentences_to_learn(drawn: Sequence[list[str]], teachers: Sequence[Tagger], t
                 others.append(sentence)
         seen += BLOCK
     others += drawn[seen:]
-    note(f"the teacher finds something in {len(telling):,} sentences, which are learnt beside others")
-    return telling + first_sentences(others, tokens - sum(map(len, telling)))
+    others = first_sentences(others, tokens - sum(map(len, telling)))
+    note(f"to learn from: {len(telling):,} sentences in which the teacher finds entities, and {len(others):,} others")
+    return telling + others
 
 
 def _have_entities(sentences: Sequence[list[str]], teachers: Sequence[Tagger]) -> list[bool]:
@@ -119,7 +120,7 @@ def _have_entities(sentences: Sequence[list[str]], teachers: Sequence[Tagger]) -
 
 
 def _sentences(arguments: argparse.Namespace) -> Iterator[str]:
-    """A token on each line of each: as lists of tokens, a large sample would need several times the memory."""
+    """Sentences as text, one token per line: a large sample of lists of tokens would need several times the memory."""
     for path in arguments.unlabelled:
         for sentence in read(path, format="text", encoding=arguments.encoding):
             if len(sentence.tokens) in LENGTHS:

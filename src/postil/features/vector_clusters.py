@@ -1,7 +1,7 @@
 """Clusters of words by their vectors: k-means, several numbers of clusters beside each other.
 
-A network reads a vector as numbers that it adds up; which region of the space they lie in it would have to learn from
-the labelled words alone. A cluster says it: learnt from one word of it, known of all others.
+A network only sees a vector as numbers, and the labelled words are too few to learn which regions of the space matter. A
+cluster names the region: what the network learns about it from one word holds for all its words.
 """
 
 from collections.abc import Sequence
