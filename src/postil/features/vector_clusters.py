@@ -1,7 +1,7 @@
 """Clusters of words by their vectors: k-means, several numbers of clusters beside each other.
 
-A network only sees a vector as numbers, and the labelled words are too few to learn which regions of the space matter. A
-cluster names the region: what the network learns about it from one word holds for all its words.
+A network only sees a vector as numbers, and the labelled words are too few to learn which regions of the space matter.
+A cluster names the region: what the network learns about it from one word holds for all its words.
 """
 
 from collections.abc import Sequence
