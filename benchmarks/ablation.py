@@ -2,6 +2,7 @@
 
     python -m benchmarks.ablation DATA --unlabelled RAW            the whole table: all corpora, rows, presets, 3 seeds
     python -m benchmarks.ablation DATA --corpora wikigold wnut17 --rows plain vectors --presets fast --seeds 0
+    python -m benchmarks.ablation DATA --unlabelled RAW --rows "vectors, encoder" --test
     python -m benchmarks.ablation DATA --unlabelled RAW --rows "vectors, clusters, taught" --test
     python -m benchmarks.ablation DATA --pretrained FILE --rows pretrained     only what `postil pretrain` learnt
 
@@ -10,9 +11,10 @@ cached under ``benchmarks/results/`` as soon as it is done, so the command can b
 when it is run again; a changed preset or changed data are trained again. The table has the mean over seeds and their
 standard deviation; wikigold is the mean of five folds.
 
-A taught row has one teacher per corpus and fold, trained as ``postil train --unlabelled`` trains it and used for all
-seeds and presets. Its CPU time is not in that of the row. Test scores are written to a file of their own, which is read
-only with ``--test``: choose on dev, then look once.
+A row with an encoder starts from words and encoder that have read the raw text (``postil pretrain --encoder``), one for
+each preset, used for all corpora and seeds. A taught row has one teacher per corpus and fold besides, trained as
+``postil train --unlabelled`` trains it and used for all seeds and presets. Their CPU times are not in that of the row.
+Test scores are written to a file of their own, which is read only with ``--test``: choose on dev, then look once.
 """
 
 import argparse
@@ -33,10 +35,12 @@ from benchmarks.measuring import parser
 from postil.commands import teaching
 from postil.models import PRESETS, Tagger
 from postil.models.config import configured
+from postil.models.fitting import masked_words
 
 CORPORA = ["wikigold", "wnut17", "ncbi_disease", "btc", "ud_ewt"]
 FOLDS = {"wikigold": 5}  # its dev and test parts are too small to say much
-VECTORS, CLUSTERS, TAUGHT = {"vectors": "glove-50d"}, {"clusters": "brown"}, {"taught": True}
+VECTORS, CLUSTERS = {"vectors": "glove-50d"}, {"clusters": "brown"}
+ENCODER, TAUGHT = {"encoder": True}, {"encoder": True, "taught": True}
 NAMES = {"gazetteers": ("names", "places")}
 PRETRAINED = "pretrained"  # the row of vectors and clusters from one file, which is named on the command line
 TABLE: dict[str, dict[str, Any]] = {
@@ -44,6 +48,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "vectors": VECTORS,
     "vectors, characters": VECTORS | {"character_dim": 32},
     "vectors, clusters": VECTORS | CLUSTERS,
+    "vectors, encoder": VECTORS | ENCODER,
     "vectors, clusters, taught": VECTORS | CLUSTERS | TAUGHT,
 }
 ROWS = TABLE | {
@@ -53,6 +58,8 @@ ROWS = TABLE | {
     "vectors, clusters, names": VECTORS | CLUSTERS | NAMES,
     "taught": TAUGHT,
     "vectors, taught": VECTORS | TAUGHT,
+    "vectors, clusters, encoder": VECTORS | CLUSTERS | ENCODER,
+    "vectors, clusters, taught without encoder": VECTORS | CLUSTERS | {"taught": True},
     PRETRAINED: {},
     "pretrained, taught": TAUGHT,
     "pretrained, vectors": VECTORS,
@@ -93,13 +100,15 @@ def _arguments() -> argparse.Namespace:
     options.add_argument("--presets", nargs="+", choices=list(PRESETS), default=["fast", "accurate"], metavar="PRESET")
     options.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(TABLE), metavar="ROW")
     options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    options.add_argument("--unlabelled", action="append", default=[], metavar="TEXT", help="for taught rows")
+    options.add_argument(
+        "--unlabelled", action="append", default=[], metavar="TEXT", help="for rows with an encoder, and taught ones"
+    )
     options.add_argument("--unlabelled-tokens", type=int, default=teaching.MOST_TOKENS)
     options.add_argument("--pretrained", metavar="FILE", help="for pretrained rows: of postil pretrain --with-clusters")
     options.add_argument("--test", action="store_true", help="show the scores of the test parts as well")
     arguments = options.parse_args()
     if not arguments.unlabelled:
-        arguments.rows = [name for name in arguments.rows if "taught" not in ROWS[name]]
+        arguments.rows = [name for name in arguments.rows if not {"taught", "encoder"} & set(ROWS[name])]
     if arguments.pretrained is None:
         arguments.rows = [name for name in arguments.rows if not name.startswith(PRETRAINED)]
     arguments.seed, arguments.encoding = 0, None  # of the sample of raw text
@@ -131,8 +140,8 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.teachers = folder / "ablation-teachers"
-        self.teachers.mkdir(exist_ok=True)
+        self.models = folder / "ablation-models"  # teachers and encoders
+        self.models.mkdir(exist_ok=True)
         self._files = {"dev": folder / "ablation.jsonl", "test": folder / "ablation-test.jsonl"}
         self._runs: dict[str, dict[str, Any]] = {}
         for file in self._files.values():
@@ -161,17 +170,23 @@ def _run(
     arguments: argparse.Namespace, cache: Cache, fold: Fold, name: str, preset: str, seed: int
 ) -> dict[str, float]:
     settings = _settings(arguments, name)
-    is_taught = settings.pop("taught", False)
-    raw = [arguments.unlabelled, arguments.unlabelled_tokens, _teacher_settings()] if is_taught else None
+    is_taught, has_encoder = settings.pop("taught", False), settings.pop("encoder", False)
+    raw = (
+        [*_raw(arguments), has_encoder, _teacher_settings() if is_taught else None]
+        if is_taught or has_encoder
+        else None
+    )
     key = _key(fold.digest, asdict(configured(preset, {})), settings, raw, seed)
     known = cache.get(key)
     if known is not None and "dev" in known:
         return known
-    lesson = _lesson(arguments, cache, fold, settings) if is_taught else {}
+    encoders = Encoders(arguments, cache, settings) if has_encoder else None
+    start = encoders.of(preset) if encoders is not None else None
+    lesson = _lesson(arguments, cache, fold, settings, encoders) if is_taught else {}
     train, dev, test = fold.parts
     tagger = Tagger(preset=preset, seed=seed, **settings)
     began = time.process_time()
-    tagger.fit(*train, dev=dev, **lesson)
+    tagger.fit(*train, dev=dev, warm_start=start, **lesson)
     run = {"corpus": fold.corpus, "fold": fold.number, "row": name, "preset": preset, "seed": seed}
     run |= {"cpu": time.process_time() - began, "dev": 100 * tagger.score(*dev), "test": 100 * tagger.score(*test)}
     run["rate"] = _rate(tagger, dev[0])
@@ -201,18 +216,52 @@ def _teacher_settings() -> dict[str, Any]:
 _RAW: list[list[str]] = []
 
 
-def _lesson(arguments: argparse.Namespace, cache: Cache, fold: Fold, settings: dict[str, Any]) -> dict[str, Any]:
-    """Raw text and a teacher with this knowledge, which is trained once."""
+def _raw(arguments: argparse.Namespace) -> list[Any]:
+    """Which raw text is read, and how."""
+    how = [masked_words.BATCH_SENTENCES, masked_words.RATE, masked_words.HIDDEN]
+    return [arguments.unlabelled, arguments.unlabelled_tokens, teaching.DRAWN, how]
+
+
+def _sentences(arguments: argparse.Namespace) -> list[list[str]]:
     if not _RAW:
         _RAW.extend(teaching.raw_sentences(arguments, times=teaching.DRAWN))
-    key = _key("teacher", fold.digest, _teacher_settings(), settings)
-    path = cache.teachers / f"{key}.postil"
+    return _RAW
+
+
+@final
+class Encoders:
+    """Those with some knowledge, by preset: each is learnt from raw text once."""
+
+    def __init__(self, arguments: argparse.Namespace, cache: Cache, settings: dict[str, Any]) -> None:
+        self._arguments, self._cache, self._settings = arguments, cache, settings
+
+    def of(self, preset: str) -> Tagger:
+        key = _key("encoder", _raw(self._arguments), asdict(configured(preset, {})), self._settings)
+        path = self._cache.models / f"{key}.postil"
+        if not path.exists() or not self._cache.get(key):
+            encoder = Tagger(preset=preset, seed=0, **self._settings)
+            began = time.process_time()
+            encoder.pretrain(_sentences(self._arguments))
+            cpu = time.process_time() - began
+            encoder.save(path)
+            self._cache.put(key, {"encoder of": preset, "knowledge": self._settings, "cpu": cpu})
+            print(f"encoder of {preset}: {cpu:.0f} CPU s", file=sys.stderr, flush=True)
+        return postil.load(path)
+
+
+def _lesson(
+    arguments: argparse.Namespace, cache: Cache, fold: Fold, settings: dict[str, Any], encoders: Encoders | None
+) -> dict[str, Any]:
+    """Raw text and a teacher with this knowledge, which is trained once."""
+    key = _key("teacher", fold.digest, _teacher_settings(), settings, _raw(arguments) if encoders is not None else None)
+    path = cache.models / f"{key}.postil"
     if path.exists() and cache.get(key):
         return _chosen(arguments, postil.load(path))
     train, dev, _ = fold.parts
     teacher = Tagger(preset=teaching.PRESET, ensemble=teaching.MEMBERS, seed=100, **settings)
+    start = None if encoders is None else encoders.of(teaching.PRESET)
     began = time.process_time()
-    teacher.fit(*train, dev=dev)
+    teacher.fit(*train, dev=dev, warm_start=start)
     run = {"corpus": fold.corpus, "fold": fold.number, "teacher of": settings, "cpu": time.process_time() - began}
     run["teacher dev"] = 100 * teacher.score(*dev)
     teacher.save(path)
@@ -223,7 +272,7 @@ def _lesson(arguments: argparse.Namespace, cache: Cache, fold: Fold, settings: d
 
 
 def _chosen(arguments: argparse.Namespace, teacher: Tagger) -> dict[str, Any]:
-    chosen = teaching.sentences_to_learn(_RAW, [teacher], arguments.unlabelled_tokens)
+    chosen = teaching.sentences_to_learn(_sentences(arguments), [teacher], arguments.unlabelled_tokens)
     return {"unlabelled": chosen, "teachers": [teacher]}
 
 

@@ -268,7 +268,7 @@ EVERY_ESTIMATOR = [
 PUBLIC_OF_ESTIMATORS = {
     "Tagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "probability", "predict_with_probabilities"],
-        *["spans_above", "entities_above", "labelling", "decoding", "calibrate", "tune"],
+        *["spans_above", "entities_above", "labelling", "decoding", "calibrate", "tune", "pretrain", "pretraining"],
     ],
     "MultiTaskTagger": [
         *["tag", "tag_many", "annotate", "answers", "marginals", "nbest", "predict_with_probabilities", "tasks"],

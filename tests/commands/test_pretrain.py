@@ -70,8 +70,8 @@ def test_both_in_one_file_for_training(text, capsys):
     assert postil.load(model).fitted_parts().features.words.lexicons.keys() == {"clusters"}
     capsys.readouterr()
     for wrong, message in (
-        (["--pretrained", str(text)], "must be a file that `postil pretrain --with-clusters` wrote"),
-        (["--pretrained", model], "not a file of `postil pretrain --with-clusters`"),
+        (["--pretrained", str(text)], "must be a file that `postil pretrain --with-clusters` or `--encoder` wrote"),
+        (["--pretrained", model], "must be a file of `postil pretrain`; to go on from a model, use a warm start"),
         (["--pretrained", place, "--clusters", place], "must not be given with a pretrained file"),
     ):
         assert main(["train", str(labelled), *wrong, "-o", str(text.parent / "n.postil")]) == 1

@@ -5,6 +5,8 @@ import pytest
 
 from postil import Tagger, load
 from postil.errors import ConfigurationError
+from postil.features.pretrained import holds_model
+from postil.features.sources import with_pretrained
 
 
 def test_a_tagger_takes_both_from_one_file(pretrained_file, tmp_path):
@@ -26,5 +28,16 @@ def test_a_pretrained_file_excludes_clusters_and_other_files(pretrained_file, tm
     X, y = [["Anna"]], [["B-PER"]]
     with pytest.raises(ConfigurationError, match="clusters must not be given with a pretrained file"):
         Tagger(pretrained=pretrained_file, clusters=pretrained_file).fit(X, y)
-    with pytest.raises(ConfigurationError, match="must be a file that `postil pretrain --with-clusters` wrote"):
+    with pytest.raises(
+        ConfigurationError, match="must be a file that `postil pretrain --with-clusters` or `--encoder` wrote"
+    ):
         Tagger(pretrained=tmp_path / "text").fit(X, y)
+
+
+def test_a_model_has_vectors_and_clusters_of_its_own(pretrained_file, names_model):
+    assert holds_model(names_model) and not holds_model(pretrained_file)
+    assert with_pretrained(["x.vectors"], None, names_model) == (["x.vectors"], None)
+    assert with_pretrained(["x.vectors"], None, pretrained_file) == (["x.vectors", pretrained_file], pretrained_file)
+    assert with_pretrained("x.vectors", "x.paths", None) == ("x.vectors", "x.paths")
+    with pytest.raises(ConfigurationError, match="clusters must not be given with a pretrained file"):
+        with_pretrained(None, "x.paths", names_model)

@@ -1,8 +1,8 @@
 """``postil train --gains``: what each kind of knowledge adds on dev, by training again without it."""
 
 import argparse
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from postil.commands.stopping import stop_on_request
 from postil.commands.terminal.notices import note
@@ -14,9 +14,11 @@ KINDS: dict[str, tuple[str, Any]] = {
     "vectors": ("word vectors", None),
     "clusters": ("word clusters", None),
     "gazetteers": ("lists of names", ()),
+    "pretrained": ("a pretrained encoder", None),
 }
 """Parameters of an estimator, what they are called, and their values without the knowledge."""
-ALONE, TAUGHT = "the labelled data alone", "raw text"
+ALONE = "the labelled data alone"
+ENCODER, TEACHER = "an encoder that has read raw text", "a teacher's labels of raw text"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,16 +43,30 @@ def are_wanted(arguments: argparse.Namespace) -> bool:
     return bool(arguments.gains)
 
 
+class Poorer(NamedTuple):
+    """A model to compare with."""
+
+    label: str
+    estimator: SentenceEstimator[Any, Any]
+    start: Tagger | None = None
+
+
 def show(
-    arguments: argparse.Namespace, model: SentenceEstimator[Any, Any], data: Any, teachers: Sequence[Tagger]
+    arguments: argparse.Namespace, model: SentenceEstimator[Any, Any], data: Any, lesson: Mapping[str, Any]
 ) -> list[tuple[str, float]]:
-    """Print and return the score on dev without any knowledge, and after each kind is added. The model is written."""
+    """Print and return the score on dev without any knowledge, and after each kind is added. The model is written.
+
+    ``lesson`` is what it has learnt from raw text.
+    """
     from rich.text import Text
 
     from postil.commands.terminal.display import make_console
 
+    teachers, encoder = lesson.get("teachers", ()), lesson.get("warm_start")
     given = [name for name in KINDS if getattr(model, name)]
     poorer = list(_without_parts(model, given, is_taught=bool(teachers)))
+    if encoder is not None:
+        poorer.append(Poorer(f"+ {ENCODER}", type(model)(**model.get_params()), encoder))
     if not poorer:
         note("--gains: there is nothing to compare, the model was trained on the labelled data alone")
         return []
@@ -58,13 +74,13 @@ def show(
     dev = data[2]
     rows: list[tuple[str, float]] = []
     with stop_on_request() as stop:
-        for label, estimator in poorer:
-            for _ in estimator.fitting(*data, partial=arguments.partial):
+        for label, estimator, start in poorer:
+            for _ in estimator.fitting(*data, partial=arguments.partial, warm_start=start):
                 if stop.by is not None:
                     note("the comparison is skipped")
                     return []
             rows.append((label, 100 * estimator.score(*dev)))
-    label = TAUGHT if teachers else KINDS[given[-1]][0]
+    label = TEACHER if teachers else KINDS[given[-1]][0]
     rows.append((f"+ {label}", 100 * model.score(*dev)))
     notes = [_of_teacher(teacher, dev) for teacher in teachers]
     console = make_console()
@@ -73,14 +89,12 @@ def show(
     return rows
 
 
-def _without_parts(
-    model: SentenceEstimator[Any, Any], given: Sequence[str], *, is_taught: bool
-) -> Iterator[tuple[str, SentenceEstimator[Any, Any]]]:
+def _without_parts(model: SentenceEstimator[Any, Any], given: Sequence[str], *, is_taught: bool) -> Iterator[Poorer]:
     """Estimators as ``model``, from one without any knowledge to the one that lacks only the last kind."""
     for count in range(len(given) + is_taught):
         missing = {name: KINDS[name][1] for name in given[count:]}
         label = f"+ {KINDS[given[count - 1]][0]}" if count else ALONE
-        yield label, type(model)(**{**model.get_params(), **missing})
+        yield Poorer(label, type(model)(**{**model.get_params(), **missing}))
 
 
 def table(rows: Sequence[tuple[str, float]]) -> list[str]:

@@ -113,6 +113,7 @@ def _model(arguments: argparse.Namespace, known: MultiTaskTagger | Tagger | None
         vectors=arguments.vectors or None,
         clusters=arguments.clusters,
         gazetteers=arguments.gazetteer,
+        pretrained=arguments.pretrained,
         seed=arguments.seed,
         threads=arguments.threads,
         minutes=arguments.minutes,

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from postil.commands.terminal.notices import warn
@@ -32,6 +33,17 @@ def stop_on_request() -> Iterator[Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def train_or_exit(fitting: Any, log: Path | None) -> None:
+    """Train to the end and show it; a training before another. Where it is interrupted, its state is saved."""
+    from postil.commands.terminal.training import Display
+
+    with stop_on_request() as stop, Display(fitting, log) as display:
+        for event in fitting:
+            display.show(event)
+            if stop.by is not None:
+                raise SystemExit(interrupted(fitting, stop.by))
 
 
 def interrupted(fitting: Any, by: signal.Signals) -> int:

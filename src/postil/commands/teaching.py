@@ -5,28 +5,26 @@ than is learnt, and half of what is learnt are sentences in which the teachers f
 """
 
 import argparse
-import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from postil.commands.models import open_model
-from postil.commands.stopping import interrupted, stop_on_request
+from postil.commands.raw_encoders import Encoders, add_argument, are_wanted
+from postil.commands.raw_text import first_sentences, sampled_sentences
+from postil.commands.stopping import train_or_exit
 from postil.commands.terminal.notices import note
-from postil.errors import ConfigurationError, DataError
+from postil.errors import ConfigurationError
 from postil.models.answers.labelling import OUTSIDE
+from postil.models.fitting.warm_start import ARCHITECTURE
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.tagger import Tagger
-from postil.text import read
 
-T = TypeVar("T")
 MOST_TOKENS = 400_000
 """Of raw text, unless --unlabelled-tokens says otherwise: about as much as a student learns from in a minute or two."""
-LENGTHS = range(3, 81)
-"""Sentences of other lengths are mostly headings and lists."""
-DRAWN = 8
-"""So many times the tokens that are learnt are drawn, for the teachers to choose from."""
+DRAWN = 16
+"""Times the tokens that teachers label are drawn, for encoders to read and for the teachers to choose from."""
 BLOCK = 2_000  # sentences that teachers label at once
 PRESET, MEMBERS = "accurate", 6
 """The teacher that is trained where none is given: twice as many networks as the preset has."""
@@ -55,9 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a tagger that labels the raw text (repeatable; default: an ensemble trained first on TRAIN). With --task "
         "NAME=MODEL, or a model of several tasks for all that it shares",
     )
+    add_argument(parser)
 
 
 def check_arguments(arguments: argparse.Namespace) -> None:
+    if arguments.pretrain and not arguments.unlabelled:
+        raise ConfigurationError("--pretrain needs raw text to learn from: add --unlabelled TEXT")
     if arguments.teacher and not arguments.unlabelled:
         raise ConfigurationError("--teacher needs raw text to label: add --unlabelled TEXT")
     if arguments.unlabelled_tokens < 1:
@@ -66,27 +67,8 @@ def check_arguments(arguments: argparse.Namespace) -> None:
 
 def raw_sentences(arguments: argparse.Namespace, times: int = 1) -> list[list[str]]:
     """A sample of the raw text's sentences, the same for the same seed; ``times`` the tokens that are to be learnt."""
-    rng, tokens = random.Random(arguments.seed), times * arguments.unlabelled_tokens
-    # Enough sentences for the tokens even if all are short; a sample of a stream of any length.
-    sample = _reservoir(_sentences(arguments), max(1, tokens // LENGTHS.start), rng)
-    rng.shuffle(sample)
-    drawn = first_sentences((sentence.split("\n") for sentence in sample), tokens)
-    if not drawn:
-        names = ", ".join(arguments.unlabelled)
-        raise DataError("no sentences in the raw text", expected=f"{LENGTHS.start} words or more", where=names)
-    note(f"{len(drawn):,} sentences of raw text, {sum(map(len, drawn)):,} tokens")
-    return drawn
-
-
-def first_sentences(sentences: Iterable[list[str]], tokens: int) -> list[list[str]]:
-    """The first sentences, until they have at least this many tokens together."""
-    chosen, total = [], 0
-    for sentence in sentences:
-        if total >= tokens:
-            break
-        chosen.append(sentence)
-        total += len(sentence)
-    return chosen
+    tokens = times * arguments.unlabelled_tokens
+    return sampled_sentences(arguments.unlabelled, tokens, seed=arguments.seed, encoding=arguments.encoding)
 
 
 def sentences_to_learn(drawn: Sequence[list[str]], teachers: Sequence[Tagger], tokens: int) -> list[list[str]]:
@@ -119,34 +101,21 @@ def _have_entities(sentences: Sequence[list[str]], teachers: Sequence[Tagger]) -
     return found
 
 
-def _sentences(arguments: argparse.Namespace) -> Iterator[str]:
-    """Sentences as text, one token per line: a large sample of lists of tokens would need several times the memory."""
-    for path in arguments.unlabelled:
-        for sentence in read(path, format="text", encoding=arguments.encoding):
-            if len(sentence.tokens) in LENGTHS:
-                yield "\n".join(token if isinstance(token, str) else token.text for token in sentence.tokens)
-
-
-def _reservoir(items: Iterable[T], size: int, rng: random.Random) -> list[T]:
-    """A uniform sample of a stream."""
-    kept: list[T] = []
-    for seen, item in enumerate(items):
-        if len(kept) < size:
-            kept.append(item)
-        elif (place := rng.randrange(seen + 1)) < size:
-            kept[place] = item
-    return kept
-
-
 def lesson(arguments: argparse.Namespace, student: SentenceEstimator[Any, Any], data: Any) -> dict[str, Any]:
-    """Raw text and its teachers, where there is any; without --teacher one is trained first."""
+    """Raw text and its teachers, where there is any, and an encoder that has read it.
+
+    Without --teacher one is trained first.
+    """
     if not arguments.unlabelled:
         return {}
     if not isinstance(student, Tagger):
         raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
     drawn = raw_sentences(arguments, times=DRAWN)
-    teachers = given_teachers(arguments) or [_trained_teacher(arguments, student, data)]
-    return {"unlabelled": sentences_to_learn(drawn, teachers, arguments.unlabelled_tokens), "teachers": teachers}
+    encoders = Encoders(arguments, drawn) if are_wanted(arguments, data[0]) else None
+    start = {"warm_start": encoders.of(student)} if encoders is not None else {}
+    teachers = given_teachers(arguments) or [_trained_teacher(arguments, student, data, encoders)]
+    unlabelled = sentences_to_learn(drawn, teachers, arguments.unlabelled_tokens)
+    return start | {"unlabelled": unlabelled, "teachers": teachers}
 
 
 def task_lesson(arguments: argparse.Namespace, tasks: Sequence[str]) -> dict[str, Any]:
@@ -182,18 +151,13 @@ def _teachers_of_tasks(word: str, tasks: Sequence[str]) -> dict[str, Tagger]:
     return {task: model[task] for task in shared}
 
 
-def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any) -> Tagger:
-    from postil.commands.terminal.training import Display
-
+def _trained_teacher(arguments: argparse.Namespace, student: Tagger, data: Any, encoders: Encoders | None) -> Tagger:
     teacher, checkpoint = new_teacher(student), teacher_path(arguments, ".checkpoint")
     resume = arguments.resume and checkpoint.exists()
-    note(f"training the teacher: {MEMBERS} networks {PRESET}")
-    fitting = teacher.fitting(*data, checkpoint=checkpoint, resume=resume, partial=arguments.partial)
-    with stop_on_request() as stop, Display(fitting, arguments.log) as display:
-        for event in fitting:
-            display.show(event)
-            if stop.by is not None:
-                raise SystemExit(interrupted(fitting, stop.by))
+    start = None if encoders is None else encoders.of(teacher)
+    note(f"training the teacher: {MEMBERS} networks {teacher.preset}")
+    fitting = teacher.fitting(*data, checkpoint=checkpoint, resume=resume, warm_start=start, partial=arguments.partial)
+    train_or_exit(fitting, arguments.log)
     teacher.save(teacher_path(arguments))
     checkpoint.unlink(missing_ok=True)
     return teacher
@@ -216,6 +180,15 @@ def given_teachers(arguments: argparse.Namespace) -> list[Tagger]:
 
 
 def new_teacher(student: Any) -> Tagger:
-    """A teacher with the knowledge that the student has: the same vectors, clusters and gazetteers."""
-    shared = ("vectors", "clusters", "gazetteers", "pretrained", "seed", "threads")
-    return Tagger(preset=PRESET, ensemble=MEMBERS, **{name: getattr(student, name) for name in shared})
+    """A teacher with the knowledge that the student has: the same vectors, clusters and gazetteers.
+
+    A pretrained encoder fits only networks like the student's, so then the teacher has such networks.
+    """
+    shared = {name: getattr(student, name) for name in (*_KNOWLEDGE, "seed", "threads")}
+    if student.pretrained is None:
+        return Tagger(preset=PRESET, ensemble=MEMBERS, **shared)
+    settings = {name: value for name, value in student.settings.items() if name in ARCHITECTURE}
+    return Tagger(preset=student.preset, **shared, **settings | {"ensemble": MEMBERS})
+
+
+_KNOWLEDGE = ("vectors", "clusters", "gazetteers", "pretrained")

@@ -1,7 +1,7 @@
 """``postil train``: labelled files in, a model file out."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ from postil.commands import gains, teaching
 from postil.commands.kinds import kind_of, kind_to_train, refuse
 from postil.commands.mapping import add_map_argument
 from postil.commands.models import open_model, warn_of_long_sentences
-from postil.commands.preset_argument import add_preset_argument, resolve_preset
+from postil.commands.preset_argument import add_preset_argument, resolve_preset, spelt
+from postil.commands.raw_encoders import remove_encoders
 from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.stopping import interrupted, stop_on_request
 from postil.commands.tasks import Source, task_sources
@@ -22,7 +23,6 @@ from postil.models.estimator import Estimator
 from postil.models.parts import MAIN
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import INPUT
-from postil.models.tagger import Tagger
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
@@ -113,7 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pretrained",
         metavar="FILE",
-        help="vectors and clusters together, from `postil pretrain --with-clusters`",
+        help="from `postil pretrain`: vectors and clusters together, or with the encoder that goes on from there",
     )
     parser.add_argument(
         "--gazetteer",
@@ -178,7 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _train(*new_task_fitting(arguments, sources, _checkpoint(arguments)), arguments)
     refuse(arguments, "freeze_encoder", "it is for --task with --warm-start")
     if not arguments.task and _learns_from_trees(arguments):
-        for option in ("clusters", "ensemble", "unlabelled", "map", "gains"):
+        for option in ("clusters", "ensemble", "unlabelled", "map", "gains", "pretrained"):
             refuse(arguments, option, "it is for taggers of words")
         from postil.commands.tree_classifying import new_fitting
 
@@ -189,10 +189,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _take_pretrained(arguments: argparse.Namespace) -> None:
-    """Treat a pretrained file as a file of vectors and one of clusters, so that --gains tells them apart."""
+    """Treat a pretrained file as a file of vectors and one of clusters, so that --gains tells them apart.
+
+    An encoder stays one: its preset and its architecture are the defaults.
+    """
+    from postil.features.pretrained import holds_model
     from postil.features.sources import with_pretrained
+    from postil.models.fitting.warm_start import is_encoder
 
     arguments.vectors, arguments.clusters = with_pretrained(arguments.vectors, arguments.clusters, arguments.pretrained)
+    if arguments.pretrained is None or not holds_model(arguments.pretrained):
+        arguments.pretrained = None
+        return
+    known: Any = open_model(arguments.pretrained)
+    if is_encoder(known.fitted_parts()) and arguments.preset in (None, known.preset):  # what is none is refused later
+        arguments.preset = known.preset
+        inherited = [f"{name}={spelt(value)}" for name, value in _of_architecture(known).items()]
+        arguments.settings = inherited + arguments.settings
 
 
 def _sources(arguments: argparse.Namespace) -> TrainingFiles:
@@ -224,6 +237,7 @@ def _check_outputs(arguments: argparse.Namespace, sources: TrainingFiles) -> Non
     others = [
         arguments.preset_file,
         arguments.clusters,
+        arguments.pretrained,
         arguments.warm_start,
         *arguments.unlabelled,
         *arguments.teacher,
@@ -255,7 +269,7 @@ def _learns_from_trees(arguments: argparse.Namespace) -> bool:
 
 def _new_fitting(
     arguments: argparse.Namespace, sources: TrainingFiles
-) -> tuple[SentenceEstimator[Any, Any], Any, dict[str, LabelledFile], tuple[Any, Sequence[Tagger]]]:
+) -> tuple[SentenceEstimator[Any, Any], Any, dict[str, LabelledFile], tuple[Any, Mapping[str, Any]]]:
     """The tagger or detector, its training, the files to score it on at the end, and what it learns from."""
     settings = dict(parsed_setting(text) for text in arguments.settings)
     known = _known(arguments)
@@ -276,13 +290,11 @@ def _new_fitting(
         checkpoint=_checkpoint(arguments),
         # A training that was interrupted while its teacher learnt has no checkpoint of its own.
         resume=arguments.resume and (_checkpoint(arguments).exists() or not arguments.unlabelled),
-        warm_start=known,
-        partial=arguments.partial,
-        **lesson,
+        **{"warm_start": known, "partial": arguments.partial} | lesson,
     )
     if options["characters"]:
         fitting.parts.about[INPUT] = CHARACTERS
-    return model, fitting, held_out, (data, lesson.get("teachers", ()))
+    return model, fitting, held_out, (data, lesson)
 
 
 def _known(arguments: argparse.Namespace) -> Any:
@@ -295,12 +307,13 @@ def _known(arguments: argparse.Namespace) -> Any:
 
 def _inherited(known: Any) -> dict[str, Any]:
     """The settings of the model to start from; of several tasks, only those that its words and encoder depend on."""
-    settings: dict[str, Any] = known.settings
-    if isinstance(known, SentenceEstimator):
-        return settings
+    return known.settings if isinstance(known, SentenceEstimator) else _of_architecture(known)
+
+
+def _of_architecture(known: Any) -> dict[str, Any]:
     from postil.models.fitting.warm_start import ARCHITECTURE
 
-    return {name: value for name, value in settings.items() if name in ARCHITECTURE}
+    return {name: value for name, value in known.settings.items() if name in ARCHITECTURE}
 
 
 def _checkpoint(arguments: argparse.Namespace) -> Path:
@@ -318,6 +331,7 @@ def _model(arguments: argparse.Namespace, settings: dict[str, Any], known: Any) 
         "vectors": arguments.vectors or None,
         "clusters": arguments.clusters,
         "gazetteers": arguments.gazetteer,
+        "pretrained": arguments.pretrained,
         **{name: getattr(arguments, name) for name in ("seed", "threads", "minutes")},
         **settings,
     }
@@ -347,6 +361,7 @@ def _train(
     model.save(arguments.output)
     for path in (fitting.checkpoint, teaching.teacher_path(arguments)):
         path.unlink(missing_ok=True)
+    remove_encoders(arguments)
     display.summary(
         arguments.output,
         {name: kind.headline(evaluation) for name, evaluation in scores.items()},

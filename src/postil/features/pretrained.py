@@ -20,6 +20,12 @@ def save_pretrained(path: str | os.PathLike[str], **parts: Mapping[str, Array]) 
     archive.save(path, arrays, {"kind": _KIND})
 
 
+def holds_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a model, with vectors and clusters inside, rather than vectors and clusters alone."""
+    _, metadata = archive.load(path)
+    return metadata.get("kind") != _KIND
+
+
 def load_part(path: str | os.PathLike[str], part: str, made: Callable[[Mapping[str, Array]], _T]) -> _T:
     """What ``made`` makes of the arrays of a part, which it checks."""
     arrays, metadata = archive.load(path)

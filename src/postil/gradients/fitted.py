@@ -11,6 +11,7 @@ import numpy as np
 
 from postil import graph
 from postil.arrays import Array
+from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Inputs, Token
 from postil.features.named import FeatureToken, NamedFeatures
 from postil.features.vocabulary import Vocabulary
@@ -18,6 +19,7 @@ from postil.gradcheck import Report, examine
 from postil.gradients.fitted_trees import examine_tree_parts
 from postil.graph import Node
 from postil.kernels import Attributes
+from postil.models.fitting.warm_start import is_encoder
 from postil.models.parts import Parts
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example, ScoringNetwork
@@ -34,6 +36,8 @@ def examine_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Report:
     """Compare the gradients of the model's loss with central differences, in float64."""
     if isinstance(parts.network, TreeNetwork):
         return examine_tree_parts(parts, rng)
+    if is_encoder(parts):
+        raise ConfigurationError("nothing to check: a model without labels has no loss; train one from it")
     inputs = parts.features.inputs(made_up_sentences(parts.features, rng))
     network, small = cut_down(parts, inputs)
     heads = network.heads if isinstance(network, TaskNetwork) else {"": network}

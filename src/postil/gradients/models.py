@@ -4,6 +4,7 @@ Only the sizes are small. A slope along random directions feels every entry of a
 here; layers and objectives are checked entry by entry.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import reduce
@@ -30,6 +31,7 @@ from postil.graph import Node, Parameter
 from postil.models import Detector, MultiTaskTagger, Tagger, TaggerConfig
 from postil.models.config import configured
 from postil.models.explaining import flow
+from postil.models.fitting.masked_words import MaskedWords
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.text import transition_mask
@@ -81,6 +83,7 @@ def model_checks() -> Iterator[GradientCheck]:
     for preset in MultiTaskTagger._rows():
         covers = model(MultiTaskTagger, preset, BY_DEFAULT)
         yield row(f"two tasks, {preset}", _EQUATIONS.get(preset, "A4 A8"), covers, _examined_tasks(preset))
+    yield row("hidden words of raw text, accurate", "E4 A7", of(MaskedWords), _examined_masking("accurate"))
     for name, value in unused_settings(TaggerConfig):
         kind, preset = (Detector, "margin") if name in _OF_DETECTORS else (Tagger, "fast")
         covers = setting(TaggerConfig, name, value)
@@ -126,6 +129,29 @@ def _examined_tasks(preset: str) -> Examine:
         has_norms = config_of(MultiTaskTagger, preset).encoder == "convolutions"
         epsilons = EPSILONS_OF_NORMS if has_norms else EPSILONS
         return examine(loss, parameters=network.parameters(), rng=rng, sampling=SAMPLING, epsilons=epsilons)
+
+    return run
+
+
+def _examined_masking(preset: str) -> Examine:
+    """The loss of an encoder that predicts hidden words: their clusters, capitals and ends."""
+
+    def run(rng: Rng) -> Report:
+        with TemporaryDirectory() as folder:
+            data = _with_lexicons(Path(folder))
+            tagger = Tagger(preset=preset, **data.arguments, **small_sizes(config_of(Tagger, preset)))
+            fitting = tagger.pretraining(data.X * 12)  # rare words would be unknown
+        model = _without_kinks(fitting.training.model, rng)
+        shards = fitting.training.batches(0, rng)[0].shards
+
+        def loss() -> Node:
+            losses: list[Node] = [model.loss(shard, rng=np.random.default_rng(_NOISE)) for shard in shards]
+            return reduce(graph.add, losses)
+
+        # Maps to labels are not learnt from raw text.
+        learnt = {name: p for name, p in model.parameters().items() if not re.search(r"\.(output|crf)", name)}
+        epsilons = EPSILONS_OF_NORMS if preset == "accurate" else EPSILONS
+        return examine(loss, parameters=learnt, rng=rng, sampling=SAMPLING, epsilons=epsilons)
 
     return run
 

@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from postil.metrics import Evaluation
     from postil.models.answers.tuning import Tuned
     from postil.models.explaining.explanation import Explanation
+    from postil.models.fitting.masked_words import EncoderFitting
 
 PAYS = not kernels.IN_USE.startswith("plain")
 """Arrays instead of objects. The Python versions of the kernels are slower than the general path."""
@@ -203,6 +205,28 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         if self.labelling.has_spans:
             with suppress(DataError):  # no entities in the held-out data: the bias stays
                 self.tune(X, y, f1=True)
+
+    # -------------------------------------------------------------------------------------------- raw text
+
+    def pretrain(self, sentences: Sequence[Sequence[Token]], *, verbose: bool = False) -> Self:
+        """Learn words and encoder from raw text, as sentences of tokens: hidden words are predicted from the others.
+
+        The tagger then knows no label but O. Save it and name the file (``Tagger(pretrained=…).fit(X, y)``), or start
+        from it (``Tagger(…).fit(X, y, warm_start=…)``), with the same preset, vectors and clusters. Members of an
+        ensemble learn on as many ``threads``.
+        """
+        from postil.models.fitting.running import run  # training code is loaded only to train
+
+        run(self.pretraining(sentences), verbose=verbose)
+        return self
+
+    def pretraining(
+        self, sentences: Sequence[Sequence[Token]], *, checkpoint: Path | None = None, resume: bool = False
+    ) -> "EncoderFitting":
+        """``pretrain`` step by step: see ``fitting``."""
+        from postil.models.fitting.masked_words import EncoderFitting  # training code is loaded only to train
+
+        return EncoderFitting(self, sentences, checkpoint=checkpoint, resume=resume)
 
     # -------------------------------------------------------------------------------------------- the fitted model
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from postil.errors import printable
 from postil.models.fitting.fitting import Fitting
+from postil.models.fitting.warm_start import is_encoder
 from postil.text.report import counted
 from postil.training.loop import Epoch, Step
 
@@ -79,7 +80,9 @@ def summary_of(fitting: Fitting) -> str:
     labels, data = parts.labelling.labels, parts.about["data"]
     learnt = counted(len(labels), "label") if len(labels) > 1 else f"label {printable(labels[0])}"
     scheme = getattr(parts.labelling, "scheme", "")
-    if scheme:
+    if is_encoder(parts):
+        learnt = "what hidden words are like"
+    elif scheme:
         learnt += " (of words, no spans)" if scheme == "none" else f" ({scheme})"
     read = f"{counted(data['sentences'], 'sentence')}, {counted(data['tokens'], 'token')}"
     return f"{read}; {learnt}; {size:,} parameters"

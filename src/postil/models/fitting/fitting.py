@@ -21,7 +21,7 @@ from postil.models.parts import Parts
 from postil.models.scoring.fused import fused_training
 from postil.threads import one_blas_thread
 from postil.training import OPTIMISERS, Averaged, new_schedule
-from postil.training.loop import Batch, Epoch, Plan, Step, Training
+from postil.training.loop import Batch, Epoch, Plan, Step, Trainable, Training
 
 _LOGGER = logging.getLogger("postil")
 
@@ -87,10 +87,12 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         checkpoint: Path | None,
         digests: Sequence[str],
         resume: bool,
+        trainable: Trainable[Any] | None = None,
     ) -> None:
         """Put the loop around ``parts``. Where it is ``judged``, ``_score`` is asked after every epoch.
 
-        ``digests`` of all data tell one training from another; they are needed with a checkpoint only.
+        ``digests`` of all data tell one training from another; they are needed with a checkpoint only. ``trainable``
+        has the loss, where that is not the network's own.
         """
         config = parts.config
         self.parts, self.checkpoint, self._estimator = parts, checkpoint, estimator
@@ -105,14 +107,14 @@ class Fitting(ABC, Iterator[Step | Epoch]):
         )
         self._averaged = Averaged(OPTIMISERS[config.optimiser](self._learnt_parameters()))
         self.training: Training[Any] = Training(
-            parts.network,
+            trainable or parts.network,
             self._averaged,
             new_schedule(config.schedule, asdict(config)),
             self._batches_of_epoch,
             plan,
             self._score_of_means if judged else None,
             self._means,
-            fused_training(parts.network),
+            fused_training(parts.network) if trainable is None else None,
         )
         self._last_means: dict[str, Array] = {}  # of the last complete epoch, where none is judged to be the best
         if resume:

@@ -2,18 +2,21 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, final
 
 import numpy as np
 
+from postil.archive import is_model_file
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token, forms_of
+from postil.features.lexicon import Lexicon
 from postil.features.lexicon_files import NAMED_LISTS, load_clusters, load_names
 from postil.features.named import NamedFeatures
+from postil.features.pretrained import holds_model
 from postil.features.sources import with_pretrained
 from postil.features.vector_clusters import vector_clusters
 from postil.features.vectors import VectorSources, WordVectors
@@ -27,6 +30,7 @@ from postil.models.fitting.warm_start import (
     continued,
     extended_features,
     in_scale_of,
+    is_encoder,
     take_over,
     take_over_encoder,
 )
@@ -105,6 +109,7 @@ class SentenceFitting(Fitting):
         dev = checked_dev(dev, config.word_key)
         held_out: Data | None = sentences_with_words(*dev) if dev is not None else None
         all_sentences = [*X, *raw]
+        warm_start = pretrained_encoder(estimator, warm_start) or warm_start
         start = None if warm_start is None else _start(estimator, warm_start, y)
         config = adapted(
             config,
@@ -173,6 +178,22 @@ def batches_with_label(gold: Sequence[Array], size: int, rng: np.random.Generato
     return [rng.permutation(np.concatenate(pair)) for pair in dealt]
 
 
+def pretrained_encoder(estimator: WordTrainee, warm_start: object = None) -> "FittedTrainee | None":
+    """The tagger in the estimator's pretrained file, which has learnt from raw text alone; None where it has none."""
+    path = estimator.pretrained
+    if path is None or not is_model_file(path) or not holds_model(path):
+        return None
+    if warm_start is not None:
+        raise ConfigurationError("warm start", expected="must not be given with a pretrained encoder", where=path)
+    from postil.models.storage import load  # which knows the classes of all models
+
+    known: FittedTrainee = load(path)
+    if not is_encoder(known.fitted_parts()):
+        what = "must be a file of `postil pretrain`; to go on from a model, use a warm start"
+        raise ConfigurationError("pretrained", expected=what, got=f"a trained {known.KIND}", where=path)
+    return known
+
+
 class _Start(NamedTuple):
     """What a training begins with: a model of one task, or only its words and its encoder."""
 
@@ -185,7 +206,7 @@ def _start(estimator: SentenceTrainee, warm_start: FittedTrainee, y: Sequence[Se
     known = warm_start.fitted_parts()
     if warm_start.KIND == estimator.KIND:
         estimator._check_warm_start(known)
-        return _Start(known, with_labels=True)
+        return _Start(known, with_labels=not is_encoder(known))
     if not known.heads or estimator.KIND != "tagger":
         raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
     labelling = estimator._labels_of(y)
@@ -202,11 +223,10 @@ def _new_parts(
     y: Sequence[Sequence[str]],
     start: _Start | None,
 ) -> Parts[Any, Any]:
-    known = start.known if start is not None else None
+    known, with_labels = start or (None, False)
     if known is not None:
-        config = continued(known.config, config)
+        config = continued(known.config, config, with_labels=with_labels)
     features, vectors = new_features(estimator, config, X, known)
-    with_labels = start is not None and start.with_labels
     labelling = known.labelling.extended(y) if known is not None and with_labels else estimator._labels_of(y)
     network = estimator._network(config, features, labelling, vectors, np.random.default_rng(estimator.seed))
     parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
@@ -237,8 +257,17 @@ def new_features(
         named=_named_features(config, X),
     )
     if known is not None:
+        _check_lexicons(lexicons, known)
         features = extended_features(known.features, features)
     return features, vectors.matrix if vectors is not None else None
+
+
+def _check_lexicons(lexicons: Mapping[str, Lexicon], known: Parts[Any, Any]) -> None:
+    """A known model has the clusters and lists that it has: its encoder cannot read others."""
+    new = [name for name in lexicons if name not in known.features.words.lexicons]
+    if new:
+        expected = "must be those of the model that the training starts from"
+        raise ConfigurationError(f"lexicons of words ({', '.join(new)})", expected=expected, got="new ones")
 
 
 def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> NamedFeatures | None:

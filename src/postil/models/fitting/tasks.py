@@ -29,11 +29,12 @@ from postil.models.fitting.sentences import (
     checked_training_data,
     data_digest,
     new_features,
+    pretrained_encoder,
     sentences_with_words,
 )
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson, missing_half
 from postil.models.fitting.training_set import TrainingSet
-from postil.models.fitting.warm_start import continued, take_over_heads
+from postil.models.fitting.warm_start import continued, is_encoder, take_over_encoder, take_over_heads
 from postil.models.inputs import checked_dev, checked_labelled, described
 from postil.models.parts import MAIN, Parts, heads_of
 from postil.models.scoring.network import Example
@@ -88,7 +89,7 @@ class TaskFitting(Fitting):
         estimator.check()
         corpora = _checked_corpora(X, y, partial, annotates or {})
         raw = _checked_raw(estimator, unlabelled, teachers or {}, list(corpora))
-        known = _checked_known(warm_start, freeze_encoder)
+        known = _checked_known(pretrained_encoder(estimator, warm_start) or warm_start, freeze_encoder)
         self._is_frozen = freeze_encoder
         all_sentences = [tokens for corpus in corpora.values() for tokens in corpus.X]
         all_sentences += [tokens for sentences in raw.values() for tokens in sentences]
@@ -96,7 +97,8 @@ class TaskFitting(Fitting):
             estimator._configured(estimator.settings),
             len(all_sentences),
             sum(map(len, all_sentences)),
-            continued=known is not None,
+            continued=known is not None and not is_encoder(known),
+            known_words=known is not None and is_encoder(known),
         )
         parts = _new_parts(estimator, config, corpora, all_sentences, known, freeze_encoder)
         held_out = _checked_held_out(dev or {}, corpora, parts, partial)
@@ -307,7 +309,7 @@ def _checked_known(warm_start: FittedTrainee | None, freeze_encoder: bool) -> Pa
     known = warm_start.fitted_parts()
     if not all(isinstance(head.labelling, Labelling) for head in heads_of(known).values()):
         raise ConfigurationError("warm start", expected="a tagger", got=f"a {warm_start.KIND}")
-    if known.config.ensemble > 1:
+    if known.config.ensemble > 1 and not is_encoder(known):  # of an encoder, one member is enough
         raise ConfigurationError("warm start of several tasks", expected="a tagger", got="an ensemble")
     return known
 
@@ -321,10 +323,10 @@ def _new_parts(
     freeze_encoder: bool,
 ) -> Parts[Any, Any]:
     """Heads for the tasks of the corpora, after those of a known model: its tasks stay."""
-    before = heads_of(known) if known is not None else {}
+    before = heads_of(known) if known is not None and not is_encoder(known) else {}
     tasks = checked_tasks([*before, *(task for task in corpora if task not in before)])
     if known is not None:
-        config = continued(known.config, config)
+        config = continued(known.config, config, with_labels=bool(before))
         _warn_of_forgetting([task for task in before if task not in corpora], freeze_encoder)
     if known is not None and freeze_encoder:
         features, vectors = known.features, known.network.vectors
@@ -335,8 +337,9 @@ def _new_parts(
     network = estimator._network(config, features, TaskLabels(labellings), vectors, rng)
     decodings = {task: head.decoding for task, head in before.items()}
     parts = task_parts(config, labellings, features, network, decodings)
-    if known is not None:
-        take_over_heads(before, parts.heads)
+    if known is not None and not before:
+        take_over_encoder(known, parts.heads[tasks[0]])  # all heads share it
+    take_over_heads(before, parts.heads)
     return parts
 
 

@@ -6,6 +6,7 @@ value of a column keeps its row, and a label its row of the output maps and its 
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -24,23 +25,26 @@ from postil.models.scoring.ensemble_network import members_of
 from postil.network import LookupTables
 
 # The settings that decide which parameters there are and what they mean. The others may change.
-ARCHITECTURE = (
+_WORDS_AND_ENCODER = (
     *("word_dim", "caps_dim", "shape_dim", "prefix_dim", "suffix_dim", "prefix_lengths", "suffix_lengths"),
     *("cluster_dim", "name_dim", "character_dim", "column_dim", "gazetteer_dim", "position_dim"),
     *("word_key", "feature_buckets"),
-    *("encoder", "window", "hidden", "layers", "ensemble", "activation", "objective", "offsets"),
+    *("encoder", "window", "hidden", "layers", "activation"),
 )
+ARCHITECTURE = (*_WORDS_AND_ENCODER, "ensemble", "objective", "offsets")
 
 SAME_VECTORS = 0.99  # cosine of all shared words; half precision costs far less
 _OF_LABELS = ("output", "crf.")  # how the names of parameters begin that are about labels
 
 
-def continued(old: TaggerConfig, new: TaggerConfig) -> TaggerConfig:
+def continued(old: TaggerConfig, new: TaggerConfig, *, with_labels: bool = True) -> TaggerConfig:
     """The new config, with the clusters that the model has: they are never made again.
 
-    Another kind of network is refused, naming the first settings in which they differ.
+    Another kind of network is refused, naming the first settings in which they differ. ``with_labels``: not only words
+    and encoder go on.
     """
-    differing = [name for name in ARCHITECTURE if getattr(old, name) != getattr(new, name)]
+    names = ARCHITECTURE if with_labels else _WORDS_AND_ENCODER
+    differing = [name for name in names if getattr(old, name) != getattr(new, name)]
     if differing:
         expected, got = (", ".join(f"{name}={getattr(c, name)}" for name in differing[:4]) for c in (old, new))
         raise ConfigurationError("warm start: the architectures differ", expected=f"{expected} of the model", got=got)
@@ -129,9 +133,17 @@ def take_over(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
         _take_over(before, after, labels)
 
 
+def is_encoder(parts: Parts[Any, Any]) -> bool:
+    """Whether a tagger knows words and their neighbours but no label except O: it has learnt from raw text alone."""
+    return getattr(parts.labelling, "classes", None) == ()
+
+
 def take_over_encoder(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
-    """Copy what is known about words and their neighbours, but nothing about labels."""
-    for before, after in zip(members_of(old.network), members_of(new.network), strict=True):
+    """Copy what is known about words and their neighbours, but nothing about labels.
+
+    A larger ensemble has several members that begin alike; their labels and their noise differ.
+    """
+    for before, after in zip(cycle(members_of(old.network)), members_of(new.network), strict=False):
         _take_over(before, after, {name: () for name in after.parameters() if name.startswith(_OF_LABELS)})
 
 

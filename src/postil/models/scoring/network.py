@@ -108,7 +108,7 @@ class ScoringNetwork(Parameterised, ABC):
 
     def scores(self, inputs: Inputs, rng: "np.random.Generator | None" = None) -> Result:
         """One score per token and label, a node (N, L) that carries the offsets."""
-        scores = self._outputs(self._hidden(inputs, rng), inputs.offsets)
+        scores = self._outputs(self.hidden(inputs, rng), inputs.offsets)
         if self.named is None or inputs.attributes is None:
             return scores
         scores = graph.add(scores, weighted_rows(self.named, self._with_noise(inputs.attributes, rng)))
@@ -150,7 +150,7 @@ class ScoringNetwork(Parameterised, ABC):
 
         return in_pieces(inputs.offsets, self.config, scores)
 
-    def _hidden(self, inputs: Inputs, rng: "np.random.Generator | None") -> Result:
+    def hidden(self, inputs: Inputs, rng: "np.random.Generator | None") -> Result:
         """The encoder's output (N, H). Where it begins with a window of forms alone, a form is multiplied only once."""
         layers = self.encoder.layers if isinstance(self.encoder, Chain) else []
         match layers:
