@@ -218,7 +218,7 @@ _RAW: list[list[str]] = []
 
 def _raw(arguments: argparse.Namespace) -> list[Any]:
     """Which raw text is read, and how."""
-    how = [masked_words.BATCH_SENTENCES, masked_words.RATE, masked_words.HIDDEN]
+    how = [masked_words.BATCH_SENTENCES, masked_words.RATE, masked_words.HIDDEN, masked_words.ENOUGH]
     return [arguments.unlabelled, arguments.unlabelled_tokens, teaching.DRAWN, how]
 
 
