@@ -32,7 +32,7 @@ import postil
 from benchmarks.accuracy import Part, splits
 from benchmarks.environments import RESULTS
 from benchmarks.measuring import parser
-from postil.commands import teaching
+from postil.commands.training import teaching
 from postil.models import PRESETS, Tagger
 from postil.models.config import configured
 from postil.models.fitting import masked_words

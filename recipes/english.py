@@ -31,7 +31,7 @@ import numpy as np
 
 from postil import MultiTaskTagger, Tagger, archive, load
 from postil.commands.main import main as postil_command
-from postil.commands.raw_text import first_sentences
+from postil.commands.training.raw_text import first_sentences
 from postil.features.vectors import load_vectors
 from postil.features.vocabulary import Vocabulary
 from postil.text import read

@@ -8,7 +8,7 @@ import pytest
 
 import postil
 from postil.commands.main import main
-from postil.commands.stopping import stop_on_request
+from postil.commands.training.stopping import stop_on_request
 from postil.features import load_vectors
 from postil.features.lexicon_files import load_clusters
 from postil.pretraining import training as module

@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from postil.commands.curating import add_data_arguments, add_tagger_arguments, load_labelled, tagger_of
-from postil.commands.models import open_model, tagger_of_names
-from postil.commands.reading import CHARACTERS, format_argument, reading_options, warn_of_unspaced
+from postil.commands.options.curating import add_data_arguments, add_tagger_arguments, load_labelled, tagger_of
+from postil.commands.options.models import open_model, tagger_of_names
+from postil.commands.options.reading import CHARACTERS, format_argument, reading_options, warn_of_unspaced
+from postil.commands.options.writing import check_output
 from postil.commands.serve import VARIABLE, check_extra, listen, token_of
 from postil.commands.terminal.notices import note, warn
-from postil.commands.writing import check_output
 from postil.errors import ConfigurationError
 from postil.models.config import parsed_setting
 from postil.models.sentences import takes_characters

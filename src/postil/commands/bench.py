@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from postil.commands.models import open_model
+from postil.commands.options.models import open_model
 from postil.commands.terminal.display import make_console, show_table
 from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from postil.commands.models import open_model
+from postil.commands.options.models import open_model
 from postil.models.installed import ENGLISH, located
 from postil.reports.card import ModelCard, card_of
 

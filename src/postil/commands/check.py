@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_model(arguments: argparse.Namespace) -> int:
-    from postil.commands.models import open_model
+    from postil.commands.options.models import open_model
     from postil.gradients.fitted import examine_parts
 
     model = open_model(arguments.model)

@@ -4,11 +4,11 @@ import argparse
 import json
 from pathlib import Path
 
-from postil.commands.labelled import load
-from postil.commands.models import checked_scheme, inputs_of, open_model, resolve_labels
-from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
-from postil.commands.tasks import add_task_argument, one_task
-from postil.commands.writing import add_force_argument, check_output
+from postil.commands.options.labelled import load
+from postil.commands.options.models import checked_scheme, inputs_of, open_model, resolve_labels
+from postil.commands.options.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.options.tasks import add_task_argument, one_task
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.curation.comparison import ModelComparison, compare
 from postil.errors import ConfigurationError, printable
 from postil.models.sentences import takes_characters

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from postil.commands.reading import add_format_argument, add_reading_arguments, reading_options
+from postil.commands.options.reading import add_format_argument, add_reading_arguments, reading_options
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.commands.terminal.notices import show_problems
-from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, printable
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write, write_annotated

@@ -4,9 +4,9 @@ import argparse
 import json
 from pathlib import Path
 
-from postil.commands.curating import add_data_arguments, add_tagger_arguments, joined, load_labelled, tagger_of
+from postil.commands.options.curating import add_data_arguments, add_tagger_arguments, joined, load_labelled, tagger_of
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.commands.terminal.rounds import training_progress
-from postil.commands.writing import add_force_argument, check_output
 from postil.curation.learning_curve import curve
 from postil.text.output import write_text
 

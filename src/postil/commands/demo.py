@@ -9,12 +9,13 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from postil.commands import demo_trees, tagging, train
-from postil.commands.labelled import load
+from postil.commands import demo_trees, train
+from postil.commands.kinds import tagging
+from postil.commands.options.labelled import load
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.commands.terminal.display import command, make_console, quote
 from postil.commands.terminal.explanation import AGAINST, BAR, FOR
 from postil.commands.terminal.tagged import STYLES, coloured
-from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.models.installed import ENGLISH, installed_path
 from postil.models.storage import load as load_model

@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.text import Text
 from rich.tree import Tree as Branches
 
-from postil.commands import train, tree_classifying
+from postil.commands import train
+from postil.commands.kinds import tree_classifying
 from postil.commands.terminal.display import command, quote
 from postil.models.answers.node_labels import NodeLabel
 from postil.models.storage import load as load_model

@@ -4,11 +4,11 @@ import argparse
 import json
 from pathlib import Path
 
-from postil.commands.curating import add_data_arguments, add_tagger_arguments, joined, load_labelled, tagger_of
-from postil.commands.reading import reading_options
+from postil.commands.options.curating import add_data_arguments, add_tagger_arguments, joined, load_labelled, tagger_of
+from postil.commands.options.reading import reading_options
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.commands.terminal.notices import note
 from postil.commands.terminal.rounds import training_progress
-from postil.commands.writing import add_force_argument, check_output
 from postil.curation.corrections import apply, review
 from postil.curation.diagnosis import Diagnosis, diagnosed
 from postil.errors import ConfigurationError

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from postil.commands.models import open_model
-from postil.commands.writing import add_force_argument, check_output
+from postil.commands.options.models import open_model
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.models.installed import ENGLISH, located
 from postil.models.tagger import Tagger

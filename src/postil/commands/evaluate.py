@@ -5,12 +5,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from postil.commands import multi_tasking
-from postil.commands.kinds import kind_of, refuse
-from postil.commands.mapping import add_map_argument, label_maps, map_labels
-from postil.commands.models import open_model, warn_of_long_sentences
-from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
-from postil.commands.writing import add_force_argument, check_output
+from postil.commands.kinds import multi_tasking
+from postil.commands.kinds.table import kind_of, refuse
+from postil.commands.options.mapping import add_map_argument, label_maps, map_labels
+from postil.commands.options.models import open_model, warn_of_long_sentences
+from postil.commands.options.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.metrics.files import FileScores
 from postil.metrics.mistakes import mistakes_as_json

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from postil.commands.kinds import refuse
-from postil.commands.models import open_model, tagger_of_names, take_model, warn_of_long_sentences
-from postil.commands.reading import (
+from postil.commands.kinds.table import refuse
+from postil.commands.options.models import open_model, tagger_of_names, take_model, warn_of_long_sentences
+from postil.commands.options.reading import (
     CHARACTERS,
     add_format_argument,
     add_reading_arguments,
@@ -18,8 +18,8 @@ from postil.commands.reading import (
     reading_options,
     warn_of_unspaced,
 )
-from postil.commands.tasks import add_task_argument, one_task
-from postil.commands.writing import add_force_argument, check_output
+from postil.commands.options.tasks import add_task_argument, one_task
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError, DataError, printable
 from postil.markup import Markup, joined
 from postil.models.sentence_estimator import SentenceEstimator

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from postil.commands.models import open_model
+from postil.commands.options.models import open_model
 from postil.errors import ConfigurationError, printable
 from postil.models.installed import located
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
-from postil.commands.models import inputs_of, open_model
-from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
-from postil.commands.teaching import raw_sentences
+from postil.commands.options.labelled import load, resolve_partial_labels, warn_of_broken_labels, widen
+from postil.commands.options.models import inputs_of, open_model
+from postil.commands.options.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.commands.terminal.notices import note, warn
-from postil.commands.training_files import annotated_by_option, examples
-from postil.commands.writing import add_force_argument, check_output
+from postil.commands.training.files import annotated_by_option, examples
+from postil.commands.training.teaching import raw_sentences
 from postil.curation.extension import Extending, Extension
 from postil.curation.gate import TOLERANCE
 from postil.errors import ConfigurationError, DataError

@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 # Modules are imported only when their command is called: `postil --help` stays instant.
 COMMANDS: dict[str, Entry] = {
     "train": Entry("postil.commands.train", "train a tagger, a detector or a tree classifier"),
-    "pretrain": Entry("postil.commands.pretrain", "learn word vectors or word clusters from raw text"),
+    "pretrain": Entry("postil.commands.pretrain", "learn word vectors, word clusters or encoders from raw text"),
     "neighbours": Entry("postil.commands.neighbours", "list the words with the most similar vectors"),
     "evaluate": Entry("postil.commands.evaluate", "score a model on labelled data"),
     "tag": Entry("postil.commands.tag", "label text"),

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from postil.commands.preset_argument import spelt
+from postil.commands.options.presets import spelt
 from postil.errors import ConfigurationError, similar
 from postil.models.config import PRESETS, TaggerConfig, configured
 from postil.models.preset_files import read_preset

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 
-from postil.commands import encoder_pretraining
-from postil.commands.stopping import interrupted, stop_on_request
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.commands.terminal.notices import warn
-from postil.commands.writing import add_force_argument, check_output
+from postil.commands.training import encoder_pretraining
+from postil.commands.training.stopping import interrupted, stop_on_request
 from postil.errors import ConfigurationError, PostilError
 from postil.features.lexicon import Lexicon
 from postil.features.vectors import WordVectors

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from postil.commands.labelled import load, resolve_partial_labels
-from postil.commands.reading import column_argument
+from postil.commands.options.labelled import load, resolve_partial_labels
+from postil.commands.options.reading import column_argument
 from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.evaluation import Compared

@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from postil.commands.curating import add_data_arguments, add_tagger_arguments, joined, load_labelled, tagger_of
+from postil.commands.options.curating import add_data_arguments, add_tagger_arguments, joined, load_labelled, tagger_of
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.commands.terminal.rounds import training_progress
-from postil.commands.writing import add_force_argument, check_output
 from postil.curation.halving import BRACKET, SearchResult, search
 from postil.errors import ConfigurationError
 from postil.models.config import parsed_setting

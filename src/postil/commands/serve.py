@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from postil.commands.models import take_model
+from postil.commands.options.models import take_model
 from postil.commands.terminal.notices import note
 from postil.errors import ConfigurationError, UnspacedTextWarning
 from postil.integrations.extras import needed

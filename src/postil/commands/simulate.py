@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from postil.commands.curating import add_data_arguments, add_tagger_arguments, joined, load_labelled, tagger_of
+from postil.commands.options.curating import add_data_arguments, add_tagger_arguments, joined, load_labelled, tagger_of
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.commands.terminal.rounds import training_progress
-from postil.commands.writing import add_force_argument, check_output
 from postil.curation.corpus import Split
 from postil.curation.simulation import Round, Run, Simulation, simulate
 from postil.curation.suggestion import RANDOM, WAYS

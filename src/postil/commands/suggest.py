@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from postil.commands.labelled import load
-from postil.commands.models import open_model, tagger_of_names, take_model
-from postil.commands.reading import (
+from postil.commands.options.labelled import load
+from postil.commands.options.models import open_model, tagger_of_names, take_model
+from postil.commands.options.reading import (
     add_format_argument,
     add_reading_arguments,
     format_argument,
     reading_options,
     warn_of_unspaced,
 )
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.commands.terminal.tag_progress import progress_line
-from postil.commands.writing import add_force_argument, check_output
 from postil.curation.preannotation import Suggestion
 from postil.curation.suggestion import DIVERSITY, WAYS, suggest
 from postil.errors import ConfigurationError

@@ -9,18 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from postil.commands.models import open_model, tagger_of_names, take_model, text_among, warn_of_long_sentences
-from postil.commands.reading import (
+from postil.commands.options.models import open_model, tagger_of_names, take_model, text_among, warn_of_long_sentences
+from postil.commands.options.reading import (
     add_format_argument,
     add_reading_arguments,
     format_argument,
     warn_of_unspaced,
 )
+from postil.commands.options.writing import check_output
 from postil.commands.tag_columns import PARQUET, add_column_arguments, asks_for_columns, tag_columns
 from postil.commands.tag_options import add_answer_arguments, tag_reading_options, tagging_options
 from postil.commands.tag_ray import add_ray_arguments, run_on_ray
 from postil.commands.terminal.tag_progress import progress_line
-from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
 from postil.models.estimator import Estimator

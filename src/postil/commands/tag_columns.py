@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from postil.commands.models import open_model
+from postil.commands.options.models import open_model
+from postil.commands.options.writing import check_output
 from postil.commands.tag_options import tagging_options
 from postil.commands.terminal.tag_progress import progress_line
-from postil.commands.writing import check_output
 from postil.errors import ConfigurationError, printable
 from postil.models.tagger import Tagger
 from postil.serving.options import chosen, threshold_of

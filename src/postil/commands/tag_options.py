@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from postil.commands.reading import reading_options
+from postil.commands.options.reading import reading_options
 from postil.errors import ConfigurationError
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import check_probability

@@ -3,8 +3,8 @@
 import argparse
 import os
 
-from postil.commands.kinds import refuse
-from postil.commands.models import open_model
+from postil.commands.kinds.table import refuse
+from postil.commands.options.models import open_model
 from postil.commands.tag_columns import PARQUET, check_for_tables, threshold_for_tables
 from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError

@@ -6,17 +6,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from postil.commands import gains, teaching
-from postil.commands.kinds import kind_of, kind_to_train, refuse
-from postil.commands.mapping import add_map_argument
-from postil.commands.models import open_model, warn_of_long_sentences
-from postil.commands.preset_argument import add_preset_argument, resolve_preset, spelt
-from postil.commands.raw_encoders import remove_encoders
-from postil.commands.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
-from postil.commands.stopping import interrupted, stop_on_request
-from postil.commands.tasks import Source, task_sources
-from postil.commands.training_files import LoadedTask, TrainingFiles, examples
-from postil.commands.writing import add_force_argument, check_output
+from postil.commands.kinds.table import kind_of, kind_to_train, refuse
+from postil.commands.options.mapping import add_map_argument
+from postil.commands.options.models import open_model, warn_of_long_sentences
+from postil.commands.options.presets import add_preset_argument, resolve_preset, spelt
+from postil.commands.options.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.options.tasks import Source, task_sources
+from postil.commands.options.writing import add_force_argument, check_output
+from postil.commands.training import gains, teaching
+from postil.commands.training.files import LoadedTask, TrainingFiles, examples
+from postil.commands.training.raw_encoders import remove_encoders
+from postil.commands.training.stopping import interrupted, stop_on_request
 from postil.errors import ConfigurationError
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
@@ -173,14 +173,14 @@ def run(arguments: argparse.Namespace) -> int:
     gains.check_arguments(arguments)
     if arguments.task and (len(sources.train) > 1 or arguments.warm_start):
         refuse(arguments, "gains", "it is for one task")
-        from postil.commands.multi_tasking import new_fitting as new_task_fitting
+        from postil.commands.kinds.multi_tasking import new_fitting as new_task_fitting
 
         return _train(*new_task_fitting(arguments, sources, _checkpoint(arguments)), arguments)
     refuse(arguments, "freeze_encoder", "it is for --task with --warm-start")
     if not arguments.task and _learns_from_trees(arguments):
         for option in ("clusters", "ensemble", "unlabelled", "map", "gains", "pretrained"):
             refuse(arguments, option, "it is for taggers of words")
-        from postil.commands.tree_classifying import new_fitting
+        from postil.commands.kinds.tree_classifying import new_fitting
 
         return _train(*new_fitting(arguments, _checkpoint(arguments)), arguments)
     model, fitting, held_out, learnt = _new_fitting(arguments, sources)
@@ -369,7 +369,7 @@ def _train(
     )
     measured = gains_of() if gains_of is not None else []
     if arguments.report is not None:
-        from postil.commands import training_report
+        from postil.commands.training import report as training_report
 
         training_report.write(arguments, model, fitting, held_out, measured)
     return 0

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from postil.commands.labelled import load, resolve_partial_labels, widen
-from postil.commands.models import checked_scheme, open_model
-from postil.commands.reading import add_reading_arguments, reading_options
-from postil.commands.tasks import add_task_argument, one_task
+from postil.commands.options.labelled import load, resolve_partial_labels, widen
+from postil.commands.options.models import checked_scheme, open_model
+from postil.commands.options.reading import add_reading_arguments, reading_options
+from postil.commands.options.tasks import add_task_argument, one_task
+from postil.commands.options.writing import add_force_argument, check_output
 from postil.commands.terminal.notices import warn
-from postil.commands.writing import add_force_argument, check_output
 from postil.errors import ConfigurationError
 from postil.models.answers.tuning import Unreachable
 from postil.models.estimator import Estimator

@@ -7,8 +7,8 @@ import pytest
 
 import postil
 from oracles.corpora import as_conll, named_entities
-from postil.commands import encoder_pretraining, gains, teaching
 from postil.commands.main import main
+from postil.commands.training import encoder_pretraining, gains, teaching
 from postil.models.fitting import masked_words
 from postil.models.fitting.warm_start import is_encoder
 from postil.models.scoring.ensemble_network import members_of

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from postil.commands import tagging
-from postil.commands.kinds import refuse
-from postil.commands.mapping import label_maps
-from postil.commands.models import checked_scheme, open_model, resolve_labels, warn_of_long_sentences
-from postil.commands.reading import CHARACTERS, reading_options
-from postil.commands.tasks import Source, joined, source_of
-from postil.commands.teaching import task_lesson
-from postil.commands.training_files import LoadedTask, TrainingFiles, examples
+from postil.commands.kinds import tagging
+from postil.commands.kinds.table import refuse
+from postil.commands.options.mapping import label_maps
+from postil.commands.options.models import checked_scheme, open_model, resolve_labels, warn_of_long_sentences
+from postil.commands.options.reading import CHARACTERS, reading_options
+from postil.commands.options.tasks import Source, joined, source_of
+from postil.commands.training.files import LoadedTask, TrainingFiles, examples
+from postil.commands.training.teaching import task_lesson
 from postil.errors import ConfigurationError
 from postil.metrics import Evaluation
 from postil.models.answers.task_labels import known_tasks

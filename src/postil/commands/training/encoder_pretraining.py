@@ -7,8 +7,8 @@ complete, so that an interruption does not lose them.
 import argparse
 from pathlib import Path
 
-from postil.commands.raw_text import sampled_sentences
-from postil.commands.stopping import interrupted, stop_on_request
+from postil.commands.training.raw_text import sampled_sentences
+from postil.commands.training.stopping import interrupted, stop_on_request
 from postil.errors import ConfigurationError
 from postil.models.config import parsed_setting
 from postil.models.tagger import Tagger

@@ -8,7 +8,7 @@ import pytest
 
 from oracles.corpora import as_conll, named_entities
 from postil.commands.main import main
-from postil.commands.writing import check_output
+from postil.commands.options.writing import check_output
 from postil.errors import ConfigurationError
 
 COLUMNS = as_conll(*named_entities(6, seed=1))

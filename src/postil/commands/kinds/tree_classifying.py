@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from postil.commands.kinds import refuse
+from postil.commands.kinds.table import refuse
 from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError, DataError
 from postil.metrics import TreeScores, significance

@@ -7,8 +7,8 @@ import pytest
 
 import postil
 from oracles.corpora import as_conll, named_entities
-from postil.commands import gains, teaching
 from postil.commands.main import main
+from postil.commands.training import gains, teaching
 
 SMALL = ["--set", "epochs=2", "--set", "hidden=12", "--set", "word_dim=8"]
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from postil.commands.labelled import load
-from postil.commands.mapping import map_labels
-from postil.commands.reading import column_argument
+from postil.commands.options.labelled import load
+from postil.commands.options.mapping import map_labels
+from postil.commands.options.reading import column_argument
 from postil.errors import ConfigurationError
 from postil.models.answers.task_labels import checked_tasks
 from postil.models.estimator import Estimator

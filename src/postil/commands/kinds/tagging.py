@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from postil.commands.kinds import refuse
-from postil.commands.labelled import load as load
-from postil.commands.models import checked_scheme, inputs_of, warn_of_unknown_classes
-from postil.commands.models import resolve_labels as resolve_labels
+from postil.commands.kinds.table import refuse
+from postil.commands.options.labelled import load as load
+from postil.commands.options.models import checked_scheme, inputs_of, warn_of_unknown_classes
+from postil.commands.options.models import resolve_labels as resolve_labels
 from postil.metrics import Calibration, Evaluation
 from postil.metrics.evaluation import prepare
 from postil.metrics.files import FileScores, novelty_parts, score_compared

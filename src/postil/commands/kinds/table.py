@@ -48,10 +48,10 @@ class Kind(Protocol):
 
 # Kind of model -> module; imported when a model of the kind is used.
 _MODULES = {
-    "tagger": "postil.commands.tagging",
-    "multi-task-tagger": "postil.commands.multi_tasking",
-    "detector": "postil.commands.detecting",
-    "tree-classifier": "postil.commands.tree_classifying",
+    "tagger": "postil.commands.kinds.tagging",
+    "multi-task-tagger": "postil.commands.kinds.multi_tasking",
+    "detector": "postil.commands.kinds.detecting",
+    "tree-classifier": "postil.commands.kinds.tree_classifying",
 }
 # Objective -> kind of model that is trained with it.
 _TRAINED_WITH = {"softmax": "tagger", "crf": "tagger", "margin": "detector"}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from postil.commands.reading import warn_of_unspaced
+from postil.commands.options.reading import warn_of_unspaced
 from postil.commands.terminal.notices import show_problems, warn
 from postil.errors import DataError
 from postil.text.formats import FORMATS, Reading, read

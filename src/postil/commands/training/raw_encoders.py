@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
 
-from postil.commands.models import open_model
-from postil.commands.stopping import train_or_exit
+from postil.commands.options.models import open_model
 from postil.commands.terminal.notices import note
+from postil.commands.training.stopping import train_or_exit
 from postil.errors import ConfigurationError
 from postil.models.config import TaggerConfig
 from postil.models.fitting.warm_start import ARCHITECTURE

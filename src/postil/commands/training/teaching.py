@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from postil.commands.models import open_model
-from postil.commands.raw_encoders import Encoders, add_argument, are_wanted
-from postil.commands.raw_text import first_sentences, sampled_sentences
-from postil.commands.stopping import train_or_exit
+from postil.commands.options.models import open_model
 from postil.commands.terminal.notices import note
+from postil.commands.training.raw_encoders import Encoders, add_argument, are_wanted
+from postil.commands.training.raw_text import first_sentences, sampled_sentences
+from postil.commands.training.stopping import train_or_exit
 from postil.errors import ConfigurationError
 from postil.models.answers.labelling import OUTSIDE
 from postil.models.fitting.warm_start import ARCHITECTURE

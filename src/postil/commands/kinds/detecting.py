@@ -3,9 +3,9 @@
 import argparse
 from typing import Any
 
-from postil.commands.labelled import load as load
-from postil.commands.models import inputs_of
-from postil.commands.models import resolve_labels as resolve_labels
+from postil.commands.options.labelled import load as load
+from postil.commands.options.models import inputs_of
+from postil.commands.options.models import resolve_labels as resolve_labels
 from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError
 from postil.metrics import DetectionScores

@@ -4,10 +4,10 @@ import argparse
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from postil.commands.labelled import resolve_partial_labels, warn_of_broken_labels, widen
-from postil.commands.mapping import label_maps
-from postil.commands.models import checked_scheme, inputs_of
-from postil.commands.tasks import Source, joined
+from postil.commands.options.labelled import resolve_partial_labels, warn_of_broken_labels, widen
+from postil.commands.options.mapping import label_maps
+from postil.commands.options.models import checked_scheme, inputs_of
+from postil.commands.options.tasks import Source, joined
 from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling

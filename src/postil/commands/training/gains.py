@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from postil.commands.stopping import stop_on_request
 from postil.commands.terminal.notices import note
+from postil.commands.training.stopping import stop_on_request
 from postil.errors import ConfigurationError
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.tagger import Tagger

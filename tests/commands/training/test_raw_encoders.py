@@ -9,9 +9,9 @@ import pytest
 
 import postil
 from oracles.corpora import as_conll, named_entities
-from postil.commands import raw_encoders, teaching
 from postil.commands.main import main
 from postil.commands.terminal.training import Display
+from postil.commands.training import raw_encoders, teaching
 from postil.models.fitting import masked_words
 
 SMALL = ["--set", "hidden=8", "--set", "word_dim=4", "--epochs", "2"]

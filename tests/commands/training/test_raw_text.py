@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from postil.commands import raw_text
+from postil.commands.training import raw_text
 from postil.errors import DataError
 
 

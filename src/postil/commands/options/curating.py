@@ -3,10 +3,10 @@
 import argparse
 from collections.abc import Sequence
 
-from postil.commands.labelled import load, resolve_partial_labels, warn_of_broken_labels
-from postil.commands.models import inputs_of
-from postil.commands.preset_argument import add_preset_argument, resolve_preset
-from postil.commands.reading import add_partial_argument, add_reading_arguments, reading_options
+from postil.commands.options.labelled import load, resolve_partial_labels, warn_of_broken_labels
+from postil.commands.options.models import inputs_of
+from postil.commands.options.presets import add_preset_argument, resolve_preset
+from postil.commands.options.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.curation.corpus import Split
 from postil.curation.folds import documents_of
 from postil.errors import ConfigurationError, DataError

@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from postil.commands.kinds import kind_of
-from postil.commands.models import inputs_of
+from postil.commands.kinds.table import kind_of
+from postil.commands.options.models import inputs_of
 from postil.metrics.reliability import Reliability
 from postil.models.answers.reliability import reliability
 from postil.models.estimator import Estimator

@@ -142,7 +142,7 @@ def warn_of_long_sentences(model: Estimator[Any, Any], lengths: Iterable[int]) -
 
 def resolve_labels(model: SentenceEstimator[Any, Any], file: "LabelledFile", arguments: argparse.Namespace) -> None:
     """Recognise unknown and alternative labels in a file to score on, and classes that it does not annotate."""
-    from postil.commands.labelled import resolve_partial_labels, widen  # only where a file has labels
+    from postil.commands.options.labelled import resolve_partial_labels, widen  # only where a file has labels
 
     labelling = model.fitted_parts().labelling
     resolve_partial_labels([file], arguments.partial, known=labelling.answers)

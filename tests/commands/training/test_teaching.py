@@ -4,8 +4,8 @@ import pytest
 
 import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
-from postil.commands import raw_text, teaching
 from postil.commands.main import main
+from postil.commands.training import raw_text, teaching
 from postil.models.fitting import masked_words
 
 SMALL = ["--set", "epochs=2", "--set", "hidden=12", "--set", "word_dim=8"]

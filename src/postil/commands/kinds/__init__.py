@@ -1,0 +1,1 @@
+"""What differs between taggers, detectors, tree classifiers and models of several tasks."""
