@@ -49,7 +49,7 @@ def _check_model(arguments: argparse.Namespace) -> int:
     from postil.commands.options.models import open_model
     from postil.gradients.fitted import examine_parts
 
-    model = open_model(arguments.model)
+    model = open_model(arguments.model, for_training=True)
     archive.check(arguments.model)  # the whole file: loading skips large arrays
     report = examine_parts(model.fitted_parts(), np.random.default_rng(7))
     if arguments.json:

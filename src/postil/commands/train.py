@@ -20,7 +20,7 @@ from postil.commands.training.stopping import interrupted, stop_on_request
 from postil.errors import ConfigurationError
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.estimator import Estimator
-from postil.models.parts import MAIN
+from postil.models.parts import MAIN, is_encoder
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import INPUT
 from postil.network.tree_compositions import COMPOSITIONS
@@ -195,13 +195,12 @@ def _take_pretrained(arguments: argparse.Namespace) -> None:
     """
     from postil.features.pretrained import holds_model
     from postil.features.sources import with_pretrained
-    from postil.models.fitting.warm_start import is_encoder
 
     arguments.vectors, arguments.clusters = with_pretrained(arguments.vectors, arguments.clusters, arguments.pretrained)
     if arguments.pretrained is None or not holds_model(arguments.pretrained):
         arguments.pretrained = None
         return
-    known: Any = open_model(arguments.pretrained)
+    known: Any = open_model(arguments.pretrained, for_training=True)
     if is_encoder(known.fitted_parts()) and arguments.preset in (None, known.preset):  # what is none is refused later
         arguments.preset = known.preset
         inherited = [f"{name}={spelt(value)}" for name, value in _of_architecture(known).items()]
@@ -299,7 +298,7 @@ def _new_fitting(
 
 def _known(arguments: argparse.Namespace) -> Any:
     """The model to start from: a tagger, a detector, or a model of several tasks."""
-    known: Any = open_model(arguments.warm_start) if arguments.warm_start else None
+    known: Any = open_model(arguments.warm_start, for_training=True) if arguments.warm_start else None
     if known is not None and not (isinstance(known, SentenceEstimator) or known.fitted_parts().heads):
         raise ConfigurationError("--warm-start", expected="a tagger or a detector", got=f"a {known.KIND}")
     return known

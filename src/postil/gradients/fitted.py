@@ -19,8 +19,7 @@ from postil.gradcheck import Report, examine
 from postil.gradients.fitted_trees import examine_tree_parts
 from postil.graph import Node
 from postil.kernels import Attributes
-from postil.models.fitting.warm_start import is_encoder
-from postil.models.parts import Parts
+from postil.models.parts import Parts, is_encoder
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example, ScoringNetwork
 from postil.models.scoring.task_network import TaskNetwork

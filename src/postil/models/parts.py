@@ -119,3 +119,8 @@ class Parts(Generic[Labels, Network]):
 def heads_of(parts: Parts[Any, Any]) -> dict[str, Parts[Any, Any]]:
     """The parts of each task; those of a model with one task under the name ``main``."""
     return parts.heads or {MAIN: parts}
+
+
+def is_encoder(parts: Parts[Any, Any]) -> bool:
+    """Whether a tagger knows words and their neighbours but no label except O: it has learnt from raw text alone."""
+    return getattr(parts.labelling, "classes", None) == ()

@@ -10,7 +10,7 @@ from oracles.corpora import as_conll, named_entities
 from postil.commands.main import main
 from postil.commands.training import encoder_pretraining, gains, teaching
 from postil.models.fitting import masked_words
-from postil.models.fitting.warm_start import is_encoder
+from postil.models.parts import is_encoder
 from postil.models.scoring.ensemble_network import members_of
 from postil.pretraining import training as vector_training
 
@@ -56,6 +56,16 @@ def test_an_encoder_for_training(folder, capsys):
     assert (tagger.preset, tagger.config.hidden, tagger.config.word_dim) == ("fast", 8, 4)  # nobody said so again
     assert tagger.config.epochs == 1
     assert {"PER", "LOC"} == set(tagger.labelling.classes)
+
+
+def test_an_encoder_that_is_to_tag_is_warned_of(folder, capsys):
+    assert pretrain() == 0
+    assert train() == 0
+    assert "knows no labels" not in capsys.readouterr().err
+    assert main(["tag", "x.pretrained", "--text", "Anna left."]) == 0
+    assert "x.pretrained knows no labels: it has learnt from raw text alone" in capsys.readouterr().err
+    assert main(["tag", "m.postil", "--text", "Anna left."]) == 0
+    assert "knows no labels" not in capsys.readouterr().err
 
 
 def test_the_preset_of_the_encoder_is_inherited(folder):

@@ -13,7 +13,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.features.words import Column
 from postil.models.fitting import masked_words as module
 from postil.models.fitting.masked_words import MOST_CLASSES, Hidden, MaskedWords, predicted_columns, with_words_hidden
-from postil.models.fitting.warm_start import is_encoder
+from postil.models.parts import is_encoder
 from postil.models.scoring.ensemble_network import members_of
 from postil.training.loop import Epoch, Step
 

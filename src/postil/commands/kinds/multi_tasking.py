@@ -96,7 +96,7 @@ def new_fitting(
 
 def _known(arguments: argparse.Namespace) -> MultiTaskTagger | Tagger | None:
     """The model to start from."""
-    known = open_model(arguments.warm_start) if arguments.warm_start else None
+    known = open_model(arguments.warm_start, for_training=True) if arguments.warm_start else None
     if known is not None and not isinstance(known, MultiTaskTagger | Tagger):
         raise ConfigurationError("--warm-start", expected="a tagger", got=f"a {known.KIND}")
     return known

@@ -14,6 +14,7 @@ from postil.models.answers.labelling import Labelling
 from postil.models.config import TaggerConfig
 from postil.models.estimator import Estimator
 from postil.models.installed import ENGLISH, installed_path, is_name, located, misspelt
+from postil.models.parts import is_encoder
 from postil.models.scoring.encoders import ENCODERS
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import tokens_of
@@ -68,8 +69,11 @@ def _is_model(word: str) -> bool:
     raise ConfigurationError("no such model or input file; a single word is a text after --text", got=misspelt(word))
 
 
-def open_model(name: str) -> Estimator[Any, Any]:
-    """MODEL of the command line: the path of a model file, or the name of an installed model."""
+def open_model(name: str, *, for_training: bool = False) -> Estimator[Any, Any]:
+    """MODEL of the command line: the path of a model file, or the name of an installed model.
+
+    Unless it is ``for_training``, a model that knows no labels yet is warned of.
+    """
     path = located(name)
     if path.is_dir():
         raise ConfigurationError("model", expected="a model file", got="a folder", where=name)
@@ -80,6 +84,8 @@ def open_model(name: str) -> Estimator[Any, Any]:
         model: Estimator[Any, Any] = load(path)
     for warning in caught:
         warn(str(warning.message))
+    if not for_training and is_encoder(model.fitted_parts()):
+        warn(f"{name} knows no labels: it has learnt from raw text alone; train a model from it (train --pretrained)")
     return model
 
 

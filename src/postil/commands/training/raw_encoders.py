@@ -56,7 +56,7 @@ class Encoders:
 
     def _trained(self, encoder: Tagger, path: Path) -> Tagger:
         if self._arguments.resume and path.exists():
-            return open_model(str(path))  # type: ignore[return-value]
+            return open_model(str(path), for_training=True)  # type: ignore[return-value]
         checkpoint = path.with_name(path.name + ".checkpoint")
         note(f"learning words and encoder from the raw text: {encoder.config.ensemble} × {encoder.preset}")
         resume = self._arguments.resume and checkpoint.exists()

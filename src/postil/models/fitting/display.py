@@ -11,7 +11,7 @@ from rich.text import Text
 
 from postil.errors import printable
 from postil.models.fitting.fitting import Fitting
-from postil.models.fitting.warm_start import is_encoder
+from postil.models.parts import is_encoder
 from postil.text.report import counted
 from postil.training.loop import Epoch, Step
 

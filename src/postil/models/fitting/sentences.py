@@ -30,12 +30,11 @@ from postil.models.fitting.warm_start import (
     continued,
     extended_features,
     in_scale_of,
-    is_encoder,
     take_over,
     take_over_encoder,
 )
 from postil.models.inputs import checked_dev, checked_labelled
-from postil.models.parts import Parts
+from postil.models.parts import Parts, is_encoder
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.models.sentences import CHARACTERS, INPUT

@@ -34,9 +34,9 @@ from postil.models.fitting.sentences import (
 )
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson, missing_half
 from postil.models.fitting.training_set import TrainingSet
-from postil.models.fitting.warm_start import continued, is_encoder, take_over_encoder, take_over_heads
+from postil.models.fitting.warm_start import continued, take_over_encoder, take_over_heads
 from postil.models.inputs import checked_dev, checked_labelled, described
-from postil.models.parts import MAIN, Parts, heads_of
+from postil.models.parts import MAIN, Parts, heads_of, is_encoder
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.models.sentences import CHARACTERS, INPUT

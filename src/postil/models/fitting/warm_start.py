@@ -133,11 +133,6 @@ def take_over(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
         _take_over(before, after, labels)
 
 
-def is_encoder(parts: Parts[Any, Any]) -> bool:
-    """Whether a tagger knows words and their neighbours but no label except O: it has learnt from raw text alone."""
-    return getattr(parts.labelling, "classes", None) == ()
-
-
 def take_over_encoder(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
     """Copy what is known about words and their neighbours, but nothing about labels.
 
