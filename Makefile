@@ -64,7 +64,7 @@ pages: .venv/installed-dev .venv/english  ## run the code and commands of the pa
 	$(BIN)/python docs/run_pages.py --write
 
 rules: .venv/installed-dev  ## compile the default rules of tokeniser and sentence splitter again, after a change of them
-	$(BIN)/python -m postil.text.freeze_rules
+	$(BIN)/python -m postil.text.splitting.freeze_rules
 
 bench: .venv/installed-dev  ## benchmarks (minutes; peers get environments of their own)
 	$(BIN)/python -m benchmarks

@@ -27,7 +27,7 @@ from postil.metrics import evaluate
 from postil.models import PRESETS, Tagger
 from postil.models.config import parsed_setting
 from postil.text import read, recognise
-from postil.text.schemes import convert
+from postil.text.labels.schemes import convert
 
 Part = tuple[list[list[str]], list[list[str]]]
 CRFSUITE = "crfsuite"

@@ -16,10 +16,10 @@ import postil
 from benchmarks.measuring import Outcome, parser, report
 from postil import kernels
 from postil.kernels.plain_tokens import ChunkCache
-from postil.text.sentence_rules import DEFAULT as DEFAULT_SENTENCES
-from postil.text.sentence_rules import sentence_patterns
-from postil.text.token_rules import DEFAULT as DEFAULT_TOKENS
-from postil.text.token_rules import token_patterns
+from postil.text.splitting.sentence_rules import DEFAULT as DEFAULT_SENTENCES
+from postil.text.splitting.sentence_rules import sentence_patterns
+from postil.text.splitting.token_rules import DEFAULT as DEFAULT_TOKENS
+from postil.text.splitting.token_rules import token_patterns
 
 REPEATS, CALLS = 9, 2000
 SENTENCE = "Angela Merkel met Tim Cook in Cupertino on Monday ."

@@ -38,7 +38,7 @@ from benchmarks.measuring import Outcome, parser, report
 from postil.metrics import evaluate
 from postil.samples.corpora import made_up_sentences
 from postil.text import recognise
-from postil.text.schemes import convert
+from postil.text.labels.schemes import convert
 
 POSTIL = [str(ROOT)]
 

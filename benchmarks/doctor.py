@@ -26,7 +26,7 @@ from postil.curation.errors_on_paper import KINDS, alternatives
 from postil.curation.suspicions import Judgements, judged
 from postil.models import Tagger
 from postil.text import Span, read
-from postil.text.schemes import labels_from_spans, recognise, spans_from_labels
+from postil.text.labels.schemes import labels_from_spans, recognise, spans_from_labels
 
 CLEANLAB = ["cleanlab==2.7.1"]
 

@@ -44,9 +44,9 @@ from postil.kernels import (
 )
 from postil.kernels.plain_words import word_cells
 from postil.models.config import configured
-from postil.text.segmenter import lines_of
-from postil.text.sentence_rules import SentenceRules, sentence_patterns
-from postil.text.token_rules import Rules, token_patterns
+from postil.text.splitting.segmenter import lines_of
+from postil.text.splitting.sentence_rules import SentenceRules, sentence_patterns
+from postil.text.splitting.token_rules import Rules, token_patterns
 from postil.threads import one_blas_thread
 
 REPEATS = 7

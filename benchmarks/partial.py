@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.measuring import parser
 from postil.models import PRESETS, Tagger
 from postil.text import read, recognise, spans_from_labels
-from postil.text.schemes import convert
+from postil.text.labels.schemes import convert
 
 Part = tuple[list[list[str]], list[list[str]]]
 

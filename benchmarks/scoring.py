@@ -16,7 +16,7 @@ from seqeval.metrics import classification_report, f1_score
 from postil.metrics.evaluation import evaluate
 from postil.metrics.significance import bootstrap_interval, f1
 from postil.metrics.spans import score_spans, sentence_counts
-from postil.text.schemes import spans_from_labels
+from postil.text.labels.schemes import spans_from_labels
 
 
 def read_labels(path: Path) -> list[list[str]]:

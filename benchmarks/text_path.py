@@ -25,7 +25,7 @@ from postil.serving.bulk import PASSAGE
 from postil.text import Sentence
 from postil.text.formats import read
 from postil.text.options import ReadOptions
-from postil.text.segmenter import default_segmenter
+from postil.text.splitting.segmenter import default_segmenter
 
 READING = ReadOptions(features=(), every_record=True)
 OUTPUTS = {

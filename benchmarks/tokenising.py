@@ -26,10 +26,11 @@ import numpy as np
 
 from postil import kernels
 from postil.kernels import ChunkCache, plain_sentences, plain_tokens
-from postil.text import Rules, Segmenter, SentenceRules, Tokens, split_sentences, token_rules, tokenise
-from postil.text.segmenter import lines_of
-from postil.text.sentence_rules import sentence_patterns
-from postil.text.token_rules import DEFAULT, token_patterns
+from postil.text import Rules, Segmenter, SentenceRules, Tokens, split_sentences, tokenise
+from postil.text.splitting import token_rules
+from postil.text.splitting.segmenter import lines_of
+from postil.text.splitting.sentence_rules import sentence_patterns
+from postil.text.splitting.token_rules import DEFAULT, token_patterns
 
 TWINS = [(plain_tokens, plain_sentences)]
 if not kernels.IN_USE.startswith("plain"):

@@ -196,7 +196,7 @@ def test_the_error_messages_of_the_page_on_formats_are_those_of_the_code():
     page = (DOCS / "data" / "formats.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`[^|]*) \|[^|]*\|[^|]*\|$", page.partition("## Error messages")[2], re.MULTILINE)
     messages = [message.removesuffix(" …") for row in rows for message in re.findall(r"`([^`]+)`", row)]
-    sources = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "postil" / "text").glob("*.py"))
+    sources = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "postil" / "text").rglob("*.py"))
     assert len(messages) > 15
     composed = {"invalid UTF-8 at byte", "a bracket is never closed"}  # with the name of an encoding, with a number
     assert not [message for message in messages if message not in sources and message not in composed]
@@ -226,7 +226,7 @@ def entries(text: str) -> dict[str, str]:
     found, waiting = {}, []
     for name, code in re.findall(r"^::: ([\w.]+)$|^```pycon\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         if name:
-            waiting.append(re.sub(r"(\.\w+)\1$", r"\1", name))  # postil.text.tokenise.tokenise: its module's name, too
+            waiting.append(name)
         else:
             found |= dict.fromkeys(waiting, code)
             waiting = []

@@ -8,8 +8,8 @@ import pytest
 import postil
 from oracles import corpora
 from postil.curation.filling import filled
-from postil.text.partial_label import PartialLabel
-from postil.text.schemes import violations
+from postil.text.labels.partial_label import PartialLabel
+from postil.text.labels.schemes import violations
 
 SENTENCE = ["Paris", "and", "Anna", "left", "Oslo"]
 

@@ -7,7 +7,7 @@ import postil
 from oracles import corpora
 from postil.curation.uncertainty import MEASURES
 from postil.models.answers.posteriors import Posteriors
-from postil.text.schemes import spans_from_labels
+from postil.text.labels.schemes import spans_from_labels
 
 SENTENCES = [["Anna", "Paris"], ["Paris"], ["unknown", "Oslo", "of"]]
 

@@ -115,7 +115,7 @@ def test_labels_without_spans(speech_model):
 @needs_compiler
 @pytest.mark.parametrize("scheme", ["iob1", "bio", "iobes", "bilou"])
 def test_schemes(scheme):
-    from postil.text.schemes import convert
+    from postil.text.labels.schemes import convert
 
     X, y = corpora.named_entities(40)
     X = X + [["Anna", "Paris", "Rome", "Berlin"]] * 3

@@ -86,7 +86,7 @@ def test_labels_are_equal_and_probabilities_nearly(name):
 @pytest.mark.parametrize("scheme", ["iob1", "iobes", "bilou"])
 def test_schemes(scheme):
     sentences, labels = corpora.named_entities(40, scheme="bio")
-    labels = [postil.text.schemes.convert(one, "bio", scheme) for one in labels]
+    labels = [postil.text.labels.schemes.convert(one, "bio", scheme) for one in labels]
     tagger = postil.Tagger(**QUICK, hidden=12).fit(sentences, labels)
     check(tagger, answers(tagger, UNSEEN)[""], UNSEEN)
 

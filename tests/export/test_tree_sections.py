@@ -10,8 +10,8 @@ from postil.export.c import export_c
 from postil.export.flat import exported
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.samples.corpora import made_up_trees
-from postil.text.bracketing import bracketed
-from postil.text.treebank import parse_tree
+from postil.text.trees.bracketing import bracketed
+from postil.text.trees.treebank import parse_tree
 
 TREES = made_up_trees(40, np.random.default_rng(0))
 ODD = [

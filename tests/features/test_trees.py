@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from postil.errors import DataError
 from postil.features.trees import Forest
-from postil.text.tree import Tree, balanced, right_branching
+from postil.text.trees.tree import Tree, balanced, right_branching
 
 words = st.sampled_from(["a", "b", "c"])
 leaves = words.map(lambda word: (None, word))

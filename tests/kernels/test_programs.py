@@ -2,11 +2,12 @@
 
 import pytest
 
-import postil.text.freeze_rules as freeze_rules
+import postil.text.splitting.freeze_rules as freeze_rules
 from postil.kernels import patterns, programs
 from postil.kernels.characters import frozen
 from postil.kernels.programs import FILE, content, program_of
-from postil.text import Segmenter, token_rules
+from postil.text import Segmenter
+from postil.text.splitting import token_rules
 
 FIELDS = ("code", "sets", "index", "pages")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels import Records, plain_columns
 from postil.kernels import plain_records as plain
-from postil.text.segmenter import Segmenter
+from postil.text.splitting.segmenter import Segmenter
 
 compiled = pytest.importorskip("postil.kernels.compiled_records", reason="the kernels were not compiled here")
 compiled_columns = pytest.importorskip("postil.kernels.compiled_columns")

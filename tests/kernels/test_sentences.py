@@ -14,8 +14,8 @@ from postil.kernels import ChunkCache, SentencePatterns, TokenPatterns
 from postil.kernels import plain_sentences as plain
 from postil.kernels.characters import Characters, frozen
 from postil.kernels.plain_tokens import tokenise_text
-from postil.text.sentence_rules import SentenceRules, sentence_patterns
-from postil.text.token_rules import Rules, token_patterns
+from postil.text.splitting.sentence_rules import SentenceRules, sentence_patterns
+from postil.text.splitting.token_rules import Rules, token_patterns
 
 compiled = pytest.importorskip("postil.kernels.compiled_sentences", reason="the kernels were not compiled here")
 

@@ -13,7 +13,7 @@ from oracles.texts import FRAGMENTS, HOSTILE, MADE, TEXTS
 from postil.errors import DataError, IndexRangeError, ShapeError, SlowRulesWarning
 from postil.kernels import ChunkCache, TokenPatterns
 from postil.kernels import plain_tokens as plain
-from postil.text.token_rules import Rules, token_alternatives, token_patterns
+from postil.text.splitting.token_rules import Rules, token_alternatives, token_patterns
 
 compiled = pytest.importorskip("postil.kernels.compiled_tokens", reason="the kernels were not compiled here")
 

@@ -5,7 +5,7 @@ import numpy as np
 from postil.machine import limits
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 
 
 def test_parts_of_a_limit_add_up():

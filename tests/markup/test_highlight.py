@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from oracles.pages import read_page
 from postil.markup.highlight import LONGEST, LONGEST_TOKEN, Mark, colours_of, excerpt, whole
-from postil.text.schemes import Span
+from postil.text.labels.schemes import Span
 
 COLOURS = colours_of(["PER", "LOC"])
 

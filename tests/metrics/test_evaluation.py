@@ -8,7 +8,7 @@ from postil.errors import DataError
 from postil.metrics import significance
 from postil.metrics.evaluation import evaluate, prepare
 from postil.text import with_marks
-from postil.text.schemes import Span, labels_from_spans
+from postil.text.labels.schemes import Span, labels_from_spans
 
 GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "O"]]
 PREDICTED = [["B-PER", "I-PER", "O", "O"], ["O", "B-LOC"]]

@@ -4,7 +4,7 @@ from postil.metrics.counts import Counts
 from postil.metrics.novelty import known_from, span_novelty, spans_by_novelty, tokens_by_novelty
 from postil.metrics.spans import SpanScores, compare_spans
 from postil.metrics.tokens import TokenScores, score_tokens
-from postil.text.schemes import Span
+from postil.text.labels.schemes import Span
 
 TRAIN = [["Anna", "Berg", "lives", "in", "Oslo"]]
 KNOWN = known_from(TRAIN, [[Span("PER", 0, 2), Span("LOC", 4, 5)]])

@@ -14,7 +14,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.metrics import spans as span_metrics
 from postil.metrics.counts import Counts
 from postil.metrics.spans import KINDS, MATCHINGS, Outcome, Pair, SpanScores, align, compare_spans, score_spans
-from postil.text.schemes import Span, labels_from_spans, spans_from_labels
+from postil.text.labels.schemes import Span, labels_from_spans, spans_from_labels
 
 CLASSES = ("PER", "LOC", "some-thing")
 

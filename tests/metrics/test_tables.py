@@ -6,7 +6,7 @@ from postil.metrics.counts import Counts
 from postil.metrics.novelty import known_from, spans_by_novelty, tokens_by_novelty
 from postil.metrics.spans import SpanScores, score_spans
 from postil.metrics.tokens import score_tokens
-from postil.text.schemes import Span
+from postil.text.labels.schemes import Span
 
 SCORES = score_spans([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "B-LOC"]])
 

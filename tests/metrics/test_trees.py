@@ -11,7 +11,7 @@ from postil.errors import DataError
 from postil.metrics import significance
 from postil.metrics.tables import text
 from postil.metrics.trees import Share, label_confusion_table, length_table, score_trees
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 
 LABELS = "01234"
 

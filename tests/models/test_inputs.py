@@ -25,7 +25,7 @@ from postil.models.inputs import (
     in_order,
 )
 from postil.text import Sentence, Tree
-from postil.text.partial_label import PartialLabel
+from postil.text.labels.partial_label import PartialLabel
 
 X = [["Anna", "met", "Bob"], ["in", "Rome"], ["Paris", "is", "big", "."], ["a", "b"], ["Bob", "ran"]] * 4
 Y = [["B-PER", "O", "B-PER"], ["O", "B-LOC"], ["B-LOC", "O", "O", "O"], ["O", "O"], ["B-PER", "O"]] * 4

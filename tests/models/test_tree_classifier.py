@@ -16,7 +16,7 @@ from postil.markup.effects import signed
 from postil.models import storage
 from postil.models.explaining.tree_explanation import without_phrase
 from postil.network import COMPOSITIONS
-from postil.text.tree import Tree, balanced
+from postil.text.trees.tree import Tree, balanced
 from postil.training.loop import Epoch
 
 WITHOUT_NOISE = {"input_dropout": 0.0, "hidden_dropout": 0.0}  # a network this small has nothing to spare

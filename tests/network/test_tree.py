@@ -12,7 +12,7 @@ from postil.errors import ConfigurationError, ShapeError
 from postil.features.trees import Forest
 from postil.graph import Parameter
 from postil.network import ACTIVATIONS, COMPOSITIONS, AffineComposition, SumComposition, new_composition
-from postil.text.tree import Tree, balanced, right_branching
+from postil.text.trees.tree import Tree, balanced, right_branching
 
 WORDS = "abcdef"
 D = 3

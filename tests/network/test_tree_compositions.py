@@ -6,7 +6,7 @@ import pytest
 from postil.features.trees import Forest
 from postil.graph import Input
 from postil.network.tree_compositions import COMPOSITIONS, new_composition
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 
 
 @pytest.mark.parametrize("name", COMPOSITIONS)

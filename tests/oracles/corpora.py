@@ -11,7 +11,7 @@ _PATTERNS = ["P lives in L", "the museums of L are old", "P and P left L", "L", 
 
 def named_entities(count, seed=0, scheme="bio"):
     """Sentences with persons and places as lists of tokens, and their labels."""
-    from postil.text.schemes import Span, labels_from_spans
+    from postil.text.labels.schemes import Span, labels_from_spans
 
     rng = np.random.default_rng(seed)
     X, y = [], []

@@ -5,7 +5,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from postil.text.schemes import convert, parse_label, transition_mask
+from postil.text.labels.schemes import convert, parse_label, transition_mask
 
 
 def valid_labellings(labels, inner, length, possible=None):

@@ -13,8 +13,8 @@ from typing import Any
 from postil.errors import PostilError
 from postil.text.document import Sentence
 from postil.text.formats import Reading, read, write
-from postil.text.tree import Tree
-from postil.text.treebank import tree_of
+from postil.text.trees.tree import Tree
+from postil.text.trees.treebank import tree_of
 
 
 def outcome(path: Path, format: str | None, check: Any) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from postil.samples.zipf import ZipfCorpus, made_up_word
 from postil.text import recognise
-from postil.text.schemes import convert
+from postil.text.labels.schemes import convert
 
 
 def test_every_number_has_a_word_of_its_own():

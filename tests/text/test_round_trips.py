@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from postil.errors import DataError
 from postil.text.document import Sentence
 from postil.text.formats import read, write
-from postil.text.schemes import Span, labels_from_spans
+from postil.text.labels.schemes import Span, labels_from_spans
 
 FEW = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 """For tests that run several times, once per scheme or chain."""

@@ -17,7 +17,7 @@ from postil.models.config import parsed_setting
 from postil.models.sentences import takes_characters
 from postil.models.tagger import Tagger
 from postil.text.formats import Reading, read
-from postil.text.schemes import convert, recognise
+from postil.text.labels.schemes import convert, recognise
 
 if TYPE_CHECKING:
     from postil.curation.annotation import Annotation, Labelled

@@ -11,9 +11,9 @@ from postil.commands.terminal.notices import show_problems
 from postil.errors import ConfigurationError, printable
 from postil.text.document import Sentence
 from postil.text.formats import FORMATS, Reading, format_of_path, read, write, write_annotated
+from postil.text.labels.relabelling import peek_scheme, relabel
+from postil.text.labels.schemes import SCHEMES
 from postil.text.options import ReadOptions
-from postil.text.relabelling import peek_scheme, relabel
-from postil.text.schemes import SCHEMES
 
 if TYPE_CHECKING:
     from postil.integrations.spacy_files import DocReading

@@ -14,8 +14,8 @@ from postil.curation.diagnosis import Diagnosis, diagnosed
 from postil.errors import ConfigurationError
 from postil.text import Sentence
 from postil.text.formats import read, write
+from postil.text.labels.schemes import recognise
 from postil.text.output import write_text
-from postil.text.schemes import recognise
 
 DESCRIPTION = """\
 Check labelled data before training on them, and report every finding with its file and line: labels that break their

@@ -27,9 +27,9 @@ from postil.models.sentences import takes_characters, tokens_of
 from postil.serving.options import check_columns
 from postil.serving.places import Place, place_of_span, places_of_entities, places_of_words
 from postil.text import Sentence, tokenise
-from postil.text.characters import characters
 from postil.text.formats import read
 from postil.text.output import write_text
+from postil.text.splitting.characters import characters
 
 DESCRIPTION = """\
 Explain why a model found an entity, or why not. For a tree classifier, explain the label of the sentence.

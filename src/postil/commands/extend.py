@@ -23,8 +23,8 @@ from postil.models.sentences import takes_characters
 from postil.models.tagger import Tagger
 from postil.serving.options import check_columns
 from postil.text.labelled import LabelledFile
-from postil.text.partial import annotated_classes, classes_of
-from postil.text.schemes import recognise
+from postil.text.labels.partial import annotated_classes, classes_of
+from postil.text.labels.schemes import recognise
 from postil.threads import training_threads
 
 DESCRIPTION = """\

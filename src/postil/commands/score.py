@@ -13,8 +13,8 @@ from postil.commands.terminal.notices import warn
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.evaluation import Compared
 from postil.metrics.files import FileScores, compare_files, compare_predictions, novelty_parts, score_compared
-from postil.text import scheme_checks, schemes
 from postil.text.labelled import LabelledFile, check_same_tokens
+from postil.text.labels import scheme_checks, schemes
 from postil.text.options import CHOICES
 
 DESCRIPTION = """\

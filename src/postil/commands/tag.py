@@ -28,7 +28,7 @@ from postil.models.sentences import takes_characters
 from postil.serving import TaggingOptions, label
 from postil.serving.options import TAGGER_OPTIONS
 from postil.text.formats import Reading, format_of, read
-from postil.text.tree import SHAPES
+from postil.text.trees.tree import SHAPES
 
 DESCRIPTION = """\
 Label text. Reads files or standard input and writes to standard output or -o FILE. Inputs may be larger than memory.

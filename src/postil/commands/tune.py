@@ -16,7 +16,7 @@ from postil.errors import ConfigurationError
 from postil.models.answers.tuning import Unreachable
 from postil.models.estimator import Estimator
 from postil.serving.options import check_columns
-from postil.text.partial import is_partial
+from postil.text.labels.partial import is_partial
 
 if TYPE_CHECKING:
     from postil.models.answers.tuning import Tuned

@@ -26,8 +26,8 @@ from postil.errors import DataError
 from postil.models.fitting.fitting import Fitting
 from postil.models.tagger import Tagger
 from postil.text import Span, labels_from_spans
+from postil.text.labels.partial_label import looks_like_mark
 from postil.text.lines import shortened
-from postil.text.partial_label import looks_like_mark
 
 EVERY = 20
 SURE = 0.9

@@ -11,7 +11,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.curation.corpus import Split, known_labels, occurrences
-from postil.text.schemes import convert, violations
+from postil.text.labels.schemes import convert, violations
 
 RARE = 5
 """Examples of a class below which little can be learnt about it."""

@@ -14,8 +14,8 @@ from postil.models.inputs import checked_labelled
 from postil.text import Span, with_marks
 from postil.text.document import OUTSIDE
 from postil.text.labelled import LabelledFile
-from postil.text.partial_label import PartialLabel
-from postil.text.schemes import recognise, spans_from_labels
+from postil.text.labels.partial_label import PartialLabel
+from postil.text.labels.schemes import recognise, spans_from_labels
 
 Place = Callable[[int, int], str]
 """Where a token of a sentence stands, both counted from 0."""

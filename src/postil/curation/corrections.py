@@ -18,8 +18,8 @@ from postil.curation.preannotation import text_and_tokens
 from postil.curation.suspicions import Suspicion
 from postil.errors import DataError
 from postil.text import Sentence, Span
-from postil.text.records import Record
-from postil.text.schemes import convert, recognise
+from postil.text.annotations.records import Record
+from postil.text.labels.schemes import convert, recognise
 
 TAKEN = "accept"
 LEFT = ("reject", "ignore", None)

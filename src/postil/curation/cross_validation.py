@@ -14,7 +14,8 @@ from postil.metrics import evaluate
 from postil.metrics.evaluation import Evaluation
 from postil.models.inputs import checked_labelled
 from postil.models.tagger import Tagger
-from postil.text import schemes, with_marks
+from postil.text import with_marks
+from postil.text.labels import schemes
 
 
 @final

@@ -15,9 +15,9 @@ from postil.features.inputs import Token
 from postil.models.answers.distribution import Distribution
 from postil.models.answers.labelling import OUTSIDE, Labelling
 from postil.models.tagger import Tagger
-from postil.text.partial import is_partial
-from postil.text.partial_label import SEPARATOR, UNKNOWN, PartialLabel
-from postil.text.schemes import labels_from_spans, parse_label, spans_from_labels
+from postil.text.labels.partial import is_partial
+from postil.text.labels.partial_label import SEPARATOR, UNKNOWN, PartialLabel
+from postil.text.labels.schemes import labels_from_spans, parse_label, spans_from_labels
 
 LEAST = 0.1
 """Labels with a smaller probability are ruled out."""

@@ -20,10 +20,10 @@ from typing import Any, Self, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.files import append_line, held_alone, replaced
+from postil.text.annotations.records import parse
+from postil.text.annotations.spans import one_line
+from postil.text.labels.schemes import Span
 from postil.text.lines import shortened
-from postil.text.records import parse
-from postil.text.schemes import Span
-from postil.text.spans import one_line
 
 OWN = "annotation"
 """The field with what only a journal needs."""

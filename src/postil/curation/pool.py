@@ -10,10 +10,10 @@ from typing import Any, final
 from postil.curation.corpus import known_labels
 from postil.errors import DataError
 from postil.text import Report, Sentence, Span
-from postil.text.assembly import place_of
+from postil.text.annotations.assembly import place_of
+from postil.text.annotations.records import Record
 from postil.text.document import OUTSIDE
-from postil.text.records import Record
-from postil.text.schemes import recognise, spans_from_labels
+from postil.text.labels.schemes import recognise, spans_from_labels
 
 WINDOW = 50_000
 """Records that are kept at a time, waiting to be asked about."""

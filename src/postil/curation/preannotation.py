@@ -11,7 +11,7 @@ from postil.models.answers.distribution import Distribution
 from postil.models.answers.posteriors import Posteriors
 from postil.objectives.crf_spans import Windows, window_probabilities
 from postil.text import Sentence
-from postil.text.records import Record
+from postil.text.annotations.records import Record
 
 LOWEST = 0.05
 """Probability below which an alternative is not listed."""

@@ -19,7 +19,8 @@ from postil.features.inputs import Token
 from postil.metrics import evaluate
 from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.tagger import Tagger
-from postil.text import schemes, with_marks
+from postil.text import with_marks
+from postil.text.labels import schemes
 
 FULL = "all"
 """The name of the runs that learn from everything at once."""

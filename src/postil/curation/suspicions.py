@@ -27,8 +27,8 @@ from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.models.tagger import Tagger
 from postil.text import Span
-from postil.text.partial_label import PartialLabel
-from postil.text.schemes import labels_from_spans
+from postil.text.labels.partial_label import PartialLabel
+from postil.text.labels.schemes import labels_from_spans
 
 LOWEST, PROBABLE = 0.02, 0.05
 """Probabilities of a span: below the first a model does not report it, below the second, on average, it is ignored."""

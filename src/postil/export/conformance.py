@@ -14,8 +14,8 @@ from postil.models.answers.tagged import tagged_content
 from postil.models.parts import Parts, heads_of
 from postil.models.tree_classifier import TreeClassifier
 from postil.samples.corpora import made_up_sentences, made_up_trees
-from postil.text.bracketing import bracketed
-from postil.text.treebank import parse_tree
+from postil.text.trees.bracketing import bracketed
+from postil.text.trees.treebank import parse_tree
 
 SENTENCES, TREES = 60, 40
 """Of a conformance file of our own."""

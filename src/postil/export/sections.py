@@ -33,9 +33,9 @@ from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, Residu
 from postil.network.characters import CharacterConvolution
 from postil.network.normalisation import EPSILON
 from postil.network.precomputed import WindowMap
-from postil.text import sentence_rules, token_rules
-from postil.text.sentence_rules import sentence_patterns
-from postil.text.token_rules import token_patterns
+from postil.text.splitting import sentence_rules, token_rules
+from postil.text.splitting.sentence_rules import sentence_patterns
+from postil.text.splitting.token_rules import token_patterns
 
 Sections = dict[str, Array]
 TAGGER, TREE = 0, 1

@@ -19,7 +19,7 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import DataError
-from postil.text.tree import Tree, widths_of_nodes
+from postil.text.trees.tree import Tree, widths_of_nodes
 
 
 @final

@@ -10,7 +10,7 @@ from postil.gradcheck import Report, examine
 from postil.graph import Node
 from postil.models.parts import Parts
 from postil.models.scoring.tree_network import TreeBatch, TreeExample, TreeNetwork
-from postil.text.tree import balanced, right_branching
+from postil.text.trees.tree import balanced, right_branching
 
 # Wider steps than usual: a phrase deep in a tree moves the loss by so little that rounding would hide it.
 _EPSILONS = (1e-3, 1e-4)

@@ -14,8 +14,8 @@ from postil.files import replaced
 from postil.integrations.extras import needed
 from postil.integrations.spacy import is_space
 from postil.text import Sentence, spans_from_labels
+from postil.text.annotations.records import Record
 from postil.text.document import OUTSIDE
-from postil.text.records import Record
 from postil.text.report import Report
 
 FORMAT, TITLE, ENDING = "spacy", "spaCy's DocBin", ".spacy"

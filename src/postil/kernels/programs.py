@@ -1,7 +1,7 @@
 """Programs of the usual expressions, compiled beforehand: to compile them takes longer than to start a process.
 
-``programs.bin`` is written by ``python -m postil.text.freeze_rules``. Any other expressions are compiled when they are
-first used.
+``programs.bin`` is written by ``python -m postil.text.splitting.freeze_rules``. Any other expressions are compiled when
+they are first used.
 """
 
 import functools

@@ -21,7 +21,7 @@ from postil.machine.limits import (
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier
 from postil.samples.zipf import ZipfCorpus, zipf_trees
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 from postil.training.loop import Epoch
 
 SENTENCES, TREES, REPEATS = 1500, 400, 5

@@ -14,8 +14,9 @@ from postil.metrics.counts import check_same_shape
 from postil.metrics.drawn_tables import drawn_table, headline
 from postil.metrics.spans import Labels, Spans, SpanScores, compare_spans, sentence_counts
 from postil.metrics.tokens import TokenScores, score_tokens, sentence_token_counts
-from postil.text import PartialLabel, PossibleSpans, schemes
-from postil.text.partial import classes_of, count_marks, is_partial
+from postil.text import PartialLabel, PossibleSpans
+from postil.text.labels import schemes
+from postil.text.labels.partial import classes_of, count_marks, is_partial
 
 
 class LeftOut(NamedTuple):

@@ -13,8 +13,8 @@ from postil.metrics.reliability import Reliability
 from postil.metrics.spans import SpanScores
 from postil.metrics.tokens import TokenScores
 from postil.metrics.trees import TreeScores
-from postil.text import schemes
 from postil.text.labelled import LabelledFile
+from postil.text.labels import schemes
 
 RESAMPLES = 1000
 """Of the bootstrap."""

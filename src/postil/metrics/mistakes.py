@@ -5,8 +5,8 @@ from typing import Any
 
 from postil.metrics.evaluation import Compared
 from postil.metrics.spans import align
-from postil.text.partial_label import PartialLabel
-from postil.text.schemes import Span
+from postil.text.labels.partial_label import PartialLabel
+from postil.text.labels.schemes import Span
 
 LABEL = "type"
 """The kind of a token's wrong label, as of a span at its right place."""

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from postil.errors import ConfigurationError
 from postil.metrics.counts import Counts, check_same_shape
-from postil.text.schemes import Span, spans_from_labels
+from postil.text.labels.schemes import Span, spans_from_labels
 
 KINDS = ("correct", "boundary", "type", "boundary+type", "missed", "spurious")
 Labels = Sequence[Sequence[str]]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postil.metrics.counts import Counts, check_same_shape
-from postil.text.partial import is_partial
-from postil.text.partial_label import PartialLabel
+from postil.text.labels.partial import is_partial
+from postil.text.labels.partial_label import PartialLabel
 
 
 @dataclass(frozen=True, slots=True)

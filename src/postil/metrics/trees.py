@@ -23,7 +23,7 @@ from postil.metrics.drawn_tables import drawn_table, headline
 from postil.metrics.tables import MOST_SHOWN, WIDEST_MATRIX, Cell, Table, label_table, mistakes_table
 from postil.metrics.tables import text as table_text
 from postil.metrics.tokens import TokenScores
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 
 BAD, NEUTRAL, GOOD = ("0", "1"), "2", ("3", "4")
 LENGTHS = (1, 2, 4, 8, 16, 32)

@@ -15,9 +15,9 @@ from postil.errors import DataError
 from postil.features.inputs import Token
 from postil.features.named import FeatureToken
 from postil.text import Sentence
+from postil.text.labels.partial_label import PartialLabel
 from postil.text.lines import shortened
-from postil.text.partial_label import PartialLabel
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 
 Sentences: TypeAlias = list[list[Token]]
 LabelLists: TypeAlias = list[list[str]]

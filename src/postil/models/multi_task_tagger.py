@@ -29,9 +29,9 @@ from postil.models.sentences import listed_texts, sentences_of, takes_characters
 from postil.models.settings import UNSET
 from postil.models.tagger import PAYS, Tagger
 from postil.text import Document, Entity, Sentence
+from postil.text.labels.partial import Annotates
 from postil.text.later import LaterItems
 from postil.text.output import is_utf8
-from postil.text.partial import Annotates
 
 if TYPE_CHECKING:
     from postil.metrics import Evaluation

@@ -9,7 +9,7 @@ from postil.features.inputs import InputFeatures
 from postil.graph import Parameter
 from postil.models.answers.decoding import Decoding
 from postil.models.scoring.fast import FastScorer
-from postil.text.partial import Annotates
+from postil.text.labels.partial import Annotates
 
 if TYPE_CHECKING:
     from postil.models.scoring.task_scorer import TaskScorer

@@ -15,7 +15,7 @@ from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.sentences import listed_texts, sentences_of, takes_characters
 from postil.text import Document, Entity, Sentence
-from postil.text.partial import Annotates
+from postil.text.labels.partial import Annotates
 
 if TYPE_CHECKING:
     from postil.models.fitting.sentences import SentenceFitting

@@ -9,7 +9,7 @@ from postil.features.inputs import Token
 from postil.models.inputs import described
 from postil.models.parts import Parts
 from postil.text import Entity, Sentence, split_sentences, tokenise
-from postil.text.characters import character_sentences, characters, is_unspaced
+from postil.text.splitting.characters import character_sentences, characters, is_unspaced
 
 INPUT, CHARACTERS = "input", "characters"
 """Entry of ``Parts.about``, and its value in models whose tokens are characters."""

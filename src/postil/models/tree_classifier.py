@@ -21,7 +21,7 @@ from postil.models.scoring.tree_network import TreeInputs, TreeNetwork
 from postil.models.settings import UNSET, Unset
 from postil.models.tree_config import CHOICES, DEFAULTS, TreeConfig, configured_tree
 from postil.objectives import softmax
-from postil.text.tree import Tree, widths_of_nodes
+from postil.text.trees.tree import Tree, widths_of_nodes
 from postil.threads import one_blas_thread
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from postil.errors import ConfigurationError
 from postil.models.settings import check_fields, check_known, check_positive, one_of
 from postil.network import ACTIVATIONS, INITIALISERS
 from postil.network.tree_compositions import COMPOSITIONS
-from postil.text.binarisation import Direction
-from postil.text.tree import SHAPES
+from postil.text.trees.binarisation import Direction
+from postil.text.trees.tree import SHAPES
 from postil.training import OPTIMISERS, SCHEDULES
 
 LOSSES = ("all", "root")

@@ -18,7 +18,7 @@ from postil.features.orthography import fold_digits
 from postil.pretraining.config import CorpusConfig
 from postil.pretraining.dictionary import GrowingDictionary
 from postil.text.lines import Lines
-from postil.text.segmenter import default_segmenter
+from postil.text.splitting.segmenter import default_segmenter
 
 Texts = Iterable[str | os.PathLike[str]] | str | os.PathLike[str]
 """Strings are texts; paths (``pathlib.Path``) are files of text, plain or gzip."""

@@ -19,7 +19,7 @@ from postil.reports.answers import Heading, line_of
 from postil.reports.pages import Section, page
 from postil.reports.spans import key
 from postil.text import Sentence
-from postil.text.schemes import Span
+from postil.text.labels.schemes import Span
 
 MISTAKES = ("missed", "spurious")
 

@@ -23,7 +23,7 @@ from postil.metrics.tables import (
 from postil.reports import charts, examples, sections
 from postil.reports.answers import LOWEST, Answers, Heading, Place
 from postil.reports.pages import Section
-from postil.text.schemes import Span
+from postil.text.labels.schemes import Span
 
 ALL = "all labels"
 MISTAKES = KINDS[1:]

@@ -16,7 +16,7 @@ from postil.reports import charts, examples, sections
 from postil.reports.answers import Answers, Heading
 from postil.reports.pages import Section
 from postil.reports.spans import HARDEST, MOST_CELLS, MOST_MARKS, key
-from postil.text.schemes import Span
+from postil.text.labels.schemes import Span
 
 
 @final

@@ -12,7 +12,7 @@ from postil.reports import sections
 from postil.reports.answers import Heading
 from postil.reports.pages import Section, page
 from postil.text import Tree
-from postil.text.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
+from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
 
 MOST_DRAWN = 24
 

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from postil.arrays import Array
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 
 _SYLLABLES = [consonant + vowel for vowel in "aeiou" for consonant in "bdfgklmnprstvz"]
 ENTITY_SHARE = 0.15  # of the words

@@ -16,9 +16,9 @@ from postil.serving import Labelled, Labeller, TaggingOptions
 from postil.serving.places import place_of_span, places_of_entities
 from postil.serving.tree_answers import tree_over
 from postil.text import Sentence, tokenise
+from postil.text.bulk.passages import Passage
 from postil.text.options import ReadOptions
-from postil.text.passages import Passage
-from postil.text.treebank import parse_tree
+from postil.text.trees.treebank import parse_tree
 
 SENTENCE_KINDS = ("tagger", "detector")
 TAGGED_KINDS = (*SENTENCE_KINDS, SEVERAL_TASKS)

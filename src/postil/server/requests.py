@@ -3,7 +3,7 @@
 from typing import Any
 
 from postil.models.config import PRESETS
-from postil.text.tree import SHAPES
+from postil.text.trees.tree import SHAPES
 
 MOST_TEXTS = 1_000
 MOST_NBEST = 50

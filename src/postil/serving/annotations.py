@@ -6,10 +6,10 @@ from typing import Any
 from postil.errors import ConfigurationError
 from postil.serving.options import TaggingOptions
 from postil.text import Entity, Sentence, write
-from postil.text.alignment import CharacterSpan
+from postil.text.annotations.alignment import CharacterSpan
+from postil.text.annotations.records import Record
 from postil.text.options import Column
 from postil.text.output import Target
-from postil.text.records import Record
 
 
 def record_of(sentence: Sentence) -> Record:

@@ -13,8 +13,8 @@ from postil.serving.labelled import Labelled
 from postil.serving.labeller import Labeller
 from postil.serving.options import TaggingOptions
 from postil.text import Sentence
+from postil.text.bulk.passages import Passage
 from postil.text.formats import Reading
-from postil.text.passages import Passage
 
 if TYPE_CHECKING:  # one thread needs neither
     from concurrent.futures import Executor, Future

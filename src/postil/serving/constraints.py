@@ -10,8 +10,8 @@ from postil.models.answers.constraints import Constraints
 from postil.models.answers.labelling import Labelling
 from postil.serving.options import TaggingOptions
 from postil.text import Sentence, Tokens, tokenise
-from postil.text.characters import characters
-from postil.text.records import Record
+from postil.text.annotations.records import Record
+from postil.text.splitting.characters import characters
 
 FIELD = "constraints"  # of a JSON object
 

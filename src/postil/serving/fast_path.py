@@ -21,12 +21,12 @@ from postil.network.sentence import LONGEST_VIEW
 from postil.serving import labelled
 from postil.serving.labelled import Labelled
 from postil.serving.options import TaggingOptions, threshold_of
+from postil.text.bulk.passages import Passage
+from postil.text.bulk.plain_rows import PlainRows, are_writable, read_plain, write_plain
+from postil.text.bulk.plain_texts import PlainTexts, read_texts, texts_of
+from postil.text.bulk.plain_writers import RowAnswers, write_conllu_rows, write_token_records
+from postil.text.labels.partial_label import looks_like_mark
 from postil.text.output import is_utf8
-from postil.text.partial_label import looks_like_mark
-from postil.text.passages import Passage
-from postil.text.plain_rows import PlainRows, are_writable, read_plain, write_plain
-from postil.text.plain_texts import PlainTexts, read_texts, texts_of
-from postil.text.plain_writers import RowAnswers, write_conllu_rows, write_token_records
 
 PAYS = not kernels.IN_USE.startswith("plain")
 """The Python versions of the kernels are slower than the general path."""
@@ -117,7 +117,7 @@ class FastPath:
     def _conllu_ends(self) -> list[tuple[bytes, bytes]]:
         """Of each label the columns after the form of a token: before a space, and without one after it."""
         from postil.serving.annotations import conllu_column
-        from postil.text.conllu_writer import columns_after_form
+        from postil.text.columns.conllu_writer import columns_after_form
 
         column = conllu_column(self._labelling.scheme, self._options)
         return [columns_after_form(label, column) for label in self._labelling.spellings]

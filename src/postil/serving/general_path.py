@@ -12,13 +12,13 @@ from postil.serving import labelled
 from postil.serving.labelled import Labelled
 from postil.serving.options import TaggingOptions
 from postil.text import Report, Sentence
-from postil.text.conllu_writer import refill
+from postil.text.annotations.records import Record
+from postil.text.bulk.passages import Passage
+from postil.text.columns.conllu_writer import refill
 from postil.text.formats import read_passage
 from postil.text.lines import Originals
 from postil.text.options import Column
 from postil.text.output import Target
-from postil.text.passages import Passage
-from postil.text.records import Record
 
 Annotate: TypeAlias = Callable[[list[Sentence]], list[Sentence]]
 """Adds labels and everything else that was asked for to sentences, in place."""

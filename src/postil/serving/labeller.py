@@ -9,7 +9,7 @@ from postil.models.estimator import Estimator
 from postil.serving.fast_path import FastPath
 from postil.serving.labelled import Labelled
 from postil.serving.options import TaggingOptions, check_columns, chosen
-from postil.text.passages import Passage
+from postil.text.bulk.passages import Passage
 
 if TYPE_CHECKING:
     from postil.serving.general_path import GeneralPath

@@ -33,9 +33,9 @@ from postil.serving.bulk import PASSAGE, label
 from postil.serving.labeller import Labeller
 from postil.serving.options import TaggingOptions
 from postil.text import read
-from postil.text.passages import Passage
-from postil.text.plain_rows import PlainRows, read_plain, write_plain
-from postil.text.plain_texts import read_texts
+from postil.text.bulk.passages import Passage
+from postil.text.bulk.plain_rows import PlainRows, read_plain, write_plain
+from postil.text.bulk.plain_texts import read_texts
 from postil.threads import one_blas_thread
 
 MOST_BYTES, TURNS = 8_000_000, 3

@@ -12,11 +12,11 @@ from postil.models.tree_classifier import TreeClassifier
 from postil.serving.general_path import Annotate
 from postil.serving.options import TAGGER_OPTIONS, TaggingOptions
 from postil.text import Sentence, Tree, bracketed
-from postil.text.bracketing import decoded
 from postil.text.document import Rest
 from postil.text.output import Target, write_text
-from postil.text.tree import shaped
-from postil.text.treebank import Bracketing
+from postil.text.trees.bracketing import decoded
+from postil.text.trees.tree import shaped
+from postil.text.trees.treebank import Bracketing
 
 
 @final

@@ -25,7 +25,7 @@ from postil.errors import LongSentenceWarning, WorkerWarning
 from postil.models.storage import load
 from postil.serving.labelled import Labelled
 from postil.serving.labeller import Labeller
-from postil.text.passages import Passage
+from postil.text.bulk.passages import Passage
 
 REPORTED_AFTER = 30.0
 """Seconds without an answer after which a worker is reported."""

@@ -3,21 +3,16 @@
 import typing
 
 from postil import lazy
-from postil.text.tokenise import Tokens, tokenise  # at once: a module of this name would take its place
 
 if typing.TYPE_CHECKING:
-    from postil.text.bracketing import bracketed
+    from postil.text.annotations.hugging_face import from_datasets
     from postil.text.document import Document, Entity, Sentence
     from postil.text.formats import FORMATS, Reading, read, write
-    from postil.text.hugging_face import from_datasets
-    from postil.text.offsets import utf8_offsets, utf16_offsets
-    from postil.text.options import ReadOptions, WriteOptions
-    from postil.text.partial import annotated_classes, with_marks
-    from postil.text.partial_label import UNKNOWN, PartialLabel
-    from postil.text.possible import PossibleLabels, PossibleSpans
-    from postil.text.report import Problem, Report, SpanError
-    from postil.text.scheme_checks import SchemeReport, SchemeWarning
-    from postil.text.schemes import (
+    from postil.text.labels.partial import annotated_classes, with_marks
+    from postil.text.labels.partial_label import UNKNOWN, PartialLabel
+    from postil.text.labels.possible import PossibleLabels, PossibleSpans
+    from postil.text.labels.scheme_checks import SchemeReport, SchemeWarning
+    from postil.text.labels.schemes import (
         SCHEMES,
         Span,
         TransitionMask,
@@ -27,28 +22,29 @@ if typing.TYPE_CHECKING:
         transition_mask,
         violations,
     )
-    from postil.text.segmenter import Segmenter, Segments
-    from postil.text.sentence_rules import SentenceRules
-    from postil.text.sentences import split_sentences
-    from postil.text.token_rules import Rules
-    from postil.text.tree import Tree, balanced, right_branching
-    from postil.text.treebank import parse_tree, read_trees, tree_of, write_trees
+    from postil.text.offsets import utf8_offsets, utf16_offsets
+    from postil.text.options import ReadOptions, WriteOptions
+    from postil.text.report import Problem, Report, SpanError
+    from postil.text.splitting.segmenter import Segmenter, Segments
+    from postil.text.splitting.sentence_rules import SentenceRules
+    from postil.text.splitting.sentences import split_sentences
+    from postil.text.splitting.token_rules import Rules
+    from postil.text.splitting.tokenise import Tokens, tokenise
+    from postil.text.trees.bracketing import bracketed
+    from postil.text.trees.tree import Tree, balanced, right_branching
+    from postil.text.trees.treebank import parse_tree, read_trees, tree_of, write_trees
 else:
     __getattr__, __dir__ = lazy.exports(
         __name__,
         {
-            ".bracketing": ["bracketed"],
+            ".annotations.hugging_face": ["from_datasets"],
             ".document": ["Document", "Entity", "Sentence"],
             ".formats": ["FORMATS", "Reading", "read", "write"],
-            ".hugging_face": ["from_datasets"],
-            ".offsets": ["utf8_offsets", "utf16_offsets"],
-            ".options": ["ReadOptions", "WriteOptions"],
-            ".partial": ["annotated_classes", "with_marks"],
-            ".partial_label": ["UNKNOWN", "PartialLabel"],
-            ".possible": ["PossibleLabels", "PossibleSpans"],
-            ".report": ["Problem", "Report", "SpanError"],
-            ".scheme_checks": ["SchemeReport", "SchemeWarning"],
-            ".schemes": [
+            ".labels.partial": ["annotated_classes", "with_marks"],
+            ".labels.partial_label": ["UNKNOWN", "PartialLabel"],
+            ".labels.possible": ["PossibleLabels", "PossibleSpans"],
+            ".labels.scheme_checks": ["SchemeReport", "SchemeWarning"],
+            ".labels.schemes": [
                 "SCHEMES",
                 "Span",
                 "TransitionMask",
@@ -58,12 +54,17 @@ else:
                 "transition_mask",
                 "violations",
             ],
-            ".segmenter": ["Segmenter", "Segments"],
-            ".sentence_rules": ["SentenceRules"],
-            ".sentences": ["split_sentences"],
-            ".token_rules": ["Rules"],
-            ".tree": ["Tree", "balanced", "right_branching"],
-            ".treebank": ["parse_tree", "read_trees", "tree_of", "write_trees"],
+            ".offsets": ["utf8_offsets", "utf16_offsets"],
+            ".options": ["ReadOptions", "WriteOptions"],
+            ".report": ["Problem", "Report", "SpanError"],
+            ".splitting.segmenter": ["Segmenter", "Segments"],
+            ".splitting.sentence_rules": ["SentenceRules"],
+            ".splitting.sentences": ["split_sentences"],
+            ".splitting.token_rules": ["Rules"],
+            ".splitting.tokenise": ["Tokens", "tokenise"],
+            ".trees.bracketing": ["bracketed"],
+            ".trees.tree": ["Tree", "balanced", "right_branching"],
+            ".trees.treebank": ["parse_tree", "read_trees", "tree_of", "write_trees"],
         },
     )
 

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.lazy import function
-from postil.text.blocks import conll_border, conllu_border
-from postil.text.characters import is_unspaced
+from postil.text.annotations.records import NOT_ACCEPTED, parse
+from postil.text.bulk.passages import Border, Passage, cut
+from postil.text.bulk.plain_texts import is_plain_record
+from postil.text.columns.blocks import conll_border, conllu_border
 from postil.text.document import Rest, Sentence
 from postil.text.lines import HEAD, Lines, NumberedLines, Originals, Source, Unread
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.output import Target, write_text
-from postil.text.passages import Border, Passage, cut
 from postil.text.plain import line_border, read_text, read_tokens
-from postil.text.plain_texts import is_plain_record
-from postil.text.records import NOT_ACCEPTED, parse
 from postil.text.report import Report
+from postil.text.splitting.characters import is_unspaced
 
 if TYPE_CHECKING:
-    from postil.text.annotated import AnnotatedText, TextReader, TextWriter
+    from postil.text.annotations.annotated import AnnotatedText, TextReader, TextWriter
 
 Reader = Callable[[NumberedLines, ReadOptions, Report], Iterator[Sentence]]
 Writer = Callable[[Iterable[Sentence], WriteOptions, Report], Iterator[str]]
@@ -66,36 +66,36 @@ class Format(NamedTuple):
 
 
 # Readers and writers, imported when a file of their format is read or written.
-_json_texts = function("postil.text.annotated", "json_texts")
-_sentences_of = function("postil.text.annotated", "sentences_of")
-_texts_of = function("postil.text.annotated", "texts_of")
-_write_json_texts = function("postil.text.annotated", "write_json_texts")
-_is_brat_folder = function("postil.text.brat", "is_brat_folder")
-_read_brat = function("postil.text.brat", "read_brat")
-_save_brat = function("postil.text.brat", "save_brat")
-_read_conll = function("postil.text.conll", "read_conll")
-_write_conll = function("postil.text.conll_writer", "write_conll")
-_read_conllu = function("postil.text.conllu", "read_conllu")
-_write_conllu = function("postil.text.conllu_writer", "write_conllu")
-_read_csv = function("postil.text.csv_table", "read_csv")
-_write_csv = function("postil.text.csv_table", "write_csv")
-_write_doccano = function("postil.text.doccano", "write_doccano")
-_read_parquet = function("postil.text.hugging_face", "read_parquet")
-_save_parquet = function("postil.text.hugging_face", "save_parquet")
-_write_datasets = function("postil.text.hugging_face", "write_datasets")
-_read_inline_xml = function("postil.text.inline_xml", "read_inline_xml")
-_write_muc = function("postil.text.inline_xml", "write_muc")
-_write_stanford = function("postil.text.inline_xml", "write_stanford")
-_read_label_studio = function("postil.text.label_studio", "read_label_studio")
-_write_label_studio = function("postil.text.label_studio", "write_label_studio")
-_write_label_studio_min = function("postil.text.label_studio", "write_label_studio_min")
-_write_prodigy = function("postil.text.prodigy", "write_prodigy")
-_read_jsonl = function("postil.text.spans", "read_jsonl")
-_write_jsonl = function("postil.text.spans", "write_jsonl")
-_read_treebank = function("postil.text.treebank", "read_treebank")
-_write_treebank = function("postil.text.treebank", "write_treebank")
-_read_webanno = function("postil.text.webanno", "read_webanno")
-_write_webanno = function("postil.text.webanno", "write_webanno")
+_json_texts = function("postil.text.annotations.annotated", "json_texts")
+_sentences_of = function("postil.text.annotations.annotated", "sentences_of")
+_texts_of = function("postil.text.annotations.annotated", "texts_of")
+_write_json_texts = function("postil.text.annotations.annotated", "write_json_texts")
+_is_brat_folder = function("postil.text.annotations.brat", "is_brat_folder")
+_read_brat = function("postil.text.annotations.brat", "read_brat")
+_save_brat = function("postil.text.annotations.brat", "save_brat")
+_read_conll = function("postil.text.columns.conll", "read_conll")
+_write_conll = function("postil.text.columns.conll_writer", "write_conll")
+_read_conllu = function("postil.text.columns.conllu", "read_conllu")
+_write_conllu = function("postil.text.columns.conllu_writer", "write_conllu")
+_read_csv = function("postil.text.columns.csv_table", "read_csv")
+_write_csv = function("postil.text.columns.csv_table", "write_csv")
+_write_doccano = function("postil.text.annotations.doccano", "write_doccano")
+_read_parquet = function("postil.text.annotations.hugging_face", "read_parquet")
+_save_parquet = function("postil.text.annotations.hugging_face", "save_parquet")
+_write_datasets = function("postil.text.annotations.hugging_face", "write_datasets")
+_read_inline_xml = function("postil.text.annotations.inline_xml", "read_inline_xml")
+_write_muc = function("postil.text.annotations.inline_xml", "write_muc")
+_write_stanford = function("postil.text.annotations.inline_xml", "write_stanford")
+_read_label_studio = function("postil.text.annotations.label_studio", "read_label_studio")
+_write_label_studio = function("postil.text.annotations.label_studio", "write_label_studio")
+_write_label_studio_min = function("postil.text.annotations.label_studio", "write_label_studio_min")
+_write_prodigy = function("postil.text.annotations.prodigy", "write_prodigy")
+_read_jsonl = function("postil.text.annotations.spans", "read_jsonl")
+_write_jsonl = function("postil.text.annotations.spans", "write_jsonl")
+_read_treebank = function("postil.text.trees.treebank", "read_treebank")
+_write_treebank = function("postil.text.trees.treebank", "write_treebank")
+_read_webanno = function("postil.text.columns.webanno", "read_webanno")
+_write_webanno = function("postil.text.columns.webanno", "write_webanno")
 
 
 def _of_texts(title: str, texts: "TextReader", write_texts: "TextWriter", **others: Any) -> Format:
@@ -358,7 +358,7 @@ def write(
     report = Report(name) if report is None else report
     row = FORMATS[name]
     if chosen.scheme == "auto" and row.has_spans:
-        from postil.text.relabelling import peek_scheme
+        from postil.text.labels.relabelling import peek_scheme
 
         scheme, sentences = peek_scheme(sentences)
         chosen = replace(chosen, scheme=scheme)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from postil.errors import ConfigurationError
-from postil.text.schemes import LETTERS
+from postil.text.labels.schemes import LETTERS
 
 Column = int | str
 """A column by its place (from 0; negative: from the right) or, in CoNLL-U, by its name ("upos", "misc:NER")."""

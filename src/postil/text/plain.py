@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from itertools import islice
 
 from postil.errors import DataError
-from postil.text.characters import character_sentences, characters
 from postil.text.document import Sentence
 from postil.text.lines import NumberedLines, split_spaces
 from postil.text.options import ReadOptions
 from postil.text.report import Report
-from postil.text.sentences import split_sentences
-from postil.text.tokenise import Tokens, tokenise
+from postil.text.splitting.characters import character_sentences, characters
+from postil.text.splitting.sentences import split_sentences
+from postil.text.splitting.tokenise import Tokens, tokenise
 
 _WORD = re.compile(r"\S")
 _SPACE = re.compile(r"\s")

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from itertools import islice
 
 from postil.errors import DataError
-from postil.text.conllu import recognises
-from postil.text.csv_table import is_header
-from postil.text.line_kinds import DOCUMENT_MARK, looks_like_label, looks_like_tree
+from postil.text.columns.conllu import recognises
+from postil.text.columns.csv_table import is_header
+from postil.text.columns.line_kinds import DOCUMENT_MARK, looks_like_label, looks_like_tree
+from postil.text.columns.webanno import MARK as WEBANNO_MARK
 from postil.text.lines import shortened
-from postil.text.webanno import MARK as WEBANNO_MARK
 
 _ENOUGH = 2000
 """Lines that are looked at."""

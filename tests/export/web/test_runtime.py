@@ -9,7 +9,7 @@ import postil
 from oracles import corpora
 from postil.export import web
 from postil.samples.corpora import made_up_trees
-from postil.text.treebank import parse_tree
+from postil.text.trees.treebank import parse_tree
 
 pytestmark = pytest.mark.extra("node")
 TOLERANCE = 1e-5

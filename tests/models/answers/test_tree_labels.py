@@ -4,7 +4,7 @@ import pytest
 
 from postil.errors import DataError
 from postil.models.answers.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 
 TREES = [Tree.of(("3", ("2", "a"), ("1", "b"))), Tree.of(("1", "c"))]
 

@@ -11,7 +11,7 @@ from postil.models.answers.distribution import Distribution
 from postil.models.fitting.completing import Completion
 from postil.models.fitting.sentences import SentenceFitting
 from postil.models.fitting.training_set import TrainingSet
-from postil.text.partial import with_marks
+from postil.text.labels.partial import with_marks
 
 SMALL = {"hidden": 8, "epochs": 3, "rate": 0.02}
 TOKENS = ["Anna", "left", "Acme"]

@@ -14,7 +14,7 @@ from postil.models.scoring import fast as prepared
 from postil.models.scoring.fast import FastScorer
 from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import viterbi
-from postil.text.segmenter import Segmenter
+from postil.text.splitting.segmenter import Segmenter
 
 TAGGERS = [name for name in PRESETS if name != "margin"]
 SMALL = {"hidden": 24, "word_dim": 12, "epochs": 2, "rate": 0.02, "batch_sentences": 8}

@@ -18,7 +18,7 @@ from postil.models.tree_config import TreeConfig
 from postil.text import Sentence, Tree, bracketed, read
 from postil.text.formats import FORMATS
 from postil.text.lines import shortened
-from postil.text.treebank import tree_of
+from postil.text.trees.treebank import tree_of
 
 
 class TreeFile(NamedTuple):

@@ -13,7 +13,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.tagger import Tagger
 from postil.text.labelled import LabelledFile
-from postil.text.schemes import recognise
+from postil.text.labels.schemes import recognise
 
 
 def add_tagger_arguments(parser: argparse.ArgumentParser, trained: str, threads: str = "trainings at a time") -> None:

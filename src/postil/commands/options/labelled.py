@@ -8,8 +8,8 @@ from postil.commands.terminal.notices import show_problems, warn
 from postil.errors import DataError
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.labelled import LabelledFile
-from postil.text.partial import annotated_classes, count_marks, is_unknown, with_marks
-from postil.text.scheme_checks import inspect, summarise
+from postil.text.labels.partial import annotated_classes, count_marks, is_unknown, with_marks
+from postil.text.labels.scheme_checks import inspect, summarise
 
 if TYPE_CHECKING:  # scoring files needs no models
     from postil.models.parts import WordLabels

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from postil.errors import ConfigurationError
 from postil.text.document import OUTSIDE
 from postil.text.labelled import LabelledFile
-from postil.text.partial_label import UNKNOWN, looks_like_mark
-from postil.text.schemes import convert, recognise
+from postil.text.labels.partial_label import UNKNOWN, looks_like_mark
+from postil.text.labels.schemes import convert, recognise
 
 OTHERS = "*"
 """Stands for every class that a map does not name."""

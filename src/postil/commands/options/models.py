@@ -19,9 +19,9 @@ from postil.models.scoring.encoders import ENCODERS
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import tokens_of
 from postil.models.storage import load
+from postil.text.labels.partial_label import PartialLabel
+from postil.text.labels.schemes import recognise
 from postil.text.lines import shortened
-from postil.text.partial_label import PartialLabel
-from postil.text.schemes import recognise
 
 if TYPE_CHECKING:
     from postil.models.tagger import Tagger

@@ -13,9 +13,9 @@ from postil.errors import ConfigurationError, DataError
 from postil.models.answers.labelling import Labelling
 from postil.models.parts import MAIN
 from postil.text.labelled import LabelledFile
-from postil.text.partial import is_partial, parse_classes
-from postil.text.scheme_checks import inspect
-from postil.text.schemes import convert, recognise
+from postil.text.labels.partial import is_partial, parse_classes
+from postil.text.labels.scheme_checks import inspect
+from postil.text.labels.schemes import convert, recognise
 
 
 class TrainingFiles(NamedTuple):

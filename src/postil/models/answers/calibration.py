@@ -29,7 +29,7 @@ from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.objectives.crf import Posterior, path_scores
 from postil.objectives.lattice import Lattice
-from postil.text.partial import with_marks
+from postil.text.labels.partial import with_marks
 
 PRIOR = 4.0  # how strongly a and c are held at 1 and 0: some labels' worth, so that little data change little
 STEPS = 30

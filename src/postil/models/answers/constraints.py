@@ -24,7 +24,7 @@ from postil.objectives.crf_forbidden import SpanOfKind, without_spans
 from postil.objectives.crf_spans import EntityLabels, forced_spans
 from postil.objectives.lattice import Lattice
 from postil.text import Sentence, Span
-from postil.text.alignment import TokenisedText
+from postil.text.annotations.alignment import TokenisedText
 from postil.text.lines import shortened
 
 

@@ -17,7 +17,7 @@ from postil.models.answers.labelling import OUTSIDE, Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.tuning import Point, Setting, counts_of
 from postil.text import Span, recognise, spans_from_labels, with_marks
-from postil.text.partial import is_partial
+from postil.text.labels.partial import is_partial
 
 LOWEST = 0.001  # probability of spans that are worth a look
 AGAINST = 8.0  # the bias against labels that stands for a threshold of 1

@@ -19,10 +19,10 @@ from postil.errors import DataError
 from postil.models.answers.names import MOST_LABELS, checked_names, checked_scheme
 from postil.objectives.crf_spans import EntityLabels
 from postil.text import Span, TransitionMask, labels_from_spans, recognise, spans_from_labels, transition_mask
-from postil.text.partial import Annotates, Labels, classes_of, is_partial, is_unknown, per_sentence, widened
-from postil.text.partial_label import UNKNOWN, PartialLabel
-from postil.text.possible import PossibleLabels
-from postil.text.schemes import LETTERS, convert, parse_label
+from postil.text.labels.partial import Annotates, Labels, classes_of, is_partial, is_unknown, per_sentence, widened
+from postil.text.labels.partial_label import UNKNOWN, PartialLabel
+from postil.text.labels.possible import PossibleLabels
+from postil.text.labels.schemes import LETTERS, convert, parse_label
 
 MANY_CLASSES = 100
 _SHORT = 64  # tokens of a sentence that Python checks sooner than NumPy

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from postil.errors import DataError, is_printable
-from postil.text.schemes import check_scheme_name
+from postil.text.labels.schemes import check_scheme_name
 
 MOST_LABELS = 4096
 """Of one network. Scores of transitions grow with the square of their number."""

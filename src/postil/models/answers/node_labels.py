@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, final
 from postil.errors import printable
 from postil.markup import Markup, element, joined
 from postil.markup.fragments import figure, fragment, note
-from postil.text.bracketing import bracketed
-from postil.text.tree import Tree
-from postil.text.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
+from postil.text.trees.bracketing import bracketed
+from postil.text.trees.tree import Tree
+from postil.text.trees.tree_drawing import LONGEST_DRAWN, colours_of_trees, drawn_tree
 
 MOST_SHOWN = 20
 """Trees that a notebook draws."""

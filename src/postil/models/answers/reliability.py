@@ -12,9 +12,9 @@ from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.models.parts import Parts
 from postil.text import recognise, with_marks
-from postil.text.partial import Labels
-from postil.text.partial_label import PartialLabel
-from postil.text.schemes import Span
+from postil.text.labels.partial import Labels
+from postil.text.labels.partial_label import PartialLabel
+from postil.text.labels.schemes import Span
 
 
 def reliability(parts: Parts[Labelling, Any], X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Reliability:

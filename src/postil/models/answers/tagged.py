@@ -16,7 +16,7 @@ from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import BlockAnswers, Posteriors
 from postil.models.sentences import entity, tokens_of
 from postil.text import Document, Entity, Sentence
-from postil.text.segmenter import Segments, default_segmenter
+from postil.text.splitting.segmenter import Segments, default_segmenter
 
 if TYPE_CHECKING:
     from postil.models.answers.task_posteriors import TaskPosteriors

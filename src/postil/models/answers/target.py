@@ -10,8 +10,8 @@ from postil.arrays import Array
 from postil.errors import DataError
 from postil.models.answers.names import checked_name, checked_scheme
 from postil.text import PartialLabel, Span
-from postil.text.partial import Annotates, per_sentence, widened
-from postil.text.schemes import parse_label, recognise
+from postil.text.labels.partial import Annotates, per_sentence, widened
+from postil.text.labels.schemes import parse_label, recognise
 
 UNDECIDED = -1  # a token that may have the label or not: neither learnt from nor counted
 SHOWN = 12  # labels named in an error

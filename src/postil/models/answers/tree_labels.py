@@ -9,7 +9,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.models.answers.names import checked_names
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 
 NO_LABEL = -1
 

@@ -25,8 +25,8 @@ from postil.models.answers.tree_labels import TreeLabels
 from postil.models.parts import Parts
 from postil.models.scoring.tree_network import TreeBatch, TreeInputs, TreeNetwork
 from postil.objectives import softmax_cross_entropy
-from postil.text.tree import Tree
-from postil.text.tree_drawing import LONGEST_DRAWN, drawn_tree
+from postil.text.trees.tree import Tree
+from postil.text.trees.tree_drawing import LONGEST_DRAWN, drawn_tree
 
 MOST_PHRASES = 10
 """Longer phrases in the table of an explanation."""

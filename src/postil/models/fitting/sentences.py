@@ -38,9 +38,9 @@ from postil.models.parts import Parts, is_encoder
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.models.sentences import CHARACTERS, INPUT
-from postil.text.characters import are_characters
-from postil.text.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
-from postil.text.partial_label import UNKNOWN
+from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
+from postil.text.labels.partial_label import UNKNOWN
+from postil.text.splitting.characters import are_characters
 from postil.training.loop import Batch
 
 Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]

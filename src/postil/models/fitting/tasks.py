@@ -41,8 +41,8 @@ from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.models.sentences import CHARACTERS, INPUT
 from postil.models.task_parts import task_parts
-from postil.text.characters import are_characters
-from postil.text.partial import Annotates, count_marks, is_partial, with_marks
+from postil.text.labels.partial import Annotates, count_marks, is_partial, with_marks
+from postil.text.splitting.characters import are_characters
 from postil.training.loop import Batch
 
 Corpora: TypeAlias = Mapping[str, Sequence[Sequence[Token]]] | Sequence[Sequence[Token]]

@@ -17,7 +17,7 @@ from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scal
 from postil.models.parts import Parts
 from postil.models.scoring.tree_network import TreeExample, TreeInputs
 from postil.models.tree_config import BALANCED, UNWEIGHTED, TreeConfig, adapted_tree, explicit_weights
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 from postil.training.loop import Batch
 
 

@@ -19,7 +19,7 @@ from postil.network.initialisers import zeros as zero_values
 from postil.network.tree import Composer
 from postil.network.tree_compositions import new_composition
 from postil.objectives import l2, softmax_cross_entropy
-from postil.text.tree import Tree
+from postil.text.trees.tree import Tree
 
 
 @final

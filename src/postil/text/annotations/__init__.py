@@ -1,0 +1,1 @@
+"""Texts with labelled stretches: JSON Lines and the files of annotation tools."""

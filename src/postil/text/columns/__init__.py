@@ -1,0 +1,1 @@
+"""Files with a line for each token: CoNLL columns, CoNLL-U, tables, WebAnno."""

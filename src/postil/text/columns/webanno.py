@@ -1,0 +1,372 @@
+r"""WebAnno TSV 3, the format of WebAnno and INCEpTION: a row for each token, a column for each feature of a layer.
+
+    #FORMAT=WebAnno TSV 3.3
+    #T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|identifier|value
+
+    #Text=Anna Berg left.
+    1-1	0-4	Anna	*[1]	PER[1]                 the tokens of one annotation share a number
+    1-2	5-9	Berg	*[1]	PER[1]
+    1-2.1	5-7	Be	*	X                          a part of a token
+    1-3	10-14	left	*[2]|*[3]	A[2]|B[3]      annotations of one place, stacked
+
+Offsets count UTF-16 units of the document; ``_`` is nothing and ``*`` an annotation without a value.
+"""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple, final
+
+from postil.errors import ConfigurationError, DataError
+from postil.text.annotations.alignment import TokenisedText
+from postil.text.annotations.annotated import (
+    AnnotatedSpan,
+    AnnotatedText,
+    count_document,
+    count_fragments,
+    count_lost_fields,
+    count_unannotated,
+)
+from postil.text.lines import NumberedLines, shortened
+from postil.text.offsets import utf16_offsets
+from postil.text.options import ReadOptions, WriteOptions
+from postil.text.report import Report
+from postil.text.splitting.sentences import split_sentences
+from postil.text.splitting.tokenise import Tokens, tokenise
+
+MARK = "#FORMAT=WebAnno TSV 3"
+LAYER = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+_HEAD = f"{MARK}.3\n#T_SP={LAYER}|identifier|value\n\n"
+_NUMBERS = re.compile(r"(\d{1,9})-(\d{1,9})((?:\.\d{1,9})?)\Z")
+_OFFSETS = re.compile(r"(\d{1,15})-(\d{1,15})\Z")
+_STACK = re.compile(r"((?:[^\\|]|\\.)*)(?:\||\Z)", re.DOTALL)
+_VALUE = re.compile(r"((?:[^\\\[]|\\.)*)(?:\[(\d{1,15})\])?\Z", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_TEXT_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "b": "\b"}
+_TO_TEXT = {ord(value): f"\\{name}" for name, value in _TEXT_ESCAPES.items()} | {ord("\\"): "\\\\"}
+_TO_TEXT |= {code: f"\\{chr(code)}" for code in range(32) if not 8 <= code < 14}
+_SPECIAL = re.compile(r"->|[\\\[\]|_;*]")
+
+
+class _Column(NamedTuple):
+    """A column of the file: the layer and the feature that it holds, and the kind of layer (SP, RL or CH)."""
+
+    kind: str
+    layer: str
+    feature: str
+
+    @property
+    def short(self) -> str:
+        return self.layer.rsplit(".", 1)[-1]
+
+
+class _Unit(NamedTuple):
+    """A token or a part of one: its characters in the text of the sentence, and its cells."""
+
+    start: int
+    end: int
+    cells: list[str]
+
+
+def read_webanno(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
+    """The sentences of a file, each a text with its tokens."""
+    reader = _Reader(lines, options, report)
+    for first, batch in lines:
+        for number, line in enumerate(batch, first):
+            sentence = reader.take(line, number)
+            if sentence is not None:
+                yield sentence
+    last = reader.finish()
+    if last is not None:
+        yield last
+
+
+@final
+class _Reader:
+    """Collects the lines of a sentence until the next begins."""
+
+    def __init__(self, lines: NumberedLines, options: ReadOptions, report: Report) -> None:
+        self.lines, self.options, self.report = lines, options, report
+        self.columns: list[_Column] = []
+        self.label: int | None = None
+        self.chosen = False
+        self.texts: list[str] = []
+        self.rows: list[list[str]] = []
+        self.first = 0
+        self.started = False
+
+    def take(self, line: str, number: int) -> AnnotatedText | None:
+        if not line:
+            return None
+        if line.startswith("#") and not line[:2].isdigit():
+            return self._take_comment(line, number)
+        row = line.split("\t")
+        if not _NUMBERS.match(row[0]) or len(row) < 3 or not _OFFSETS.match(row[1]):
+            expected = "1-1<tab>0-4<tab>TOKEN and a column for every feature"
+            raise DataError("not a row of WebAnno TSV", expected=expected, got=shortened(line), where=self._at(number))
+        width = 3 + len(self.columns)
+        if len(row) < width or any(row[width:]):
+            got = len([*row]) - (not row[-1])
+            raise DataError("wrong number of columns", expected=width, got=got, where=self._at(number))
+        self.rows.append(row)
+        return None
+
+    def _take_comment(self, line: str, number: int) -> AnnotatedText | None:
+        name, _, value = line.partition("=")
+        if name in ("#T_SP", "#T_RL", "#T_CH"):
+            layer, *features = value.split("|")
+            self.columns += [_Column(name[3:], layer, feature) for feature in features or [""]]
+        elif name == "#Text":
+            done = self.finish() if self.rows else None
+            self.first = self.first if self.texts else number
+            self.texts.append(_ESCAPED.sub(lambda m: _TEXT_ESCAPES.get(m.group(1), m.group(1)), value))
+            return done
+        return None
+
+    def finish(self) -> AnnotatedText | None:
+        """The sentence whose lines have been taken."""
+        if not self.rows:
+            return None
+        if not self.chosen:
+            self.label, self.chosen = _label_column(self.columns, self.options), True
+        text = "\n".join(self.texts)
+        where = self._at(self.first)
+        tokens, units = _units(text, self.rows, where)
+        spans = None if self.label is None else self._spans(units, where)
+        document = None if self.started else ""
+        sentence = AnnotatedText(
+            text, spans, tokens, [len(tokens)], {}, document, self.started, line=self.first, where=where
+        )
+        self.texts, self.rows, self.started = [], [], True
+        return sentence
+
+    def _at(self, number: int) -> str:
+        return self.lines.where(number)
+
+    def _spans(self, units: list[_Unit], where: str) -> list[AnnotatedSpan]:
+        assert self.label is not None
+        chosen = self.columns[self.label]
+        siblings = [n for n, c in enumerate(self.columns) if c.layer == chosen.layer and n != self.label]
+        self._count_others(units, {self.label, *siblings})
+        places: dict[tuple[str, object], tuple[int, int, str, dict[str, str]]] = {}
+        for number, unit in enumerate(units):
+            for stack, (value, identity) in enumerate(_stack(unit.cells[self.label], where)):
+                if value is None:
+                    continue
+                key = ("id", identity) if identity else ("one", (number, stack))
+                start, end, label, fields = places.get(key, (unit.start, unit.end, value or chosen.short, {}))
+                self.report.changed["annotations without a value, labelled by their layer"] += not value
+                for sibling in siblings:
+                    others = _stack(unit.cells[sibling], where)
+                    said = others[stack][0] if stack < len(others) else None
+                    if said:
+                        fields[self.columns[sibling].feature] = said
+                places[key] = (min(start, unit.start), max(end, unit.end), label, fields)
+        return [AnnotatedSpan(*place) for place in places.values()]
+
+    def _count_others(self, units: list[_Unit], taken: set[int]) -> None:
+        for number, column in enumerate(self.columns):
+            if number not in taken:
+                what = {"RL": "relations", "CH": "links of chains"}.get(
+                    column.kind, f"cells of the layer {column.short}"
+                )
+                self.report.dropped[what] += sum(unit.cells[number] not in ("_", "") for unit in units)
+
+
+def _label_column(columns: list[_Column], options: ReadOptions) -> int | None:
+    """The column that holds the labels: the one that was asked for, names, or the first that could be."""
+    spans = [number for number, column in enumerate(columns) if column.kind == "SP"]
+    if options.label is None or not spans:
+        return None
+    if options.label != "auto":
+        for number in spans:
+            if options.label in (columns[number].feature, columns[number].short, number):
+                return number
+        names = ", ".join(f"{columns[n].short} or {columns[n].feature}" for n in spans)
+        raise ConfigurationError("no such column of labels", expected=names, got=repr(options.label))
+    named = [n for n in spans if columns[n].short == "NamedEntity"] or [
+        n for n in spans if columns[n].short not in ("POS", "Lemma", "MorphologicalFeatures", "Stem")
+    ]
+    values = [n for n in named if columns[n].feature == "value"]
+    return (values or named or spans)[0]
+
+
+def _units(text: str, rows: list[list[str]], where: str) -> tuple[list[tuple[int, int]], list[_Unit]]:
+    """The tokens of a sentence, and all that has cells: tokens and their parts."""
+    units16 = utf16_offsets(text, range(len(text) + 1)).tolist()
+    base = int(rows[0][1].partition("-")[0])
+    tokens: list[tuple[int, int]] = []
+    units: list[_Unit] = []
+    for row in rows:
+        start16, end16 = (int(part) for part in row[1].split("-"))
+        is_part = "." in row[0]
+        form = _unescaped(row[2], text=True)
+        start, end = _characters(units16, start16 - base), _characters(units16, end16 - base)
+        if text[start:end] != form and not is_part:  # a sentence that begins with white space
+            start = text.find(form, tokens[-1][1] if tokens else 0)
+            end = start + len(form)
+            base = start16 - units16[max(start, 0)]
+        if (
+            not 0 <= start < end <= len(text)
+            or text[start:end] != form
+            or (tokens and tokens[-1][1] > start and not is_part)
+        ):
+            expected = "the characters of the text at its offsets, in UTF-16 units"
+            raise DataError(
+                f"the token {row[0]} is not in its text", expected=expected, got=shortened(form), where=where
+            )
+        if not is_part:
+            tokens.append((start, end))
+        units.append(_Unit(start, end, row[3:]))
+    return tokens, units
+
+
+def _characters(units: list[int], offset: int) -> int:
+    place = bisect_left(units, offset)
+    return place if place < len(units) and units[place] == offset else -1
+
+
+def _stack(cell: str, where: str) -> list[tuple[str | None, str | None]]:
+    """The values of a cell with their numbers; None for nothing, "" for an annotation without a value."""
+    if cell in ("_", ""):
+        return [(None, None)]
+    parts = [match.group(1) for match in _STACK.finditer(cell) if match.group() or match.start() < len(cell)]
+    values: list[tuple[str | None, str | None]] = []
+    for part in parts:
+        match = _VALUE.match(part)
+        if match is None:
+            raise DataError("not a cell of WebAnno TSV", expected="VALUE[1]|VALUE[2]", got=shortened(cell), where=where)
+        value = match.group(1)
+        values.append(("" if value == "*" else None if value == "_" else _unescaped(value), match.group(2)))
+    return values
+
+
+def _unescaped(value: str, text: bool = False) -> str:
+    names = _TEXT_ESCAPES if text else {"t": "\t", "n": "\n"}
+    return _ESCAPED.sub(lambda match: names.get(match.group(1), match.group(1)), value)
+
+
+def _escaped(value: str) -> str:
+    value = _SPECIAL.sub(lambda match: f"\\{match.group()}", value)
+    return value.replace("\t", "\\t").replace("\n", "\\n")
+
+
+def write_webanno(texts: Iterable[AnnotatedText], options: WriteOptions, report: Report) -> Iterator[str]:
+    """One document in TSV 3.3, with the layer of names that both tools have."""
+    yield _HEAD
+    offset = number = identity = 0
+    for text in texts:
+        count_lost_fields(text, report, spans=("identifier",))
+        count_fragments(text, report)
+        count_document(text, report)
+        count_unannotated(text, report)
+        tokens = _tokens_of(text)
+        units16 = utf16_offsets(text.text, range(len(text.text) + 1)).tolist()
+        spans = _parts(text, tokens, report)
+        firsts = [parts[0][0] for _, parts in spans]
+        for first, last in _ranges(text, tokens, report):
+            number += 1
+            mine = spans[bisect_left(firsts, first) : bisect_left(firsts, last)]
+            sentence = _Written(tokens, first, last, mine)
+            yield f"\n#Text={text.text[tokens.starts[first] : tokens.ends[last - 1]].translate(_TO_TEXT)}\n"
+            rows, identity = sentence.rows(number, identity)
+            for name, start, end, cells in rows:
+                form = text.text[start:end].translate(_TO_TEXT)
+                yield f"{name}\t{units16[start] + offset}-{units16[end] + offset}\t{form}\t{cells}\t\n"
+        offset += units16[-1] + 1
+
+
+def _tokens_of(text: AnnotatedText) -> Tokens:
+    if text.tokens is None:
+        return tokenise(text.text)
+    places = [place for place in text.tokens if place[0] < place[1]]
+    starts, ends = [start for start, _ in places], [end for _, end in places]
+    return Tokens(text.text, [text.text[start:end] for start, end in places], starts, ends)
+
+
+def _ranges(text: AnnotatedText, tokens: Tokens, report: Report) -> list[tuple[int, int]]:
+    """Sentences as ranges of tokens, joined where a span runs across their border."""
+    if not len(tokens):
+        report.dropped["texts without tokens"] += 1
+        return []
+    if text.sentences is not None and sum(text.sentences) == len(tokens):
+        edges = [0]
+        for length in text.sentences:
+            edges.append(edges[-1] + length)
+        ranges = [(a, b) for a, b in pairwise(edges) if a < b]
+    else:
+        ranges = [(0, len(tokens))] if text.tokens is not None else list(split_sentences(tokens))
+    place = TokenisedText(text.text, tokens.starts, tokens.ends, "")
+    inside = {t for span in text.spans or () for t in range(*place.touched(span.start, span.end))[1:]}
+    joined: list[tuple[int, int]] = []
+    for first, last in ranges:
+        if joined and first in inside:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    return joined
+
+
+_Parts = tuple[AnnotatedSpan, list[tuple[int, int, int]]]
+"""A span, and of each token that it touches the number, and the characters that it covers."""
+
+
+def _parts(text: AnnotatedText, tokens: Tokens, report: Report) -> list[_Parts]:
+    """The spans of a text by their tokens, in the order of their first ones."""
+    place = TokenisedText(text.text, tokens.starts, tokens.ends, "")
+    spans: list[_Parts] = []
+    for span in text.spans or ():
+        touched = range(*place.touched(span.start, span.end))
+        parts = [(t, max(span.start, tokens.starts[t]), min(span.end, tokens.ends[t])) for t in touched]
+        if not parts:
+            report.dropped["spans without tokens"] += 1
+            continue
+        report.changed["spans trimmed to the characters of tokens"] += (parts[0][1], parts[-1][2]) != (
+            span.start,
+            span.end,
+        )
+        spans.append((span, parts))
+    return sorted(spans, key=lambda pair: pair[1][0][0])
+
+
+@final
+class _Written:
+    """The rows of a sentence: tokens, and the parts of tokens that a span begins or ends in."""
+
+    def __init__(self, tokens: Tokens, first: int, last: int, spans: list[_Parts]) -> None:
+        self.tokens, self.first, self.last, self.spans = tokens, first, last, spans
+
+    def rows(self, sentence: int, identity: int) -> tuple[list[tuple[str, int, int, str]], int]:
+        """Name, start, end and cells of each row, and the last number of an annotation."""
+        cells: dict[tuple[int, int, int], list[tuple[str, str]]] = defaultdict(list)
+        together: dict[tuple[int, int, int], int] = defaultdict(int)
+        for _, parts in self.spans:
+            for part in parts:
+                together[part] += 1
+        for span, parts in self.spans:
+            mark = ""
+            if len(parts) > 1 or together[parts[0]] > 1:
+                identity += 1
+                mark = f"[{identity}]"
+            known: Any = span.fields.get("identifier")
+            name = _escaped(known) if isinstance(known, str) and known else "*"
+            for part in parts:
+                cells[part].append((f"{name}{mark}", f"{_escaped(span.label)}{mark}"))
+        parts_of: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for part in cells:
+            parts_of[part[0]].append(part)
+        rows = []
+        for token in range(self.first, self.last):
+            whole = (token, self.tokens.starts[token], self.tokens.ends[token])
+            for n, part in enumerate([whole, *sorted(part for part in parts_of[token] if part != whole)]):
+                name = f"{sentence}-{token - self.first + 1}" + (f".{n}" if n else "")
+                rows.append((name, part[1], part[2], _cells(cells.get(part, []))))
+        return rows, identity
+
+
+def _cells(values: list[tuple[str, str]]) -> str:
+    if not values:
+        return "_\t_"
+    return "|".join(name for name, _ in values) + "\t" + "|".join(label for _, label in values)

@@ -1,0 +1,281 @@
+"""Labelling schemes: how the label of every token spells spans over tokens (E1).
+
+    tokens    Anna  Berg  Oslo  Paris  and
+    BIO       B-PER I-PER B-LOC B-LOC  O     every span opens with B
+    IOB1      I-PER I-PER I-LOC B-LOC  O     B only between two touching spans of one class
+    IOBES     B-PER E-PER S-LOC S-LOC  O     the last token is E, a span of one token S
+    none      NOUN  NOUN  PROPN PROPN  CCONJ labels stand for themselves (parts of speech)
+
+BILOU and BMEWO are IOBES in other letters: they are read as IOBES and written on request.
+
+Sequences that break their scheme still have one reading, that of conlleval: a span continues as long as the class
+stays the same, and ends before B and S and after E and S. So ``O I-PER`` opens a span, and ``I-PER I-LOC`` holds two.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postil.errors import ConfigurationError, DataError
+from postil.text.labels.partial_label import PartialLabel
+
+
+class Span(NamedTuple):
+    """Tokens ``start`` to ``end`` (exclusive) have the class ``label``."""
+
+    label: str
+    start: int
+    end: int
+
+
+class Tag(NamedTuple):
+    """A label taken apart: its role (B, I, E, S or O), its class, and whether its prefix is one that exists."""
+
+    role: str
+    label: str
+    known: bool
+
+
+class TransitionMask(NamedTuple):
+    """Which label may follow which: ``transitions[i, j]`` from i to j (L, L), first ``start`` and last ``end`` (L,)."""
+
+    transitions: NDArray[np.bool_]
+    start: NDArray[np.bool_]
+    end: NDArray[np.bool_]
+
+
+# Letters for (first token, middle, last, only token) of a span. IOB1 differs from BIO only in where it needs its B.
+LETTERS = {
+    "iob1": ("B", "I", "I", "B"),
+    "bio": ("B", "I", "I", "B"),
+    "iobes": ("B", "I", "E", "S"),
+    "bilou": ("B", "I", "L", "U"),
+    "bmewo": ("B", "M", "E", "W"),
+}
+SCHEMES = (*LETTERS, "none")
+_RULES = {"iob1": "iob1", "bio": "bio", "iobes": "iobes", "bilou": "iobes", "bmewo": "iobes"}
+_ROLES = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
+_ROLES_OF = {"iob1": "OBI", "bio": "OBI", "iobes": "OBIES"}
+
+
+@lru_cache(maxsize=65536)
+def parse_label(label: str) -> Tag:
+    """Take ``B-some-thing`` apart at its first hyphen; a bare ``B`` has the class ``""``.
+
+    An unknown prefix before a class (``X-PER``) is read as I, a label without either as O.
+    """
+    prefix, hyphen, name = label.partition("-")
+    if prefix == "O":
+        return Tag("O", "", not hyphen)
+    if prefix in _ROLES:
+        return Tag(_ROLES[prefix], name, True)
+    return Tag("I", name, False) if name else Tag("O", "", False)
+
+
+@lru_cache(maxsize=65536)
+def in_iobes_letters(label: str) -> str:
+    """``L-PER`` of BILOU as ``E-PER``, ``W-PER`` of BMEWO as ``S-PER``; other labels stay as they are."""
+    tag = parse_label(label)
+    if not tag.known or tag.role == "O":
+        return label
+    return f"{tag.role}-{tag.label}" if tag.label else tag.role
+
+
+def spans_from_labels(labels: Sequence[str], scheme: str = "bio") -> list[Span]:
+    """The spans that ``labels`` encode, by conlleval's rules, in order. All span schemes are read by the same rules.
+
+    A mark is in no span.
+    """
+    _require_spans(scheme)
+    spans = []
+    start, previous = 0, "O"
+    for position, label in enumerate((*labels, "O")):
+        if label == previous == "O":  # most tokens of most texts
+            continue
+        if isinstance(label, PartialLabel):
+            label = "O"
+        if not _continues(previous, label):
+            tag = parse_label(previous)
+            if tag.role != "O":
+                spans.append(Span(tag.label, start, position))
+            start = position
+        previous = label
+    return spans
+
+
+def labels_from_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -> list[str]:
+    """One label per token. Spans may be in any order, but must not overlap or exceed ``0 … length``."""
+    _require_spans(scheme)
+    first, middle, last, only = LETTERS[scheme]
+    labels = ["O"] * length
+    previous = Span("", -1, -1)
+    for span in sorted(spans, key=lambda span: (span.start, span.end)):
+        _check_span(span, previous, length)
+        inside = [middle] * (span.end - span.start)
+        inside[0], inside[-1] = first, last
+        if len(inside) == 1:
+            inside[0] = only
+        if scheme == "iob1" and (previous.label, previous.end) != (span.label, span.start):
+            inside[0] = middle
+        labels[span.start : span.end] = [f"{letter}-{span.label}" if span.label else letter for letter in inside]
+        previous = span
+    return labels
+
+
+def convert(labels: Sequence[str], source: str, target: str) -> list[str]:
+    """The same spans spelt in another scheme. ``none`` converts to ``none`` only."""
+    if source == target == "none":
+        return list(labels)
+    return labels_from_spans(spans_from_labels(labels, source), len(labels), target)
+
+
+def violations(labels: Sequence[str], scheme: str) -> list[int]:
+    """Positions whose label does not exist in the scheme or may not follow the label before it.
+
+    A sentence that ends inside an IOBES span is violated at its last token. Next to a mark, anything is allowed.
+    """
+    if check_scheme_name(scheme) == "none":
+        return []
+    edges_are_outside = ["O", *labels, "O"]
+    broken = [t for t, pair in enumerate(pairwise(edges_are_outside)) if _breaks(*pair, scheme)]
+    if broken and broken[-1] == len(labels):
+        broken[-1] -= 1
+    return broken[:-1] if broken[-2:-1] == broken[-1:] else broken
+
+
+def recognise(sequences: Iterable[Sequence[str]]) -> str:
+    """``"iob1"``, ``"bio"``, ``"iobes"`` or ``"none"``: the scheme with the fewest violations (BIO in case of a tie).
+
+    It is ``"none"`` unless labels such as ``B-PER`` outnumber all others; a few stray labels do not change the result.
+    Bare letters (``B``, ``I``) form a scheme only if no other label stands alone. A mark counts for what all
+    its alternatives are; names of classes in marks count for nothing.
+    """
+    pairs: Counter[tuple[str, str]] = Counter()
+    alone: Counter[str] = Counter()  # labels after a mark, and marks as labels of their kind
+    has_marks = has_outside = False
+    for labels in sequences:
+        has_outside |= "O" in labels
+        neighbours = pairwise(["O", *labels, "O"])
+        if any(isinstance(label, PartialLabel) for label in labels):
+            has_marks = True
+            pairs.update(pair for pair in neighbours if not any(isinstance(label, PartialLabel) for label in pair))
+            alone.update(_kind_after_mark(*pair) for pair in pairwise(["O", *labels, "O"]))
+        else:
+            pairs.update(neighbours)
+    kinds = alone
+    for (_, label), count in pairs.items():
+        kinds[_kind_of_label(label)] += count
+    if kinds["strange"] and kinds["strange"] >= kinds["with class"]:
+        return "none"
+    if has_marks and not (kinds["with class"] or kinds["bare"] or has_outside):
+        return "none"
+    broken = {
+        scheme: sum(n for (one, other), n in pairs.items() if not may_follow(one, other, scheme))
+        for scheme in ("bio", "iobes", "iob1")
+    }
+    return min(broken, key=broken.__getitem__)
+
+
+def transition_mask(labels: Sequence[str], scheme: str) -> TransitionMask:
+    """The label bigrams, first and last labels that occur in valid sequences of the scheme; everything for "none"."""
+    if check_scheme_name(scheme) == "none":
+        size = len(labels)
+        return TransitionMask(np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool))
+    for label in labels:
+        _check_label(label, scheme)
+    return TransitionMask(
+        _allowed_pairs(labels, _RULES[scheme]),
+        np.array([may_follow("O", label, scheme) for label in labels], bool),
+        np.array([may_follow(label, "O", scheme) for label in labels], bool),
+    )
+
+
+def check_scheme_name(scheme: str) -> str:
+    """Return ``scheme`` or raise: the one place where names of schemes are checked."""
+    if scheme not in SCHEMES:
+        raise ConfigurationError("unknown labelling scheme", expected=" or ".join(SCHEMES), got=repr(scheme))
+    return scheme
+
+
+@lru_cache(maxsize=65536)
+def _continues(previous_label: str, label: str) -> bool:
+    """conlleval: does ``label`` prolong the span of the label before it?"""
+    previous, tag = parse_label(previous_label), parse_label(label)
+    return tag.role in "IE" and previous.role in "BI" and tag.label == previous.label
+
+
+def _kind_after_mark(one: str, other: str) -> str:
+    """The kind of a mark, or of a label after one; others are counted as pairs."""
+    if isinstance(other, PartialLabel):
+        kinds = {_kind_of_label(part) for part in other.alternatives}
+        return "with class" if "with class" in kinds and kinds <= {"with class", "outside"} else "mark"
+    return _kind_of_label(other) if isinstance(one, PartialLabel) else "counted"
+
+
+def _breaks(one: str, other: str, scheme: str) -> bool:
+    return not (isinstance(one, PartialLabel) or isinstance(other, PartialLabel)) and not may_follow(one, other, scheme)
+
+
+def _kind_of_label(label: str) -> str:
+    tag = parse_label(label)
+    if not tag.known:
+        return "strange"
+    return "outside" if label == "O" else "with class" if tag.label else "bare"
+
+
+def belongs(label: str, scheme: str) -> bool:
+    """Whether a label exists in a scheme."""
+    tag = parse_label(label)
+    return tag.known and tag.role in _ROLES_OF[_RULES[scheme]]
+
+
+@lru_cache(maxsize=65536)
+def may_follow(previous_label: str, label: str, scheme: str) -> bool:
+    """The grammar of each scheme as a relation between neighbouring labels; sentence edges count as O."""
+    previous, tag, rules = parse_label(previous_label), parse_label(label), _RULES[scheme]
+    if not belongs(label, scheme):
+        return False
+    span_continues = previous.role in "BI" and previous.label == tag.label
+    if rules == "bio":
+        return tag.role != "I" or span_continues
+    if rules == "iob1":
+        return tag.role != "B" or span_continues
+    return span_continues if tag.role in "IE" else previous.role not in "BI"
+
+
+def _allowed_pairs(labels: Sequence[str], rules: str) -> NDArray[np.bool_]:
+    """``may_follow`` for all pairs at once, (L, L): a thousand classes make sixteen million of them."""
+    tags = [parse_label(label) for label in labels]
+    number = {name: i for i, name in enumerate(dict.fromkeys(tag.label for tag in tags))}
+    classes = np.array([number[tag.label] for tag in tags], np.int64)
+    roles = np.array([tag.role for tag in tags], "U1")
+    opens = np.isin(roles, ["B", "I"])
+    span_continues = opens[:, None] & (classes[:, None] == classes)
+    if rules in ("bio", "iob1"):
+        return np.asarray((roles != {"bio": "I", "iob1": "B"}[rules]) | span_continues)
+    return np.where(np.isin(roles, ["I", "E"]), span_continues, ~opens[:, None])
+
+
+def _check_label(label: str, scheme: str) -> None:
+    if not belongs(label, scheme):
+        letters = ", ".join(dict.fromkeys(LETTERS[scheme]))
+        raise ConfigurationError(
+            f"label is not of the {scheme.upper()} scheme", expected=f"O or a class after {letters}", got=repr(label)
+        )
+
+
+def _require_spans(scheme: str) -> None:
+    if check_scheme_name(scheme) == "none":
+        raise ConfigurationError("labels without a scheme have no spans", expected=" or ".join(LETTERS), got="'none'")
+
+
+def _check_span(span: Span, previous: Span, length: int) -> None:
+    if not 0 <= span.start < span.end <= length:
+        raise DataError(f"span {tuple(span)} is empty or out of range", expected=f"0 <= start < end <= {length}")
+    if span.start < previous.end:
+        raise DataError("spans overlap", expected=f"a start of {previous.end} or more", got=f"{tuple(span)}")

@@ -1,0 +1,1 @@
+"""Text to tokens and sentences: rules, and what is known about English."""

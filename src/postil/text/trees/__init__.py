@@ -1,0 +1,1 @@
+"""Parse trees: reading, writing, binary shapes, drawings."""
