@@ -32,6 +32,8 @@ def test_a_pretrained_file_excludes_clusters_and_other_files(pretrained_file, tm
         ConfigurationError, match="must be a file that `postil pretrain --with-clusters` or `--encoder` wrote"
     ):
         Tagger(pretrained=tmp_path / "text").fit(X, y)
+    with pytest.raises(ConfigurationError, match="no such pretrained file"):
+        Tagger(pretrained=tmp_path / "none").fit(X, y)
 
 
 def test_a_model_has_vectors_and_clusters_of_its_own(pretrained_file, names_model):

@@ -1,6 +1,7 @@
 """Which files the fixed features of words come from."""
 
 import os
+from pathlib import Path
 
 from postil.archive import is_model_file
 from postil.errors import ConfigurationError
@@ -16,6 +17,8 @@ def with_pretrained(
         return vectors, clusters
     if clusters is not None:
         raise ConfigurationError("clusters", expected="must not be given with a pretrained file: its own count")
+    if not Path(pretrained).exists():
+        raise ConfigurationError("no such pretrained file", where=pretrained)
     if not is_model_file(pretrained):
         expected = "must be a file that `postil pretrain --with-clusters` or `--encoder` wrote"
         raise ConfigurationError("pretrained", expected=expected, where=pretrained)

@@ -292,8 +292,8 @@ def test_other_files_are_not_replaced_but_encoders_are(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--preset", "accurate"], "warm start: the architectures differ: expected word_dim=4, "),
-        (["--set", "hidden=9"], "warm start: the architectures differ: expected hidden=8 of the model, got hidden=9"),
+        (["--preset", "accurate"], "the architectures differ: expected word_dim=4, "),
+        (["--set", "hidden=9"], "the architectures differ: expected hidden=8 of the model to start from, got hidden=9"),
         (["--clusters", "x.paths"], "clusters must not be given with a pretrained file"),
         (["--warm-start", "x.pretrained"], "warm start must not be given with a pretrained encoder"),
     ],

@@ -68,7 +68,12 @@ def test_not_where_there_is_another_start(folder, capsys):
     assert "learning words and encoder from the raw text" not in capsys.readouterr().err
     for start in (["--warm-start", "known.postil"], ["--pretrained", "x.pretrained"]):
         assert train("--pretrain", *start) == 1
-        assert f"--pretrain must not be given with {start[0]}" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert f"--pretrain must not be given with {start[0]}" in told
+        assert "sentences of raw text" not in told  # a mistake is told before minutes of reading
+    tasks = ["--task", "one=train.txt", "--task", "two=train.txt"]
+    assert main(["train", *tasks, "--unlabelled", "raw.txt", "--pretrain", "-o", "n.postil"]) == 1
+    assert "--pretrain cannot be used with several tasks" in capsys.readouterr().err
     assert main(["train", "train.txt", "--pretrain", "-o", "n.postil"]) == 1
     assert "--pretrain needs raw text to learn from: add --unlabelled TEXT" in capsys.readouterr().err
 

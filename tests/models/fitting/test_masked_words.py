@@ -350,12 +350,12 @@ def test_few_sentences_are_learnt_with_larger_batches_and_less_noise_in_the_enco
     [
         (
             {"preset": "accurate"},
-            "warm start: the architectures differ: expected word_dim=4, character_dim=0, encoder=window, window=5 of "
-            "the model, got word_dim=32, character_dim=32, encoder=convolutions, window=3",
+            "the architectures differ: expected word_dim=4, character_dim=0, encoder=window, window=5 of "
+            "the model to start from, got word_dim=32, character_dim=32, encoder=convolutions, window=3",
         ),
         (
             {**SIZES, "hidden": 9},
-            "warm start: the architectures differ: expected hidden=8 of the model, got hidden=9",
+            "the architectures differ: expected hidden=8 of the model to start from, got hidden=9",
         ),
         (
             {**SIZES, "gazetteers": ["names"]},

@@ -163,7 +163,7 @@ def test_new_labels_are_learnt_and_old_ones_known(preset):
 
 def test_what_does_not_fit_is_refused():
     old = postil.Tagger(**SMALL).fit(*TRAIN)
-    with pytest.raises(ConfigurationError, match="expected hidden=12 of the model, got hidden=13"):
+    with pytest.raises(ConfigurationError, match="expected hidden=12 of the model to start from, got hidden=13"):
         postil.Tagger(**{**SMALL, "hidden": 13}).fit(*NEW, warm_start=old)
     with pytest.raises(ConfigurationError, match="architectures differ"):
         postil.Tagger(preset="window-wll", **SMALL).fit(*NEW, warm_start=old)

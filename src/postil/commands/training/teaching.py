@@ -110,8 +110,9 @@ def lesson(arguments: argparse.Namespace, student: SentenceEstimator[Any, Any], 
         return {}
     if not isinstance(student, Tagger):
         raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
+    has_encoders = are_wanted(arguments, data[0])  # before the raw text, which may take minutes to read
     drawn = raw_sentences(arguments, times=DRAWN)
-    encoders = Encoders(arguments, drawn) if are_wanted(arguments, data[0]) else None
+    encoders = Encoders(arguments, drawn) if has_encoders else None
     start = {"warm_start": encoders.of(student)} if encoders is not None else {}
     teachers = given_teachers(arguments) or [_trained_teacher(arguments, student, data, encoders)]
     unlabelled = sentences_to_learn(drawn, teachers, arguments.unlabelled_tokens)
@@ -122,6 +123,8 @@ def task_lesson(arguments: argparse.Namespace, tasks: Sequence[str]) -> dict[str
     """Raw text, and the teachers of each task that has some."""
     if not arguments.unlabelled:
         return {}
+    if arguments.pretrain:
+        raise ConfigurationError("--pretrain cannot be used with several tasks: use --pretrained FILE instead")
     teachers: dict[str, list[Tagger]] = {}
     for word in arguments.teacher:
         for task, teacher in _teachers_of_tasks(word, tasks).items():

@@ -47,7 +47,8 @@ def continued(old: TaggerConfig, new: TaggerConfig, *, with_labels: bool = True)
     differing = [name for name in names if getattr(old, name) != getattr(new, name)]
     if differing:
         expected, got = (", ".join(f"{name}={getattr(c, name)}" for name in differing[:4]) for c in (old, new))
-        raise ConfigurationError("warm start: the architectures differ", expected=f"{expected} of the model", got=got)
+        what = f"{expected} of the model to start from"
+        raise ConfigurationError("the architectures differ", expected=what, got=got)
     return replace(new, vector_clusters=old.vector_clusters)
 
 
