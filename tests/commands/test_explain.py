@@ -52,7 +52,7 @@ def complaint(capsys, *arguments, code=1):
 def test_every_entity_is_explained(model, capsys):
     found = as_json(capsys, model, TEXT)
     assert [(one["text"], one["label"]) for one in found] == [("Anna", "PER"), ("New York", "LOC")]
-    expected = postil.load(model).explain("Anna lives in New York .".split(), 3, 5).as_dict()
+    expected = postil.load(model).explain("Anna lives in New York .".split(), 3, 5).to_dict()
     assert found[1]["words"] == expected["words"]
     assert [one["text"] for one in as_json(capsys, model, TEXT, "--label", "LOC")] == ["New York"]
 

@@ -58,6 +58,6 @@ def test_a_pool_proposes_its_labels_and_is_sure_of_the_probable_ones():
 
 def test_an_earlier_answer_is_settled():
     answer = Answer(key="k", text="a", tokens=((0, 1),), spans=(Span("PER", 0, 1),))
-    assert [one.as_dict() for one in of_answer(answer)] == [
+    assert [one.to_dict() for one in of_answer(answer)] == [
         {"label": "PER", "start": 0, "end": 1, "probability": None, "state": "sure"}
     ]

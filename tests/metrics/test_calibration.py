@@ -48,9 +48,9 @@ def test_tables_per_label_add_up() -> None:
     assert list(by_label) == ["LOC", "PER"]
     whole = calibrate([row[1] for row in rows], [row[2] for row in rows])
     added = by_label["LOC"] + by_label["PER"]
-    assert added.as_dict() == whole.as_dict()
-    assert [row["count"] for row in whole.as_dict()["bins"]] == [1, 1, 1]
-    assert whole.as_dict()["expected_calibration_error"] == pytest.approx(100 * (0.1 + 0.8 + 0.35) / 3)
+    assert added.to_dict() == whole.to_dict()
+    assert [row["count"] for row in whole.to_dict()["bins"]] == [1, 1, 1]
+    assert whole.to_dict()["expected_calibration_error"] == pytest.approx(100 * (0.1 + 0.8 + 0.35) / 3)
 
 
 def test_bad_input() -> None:
@@ -76,4 +76,4 @@ def test_the_error_that_perfect_probabilities_have_by_chance():
 
 def test_sums_that_miss_one_by_their_rounding_are_probabilities() -> None:
     table = calibrate([1 + 2.3e-16, -1e-17], [True, False])
-    assert table.as_dict() == calibrate([1.0, 0.0], [True, False]).as_dict()
+    assert table.to_dict() == calibrate([1.0, 0.0], [True, False]).to_dict()

@@ -31,11 +31,11 @@ def test_counts_add() -> None:
     assert Counts(1, 2, 3, 4) + Counts(10, 20, 30, 40) == Counts(11, 22, 33, 44)
 
 
-def test_as_dict_is_in_percent() -> None:
-    assert Counts(1, 2, 4).as_dict() == {
+def test_to_dict_is_in_percent() -> None:
+    assert Counts(1, 2, 4).to_dict() == {
         "precision": 50, "recall": 25, "f1": pytest.approx(100 / 3), "support": 4, "predicted": 2, "correct": 1,
     }  # fmt: skip
-    assert Counts(1, 2, 4, partial=1).as_dict()["partial"] == 1
+    assert Counts(1, 2, 4, partial=1).to_dict()["partial"] == 1
 
 
 def test_ratio_of_arrays() -> None:

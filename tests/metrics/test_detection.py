@@ -66,7 +66,7 @@ def test_everything_and_nothing():
 
 def test_all_figures():
     scores = score_detection([True, True, False, False], [2.0, -1.0, 1.0, -2.0], 0.0, label="LOC", sentences=2)
-    assert scores.as_dict() == {
+    assert scores.to_dict() == {
         "label": "LOC",
         "sentences": 2,
         "tokens": 4,

@@ -16,7 +16,7 @@ PREDICTED = [["B-PER", "I-PER", "O", "O"], ["O", "B-LOC"]]
 
 def test_spans() -> None:
     evaluation = evaluate(GOLD, PREDICTED)
-    report = evaluation.as_dict()
+    report = evaluation.to_dict()
     assert (report["tokens"], report["sentences"], report["scheme"]) == (6, 2, "bio")
     assert report["accuracy"] == pytest.approx(100 * 4 / 6)
     assert (report["precision"], report["recall"], report["f1"]) == (50, 50, 50)
@@ -27,7 +27,7 @@ def test_spans() -> None:
 
 def test_parts_of_speech() -> None:
     evaluation = evaluate([["DET", "NOUN"], ["VERB"]], [["DET", "VERB"], ["VERB"]])
-    report = evaluation.as_dict()
+    report = evaluation.to_dict()
     assert (report["scheme"], report["tokens"]) == ("none", 3)
     assert evaluation.main_score == pytest.approx(2 / 3)
     assert "f1" not in report

@@ -21,9 +21,9 @@ def test_schemes_are_recognised_and_scores_have_an_interval():
     compared = compare_files(GOLD, PREDICTED, "", "")
     scores = score_compared("gold", "predicted", compared, np.random.default_rng(0), resamples=50)
     assert (compared.scheme, compared.predicted_scheme) == ("bio", "iobes")
-    assert scores.as_dict()["f1"] == pytest.approx(200 / 3)
+    assert scores.to_dict()["f1"] == pytest.approx(200 / 3)
     assert scores.interval.low <= 2 / 3 <= scores.interval.high
-    assert "calibration" not in scores.as_dict() and "comparison" not in scores.as_dict()
+    assert "calibration" not in scores.to_dict() and "comparison" not in scores.to_dict()
 
 
 def test_labels_of_two_kinds_are_refused():

@@ -35,7 +35,7 @@ def test_interval_agrees_with_drawing_sentence_by_sentence() -> None:
 def test_equal_sentences_leave_no_doubt() -> None:
     interval = bootstrap_interval(np.tile([1, 2, 2], (9, 1)), f1, rng=np.random.default_rng(0), resamples=50)
     assert interval == (0.5, 0.5, 0.5, 0.95, 50)
-    assert interval.as_dict() == {"value": 50, "low": 50, "high": 50, "level": 0.95, "resamples": 50}
+    assert interval.to_dict() == {"value": 50, "low": 50, "high": 50, "level": 0.95, "resamples": 50}
 
 
 def test_no_sentences() -> None:
@@ -79,7 +79,7 @@ def test_comparison_of_unequal_systems() -> None:
     turned = compare_systems(second, first, f1, rng=rng)
     assert turned.difference == -result.difference
     assert turned.second_better == 0
-    assert result.as_dict()["difference"] == 100 * result.difference
+    assert result.to_dict()["difference"] == 100 * result.difference
 
 
 def test_a_system_does_not_differ_from_itself() -> None:

@@ -195,7 +195,7 @@ def test_a_worked_example() -> None:
     assert {name: scores.matching(name).credit for name in MATCHINGS} == {
         "strict": 1, "boundaries": 3, "partial": 3.5, "type": 2,
     }  # fmt: skip
-    report = scores.as_dict()
+    report = scores.to_dict()
     assert (report["precision"], report["recall"], report["f1"]) == (20, 20, 20)
     assert report["labels"]["PER"] == {
         "precision": 100, "recall": 50, "f1": pytest.approx(200 / 3), "support": 2, "predicted": 1, "correct": 1,
@@ -220,7 +220,7 @@ def test_nothing_divided_by_nothing_is_zero() -> None:
     empty = score_spans([["O"], []], [["O"], []])
     assert (empty.overall.precision, empty.overall.recall, empty.overall.f1, empty.macro_f1) == (0, 0, 0, 0)
     assert empty.labels == []
-    assert SpanScores().as_dict()["f1"] == 0
+    assert SpanScores().to_dict()["f1"] == 0
     assert span_metrics.sentence_counts([], []).shape == (0, 3)
 
 

@@ -39,9 +39,9 @@ def test_scores_of_sentences_add_up(pairs: Columns) -> None:
     assert rows.tolist() == [[part.correct, part.tokens] for part in parts]
 
 
-def test_as_dict() -> None:
+def test_to_dict() -> None:
     scores = score_tokens([["A", "B", "B", "C"]], [["A", "B", "A", "C"]])
-    assert scores.as_dict() == {"tokens": 4, "correct_tokens": 3, "accuracy": 75}
+    assert scores.to_dict() == {"tokens": 4, "correct_tokens": 3, "accuracy": 75}
     assert scores.confusion_dict() == {"A": {"A": 1}, "B": {"A": 1, "B": 1}, "C": {"C": 1}}
 
 

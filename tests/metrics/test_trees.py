@@ -73,7 +73,7 @@ def test_against_loops(drawn):
         assert share.all == len(sided)
         certain = sum(abs(gap) > 1e-9 and (gap > 0) == good for good, gap in gaps)
         assert certain <= share.right <= certain + sum(abs(gap) <= 1e-9 for _, gap in gaps)
-    json.dumps(scores.as_dict())
+    json.dumps(scores.to_dict())
 
 
 def test_a_worked_example():
@@ -81,7 +81,7 @@ def test_a_worked_example():
     leaning = ("2", {"1": 0.4, "2": 0.5, "3": 0.1})  # neutral, but rather bad
     predicted = [[sure("2"), sure("3"), sure("3")], [sure("2"), sure("1"), leaning], [sure("2"), sure("2"), sure("2")]]
     scores = score_trees(gold, predicted)
-    figures = scores.as_dict()
+    figures = scores.to_dict()
     assert figures["root_accuracy"] == pytest.approx(100 / 3)
     assert figures["node_accuracy"] == pytest.approx(100 * 5 / 7)
     assert figures["root_binary_accuracy"] == 100
@@ -104,14 +104,14 @@ def test_no_side_is_a_wrong_side():
 @pytest.mark.parametrize("labels", [["decl", "wh"], ["0", "1"], ["1", "2"], ["0", "1", "5"]])
 def test_other_labels_have_no_binary_accuracy(labels):
     trees = [tree_of([label]) for label in labels]
-    figures = score_trees(trees, [[sure(label)] for label in labels]).as_dict()
+    figures = score_trees(trees, [[sure(label)] for label in labels]).to_dict()
     assert figures["root_binary_accuracy"] is None
     assert figures["root_accuracy"] == 100
 
 
 def test_trees_without_labels_at_the_root():
     scores = score_trees([tree_of(["1", "3", None])], [[sure("1"), sure("2"), sure("3")]])
-    assert scores.as_dict()["root_accuracy"] is None
+    assert scores.to_dict()["root_accuracy"] is None
     assert scores.main_score == 0.5
 
 

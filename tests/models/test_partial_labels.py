@@ -127,7 +127,7 @@ def test_an_entity_on_unknown_tokens_is_no_mistake():
     found = scored(["B-PER", "O", "?"], ["B-PER", "O", "B-LOC"])
     assert (found.spans.overall.correct, found.spans.overall.predicted, found.spans.overall.gold) == (1, 1, 1)
     assert found.left_out == (1, 0, 1) and found.tokens.tokens == 2
-    assert found.as_dict()["left_out"] == {"tokens": 1, "gold_entities": 0, "predicted_entities": 1}
+    assert found.to_dict()["left_out"] == {"tokens": 1, "gold_entities": 0, "predicted_entities": 1}
 
 
 def test_an_entity_that_may_go_on_is_left_out_on_both_sides():

@@ -332,8 +332,8 @@ def test_an_explanation_explains_the_prediction_unless_told_otherwise():
     assert classifier.explain(TEST[0]).label == classifier.predict(TEST[:1])[0]
     one = classifier.explain(["good"])
     assert one.phrases == () and len(one.words) == 1
-    assert set(one.as_dict()) == {"label", "probability", "words", "phrases"}
-    assert isinstance(one.as_dict()["words"][0]["effect"], float)
+    assert set(one.to_dict()) == {"label", "probability", "words", "phrases"}
+    assert isinstance(one.to_dict()["words"][0]["effect"], float)
     with pytest.raises(DataError, match="label to explain: expected one of 0, 1, got 'great'"):
         classifier.explain(["good"], label="great")
 
@@ -361,6 +361,5 @@ def test_answers_and_explanations_in_a_notebook_and_printed():
     effects = [f"{signed(phrase.effect, 4)}: {phrase.text}" for phrase in why.phrases]
     assert [node.split(" ", 1)[1] for node in nodes] == [*effects, f"{why.probability:.4f}: {' '.join(binary.tokens)}"]
     assert str(why).splitlines()[0] == f"{why.label}: probability {why.probability:.4f}"
-    assert why.to_dict() == why.as_dict()
     alone = classifier.explain(["word"])
     assert "probability" in str(alone) and not list(read_page(alone._repr_html_()).all("svg"))

@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         write_text(arguments.report, [kind.page(model, report, arguments.model, file)])
     if arguments.json:
-        print(json.dumps(report.as_dict() | _mistakes(report, file, arguments), indent=2, ensure_ascii=False))
+        print(json.dumps(report.to_dict() | _mistakes(report, file, arguments), indent=2, ensure_ascii=False))
     else:
         kind.show(report)
         if arguments.report is not None:

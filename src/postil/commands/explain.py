@@ -137,7 +137,7 @@ def _told_of_page(arguments: argparse.Namespace) -> int:
 
 
 def _print_json(explanations: list[Any]) -> int:
-    print(json.dumps({"explanations": [one.as_dict() for one in explanations]}, indent=2, ensure_ascii=False))
+    print(json.dumps({"explanations": [one.to_dict() for one in explanations]}, indent=2, ensure_ascii=False))
     return 0
 
 

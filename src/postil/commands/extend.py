@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     extension = extending.result()
     if extension.passed:
         if extension.scores is not None:
-            extension.tagger.fitted_parts().about["scores"] = {"dev": extension.scores.as_dict()}
+            extension.tagger.fitted_parts().about["scores"] = {"dev": extension.scores.to_dict()}
         extension.tagger.save(arguments.output)
     _show(extension, arguments)
     return 0 if extension.passed else NOT_PASSED

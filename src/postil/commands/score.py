@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, compare, report."""
     scores = score(arguments)
     if arguments.json:
-        print(json.dumps(scores.as_dict(), indent=2, ensure_ascii=False))
+        print(json.dumps(scores.to_dict(), indent=2, ensure_ascii=False))
     else:
         from postil.commands.terminal.score import show
 

@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise
     _write(whole, arguments)
     if arguments.json:
-        print(json.dumps({"model": _target(arguments), **tuned.as_dict()}, indent=2))
+        print(json.dumps({"model": _target(arguments), **tuned.to_dict()}, indent=2))
     else:
         from postil.commands.terminal.tuning import show
 

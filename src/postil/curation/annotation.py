@@ -129,7 +129,7 @@ class Annotation:
             shown |= {"key": key, "answered": answer is not None, "skipped": answer is not None and answer.is_skipped}
             earlier = answer or self._undone.get(key)
             spans = proposals.of_answer(earlier) if earlier is not None else self._proposals(record)
-            return shown | {"spans": [one.as_dict() for one in spans]}
+            return shown | {"spans": [one.to_dict() for one in spans]}
 
     def answered(self, back: int) -> dict[str, Any] | None:
         """The record that was answered so many answers ago, counted from 1, as it is shown."""

@@ -110,11 +110,11 @@ class Diagnosis:
             ],
             "counts": self.counts,
             "findings": [finding._asdict() for finding in self.findings],
-            "suspicions": [self._as_dict(one) for one in self.suspicions],
+            "suspicions": [self._to_dict(one) for one in self.suspicions],
             "curve": None if self.curve is None else self.curve.to_dict(),
         }
 
-    def _as_dict(self, suspicion: Suspicion) -> dict[str, Any]:
+    def _to_dict(self, suspicion: Suspicion) -> dict[str, Any]:
         spans = {name: [span._asdict() for span in getattr(suspicion, name)] for name in ("gold", "suggestion")}
         return {"where": self.where(suspicion), "excerpt": self.excerpt(suspicion), **suspicion._asdict(), **spans}
 

@@ -23,7 +23,7 @@ class Proposal(NamedTuple):
     state: str
     """``sure``: taken for right; ``asked``: proposed; ``maybe``: not proposed, but not improbable either."""
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         probability = None if self.probability is None else round(self.probability, 4)
         return {**self.span._asdict(), "probability": probability, "state": self.state}
 

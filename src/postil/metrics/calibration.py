@@ -79,8 +79,6 @@ class Calibration:
             "bins": [dict(zip(names, map(float, row), strict=True)) | {"count": int(row[2])} for row in rows if row[2]],
         }
 
-    as_dict = to_dict
-
 
 def calibrate(probabilities: ArrayLike, correct: ArrayLike, *, bins: int = 10) -> Calibration:
     """The reliability table of predictions: their probabilities and whether they were correct, both of shape (N,)."""

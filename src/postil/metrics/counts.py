@@ -66,8 +66,6 @@ class Counts:
             counts["partial"] = self.partial
         return {"precision": 100 * self.precision, "recall": 100 * self.recall, "f1": 100 * self.f1, **counts}
 
-    as_dict = to_dict
-
 
 def check_same_shape(gold: Sequence[Sequence[object]], predicted: Sequence[Sequence[object]]) -> None:
     """Refuse gold and predictions that are not about the same sentences."""

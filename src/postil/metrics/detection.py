@@ -87,8 +87,6 @@ class DetectionScores:
             "threshold": self.threshold,
         }
 
-    as_dict = to_dict
-
 
 def average_precision(truth: ArrayLike, scores: ArrayLike) -> float:
     """Σ (R_k - R_{k-1}) P_k over the distinct scores, from the highest down, 0 to 1; 0 if nothing is true.

@@ -93,8 +93,6 @@ class Evaluation:
             "confusion": self.tokens.confusion_dict(),
         }
 
-    as_dict = to_dict
-
 
 class Compared(NamedTuple):
     """Gold and predicted labels made comparable: same scheme, and spans on both sides (none without a scheme)."""

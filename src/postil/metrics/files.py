@@ -56,8 +56,6 @@ class FileScores:
             report["calibration"] = self.reliability.to_dict()
         return report
 
-    as_dict = to_dict
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -70,8 +68,6 @@ class DetectionFileScores:
 
     def to_dict(self) -> dict[str, Any]:
         return self.scores.to_dict()
-
-    as_dict = to_dict
 
 
 @final
@@ -86,8 +82,6 @@ class TreeFileScores:
 
     def to_dict(self) -> dict[str, Any]:
         return self.scores.to_dict() | {"interval": self.interval.to_dict()}
-
-    as_dict = to_dict
 
 
 def score_compared(

@@ -27,5 +27,3 @@ class Reliability:
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
         }
-
-    as_dict = to_dict

@@ -32,10 +32,6 @@ class Interval(NamedTuple):
         """The three scores in percent."""
         return self._asdict() | {name: 100 * getattr(self, name) for name in ("value", "low", "high")}
 
-    def as_dict(self) -> dict[str, Any]:
-        """`to_dict` under its older name."""
-        return self.to_dict()
-
 
 class Comparison(NamedTuple):
     """Two systems on the same sentences. ``difference`` is second minus first, with its bootstrap interval.
@@ -58,10 +54,6 @@ class Comparison(NamedTuple):
         """Scores in percent; the p-value and the share stay between 0 and 1."""
         names = ("first", "second", "difference", "low", "high")
         return self._asdict() | {name: 100 * getattr(self, name) for name in names}
-
-    def as_dict(self) -> dict[str, Any]:
-        """`to_dict` under its older name."""
-        return self.to_dict()
 
 
 def f1(counts: NDArray[Any]) -> NDArray[np.float64]:

@@ -159,8 +159,6 @@ class SpanScores:
             "spurious": {label: confusion[None, label] for label in labels},
         }
 
-    as_dict = to_dict
-
     def _total(self, wanted: Callable[[Outcome], bool]) -> int:
         return sum(count for outcome, count in self.outcomes.items() if wanted(outcome))
 

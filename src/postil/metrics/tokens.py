@@ -61,8 +61,6 @@ class TokenScores:
         """Tokens and accuracy (in percent)."""
         return {"tokens": self.tokens, "correct_tokens": self.correct, "accuracy": 100 * self.accuracy}
 
-    as_dict = to_dict
-
 
 def score_tokens(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TokenScores:
     """Compare label by label. Tokens whose gold label is a mark (unknown, or one of several) are not counted."""

@@ -130,8 +130,6 @@ class TreeScores:
             "calibration": {"root": self.root_calibration.to_dict(), "nodes": self.node_calibration.to_dict()},
         }
 
-    as_dict = to_dict
-
 
 def score_trees(gold: Sequence[Tree], predicted: Sequence[Sequence[NodePrediction]]) -> TreeScores:
     """Compare each labelled node of the gold trees with its prediction, in post-order."""

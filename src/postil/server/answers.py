@@ -22,7 +22,6 @@ from postil.text.trees.treebank import parse_tree
 
 SENTENCE_KINDS = ("tagger", "detector")
 TAGGED_KINDS = (*SENTENCE_KINDS, SEVERAL_TASKS)
-_LISTED = ("text", "tokens", "documents", "brackets")
 _ADDED = ("tokens", "marginals")
 
 
@@ -217,7 +216,7 @@ def explain(registry: Registry, request: dict[str, Any]) -> bytes:
         if "span" in request:
             raise refused("unfit", "span: a tree classifier explains whole sentences")
         answers = [model.explain(tree, request.get("label")) for tree in _trees(served, request, model.config.tree)]
-        return _dumped(served, explanations=[one.as_dict() for one in answers])
+        return _dumped(served, explanations=[one.to_dict() for one in answers])
     sentences, label = sentences_in(served, request), request.get("label")
     if "span" in request:
         start, end = int(request["span"]["start"]), int(request["span"]["end"])
@@ -225,7 +224,7 @@ def explain(registry: Registry, request: dict[str, Any]) -> bytes:
     else:
         places = list(places_of_entities(model, sentences, label))
     answers = [model.explain(tokens_of(at.sentence), at.start, at.end, at.label) for at in places]
-    return _dumped(served, explanations=[one.as_dict() for one in answers])
+    return _dumped(served, explanations=[one.to_dict() for one in answers])
 
 
 def tree(registry: Registry, request: dict[str, Any]) -> bytes:

@@ -11,7 +11,7 @@ class Refusal(Exception):
         super().__init__(message)
         self.status, self.code, self.message, self.headers = status, code, message, headers or {}
 
-    def as_dict(self) -> dict[str, dict[str, str]]:
+    def to_dict(self) -> dict[str, dict[str, str]]:
         return {"error": {"code": self.code, "message": self.message}}
 
 

@@ -180,7 +180,7 @@ async def _refuse(send: Send, refusal: Refusal) -> None:
     headers = [(name.lower().encode(), value.encode()) for name, value in refusal.headers.items()]
     if refusal.code in ("body", "slow"):  # the rest of the body is not read
         headers.append((b"connection", b"close"))
-    await send_json(send, refusal.status, json.dumps(refusal.as_dict()).encode(), headers)
+    await send_json(send, refusal.status, json.dumps(refusal.to_dict()).encode(), headers)
 
 
 async def send_json(send: Send, status: int, body: bytes, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:

@@ -305,7 +305,7 @@ def test_explain(folder, model, capsys):
     (found,) = json.loads(run(capsys, *words, "--json"))["explanations"]
     assert [word["word"] for word in found["words"]] == ["the", "film", "is", "not", "bad"]
     tree = ("x", ("2", ("2", "the"), ("2", "film")), ("2", ("2", "is"), ("2", ("2", "not"), ("2", "bad"))))
-    assert found == postil.load(model).explain(tree).as_dict()
+    assert found == postil.load(model).explain(tree).to_dict()
     (other,) = json.loads(run(capsys, *words, "--json", "--label", "0"))["explanations"]
     assert other["label"] == "0"
     assert run(capsys, "explain", model, "good", "--input", "tokens").count("left out") == 2

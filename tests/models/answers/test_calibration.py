@@ -122,7 +122,7 @@ def test_reliability_counts_the_entities_that_were_found(speech_model):
     scores = model.evaluate(X, y).spans.overall
     assert (found.after.counts.sum(), found.after.kept.sum()) == (scores.predicted, scores.correct)
     assert found.is_calibrated
-    assert found.as_dict()["before"] != found.as_dict()["after"]
+    assert found.to_dict()["before"] != found.to_dict()["after"]
     promised = [e.probability for x in X for e in model.annotate([postil.text.Sentence(x)])[0]]
     assert found.after.promised.sum() == pytest.approx(sum(promised))
     model.decoding = Decoding()

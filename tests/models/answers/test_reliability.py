@@ -17,7 +17,7 @@ def assert_alike(found, expected):
     """Up to the rounding of a matrix product of other sentences."""
     assert np.array_equal(found.counts, expected.counts)
     for figure in ("expected_calibration_error", "error_by_chance"):
-        assert found.as_dict()[figure] == pytest.approx(expected.as_dict()[figure], abs=1e-4)
+        assert found.to_dict()[figure] == pytest.approx(expected.to_dict()[figure], abs=1e-4)
 
 
 def test_what_unknown_labels_leave_open_is_not_counted(names_model):

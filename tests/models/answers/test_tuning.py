@@ -209,4 +209,3 @@ def test_in_a_notebook_and_printed():
     assert [text.text for text in page.one("svg").all("text")][-2:] == ["untuned", "chosen"]
     assert [row[5] for row in table_rows(page.one("table"))].count("chosen") == 1
     assert str(found).count("chosen") == str(found).count("untuned:") == 1
-    assert found.to_dict() == found.as_dict() and found.chosen.to_dict() == found.chosen.as_dict()

@@ -34,8 +34,8 @@ class TaskScores:
 
     by_task: Mapping[str, Evaluation]
 
-    def as_dict(self) -> dict[str, Any]:
-        return {task: scores.as_dict() for task, scores in self.by_task.items()}
+    def to_dict(self) -> dict[str, Any]:
+        return {task: scores.to_dict() for task, scores in self.by_task.items()}
 
     @property
     def main_score(self) -> float:
@@ -137,7 +137,7 @@ def evaluate(tagger: MultiTaskTagger, arguments: argparse.Namespace) -> int:
         reports[task] = tagging.report(tagger[task], f"{arguments.model}[{task}]", file)
     pages = _write_pages(tagger, reports, files, arguments)
     if arguments.json:
-        print(json.dumps({task: report.as_dict() for task, report in reports.items()}, indent=2, ensure_ascii=False))
+        print(json.dumps({task: report.to_dict() for task, report in reports.items()}, indent=2, ensure_ascii=False))
         return 0
     for number, (task, report) in enumerate(reports.items()):
         print(f"{'' if number == 0 else chr(10)}{task}: ", end="", flush=True)

@@ -12,7 +12,7 @@ from postil.models.estimator import Estimator
 class Report(Protocol):
     """Scores of one model on one file."""
 
-    def as_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]: ...
 
 
 class Kind(Protocol):

@@ -85,10 +85,6 @@ class Point(NamedTuple):
         figures = {name: 100 * value for name, value in self._asdict().items() if name != "setting"}
         return self.setting._asdict() | figures
 
-    def as_dict(self) -> dict[str, float]:
-        """`to_dict` under its older name."""
-        return self.to_dict()
-
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -161,8 +157,6 @@ class Tuned:
             "before": self.before.to_dict(),
             "curve": [point.to_dict() for point in self.curve],
         }
-
-    as_dict = to_dict
 
 
 def tuned(

@@ -134,8 +134,6 @@ class Explanation:
             },
         }
 
-    as_dict = to_dict
-
 
 def _strongest(words: list[Effect]) -> list[Effect]:
     """The explained words and those that contribute most, in their order."""

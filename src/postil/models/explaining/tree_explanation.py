@@ -124,8 +124,6 @@ class TreeExplanation:
         """The explanation as a dict, ready for JSON."""
         return asdict(self) | {"words": list(map(asdict, self.words)), "phrases": list(map(asdict, self.phrases))}
 
-    as_dict = to_dict
-
 
 def _signed(effect: float | None) -> str:
     return "" if effect is None else f"{effect:>+9.4f}"
