@@ -34,8 +34,7 @@ def test_texts_of_the_user(names_model, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--to", "onnx", "--array"], "--array needs --to c"),
-        (["--to", "onnx", "--half"], "--half needs --to c or web"),
+        (["--to", "web", "--array"], "--array needs --to c"),
         (["--to", "web", "--conformance", "x"], "--conformance needs --to c"),
     ],
 )

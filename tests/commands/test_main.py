@@ -68,7 +68,7 @@ def test_a_wrong_command_line_is_told_in_one_line(capsys):
         (["demo", "here"], "postil demo: error: unexpected argument here"),
         (["check", "--jsn"], "postil check: error: unknown option --jsn; did you mean --json?"),
         (["bench", "--threads", "x"], "postil bench: error: argument --threads: invalid int value: 'x'"),
-        (["export", "m", "--to", "wbe", "-o", "x"], _invalid("export", "--to", "wbe", "c web onnx", "web")),
+        (["export", "m", "--to", "wbe", "-o", "x"], _invalid("export", "--to", "wbe", "c web", "web")),
     ):
         with pytest.raises(SystemExit):
             main(words)

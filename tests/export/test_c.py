@@ -52,6 +52,21 @@ def test_make_check_passes_and_the_example_runs(folder, names_model):
 
 
 @needs_compiler
+@pytest.mark.extra("rustc")
+def test_the_rust_program_of_the_documentation(folder, names_model):
+    page = (Path(__file__).parents[2] / "docs" / "use" / "exporting.md").read_text(encoding="utf-8")
+    (folder / "tag.rs").write_text(page.split("```rust\n")[1].split("```")[0], encoding="utf-8")
+    make(folder, "shared")
+    command = ["rustc", "-D", "warnings", "-L", ".", "-C", "link-arg=-Wl,-rpath,.", "tag.rs"]
+    subprocess.run(command, cwd=folder, check=True, timeout=600)
+    for text in ("Zoë 😀 met Anna in Paris.", "nothing"):
+        shown = subprocess.run(["./tag", text], cwd=folder, capture_output=True, timeout=60, check=True)
+        expected = postil.load(names_model).tag(text).entities
+        rows = [f"{entity.text}\t{entity.label}\t{entity.probability:.3f}" for entity in expected]
+        assert shown.stdout.decode().splitlines() == rows
+
+
+@needs_compiler
 def test_a_wrong_answer_is_found(folder):
     path = folder / "conformance.txt"
     content = path.read_bytes()

@@ -16,7 +16,6 @@ Write a trained model in a form that runs without Python.
   postil export ner.postil --to c -o ner_c          a folder of C99: header, source, model, example, conformance test
   postil export ner.postil --to web -o ner.html     one page that tags in the browser, without a server
   postil export ner.postil --to web -o ner          an ES module with the layout of npm
-  postil export ner.postil --to onnx -o ner_onnx    a graph for ONNX Runtime
 
 The exported model returns the same results as Python: `make check` in the folder of C code compares labels and
 probabilities on some texts. Features that an export does not support are an error.
@@ -79,16 +78,11 @@ def _to_web(arguments: argparse.Namespace) -> list[str]:
     return [f"{arguments.output}: {size}", *([] if written.change is None else [str(written.change)])]
 
 
-def _to_onnx(arguments: argparse.Namespace) -> list[str]:
-    written = _module("onnx").export_onnx(open_model(arguments.model), arguments.output)
-    return [f"{path}: {_size(path.stat().st_size)}" for path in written]
-
-
 def _size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
 
 
-TARGETS: dict[str, Callable[[argparse.Namespace], list[str]]] = {"c": _to_c, "web": _to_web, "onnx": _to_onnx}
+TARGETS: dict[str, Callable[[argparse.Namespace], list[str]]] = {"c": _to_c, "web": _to_web}
 """What is written -> the function that writes it and returns what to say about it."""
 _OPTIONS = {"half": ("c", "web"), "array": ("c",), "conformance": ("c",)}
 """Options that only some targets have."""

@@ -111,7 +111,7 @@ def _new_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-_BUILT = ("example", "conformance", "sanitised", "model.h", "model.c")
+_BUILT = ("example", "conformance", "sanitised", "libpostil.so", "model.h", "model.c")
 """What make has made of an earlier export, and what that alone had."""
 
 
@@ -170,6 +170,7 @@ GCC, Clang and zig cc compile it.
     make            # the example and the conformance program
     ./example       # see example.c
     make check      # are the answers of this machine those of Python?
+    make shared     # libpostil.so, for other languages
 
 | file | what it is |
 |---|---|

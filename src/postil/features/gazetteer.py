@@ -74,10 +74,6 @@ class Gazetteer:
             )
         return self
 
-    def classes_of_names(self) -> dict[str, list[int]]:
-        """The classes of each name, as places in ``columns``. The words of a name are joined by U+001F."""
-        return {name: list(_set_bits(bits)) for name, bits in zip(self._names, self._classes.tolist(), strict=True)}
-
     @cached_property
     def _index(self) -> tuple[dict[str, list[int]], dict[str, int]]:
         """First word -> how many words its names have, longest first; name -> bits of its classes.
