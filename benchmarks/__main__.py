@@ -24,7 +24,7 @@ WITHOUT_DATA = (
 )
 # Those that would take more than a minute or two have a short form.
 SHORT = {"growth": ["--quick"]}
-SHARED = ("__init__", "__main__", "environments", "measuring", "plots")
+SHARED = ("__init__", "__main__", "environments", "limits", "measuring", "plots", "zipf")
 
 
 def main() -> int:

@@ -21,8 +21,8 @@ import numpy as np
 from benchmarks import plots
 from benchmarks.environments import ROOT
 from benchmarks.measuring import Outcome, parser, report
+from benchmarks.zipf import ZipfCorpus
 from postil.models import Tagger
-from postil.samples.zipf import ZipfCorpus
 
 # Small, so that the large end ends: what grows is the same.
 SMALL = {"hidden": 32, "word_dim": 16, "window": 3, "batch_sentences": 128, "epochs": 1}

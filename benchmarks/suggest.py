@@ -3,9 +3,7 @@
     python -m benchmarks.suggest btc pool.txt                  a corpus is a folder with train.txt; a pool is raw text
     python -m benchmarks.suggest btc pool.txt --by spans
 
-What suggestions save is measured by the command itself:
-
-    postil simulate btc/train.txt --test btc/test.txt --start 0.1 --growth 2 --until 0.4
+What suggestions save is measured by `benchmarks.simulate`.
 """
 
 import time

@@ -15,9 +15,9 @@ from statistics import median
 from typing import Any
 
 import postil
+from benchmarks.limits import tagging_limit
 from benchmarks.measuring import Outcome, interleaved, parser, report
 from postil import kernels
-from postil.machine.limits import tagging_limit
 from postil.models.scoring.blocks import blocks
 from postil.models.tagger import Tagger
 from postil.objectives.crf_decoding import viterbi

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.accuracy import load_part
+from benchmarks.limits import Limit, tagger_training_limit, tree_training_limit
 from benchmarks.measuring import Outcome, parser, report
 from postil import kernels
 from postil.features.inputs import Inputs
 from postil.graph import RowGradient
-from postil.machine.limits import Limit, tagger_training_limit, tree_training_limit
 from postil.models import PRESETS, Tagger, TreeClassifier
 from postil.models.scoring.fused import BegunBatch, FusedTraining
 from postil.network import activations, dropout, linear, lookup, normalisation, shared_windows, tree_lstm, window

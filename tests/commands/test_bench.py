@@ -1,40 +1,66 @@
-"""postil bench, and the limits it measures against. No test depends on how fast the machine is."""
+"""``postil bench``. No test depends on how fast the machine is."""
 
 import json
 
 import pytest
 
+from oracles import corpora
+from postil.commands import bench
 from postil.commands.main import main
-from postil.machine import limits, measurements
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(measurements, "SENTENCES", 60)
-    monkeypatch.setattr(measurements, "TREES", 20)
-    monkeypatch.setattr(measurements, "REPEATS", 1)
-    monkeypatch.setattr(limits, "REPEATS", 1)
+    monkeypatch.setattr(bench, "SENTENCES", 60)
+    monkeypatch.setattr(bench, "TREES", 20)
+    monkeypatch.setattr(bench, "REPEATS", 1)
 
 
-def test_json_has_every_row(small, capsys):
+def test_json_has_every_row(capsys):
     assert main(["bench", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert {"postil", "kernels", "threads", "NumPy", "Python"} <= set(told["machine"])
-    names = [row["what"] for row in told["rows"]]
-    for preset in ("fast", "accurate"):
-        assert f"train {preset}" in names and f"tag {preset}" in names
-    assert any("trees" in name for name in names) and any("one sentence" in name for name in names)
+    assert set(told["machine"]) == {"postil", "kernels", "threads", "NumPy", "Python"}
+    presets = [f"{what} {name}" for name in ("fast", "accurate") for what in ("train", "tag")]
+    assert {*presets, "train trees"} <= {row["what"] for row in told["rows"]}
     assert all(row["per_second"] > 0 for row in told["rows"])
-    assert all(row["share"] > 0 for row in told["rows"] if row["share"] is not None)
-    assert sum(row["share"] is not None for row in told["rows"]) == 5
 
 
-def test_the_table_says_what_is_measured(small, capsys):
+def test_the_table_says_what_is_measured(capsys):
     assert main(["bench"]) == 0
     printed = capsys.readouterr().out
-    assert "share of limit" in printed and "kernels" in printed and "tokens/s" in printed and "trees/s" in printed
+    assert "kernels" in printed and "tokens/s" in printed and "trees/s" in printed
 
 
-def test_a_number_of_threads_that_cannot_be(small, capsys):
+@pytest.mark.parametrize("name", ["txt", "conll", "jsonl"])
+def test_a_file_is_labelled(names_model, tmp_path, capsys, name):
+    X, y = corpora.named_entities(20)
+    lines = {
+        "txt": "".join(" ".join(tokens) + "\n" for tokens in X),
+        "conll": corpora.as_conll(X, y),
+        "jsonl": "".join(json.dumps({"text": " ".join(tokens)}) + "\n" for tokens in X),
+    }
+    path = tmp_path / f"a.{name}"
+    path.write_text(lines[name])
+    assert main(["bench", str(names_model), str(path), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["what"] for row in rows] == ["labels", "labels and probabilities"]
+    assert all(row["per_second"] > 0 for row in rows)
+    assert main(["bench", str(names_model), str(path)]) == 0
+    assert path.name in capsys.readouterr().out.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [([], "needs a FILE"), (["none.txt"], "cannot read the file"), (["empty.txt"], "nothing to measure")],
+)
+def test_a_mistake_is_one_line(names_model, tmp_path, monkeypatch, capsys, arguments, message):
+    (tmp_path / "empty.txt").write_text("\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", str(names_model), *arguments]) == 1
+    told = capsys.readouterr().err
+    assert message in told and told.count("\n") == 1
+
+
+def test_a_number_of_threads_that_cannot_be(capsys):
     assert main(["bench", "--threads", "0"]) == 1
     assert tuple(capsys.readouterr()) == ("", "postil: threads must be at least 1 (got 0)\n")

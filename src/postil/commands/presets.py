@@ -4,14 +4,11 @@ import argparse
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from postil.commands.options.presets import spelt
 from postil.errors import ConfigurationError, similar
 from postil.models.config import PRESETS, TaggerConfig, configured
-from postil.models.preset_files import read_preset
-from postil.models.settings import descriptions
+from postil.models.settings import descriptions, spelt
 from postil.models.tree_config import DEFAULTS, TreeConfig, configured_tree
 
 DESCRIPTION = """\
@@ -21,7 +18,6 @@ changes one.
 
   postil presets
   postil presets fast
-  postil presets mine.json                 a preset that `postil search` has written
   postil presets --json
 """
 
@@ -47,9 +43,7 @@ TREE_PURPOSES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="list all settings of this preset (or its file) or composition"
-    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="list all settings of this preset or composition")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
@@ -84,13 +78,6 @@ def _rows() -> dict[str, dict[str, Any]]:
 
 def _complete(name: str, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The row of a name with all settings."""
-    if name not in rows and Path(name).is_file():
-        preset, settings = read_preset(name)
-        return {
-            "purpose": f"{preset}, with {', '.join(_words(settings)) or 'nothing changed'}",
-            "option": "preset",
-            "settings": asdict(configured(preset, settings)),
-        }
     if name not in rows:
         hint = similar(name, rows)
         raise ConfigurationError(f"no preset {name!r}{hint}", expected=None if hint else f"one of {', '.join(rows)}")

@@ -9,7 +9,6 @@ from typing import Any
 from postil.commands.kinds.table import kind_of, kind_to_train, refuse
 from postil.commands.options.mapping import add_map_argument
 from postil.commands.options.models import open_model, warn_of_long_sentences
-from postil.commands.options.presets import add_preset_argument, resolve_preset, spelt
 from postil.commands.options.reading import CHARACTERS, add_partial_argument, add_reading_arguments, reading_options
 from postil.commands.options.tasks import Source, task_sources
 from postil.commands.options.writing import add_force_argument, check_output
@@ -23,6 +22,7 @@ from postil.models.estimator import Estimator
 from postil.models.parts import MAIN, is_encoder
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import INPUT
+from postil.models.settings import spelt
 from postil.network.tree_compositions import COMPOSITIONS
 from postil.text.formats import format_of
 from postil.text.labelled import LabelledFile
@@ -83,7 +83,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="another held-out file (of a task) to score at the end",
     )
     parser.add_argument("-o", "--output", metavar="MODEL", type=Path, required=True, help="model file to write")
-    add_preset_argument(parser, PRESETS, None, "kind of model")
+    parser.add_argument(
+        "--preset", choices=list(PRESETS), metavar="NAME", help="kind of model: see `postil presets` (default: fast)"
+    )
     parser.add_argument("--label", metavar="NAME", help="--preset margin: the label to detect")
     parser.add_argument(
         "--composition", choices=list(COMPOSITIONS), help="trees: how two phrases are combined into one"
@@ -162,7 +164,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    resolve_preset(arguments)
     _take_pretrained(arguments)
     sources = _sources(arguments)
     _check_outputs(arguments, sources)
@@ -234,7 +235,6 @@ def _sources(arguments: argparse.Namespace) -> TrainingFiles:
 def _check_outputs(arguments: argparse.Namespace, sources: TrainingFiles) -> None:
     """The model file, its checkpoint, the log and the report: none of them replaces data."""
     others = [
-        arguments.preset_file,
         arguments.clusters,
         arguments.pretrained,
         arguments.warm_start,
@@ -356,7 +356,7 @@ def _train(
                 return interrupted(fitting, stop.by)
     kind = kind_of(model)
     scores = {name: kind.evaluation(model, file) for name, file in held_out.items()}
-    fitting.parts.about["scores"] = {name: evaluation.as_dict() for name, evaluation in scores.items()}
+    fitting.parts.about["scores"] = {name: evaluation.to_dict() for name, evaluation in scores.items()}
     model.save(arguments.output)
     for path in (fitting.checkpoint, teaching.teacher_path(arguments)):
         path.unlink(missing_ok=True)

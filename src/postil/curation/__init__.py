@@ -4,10 +4,8 @@ from postil.curation.comparison import ModelComparison, compare
 from postil.curation.cross_validation import CrossValidation, crossval
 from postil.curation.diagnosis import Diagnosis, doctor
 from postil.curation.extension import Extending, Extension, extend
-from postil.curation.halving import SearchResult, search
 from postil.curation.learning_curve import LearningCurve, curve
 from postil.curation.preannotation import Doubt, Option, Suggestion
-from postil.curation.simulation import Simulation, simulate
 from postil.curation.suggestion import suggest
 
 __all__ = [
@@ -19,15 +17,11 @@ __all__ = [
     "LearningCurve",
     "ModelComparison",
     "Option",
-    "SearchResult",
-    "Simulation",
     "Suggestion",
     "compare",
     "crossval",
     "curve",
     "doctor",
     "extend",
-    "search",
-    "simulate",
     "suggest",
 ]

@@ -25,24 +25,21 @@ def run(
     tasks: Sequence[tuple[Any, ...]],
     jobs: int = 1,
     progress: Progress | None = None,
-    save: Callable[[_T], None] | None = None,
 ) -> list[_T]:
-    """``function(*task)`` of every task, in their order, ``jobs`` at a time. ``save`` is called with each result.
+    """``function(*task)`` of every task, in their order, ``jobs`` at a time.
 
     ``with joblib.parallel_config("ray"):`` sends them to a cluster, as it does scikit-learn's.
     """
     done = []
-    for result in results(function, tasks, jobs):
+    for result in _results(function, tasks, jobs):
         done.append(result)
-        if save is not None:
-            save(result)
         if progress is not None:
             progress(len(done), len(tasks))
     return done
 
 
-def results(function: Callable[..., _T], tasks: Iterable[tuple[Any, ...]], jobs: int = 1) -> Iterator[_T]:
-    """As ``run``, one result after the other. Tasks are asked for only when there is a core for them."""
+def _results(function: Callable[..., _T], tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[_T]:
+    """As ``run``, one result after the other."""
     calls = (joblib.delayed(_whole)(os.getpid(), function, *task) for task in tasks)
     try:
         workers = joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="n_jobs")

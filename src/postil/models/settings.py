@@ -106,6 +106,13 @@ def _parsed(name: str, value: str, hint: Any) -> Any:
         raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value)) from None
 
 
+def spelt(value: Any) -> str:
+    """A value as ``parsed`` takes it."""
+    if value is None:
+        return "auto"
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
+
+
 def one_of(name: str, value: Any, known: Any) -> None:
     if value not in known:
         raise ConfigurationError(name, expected=f"one of {', '.join(map(str, known))}", got=repr(value))

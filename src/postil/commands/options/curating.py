@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from postil.commands.options.labelled import load, resolve_partial_labels, warn_of_broken_labels
 from postil.commands.options.models import inputs_of
-from postil.commands.options.presets import add_preset_argument, resolve_preset
 from postil.commands.options.reading import add_partial_argument, add_reading_arguments, reading_options
 from postil.curation.corpus import Split
 from postil.curation.folds import documents_of
@@ -20,7 +19,13 @@ def add_tagger_arguments(parser: argparse.ArgumentParser, trained: str, threads:
     """The options of the taggers that a command trains; ``trained`` says what for, ``threads`` what that number is."""
     group = parser.add_argument_group("training", f"the taggers that are trained {trained}")
     presets = [name for name in PRESETS if name != "margin"]  # which is a detector's
-    add_preset_argument(group, presets, "fast", "preset to train with")
+    group.add_argument(
+        "--preset",
+        choices=presets,
+        default="fast",
+        metavar="NAME",
+        help="preset to train with: see `postil presets` (default: fast)",
+    )
     group.add_argument(
         "--vectors",
         metavar="FILE",
@@ -45,7 +50,6 @@ def tagger_of(arguments: argparse.Namespace) -> Tagger:
     """The tagger that the options describe, not trained."""
     if arguments.threads < 1:
         raise ConfigurationError("threads", expected="must be at least 1", got=arguments.threads)
-    resolve_preset(arguments)
     settings = dict(parsed_setting(text) for text in arguments.settings)
     tagger = Tagger(
         preset=arguments.preset,

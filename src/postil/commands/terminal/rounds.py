@@ -10,10 +10,10 @@ from postil.curation.jobs import Progress as Report
 
 
 @contextmanager
-def training_progress(unit: str = "trainings") -> Iterator[Callable[[str], Report]]:
-    """A function that begins a bar, given what is done, and returns the function that moves it; ``unit`` is counted."""
+def training_progress() -> Iterator[Callable[[str], Report]]:
+    """A function that begins a bar, given what is done, and returns the function that moves it."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TextColumn(unit))
+    columns = (TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TextColumn("trainings"))
     quiet = not console.is_terminal
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet) as progress:
 

@@ -5,12 +5,11 @@ The class of an entity depends on its first word, so that there is something to 
 """
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from postil.arrays import Array
-from postil.text.trees.tree import Tree
 
 _SYLLABLES = [consonant + vowel for vowel in "aeiou" for consonant in "bdfgklmnprstvz"]
 ENTITY_SHARE = 0.15  # of the words
@@ -79,17 +78,3 @@ class ZipfCorpus:
 def _begun(labels: list[str]) -> list[str]:
     """An entity that a cut between sentences left without its first word begins here."""
     return ["B" + labels[0][1:], *labels[1:]] if labels and labels[0].startswith("I") else labels
-
-
-def zipf_trees(count: int, rng: np.random.Generator) -> list[Tree]:
-    """Random binary trees of about 20 words with one of five labels at every node."""
-    sentences, _ = ZipfCorpus(words=5000).sentences(count, rng)
-    return [Tree.of(_tree(tokens, rng)) for tokens in sentences]
-
-
-def _tree(tokens: list[str], rng: np.random.Generator) -> Any:
-    label = str(rng.integers(5))
-    if len(tokens) == 1:
-        return label, tokens[0]
-    cut = int(rng.integers(1, len(tokens)))
-    return label, _tree(tokens[:cut], rng), _tree(tokens[cut:], rng)

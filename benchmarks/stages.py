@@ -1,4 +1,6 @@
-"""Measure each step of labelling a file on the fast path, and compare it with its limit.
+"""Each step of labelling a file on the fast path, next to its limit.
+
+    python -m benchmarks.stages MODEL FILE
 
 The steps are those of ``FastPath``, called one after the other on the beginning of a file, and the best of some turns
 counts. Their limits are what this machine needs at least:
@@ -22,10 +24,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import postil
+from benchmarks.limits import bandwidth, recursion_seconds, scoring_limit
+from benchmarks.measuring import Outcome, parser, report
 from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError
 from postil.kernels import chain_moments, viterbi
-from postil.machine.limits import bandwidth, recursion_seconds, scoring_limit
 from postil.models.answers.posteriors import Posteriors
 from postil.models.scoring.blocks import scored_cells
 from postil.models.tagger import Tagger
@@ -40,6 +43,32 @@ from postil.threads import one_blas_thread
 
 MOST_BYTES, TURNS = 8_000_000, 3
 _SLOT = 8  # bytes of a slot of the word table
+
+
+def main() -> int:
+    options = parser(__doc__)
+    options.add_argument("model", type=Path, metavar="MODEL")
+    options.add_argument("file", type=Path, metavar="FILE", help="text, tokens, CoNLL columns or JSON Lines")
+    arguments = options.parse_args()
+    measured = stages(postil.load(arguments.model), arguments.file, TaggingOptions())
+    rows = [
+        {
+            "step": step.name,
+            "tokens/s": round(measured.tokens / max(step.seconds, 1e-9)),
+            "ns a token": 1e9 * step.seconds / measured.tokens,
+            "limit": "" if step.limit is None else round(1e9 * step.limit / measured.tokens),
+        }
+        for step in measured.steps
+    ]
+    return report(
+        Outcome(
+            name="stages",
+            compared=f"the first {measured.bytes:,} bytes of {arguments.file.name}, {measured.tokens:,} tokens",
+            rows=rows,
+            goal="a model and a file that take the fast path",
+            passed=measured.takes_fast_path,
+        )
+    )
 
 
 class Step(NamedTuple):
@@ -114,14 +143,8 @@ def _scored(tagger: Tagger, rows: list[PlainRows]) -> list[tuple[Array, Array]]:
 
 def _beginning(path: Path, most: int) -> bytes:
     """Whole lines."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(most) + file.readline()
-    except OSError as error:
-        raise DataError("cannot read the file", got=error.strerror or error, where=path) from None
-    if not content.strip():
-        raise ConfigurationError("nothing to measure", expected="a file with text", got="an empty one", where=path)
-    return content
+    with path.open("rb") as file:
+        return file.read(most) + file.readline()
 
 
 def _passages(content: bytes) -> list[Passage]:
@@ -149,3 +172,7 @@ def _best(function: Callable[[], object]) -> float:
             function()
             seconds.append(time.process_time() - began)
     return min(seconds)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

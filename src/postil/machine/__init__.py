@@ -1,1 +1,0 @@
-"""What this machine can do: the physical limits that measured speeds are held against."""
