@@ -2,12 +2,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs pages rules bench faults sanitise portable wasm wheels clean
+.PHONY: help demo test test-all check docs pages rules bench faults sanitise portable wasm wheels constraints clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 # A stamp file per set of packages: a second call finds it newer than pyproject.toml and installs nothing.
+# make test CONSTRAINTS=packaging/constraints.txt installs the versions that the tests last passed with.
+CONSTRAINTS ?=
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Postil needs Python >= 3.11, this is " + sys.version)'
 	$(PYTHON) -m venv .venv || { $(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv .venv; }
@@ -16,18 +20,18 @@ $(BIN)/python:
 KERNELS := setup.py $(wildcard src/postil/kernels/*.c src/postil/kernels/*.h) src/postil/kernels/build.py
 
 .venv/installed: $(BIN)/python pyproject.toml $(KERNELS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(INSTALL) --editable .
 	@touch $@
 
 .venv/installed-dev: $(BIN)/python pyproject.toml $(KERNELS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
+	$(INSTALL) --editable '.[test,check]'
 	@touch .venv/installed $@
 
 # The English model is a package of its own. It needs nothing but Postil, which is there.
 ENGLISH := postil-english/pyproject.toml $(wildcard postil-english/src/postil_english/*)
 
 .venv/english: $(BIN)/python $(ENGLISH)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall ./postil-english
+	$(INSTALL) --no-deps --force-reinstall ./postil-english
 	@touch $@
 
 demo: .venv/installed .venv/english  ## set up, then show what Postil does
@@ -40,7 +44,7 @@ test: .venv/installed-dev .venv/english  ## set up, then run the tests
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
 .venv/installed-all: $(BIN)/python pyproject.toml $(KERNELS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,all]'
+	$(INSTALL) --editable '.[test,check,all]'
 	@touch .venv/installed .venv/installed-dev $@
 
 test-all: .venv/installed-all .venv/english  ## with every extra: the tests that need one, and the documentation
@@ -53,7 +57,7 @@ check: .venv/installed-dev  ## ruff and strict types
 	$(BIN)/mypy
 
 .venv/installed-docs: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(INSTALL) --editable '.[docs]'
 	@touch $@
 
 docs: .venv/installed-docs  ## the documentation site, in build/site
@@ -96,18 +100,23 @@ portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, base
 
 # Zig is a C compiler with a C library for WebAssembly inside, from the package index: 0.5 GB unpacked, and no root needed.
 .venv/installed-wasm: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[wasm]'
+	$(INSTALL) --editable '.[wasm]'
 	@touch $@
 
 wasm: .venv/installed-wasm  ## the runtime of exported models as WebAssembly, after a change of it or of the kernels (needs Zig: the extra wasm)
 	$(BIN)/python -m postil.export.web.build
 
 .venv/installed-packaging: $(BIN)/python packaging/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement packaging/requirements.txt
+	$(INSTALL) --requirement packaging/requirements.txt
 	@touch $@
 
 wheels: .venv/installed-packaging  ## source archive and wheels for Linux, macOS and Windows, in dist
 	$(BIN)/python packaging/build_wheels.py --english
+
+# Editable installations and models of this repository have no version to pin.
+constraints: .venv/installed-all  ## write packaging/constraints.txt: the versions of all packages in .venv
+	{ echo "# Written by make constraints: what the tests last passed with. Nothing needs it."; \
+	$(BIN)/python -m pip freeze --exclude-editable --exclude postil-english | grep -E '^[A-Za-z0-9._-]+=='; } > packaging/constraints.txt
 
 clean:  ## remove everything that make has made
 	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -4,7 +4,8 @@
 
 The kernels use nothing of Python, so a wheel serves every version from 3.11 on, free-threaded ones included. The
 compiler is Zig's, from the package index (`pip install -r packaging/requirements.txt`); it contains the C libraries of
-all platforms. The same sources make the same bytes: times are those of the last commit.
+all platforms. The same sources make the same bytes: times are those of the last commit. Every wheel contains a bill of
+materials (sbom.py), which also lies beside the wheels.
 """
 
 import argparse
@@ -65,14 +66,14 @@ def main(arguments: list[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         sources = tracked_files(Path(temporary) / "sources")
         report(build(sources, "sdist", options.output))
-        pure = build(sources, "wheel", options.output)
-        report(pure)
+        pure = with_bill(build(sources, "wheel", options.output), sources)
         for platform in chosen:
             files = libraries(sources / "src" / FOLDER, platform, Path(temporary) / platform.target)
             report(platform_wheel(pure, platform.tag, files))
         if options.english:
-            for kind in ("sdist", "wheel"):
-                report(build(sources / "postil-english", kind, options.output))
+            english = sources / "postil-english"
+            report(build(english, "sdist", options.output))
+            with_bill(build(english, "wheel", options.output), english)
 
 
 def report(path: Path) -> None:
@@ -151,10 +152,29 @@ def zig(platform: Platform, *arguments: str) -> None:
 
 def platform_wheel(pure: Path, tag: str, added: Iterable[Path]) -> Path:
     """A copy of the pure wheel with files added to the folder of the kernels, tagged for a platform."""
-    path = pure.with_name(pure.name.replace("-none-any", f"-none-{tag}"))
+    return write_wheel(pure.with_name(pure.name.replace("-none-any", f"-none-{tag}")), contents(pure, tag, added))
+
+
+def with_bill(pure: Path, folder: Path) -> Path:
+    """A wheel with its bill of materials where PEP 770 wants it, and the same file beside the wheel."""
+    name, version, *_ = pure.name.split("-")
+    bill = runpy.run_path(os.fspath(Path(__file__).with_name("sbom.py")))["sbom"](folder)
+    pure.with_name(f"{name}-{version}.cdx.json").write_bytes(bill)
+    with zipfile.ZipFile(pure) as wheel:
+        files = {entry: wheel.read(entry) for entry in wheel.namelist()}
+    record = f"{name}-{version}.dist-info/RECORD"
+    files[f"{name}-{version}.dist-info/sboms/{name}.cdx.json"] = bill
+    files[record] = files.pop(record)  # last
+    write_wheel(pure, files.items())
+    report(pure)
+    return pure
+
+
+def write_wheel(path: Path, files: Iterable[tuple[str, bytes]]) -> Path:
+    """Names and bytes as a wheel; its record, which comes last, is made anew."""
     records: list[str] = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for name, content in contents(pure, tag, added):
+        for name, content in files:
             if name.endswith(".dist-info/RECORD"):
                 records.append(f"{name},,\n")
                 content = "".join(records).encode()

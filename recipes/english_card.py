@@ -26,7 +26,7 @@ A model of English for [Postil](../README.md): `pip install . ./postil-english` 
     postil tag "Angela Merkel met Tim Cook in Cupertino."
 
 In Python, `postil.load("english")`. The model is licensed under [CC BY-SA 4.0](LICENSE).
-[ATTRIBUTIONS.md](ATTRIBUTIONS.md) names the data that it was made from, their authors and licences;
+[ATTRIBUTIONS.md](src/postil_english/ATTRIBUTIONS.md) names the data that it was made from, their authors and licences;
 [the documentation](../docs/use/english.md) says how. The rest of this page is its card, as
 `postil card english --markdown` prints it.
 

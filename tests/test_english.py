@@ -38,7 +38,9 @@ def data():
 def test_the_entry_point_names_the_file():
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text("utf-8"))
     assert project["project"]["entry-points"]["postil.models"] == {"english": "postil_english:MODEL"}
-    assert project["tool"]["setuptools"]["package-data"]["postil_english"] == [MODEL.name, card_path(MODEL).name]
+    assert project["tool"]["setuptools"]["package-data"]["postil_english"] == [
+        *(MODEL.name, card_path(MODEL).name, "ATTRIBUTIONS.md")
+    ]
     names: dict[str, object] = {"__file__": str(MODEL.with_name("__init__.py"))}
     exec(MODEL.with_name("__init__.py").read_text("utf-8"), names)
     assert names["MODEL"] == MODEL
@@ -46,7 +48,7 @@ def test_the_entry_point_names_the_file():
 
 def test_its_licence_and_the_attributions_of_all_its_data(data):
     assert (PACKAGE / "LICENSE").read_text("utf-8").startswith("Attribution-ShareAlike 4.0 International")
-    told = (PACKAGE / "ATTRIBUTIONS.md").read_text("utf-8")
+    told = MODEL.with_name("ATTRIBUTIONS.md").read_text("utf-8")
     titles = {
         "wikigold": "WikiGold",
         "btc": "Broad Twitter Corpus",

@@ -152,6 +152,67 @@ def test_the_source_archive_has_what_a_build_needs(sources):
     assert not [name for name in names if "libkernels" in name or name.endswith(("_declarations.py", ".pyc"))]
 
 
+def test_every_part_of_others_is_in_the_notice():
+    """What a build puts into the package without a source here: name it in NOTICE.txt, with its licence."""
+    listed = subprocess.run(["git", "ls-files", "src/postil"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a clone")
+    binary = {name for name in listed.stdout.split() if name.endswith((".bin", ".wasm", ".woff2", ".ttf", ".png"))}
+    notice = (ROOT / "src/postil/export/NOTICE.txt").read_text("utf-8")
+    assert {Path(name).name for name in binary} == {"characters.bin", "programs.bin", "postil.wasm", "postil-simd.wasm"}
+    assert all(Path(name).name in notice for name in binary)
+
+
+def test_licences_are_in_the_wheel_and_in_the_source_archive(pure, sources):
+    notice = (ROOT / "src/postil/export/NOTICE.txt").read_bytes()
+    with zipfile.ZipFile(pure) as wheel:
+        names = [name for name in wheel.namelist() if ".dist-info/licenses/" in name]
+        assert {wheel.read(name) for name in names} == {notice, (ROOT / "LICENSE").read_bytes()}
+    with tarfile.open(built(sources, "sdist")) as archive:
+        assert {"LICENSE", "src/postil/export/NOTICE.txt"} <= {name.partition("/")[2] for name in archive.getnames()}
+
+
+@pytest.fixture
+def epoch(monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+
+
+def test_a_bill_of_materials_names_what_is_needed_and_what_is_contained(epoch):
+    bill = json.loads(tools("sbom")["sbom"](ROOT))
+    parts = {part["name"]: part for part in bill["components"]}
+    needs = {re.split("[<>=]", need)[0] for need in project()["dependencies"]}
+    assert needs <= set(parts)
+    licences = {name: part["licenses"][0]["license"]["id"] for name, part in parts.items() if name not in needs}
+    assert licences["Unicode Character Database"] == "Unicode-3.0" and licences["wasi-libc"] == "MIT"
+    assert {*licences.values(), "MIT"} == set(project()["license"].split(" AND "))
+    english = json.loads(tools("sbom")["sbom"](ROOT / "postil-english"))
+    assert {"postil", "WikiGold", "GloVe 6B 50d"} <= {part["name"] for part in english["components"]}
+
+
+def test_wheels_contain_the_bill_of_materials(pure, tmp_path, epoch):
+    pytest.importorskip("cffi")
+    wheel = Path(shutil.copy(pure, tmp_path))
+    tools("build_wheels")["with_bill"](wheel, ROOT)
+    assert tools("check_wheels")["wheel_problems"](wheel) == []
+    stem = f"postil-{project()['version']}"
+    bill = (tmp_path / f"{stem}.cdx.json").read_bytes()
+    platform = tools("build_wheels")["PLATFORMS"][0]
+    for path in (wheel, platform_wheel(wheel, platform, tmp_path)):
+        with zipfile.ZipFile(path) as archive:
+            assert archive.read(f"{stem}.dist-info/sboms/postil.cdx.json") == bill
+
+
+@pytest.mark.extra("cyclonedx")
+@pytest.mark.parametrize("folder", [".", "postil-english"])
+def test_a_bill_of_materials_is_valid(epoch, folder):
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    bill = tools("sbom")["sbom"](ROOT / folder).decode()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill) is None
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill.replace('"library"', '"cake"')) is not None
+
+
 def fake_library(system, machine):
     """The first bytes of a library of another platform, and the name of a function."""
     number = tools("check_wheels")["PROCESSORS"][system, machine]

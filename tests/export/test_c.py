@@ -15,7 +15,17 @@ from postil.export.amalgamation import KERNEL_FILES, RUNTIME_FILES
 from postil.export.c import export_c
 from postil.samples.corpora import made_up_trees
 
-FILES = {"Makefile", "README.md", "conformance.c", "conformance.txt", "example.c", "model.bin", "postil.c", "postil.h"}
+FILES = {
+    "LICENSES.txt",
+    "Makefile",
+    "README.md",
+    "conformance.c",
+    "conformance.txt",
+    "example.c",
+    "model.bin",
+    "postil.c",
+    "postil.h",
+}
 
 
 def make(folder, *words, code=0):

@@ -61,7 +61,12 @@ def _to_c(arguments: argparse.Namespace) -> list[str]:
     if arguments.conformance is not None:
         texts = Path(arguments.conformance).read_text(encoding="utf-8").splitlines()
     written = _module("c").export_c(
-        open_model(arguments.model), arguments.output, half=arguments.half, array=arguments.array, texts=texts
+        open_model(arguments.model),
+        arguments.output,
+        half=arguments.half,
+        array=arguments.array,
+        texts=texts,
+        source=located(arguments.model),
     )
     model, others = _size(written.files["model.bin"]), ", ".join(name for name in written.files if name != "model.bin")
     lines = [f"{arguments.output}: the model ({model}), {others}"]

@@ -16,6 +16,8 @@ from postil.errors import ConfigurationError
 from postil.export import amalgamation
 from postil.export.conformance import conformance_file
 from postil.export.flat import exported
+from postil.export.licences import FILE as LICENCES
+from postil.export.licences import licences
 from postil.export.precision import Change, change, halved, sample
 from postil.models.tree_classifier import TreeClassifier
 
@@ -44,11 +46,13 @@ def export_c(
     half: bool = False,
     array: bool = False,
     texts: Iterable[str] | None = None,
+    source: Path | None = None,
 ) -> WrittenC:
     """Write a fitted model as a folder of C.
 
     ``half``: tables of words have half precision. ``array``: the model is a C array, too. ``texts`` are those of the
-    conformance file (trees in brackets for a tree classifier); without them it has samples. A folder that an earlier
+    conformance file (trees in brackets for a tree classifier); without them it has samples.
+    ``source`` is the file of the model, whose card states its licence. A folder that an earlier
     export wrote is replaced, any other that is not empty is refused.
     """
     path = Path(path)
@@ -61,6 +65,7 @@ def export_c(
         "model.bin": content,
         MARK: conformance_file(compared, texts),
         "README.md": _readme(model, array).encode(),
+        LICENCES: licences(source).encode(),
         **{name: _template(name) for name in _COPIED},
         "example.c": _template("example_tree.c" if isinstance(model, TreeClassifier) else "example.c"),
     }
@@ -178,6 +183,7 @@ GCC, Clang and zig cc compile it.
 | `postil.c` | the runtime: compile it with your program, link with `-lm` |
 | `model.bin` | the model |
 | `conformance.txt`, `conformance.c` | texts with their expected answers, and the program that compares |
+| `LICENSES.txt` | the licences of the model, of the runtime and of its Unicode tables: pass them on |
 
 ```c
 postil_model *model;

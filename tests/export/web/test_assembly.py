@@ -21,13 +21,13 @@ def block(page, name):
 
 def test_a_page_holds_the_bytes_of_the_model():
     content = bytes(range(256)) * 50
-    page = assembly.page(content, ABOUT, version="1")
+    page = assembly.page(content, ABOUT, version="1", licences=HOSTILE)
     assert gzip.decompress(base64.b64decode(block(page, "model"))) == content
-    assert page == assembly.page(content, ABOUT, version="1"), "the same model makes the same page"
+    assert page == assembly.page(content, ABOUT, version="1", licences=HOSTILE), "the same model makes the same page"
 
 
 def test_strings_of_the_model_cannot_leave_their_place():
-    page = assembly.page(b"", ABOUT, version=HOSTILE)
+    page = assembly.page(b"", ABOUT, version=HOSTILE, licences=HOSTILE)
     assert "alert(1)</script>" not in page
     assert page.count("</script>") == 5 and page.count("<script") == 5
     assert json.loads(block(page, "about")) == ABOUT
@@ -35,7 +35,7 @@ def test_strings_of_the_model_cannot_leave_their_place():
 
 
 def test_the_policy_allows_the_page_its_own_script_and_style_only():
-    page = assembly.page(b"", ABOUT, version="1")
+    page = assembly.page(b"", ABOUT, version="1", licences=HOSTILE)
     policy = html.unescape(re.search('Content-Security-Policy" content="([^"]*)"', page)[1])
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     script = re.search('<script type="module">(.*?)</script>', page, re.DOTALL)[1]
@@ -68,7 +68,7 @@ def test_names_of_packages_are_allowed_by_npm(title, name):
 
 
 def test_a_package_has_what_its_description_names():
-    package = assembly.package(b"model", ABOUT, name="postil-x", version="1.0.0")
+    package = assembly.package(b"model", ABOUT, name="postil-x", version="1.0.0", licences=HOSTILE)
     described = json.loads(package["package.json"])
     assert described["name"] == "postil-x" and described["description"] == HOSTILE
     for path in (described["main"], described["types"]):

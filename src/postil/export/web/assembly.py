@@ -11,6 +11,7 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
+from postil.export.licences import FILE as LICENCES
 from postil.markup import escaped
 
 POLICY = (
@@ -20,7 +21,7 @@ POLICY = (
 """What the browser allows the page: its own script and style, by their hashes, and nothing from anywhere else."""
 
 
-def page(model: bytes, about: Mapping[str, Any], *, version: str) -> str:
+def page(model: bytes, about: Mapping[str, Any], *, version: str, licences: str) -> str:
     """One self-contained HTML file. ``about`` is what the page says of the model; every string in it is escaped."""
     style = "\n" + "".join(map(_shared, ("palette.css", "page.css"))) + _text("try.css")
     script = "\n" + bundled([_shared("dom.js"), _text("runtime.mjs"), _text("try.js")])
@@ -32,16 +33,18 @@ def page(model: bytes, about: Mapping[str, Any], *, version: str) -> str:
         style=style,
         script=script,
         about=_json_block(about),
+        licences=escaped(licences),
         plain=packed(_bytes("postil.wasm")),
         simd=packed(_bytes("postil-simd.wasm")),
         model=packed(model),
     )
 
 
-def module(model: bytes, *, version: str) -> str:
+def module(model: bytes, *, version: str, licences: str) -> str:
     """One self-contained ES module that exports ``load``."""
     return Template(_text("single.mjs")).substitute(
         version=version,
+        licences=licences.replace("*/", "* /"),
         runtime=bundled([_text("runtime.mjs")]),
         plain=packed(_bytes("postil.wasm")),
         simd=packed(_bytes("postil-simd.wasm")),
@@ -49,7 +52,7 @@ def module(model: bytes, *, version: str) -> str:
     )
 
 
-def package(model: bytes, about: Mapping[str, Any], *, name: str, version: str) -> dict[str, bytes]:
+def package(model: bytes, about: Mapping[str, Any], *, name: str, version: str, licences: str) -> dict[str, bytes]:
     """The files of an npm package: path -> content."""
     described = {
         "name": name,
@@ -59,13 +62,15 @@ def package(model: bytes, about: Mapping[str, Any], *, name: str, version: str) 
         "main": "./index.mjs",
         "types": "./index.d.ts",
         "exports": {".": {"types": "./index.d.ts", "default": "./index.mjs"}, "./*": "./*"},
-        "files": ["*.mjs", "*.d.ts", "*.wasm", "model.bin"],
+        "files": ["*.mjs", "*.d.ts", "*.wasm", "model.bin", LICENCES],
+        "license": f"SEE LICENSE IN {LICENCES}",
         "engines": {"node": ">=18"},
         "sideEffects": False,
     }
     texts = {
         "package.json": json.dumps(described, indent=2, ensure_ascii=False) + "\n",
         "README.md": Template(_text("README.md")).substitute(name=name, title=_one_line(str(about["title"]))),
+        LICENCES: licences,
         **{name: _text(name) for name in ("index.mjs", "index.d.ts", "runtime.mjs")},
     }
     compiled = {name: _bytes(name) for name in ("postil.wasm", "postil-simd.wasm")}

@@ -2,6 +2,10 @@
 //   import { load } from "./ner.mjs";
 //   const tagger = await load();
 //   tagger.tag("Museums in Paris are amazing.").entities
+/* @license
+
+$licences
+*/
 
 $runtime
 const bytesOf = (text) => decompressed(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));

@@ -12,6 +12,7 @@ import postil
 from postil import files
 from postil.errors import ConfigurationError
 from postil.export.flat import exported
+from postil.export.licences import licences
 from postil.export.precision import Change, change, halved, sample
 from postil.export.web import assembly
 from postil.models.tree_classifier import TreeClassifier
@@ -58,15 +59,15 @@ def write(
         _, tried = as_exported(estimator, half=half, sentences=sentences)
         half = tried.labels == 0 if half is None else half
         content = exported(estimator, half=True) if half else content
-    about = described(source)
+    about, terms = described(source), licences(source)
     match path.suffix.lower():
         case ".html" | ".htm":
-            total = _write_file(path, assembly.page(content, about, version=postil.__version__))
+            total = _write_file(path, assembly.page(content, about, version=postil.__version__, licences=terms))
         case ".mjs" | ".js":
-            total = _write_file(path, assembly.module(content, version=postil.__version__))
+            total = _write_file(path, assembly.module(content, version=postil.__version__, licences=terms))
         case _:
             name = assembly.npm_name(path.name)
-            total = _write_folder(path, assembly.package(content, about, name=name, version="0.1.0"))
+            total = _write_folder(path, assembly.package(content, about, name=name, version="0.1.0", licences=terms))
     return Written(path=path, half=bool(half), change=tried, model_bytes=len(content), total_bytes=total)
 
 
