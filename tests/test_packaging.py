@@ -81,6 +81,13 @@ def test_publishing_is_trusted_and_follows_the_tests():
     assert all(job["image"] for job in pipeline.values() if isinstance(job, dict) and "image" in job), "never empty"
 
 
+def test_only_distributions_are_published():
+    """An index refuses bills of materials, which lie beside the wheels."""
+    workflow = (ROOT / WORKFLOWS[1]).read_text()
+    assert 0 < workflow.index("rm dist/*.cdx.json") < workflow.index("gh-action-pypi-publish")
+    assert "twine upload --skip-existing dist/*.whl dist/*.tar.gz\n" in (ROOT / ".gitlab-ci.yml").read_text()
+
+
 def test_no_file_names_a_host_of_the_real_world():
     names = [*WORKFLOWS, ".gitlab-ci.yml", RECIPE, "CITATION.cff", "SECURITY.md", "RELEASING.md", "Dockerfile"]
     for name in names:
