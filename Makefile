@@ -8,7 +8,7 @@ help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 # A stamp file per set of packages: a second call finds it newer than pyproject.toml and installs nothing.
-# make test CONSTRAINTS=packaging/constraints.txt installs the versions that the tests last passed with.
+# make test CONSTRAINTS=packaging/constraints.txt installs the versions listed there.
 CONSTRAINTS ?=
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 
@@ -115,7 +115,7 @@ wheels: .venv/installed-packaging  ## source archive and wheels for Linux, macOS
 
 # Editable installations and models of this repository have no version to pin.
 constraints: .venv/installed-all  ## write packaging/constraints.txt: the versions of all packages in .venv
-	{ echo "# Written by make constraints: what the tests last passed with. Nothing needs it."; \
+	{ echo "# Written by make constraints: the versions in a .venv with every extra. Nothing needs it."; \
 	$(BIN)/python -m pip freeze --exclude-editable --exclude postil-english | grep -E '^[A-Za-z0-9._-]+=='; } > packaging/constraints.txt
 
 clean:  ## remove everything that make has made
