@@ -30,9 +30,7 @@ TEXTS = [
     "",
 ]
 TREES = ["(2 (2 a) (3 (2 good) (2 film)))", "(0 a b c -LRB- \\/ ÉÉ 12)", "((", "(1 " * 60 + "(1 x)" + ")" * 60]
-FLAGS = (
-    "-std=c99 -O2 -g -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all -DPOSTIL_NO_CLONES".split()
-)
+FLAGS = "-std=c99 -O2 -g -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all".split()
 CACHED = "-DPOSTIL_CACHED_BYTES=262144"  # small: the memory of every workspace is filled
 
 

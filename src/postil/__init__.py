@@ -40,9 +40,9 @@ _MODULES = {
     "models": "postil.models",
     "curation": "postil.curation",
     "reports": "postil.reports",
-    "arrow": "postil.integrations.arrow",
-    "spacy": "postil.integrations.spacy",
-    "ray": "postil.integrations.ray",
+    "arrow": "postil.arrow",
+    "spacy": "postil.spacy",
+    "ray": "postil.ray",
     "crfsuite": "postil.crfsuite",
 }
 

@@ -13,6 +13,7 @@
     ├── NumericalError          a value is NaN or infinite where it must not be
     └── GradientError           a gradient check failed
 
+    SchemeWarning               (a warning) labels break their labelling scheme
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
     SlowKernelsWarning          (a warning) the compiled kernels are missing: everything works, but slower
     SlowRulesWarning            (a warning) a user's rules for tokens need the general path
@@ -147,6 +148,10 @@ class NumericalError(PostilError, ArithmeticError):
 
 class GradientError(PostilError, AssertionError):
     """An analytic gradient disagrees with central differences."""
+
+
+class SchemeWarning(UserWarning):
+    """Some labels break their scheme: they are read by conlleval's rules, or all as labels without spans."""
 
 
 class LongSentenceWarning(UserWarning):

@@ -9,14 +9,17 @@
 The numeric slope at an entry is the two-sided formula D(ε) = (f(θ + ε) - f(θ - ε)) / 2ε, not the one-sided snippet of
 the documents; (4 D(ε) - D(2ε)) / 3 of it removes the error of order ε², so that ε can be large enough for rounding not
 to matter. It grows with the value, as max(1, |θ|), along a direction as max(1, root mean square of θ). The error is
-|a - n| / max(|a|, |n|, 1e-3 max|n|, 1e-8), max|n| over the whole parameter: an entry that is tiny beside the others is
-not judged by its rounding. Small arrays are checked entry by entry; large ones at random entries and along random
-directions. Where the interval crosses a kink (hardtanh, ReLU, max, hinge) a smaller ε is tried; an entry that still
+|a - n| / max(|a|, |n|, 1e-3 max|n|, 1e-8), max|n| over the whole parameter: an entry that is tiny compared with the others
+is not judged by its rounding. Small arrays are checked entry by entry; large ones at random entries and along random
+directions. If the interval crosses a kink (hardtanh, ReLU, max, hinge) a smaller ε is tried; an entry that still
 crosses is left out and counted, and more than 1 % left out is a failure.
+
+Slopes that are all 0, analytic and numeric, test nothing: under a hinge whose cost is 0, every pullback agrees. Such a
+parameter or input fails, unless ``expect_zero`` names it.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -34,6 +37,7 @@ __all__ = ["TOLERANCE", "Disagreement", "Entry", "Report", "Sampling", "check", 
 TOLERANCE = 1e-6
 EPSILONS = (1e-4, 1e-5)  # the second where the first crosses a kink
 LARGEST_SHARE_LEFT_OUT = 0.01
+SMALLEST_SLOPE = 1e-8  # smaller slopes are compared as if they were this large
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 # The value of the function and the branches it took, after its leaves were changed in place.
@@ -70,9 +74,27 @@ class Entry:
     left_out: int
     worst_error: float
     worst: Disagreement | None
+    largest: float
+    """The largest slope of all that were compared, analytic or numeric."""
+    expects_zero: bool = False
+
+    def is_zero(self, tolerance: float) -> bool:
+        """Whether every slope is too small to tell the gradient from 0: nothing was tested."""
+        return self.largest <= tolerance * SMALLEST_SLOPE
+
+    def verdict(self, tolerance: float) -> str:
+        """``ok``, ``WRONG`` or ``NOT TESTED``."""
+        if self.failure(tolerance) is None:
+            return "ok"
+        is_untested = self.is_zero(tolerance) and not self.expects_zero
+        return "NOT TESTED" if is_untested else "WRONG"
 
     def failure(self, tolerance: float) -> str | None:
         """What is wrong with this entry, or None."""
+        if self.expects_zero and not self.is_zero(tolerance):
+            return (
+                f"gradient of {self.name} {self.shape} is not 0 as expected: the largest slope is {self.largest:.10g}"
+            )
         if self.worst is not None and not self.worst_error <= tolerance:
             return (
                 f"gradient of {self.name} {self.shape} is wrong at {self.worst.index}: "
@@ -81,6 +103,12 @@ class Entry:
         if self.left_out > LARGEST_SHARE_LEFT_OUT * (self.checked + self.left_out):
             tried = self.checked + self.left_out
             return f"{self.left_out} of {tried} values of {self.name} stand at a kink: choose other inputs"
+        if self.is_zero(tolerance) and not self.expects_zero:
+            values = f"all {self.checked} slopes are 0" if self.checked else "it is empty"
+            return (
+                f"nothing was tested at {self.name} {self.shape}, {values}: "
+                f"choose other inputs, or pass expect_zero=[{self.name!r}] if its gradient is meant to be 0"
+            )
         return None
 
 
@@ -119,10 +147,12 @@ class Report:
         lines = [f"{self.name:<{width}}  {'shape':>12}  {'checked':>7}  {'left out':>8}  worst error"]
         for e in self.entries:
             shape = "×".join(map(str, e.shape)) or "number"
-            verdict = "ok" if e.failure(self.tolerance) is None else "WRONG"
-            row = f"{e.name:<{width}}  {shape:>12}  {e.checked:>7}  {e.left_out:>8}  {e.worst_error:11.1e}  {verdict}"
-            lines.append(row)
+            counts = f"{shape:>12}  {e.checked:>7}  {e.left_out:>8}  {e.worst_error:11.1e}"
+            lines.append(f"{e.name:<{width}}  {counts}  {e.verdict(self.tolerance)}")
         return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.table()
 
 
 def check(target: Any, *inputs: Any, **options: Any) -> Report:
@@ -142,6 +172,7 @@ def examine(
     epsilons: tuple[float, ...] = EPSILONS,
     tolerance: float = TOLERANCE,
     sampling: Sampling | None = None,
+    expect_zero: Collection[str] = (),
 ) -> Report:
     """Compare the gradients of ``target`` with central differences.
 
@@ -151,7 +182,8 @@ def examine(
     is. ``parameters`` default to ``target.parameters()``. Parameters are converted to float64 for the check and
     restored afterwards.
 
-    ``sampling`` says how many slopes are compared.
+    ``sampling`` says how many slopes are compared. ``expect_zero`` names the parameters and inputs (``"input 0"``) whose
+    gradient is meant to be 0; any other one fails if all its slopes are 0, because then nothing was tested.
 
     A result that is not a single number is reduced to a sum with fixed random weights. A target with noise must draw
     the same noise at every call: ``lambda x: layer(x, rng=np.random.default_rng(0))``.
@@ -167,10 +199,12 @@ def examine(
         leaves = _named_apart([(a.name, a) for a in arguments if isinstance(a, Input)] + list(parameters.items()))
         if not leaves:
             raise GradientError("nothing to check", expected="float inputs or parameters", got="none", where=title)
+        if unknown := [named for named in expect_zero if named not in leaves]:
+            raise GradientError("expect_zero", expected=f"names among {list(leaves)}", got=unknown, where=title)
         scalar = _Scalar(function, arguments, rng)
         analytic = gradients(scalar.node(), leaves.values(), seed=scalar.weights)
         entries = [
-            _examined(path, leaf.value, dense(analytic[leaf]), scalar.evaluate, epsilons, probes)
+            _examined(path, leaf.value, dense(analytic[leaf]), scalar.evaluate, epsilons, probes, path in expect_zero)
             for path, leaf in leaves.items()
             for probes in [_probes(leaf.value, sampling or Sampling(), rng)]
         ]
@@ -201,6 +235,7 @@ def _examined(
     evaluate: _Evaluate,
     epsilons: tuple[float, ...],
     probes: Iterable[tuple[str, "_Direction"]],
+    expects_zero: bool,
 ) -> Entry:
     """Check one leaf. ``value`` is changed in place and set back."""
     found: list[Disagreement] = []
@@ -224,6 +259,8 @@ def _examined(
         left_out=left_out,
         worst_error=0.0 if worst is None else errors[worst],
         worst=None if worst is None else found[worst],
+        largest=float(np.max([largest, *(abs(d.analytic) for d in found)])),  # NaN if one of them is
+        expects_zero=expects_zero,
     )
 
 
@@ -279,7 +316,7 @@ def _along(gradient: Array, direction: _Direction) -> float:
 
 
 def _error(d: Disagreement, largest: float) -> float:
-    return abs(d.analytic - d.numeric) / max(abs(d.analytic), abs(d.numeric), 1e-3 * largest, 1e-8)
+    return abs(d.analytic - d.numeric) / max(abs(d.analytic), abs(d.numeric), 1e-3 * largest, SMALLEST_SLOPE)
 
 
 @contextmanager

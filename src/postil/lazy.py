@@ -12,7 +12,7 @@ def exports(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Callabl
     """The ``__getattr__`` and ``__dir__`` of a package (PEP 562) whose public names live in modules below it.
 
     ``modules`` maps a module (".crf" is one of the package itself) to the names that come from it. A name is looked up
-    once; from then on it is an ordinary attribute of the package.
+    once; from then on it is an ordinary attribute of the package. ``dir()`` lists all public names, lazy or not.
     """
     places = {name: module for module, names in modules.items() for name in names}
 
@@ -23,7 +23,7 @@ def exports(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Callabl
         setattr(importlib.import_module(package), name, value)
         return value
 
-    return getattr_, lambda: sorted(places)
+    return getattr_, lambda: sorted({*places, *importlib.import_module(package).__all__})
 
 
 def function(module: str, name: str) -> Callable[..., Any]:

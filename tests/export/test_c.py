@@ -29,7 +29,7 @@ FILES = {
 
 
 def make(folder, *words, code=0):
-    command = ["make", "-s", f"CC={COMPILER}", "CFLAGS=-O1 -Werror -DPOSTIL_NO_CLONES", *words]
+    command = ["make", "-s", f"CC={COMPILER}", "CFLAGS=-O1 -Werror", *words]
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     assert made.returncode == code, made.stderr
     return made
@@ -223,7 +223,7 @@ int main(int count, char **words) {
 def test_nothing_is_allocated_while_tagging(folder, tmp_path):
     (tmp_path / "main.c").write_text(COUNTING, encoding="utf-8")
     wrapped = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc"
-    command = [COMPILER, "-O1", "-DPOSTIL_NO_CLONES", wrapped, f"-I{folder}", "main.c", str(folder / "postil.c")]
+    command = [COMPILER, "-O1", wrapped, f"-I{folder}", "main.c", str(folder / "postil.c")]
     made = subprocess.run([*command, "-o", "main", "-lm"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     if made.returncode and "wrap" in made.stderr:
         pytest.skip("needs a linker that wraps functions")

@@ -20,6 +20,8 @@ def test_tokens_have_the_extra_columns_of_their_sentence():
 
 
 def test_entities_count_characters_where_there_is_a_text():
-    assert entity(Sentence(["New", "York"]), "LOC", 0, 2, 0.5) == Entity("New York", "LOC", 0, 2, 0.5)
+    assert entity(Sentence(["New", "York"]), "LOC", 0, 2, 0.5) == Entity(
+        text="New York", label="LOC", start=0, end=2, probability=0.5
+    )
     (sentence,) = sentences_of("In  New  York.")
-    assert entity(sentence, "LOC", 1, 3) == Entity("New  York", "LOC", 4, 13, None)
+    assert entity(sentence, "LOC", 1, 3) == Entity(text="New  York", label="LOC", start=4, end=13, probability=None)

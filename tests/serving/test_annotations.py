@@ -16,7 +16,7 @@ class Counted(list):
 
 def test_places_of_tokens_are_characters_with_a_space_between():
     sentence = Sentence(["Anna", "left", "New", "York"])
-    entities = [Entity("Anna", "PER", 0, 1), Entity("New York", "LOC", 2, 4)]
+    entities = [Entity(text="Anna", label="PER", start=0, end=1), Entity(text="New York", label="LOC", start=2, end=4)]
     assert character_spans(sentence, entities) == [(0, 4, "PER"), (10, 18, "LOC")]
     add_to_spans(sentence, entities, [{"probability": 0.5}, {"probability": 0.7}])
     assert record_of(sentence).span_fields == {
@@ -29,7 +29,7 @@ def test_places_of_tokens_are_characters_with_a_space_between():
 def test_a_sentence_is_not_walked_through_again_for_every_entity():
     def walks(count):
         sentence = Sentence(Counted(["a"] * count))
-        character_spans(sentence, [Entity("a", "X", t, t + 1) for t in range(count)])
+        character_spans(sentence, [Entity(text="a", label="X", start=t, end=t + 1) for t in range(count)])
         return sentence.tokens.walks
 
     assert walks(50) == walks(5) > 0

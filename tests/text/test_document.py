@@ -13,7 +13,14 @@ HOSTILE = '"><script>alert(1)</script>'
 
 
 def document(*entities, text=TEXT):
-    return Document(text, [], [Entity(text[start:end], label, start, end, p) for label, start, end, p in entities])
+    return Document(
+        text,
+        [],
+        [
+            Entity(text=text[start:end], label=label, start=start, end=end, probability=p)
+            for label, start, end, p in entities
+        ],
+    )
 
 
 def shown(html):
@@ -88,7 +95,9 @@ def test_print_shows_entities_and_no_control_characters():
 
 def test_the_dict_is_ready_for_json():
     sentence = Sentence(["Ann"], ["B-PER"], text="Ann", starts=[0], ends=[3])
-    answer = Document("Ann", [sentence, Sentence(["x"])], [Entity("Ann", "PER", 0, 3, 0.5)])
+    answer = Document(
+        "Ann", [sentence, Sentence(["x"])], [Entity(text="Ann", label="PER", start=0, end=3, probability=0.5)]
+    )
     assert json.loads(json.dumps(answer.to_dict())) == {
         "text": "Ann",
         "entities": [{"text": "Ann", "label": "PER", "start": 0, "end": 3, "probability": 0.5}],

@@ -12,7 +12,7 @@ from postil.text.later import LaterItems
 def document(calls):
     def source(name):
         calls.append(name)
-        return {"sentences": [], "entities": [Entity("Anna", "PER", 0, 4)], "layers": {}}[name]
+        return {"sentences": [], "entities": [Entity(text="Anna", label="PER", start=0, end=4)], "layers": {}}[name]
 
     return Document.later(source, text="Anna")
 
@@ -27,7 +27,7 @@ def test_attributes_are_made_once_and_only_where_looked_at():
 
 
 def test_a_document_that_is_made_later_is_one_like_any_other():
-    complete = Document("Anna", [], [Entity("Anna", "PER", 0, 4)])
+    complete = Document("Anna", [], [Entity(text="Anna", label="PER", start=0, end=4)])
     assert document([]) == complete and repr(document([])) == repr(complete)
     for copied in (copy.copy(document([])), copy.deepcopy(document([])), pickle.loads(pickle.dumps(document([])))):
         assert copied == complete

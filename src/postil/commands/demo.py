@@ -228,5 +228,5 @@ def entities_of(tokens: Sequence[str], labels: Sequence[str]) -> list[Entity]:
     for label, start, end in spans_from_labels(labels, "bio"):
         before = sum(len(token) + 1 for token in tokens[:start])
         text = " ".join(tokens[start:end])
-        entities.append(Entity(text, label, before, before + len(text)))
+        entities.append(Entity(text=text, label=label, start=before, end=before + len(text)))
     return entities

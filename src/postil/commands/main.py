@@ -24,6 +24,7 @@ from postil.errors import (
     ForgettingWarning,
     LongSentenceWarning,
     PostilError,
+    SchemeWarning,
     SlowKernelsWarning,
     UnspacedTextWarning,
     WorkerWarning,
@@ -156,6 +157,7 @@ def _dispatch(words: list[str]) -> int:
         top.parse_args(words)  # handles --help and --version; anything else exits with 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongSentenceWarning)  # commands warn with the number of sentences
+        warnings.simplefilter("ignore", SchemeWarning)  # commands warn with the file and the line
         for category in _SHOWN:
             warnings.simplefilter("always", category)
         warnings.simplefilter("once", UnspacedTextWarning)

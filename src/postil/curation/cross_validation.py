@@ -15,7 +15,7 @@ from postil.metrics.evaluation import Evaluation
 from postil.models.inputs import checked_labelled
 from postil.models.tagger import Tagger
 from postil.text import with_marks
-from postil.text.labels import schemes
+from postil.text.labels import scheme_checks, schemes
 
 
 @final
@@ -74,6 +74,7 @@ def crossval(
     """
     X, y = checked_labelled(X, y)
     gold = with_marks(y, X)
+    scheme_checks.check(gold, where="y")
     check_entities(gold, "cross-validation")
     scheme = schemes.recognise(gold)
     parts = folds([len(tokens) for tokens in X], number, np.random.default_rng(seed), groups)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import joblib
 
-from postil.errors import TrainingInterruptedWarning
+from postil.errors import SchemeWarning, TrainingInterruptedWarning
 from postil.models.estimator import Estimator
 
 _T = TypeVar("_T")
@@ -54,6 +54,7 @@ def _whole(caller: int, function: Callable[..., _T], *task: Any) -> _T:
     _end_with(caller)
     with warnings.catch_warnings():
         warnings.simplefilter("error", TrainingInterruptedWarning)
+        warnings.simplefilter("ignore", SchemeWarning)  # whoever starts the jobs has warned, once for all of them
         try:
             return function(*task)
         except TrainingInterruptedWarning:

@@ -19,6 +19,7 @@ from postil.features.inputs import Token
 from postil.models.inputs import checked_dev, checked_labelled
 from postil.models.tagger import Tagger
 from postil.text import with_marks
+from postil.text.labels import scheme_checks
 
 _POWERS = np.arange(0.05, 1.525, 0.025)
 _RESAMPLES = 500
@@ -135,6 +136,7 @@ def curve(
         raise ConfigurationError(what, expected=f"must be at least {3 if what == 'sizes' else 1}", got=got)
     X, y = checked_labelled(X, y)
     labels = [*with_marks(y, X)]
+    scheme_checks.check(labels, where="y")
     held_out: tuple[list[Any], list[Any]] | None = checked_dev(dev)
     rng = np.random.default_rng(seed)
     if held_out is None:

@@ -39,7 +39,6 @@ _OPENING = """\
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
-#define POSTIL_NARROW
 
 """
 
@@ -188,7 +187,7 @@ def _shared_names(files: dict[str, list[Item]]) -> set[str]:
 
 def _static(text: str) -> str:
     """A kernel as a function that nobody else sees."""
-    return re.sub(r"^(CLONED )?(?=int \w+\()", r"\1static ", text, flags=re.MULTILINE)
+    return re.sub(r"^(?=int \w+\()", "static ", text, flags=re.MULTILINE)
 
 
 def _renamed(text: str, names: set[str], file: str) -> str:

@@ -4,6 +4,8 @@ The gold labels are random valid ones: those that the model would choose have a 
 Tables are cut down to the rows that occur, so that a model with a million words is checked as fast as a small one.
 """
 
+import re
+from collections.abc import Iterable
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -19,6 +21,7 @@ from postil.gradcheck import Report, examine
 from postil.gradients.fitted_trees import examine_tree_parts
 from postil.graph import Node
 from postil.kernels import Attributes
+from postil.models.config import TaggerConfig
 from postil.models.parts import Parts, is_encoder
 from postil.models.scoring.ensemble_network import EnsembleNetwork
 from postil.models.scoring.network import Example, ScoringNetwork
@@ -47,7 +50,23 @@ def examine_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Report:
     def loss() -> Node:
         return reduce(graph.add, [network.loss(example, rng=np.random.default_rng(_NOISE)) for example in examples])
 
-    return examine(loss, parameters=network.parameters(), name="the model's loss", rng=rng)
+    own = network.parameters()
+    zero = without_gradient(parts.config, own)
+    return examine(loss, parameters=own, name="the model's loss", rng=rng, expect_zero=zero)
+
+
+def without_gradient(config: TaggerConfig, parameters: Iterable[str]) -> list[str]:
+    """The parameters that cannot move the loss.
+
+    The words beyond the edges of a sentence are in no window of one word. The bias of a layer norm below the scores of
+    a detector shifts all of them alike, and its loss is made of their differences.
+    """
+    paths = [re.fullmatch(r"(.*encoder\.layers\.)(\d+)\.(\w+)", name) for name in parameters]
+    zero = [path[0] for path in paths if path and path[3] == "padding" and config.window == 1]
+    if config.objective == "margin" and config.encoder == "convolutions":
+        last = max(int(path[2]) for path in paths if path)
+        zero += [path[0] for path in paths if path and path[3] == "bias" and int(path[2]) == last]
+    return zero
 
 
 def made_up_sentences(features: InputFeatures, rng: np.random.Generator) -> list[list[Token]]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from postil import graph
 from postil.gradcheck import Report, Sampling, examine
+from postil.gradients.fitted import without_gradient
 from postil.gradients.model_requirements import (
     BY_DEFAULT,
     PARTIAL_LABELS,
@@ -105,11 +106,15 @@ def _known(inputs: list[str]) -> list[str]:
 def _examined(kind: Any, preset: str, inputs: str, settings: Mapping[str, Any] | None = None) -> Examine:
     def run(rng: Rng) -> Report:
         loss = sentence_loss(kind, preset, inputs, settings or {}, rng)
-        has_norms = config_of(kind, preset).encoder == "convolutions"
-        epsilons = EPSILONS_OF_NORMS if has_norms else EPSILONS
-        return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING, epsilons=epsilons)
+        return _report(loss.node, loss.parameters, config_of(kind, preset), rng)
 
     return run
+
+
+def _report(loss: Callable[[], Node], parameters: dict[str, Parameter], config: TaggerConfig, rng: Rng) -> Report:
+    epsilons = EPSILONS_OF_NORMS if config.encoder == "convolutions" else EPSILONS
+    zero = without_gradient(config, parameters)
+    return examine(loss, parameters=parameters, rng=rng, sampling=SAMPLING, epsilons=epsilons, expect_zero=zero)
 
 
 def _examined_tasks(preset: str) -> Examine:
@@ -126,9 +131,7 @@ def _examined_tasks(preset: str) -> Examine:
             losses: list[Node] = [network.loss(shard, rng=np.random.default_rng(_NOISE)) for shard in shards]
             return reduce(graph.add, losses)
 
-        has_norms = config_of(MultiTaskTagger, preset).encoder == "convolutions"
-        epsilons = EPSILONS_OF_NORMS if has_norms else EPSILONS
-        return examine(loss, parameters=network.parameters(), rng=rng, sampling=SAMPLING, epsilons=epsilons)
+        return _report(loss, network.parameters(), config_of(MultiTaskTagger, preset), rng)
 
     return run
 
@@ -150,8 +153,7 @@ def _examined_masking(preset: str) -> Examine:
 
         # Maps to labels are not learnt from raw text.
         learnt = {name: p for name, p in model.parameters().items() if not re.search(r"\.(output|crf)", name)}
-        epsilons = EPSILONS_OF_NORMS if preset == "accurate" else EPSILONS
-        return examine(loss, parameters=learnt, rng=rng, sampling=SAMPLING, epsilons=epsilons)
+        return _report(loss, learnt, config_of(Tagger, preset), rng)
 
     return run
 
@@ -256,8 +258,10 @@ def _with_partial_labels(folder: Path) -> Data:
 
 
 def vector_file(folder: Path) -> Path:
+    """Vectors of some words of the sentences here, and of the trees in ``trees.py``."""
     path = folder / "vectors.txt"
-    path.write_text("anna 0.5 -1\noslo 0.1 2\nlives -0.3 0.4\n", encoding="utf8")
+    lines = ["anna 0.5 -1", "oslo 0.1 2", "lives -0.3 0.4", "not 0.7 0.2", "good -0.4 1.1", "bad 0.9 -0.6"]
+    path.write_text("\n".join(lines) + "\n", encoding="utf8")
     return path
 
 

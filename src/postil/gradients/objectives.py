@@ -1,6 +1,7 @@
 """Checks of objectives: scores to a loss."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,13 +57,16 @@ def _margin() -> Iterator[GradientCheck]:
 
 def _penalty() -> Iterator[GradientCheck]:
     def run(touch: bool) -> Examine:
-        def penalty(rng: Rng) -> Report:
+        def check(rng: Rng) -> Report:
             layer, words = network.Linear(5, 4, rng=rng), network.LookupTable(6, 3, rng=rng)
             named = {**layer.parameters(), **words.parameters()}
             touched = {words.table: np.array([1, 4, 1])} if touch else None
-            return examine(lambda: objectives.l2(named.values(), 0.3, touched=touched), parameters=named)
+            # Biases never decay, tables only at the rows that are touched.
+            zero = ["b"] if touch else ["b", "table"]
+            penalty = partial(objectives.l2, named.values(), 0.3, touched=touched)
+            return examine(penalty, name="l2", parameters=named, expect_zero=zero)
 
-        return penalty
+        return check
 
     yield row("L2 penalty", "B5 E9 C1", of(objectives.l2), run(False))
     yield row("L2 penalty on rows of a table", "B5 E9", of(objectives.l2, "touched"), run(True))

@@ -50,6 +50,9 @@ def _functions() -> Iterator[GradientCheck]:
     yield row("log", "E8", of(graph.log), _on(graph.log, (3, 4), positive=True))
     yield row("sqrt", "E8", of(graph.sqrt), _on(graph.sqrt, (3, 4), positive=True))
     yield row("tanh", "E8 E10", of(graph.tanh), _on(graph.tanh, (3, 4)))
+    yield row("sigmoid", "B6 E10", of(graph.sigmoid), _on(graph.sigmoid, (3, 4)))
+    yield row("relu", "B6 E10", of(graph.relu), _on(graph.relu, (3, 4)))
+    yield row("softmax", "A7 E3", of(graph.softmax), _on(lambda x: graph.softmax(x, axis=1), (2, 3, 4)))
 
 
 def _reductions() -> Iterator[GradientCheck]:

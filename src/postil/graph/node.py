@@ -26,12 +26,14 @@ Gradients: TypeAlias = Mapping["Node", Gradient]
 Pullback: TypeAlias = Callable[[Array], Sequence[Gradient | None]]
 
 
+# NumPy's functions that work on nodes, with the operation of the flow graph for each: operations.py fills it.
+NUMPY_FUNCTIONS: dict[np.ufunc, Callable[..., "Node"]] = {}
+
+
 class Node(ABC):
     """A value in the flow graph. ``offsets`` (B + 1,) is set if the rows of the value form a ragged batch."""
 
     __slots__ = ("name", "offsets", "value")
-    # NumPy must leave `array + node` to Node.__radd__ instead of adding elements one by one.
-    __array_ufunc__ = None
 
     value: Array
     name: str
@@ -52,6 +54,25 @@ class Node(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name or '(unnamed)'}: {describe(self.value)}>"
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> "Node":
+        """``np.tanh(node)`` and ``array + node``: the operation of the flow graph."""
+        operation = NUMPY_FUNCTIONS.get(ufunc)
+        if method != "__call__" or operation is None:
+            raise self._no_array(f"numpy.{ufunc.__name__} of a node")
+        if options:
+            raise self._no_array(f"numpy.{ufunc.__name__} of a node with {', '.join(options)} (array += node, too)")
+        return operation(*operands)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> "Node":
+        raise self._no_array(f"numpy.{function.__name__} of a node")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        """A node is not converted silently: no gradient would come back to it."""
+        raise self._no_array("a node instead of an array")
+
+    def _no_array(self, what: str) -> DtypeError:
+        return DtypeError(what, expected="an operation of postil.graph, or the array node.value", got=repr(self))
 
     if TYPE_CHECKING:  # operations.py puts these on the class, each beside its rule
         Operand: TypeAlias = "Node | Array | float"

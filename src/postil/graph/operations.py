@@ -1,6 +1,6 @@
 """Array operations on nodes, each beside the rule that carries its gradient back (E5, E8).
 
-``u.T @ tanh(W @ x + b)`` works as it is written. Operands may be nodes, arrays of the same float type, and Python
+``u.T @ tanh(W @ x + b)`` works as it is written, with NumPy's ``tanh`` as well. Operands may be nodes, arrays of the same float type, and Python
 numbers; float32 and float64 never mix silently. Only operands that are nodes become parents.
 """
 
@@ -12,9 +12,10 @@ import numpy as np
 
 from postil.arrays import Array, checked_indices, describe
 from postil.errors import IndexRangeError, ShapeError
+from postil.graph import activations
 from postil.graph.computing import Operand, computed, product, values_of
 from postil.graph.kinks import note_branches
-from postil.graph.node import Node, Result
+from postil.graph.node import NUMPY_FUNCTIONS, Node, Result, check_node
 from postil.graph.rows import Gradient, RowGradient
 
 Axis: TypeAlias = int | tuple[int, ...] | None
@@ -75,7 +76,7 @@ def power(a: Operand, b: Operand) -> Result:
 
 def negative(a: Node) -> Result:
     """-a."""
-    return _result("negative", -a.value, (a, lambda dY: -dY))
+    return _result("negative", -_array(a, "negative"), (a, lambda dY: -dY))
 
 
 def matmul(a: Node | Array, b: Node | Array) -> Result:
@@ -106,26 +107,48 @@ def matmul(a: Node | Array, b: Node | Array) -> Result:
 
 def exp(x: Node) -> Result:
     """The exponential of every element."""
-    Y = computed("exp", np.exp, x.value)
+    Y = computed("exp", np.exp, _array(x, "exp"))
     return _result("exp", Y, (x, lambda dY: dY * Y))
 
 
 def log(x: Node) -> Result:
     """The natural logarithm of every element."""
-    X = x.value
+    X = _array(x, "log")
     return _result("log", computed("log", np.log, X), (x, lambda dY: dY / X))
 
 
 def sqrt(x: Node) -> Result:
     """The square root of every element."""
-    Y = computed("sqrt", np.sqrt, x.value)
+    Y = computed("sqrt", np.sqrt, _array(x, "sqrt"))
     return _result("sqrt", Y, (x, lambda dY: computed("derivative of sqrt", np.divide, dY, 2 * Y)))
 
 
 def tanh(x: Node) -> Result:
     """The hyperbolic tangent of every element: dX = dY (1 - Y²)."""
-    Y = np.tanh(x.value)
-    return _result("tanh", Y, (x, lambda dY: dY * (1 - Y * Y)))
+    return _activated("tanh", activations.tanh, x)
+
+
+def sigmoid(x: Node) -> Result:
+    """1 / (1 + exp(-x)) of every element: dX = dY Y (1 - Y)."""
+    return _activated("sigmoid", activations.sigmoid, x)
+
+
+def relu(x: Node) -> Result:
+    """max(0, x) of every element: dX = dY if x > 0, else 0."""
+    return _activated("relu", activations.relu, x)
+
+
+def softmax(x: Node, axis: int = -1) -> Result:
+    """exp(x) / Σ exp(x) along ``axis``: dX = Y (dY - Σ dY Y)."""
+    X = _array(x, "softmax")
+    powers = computed("softmax", lambda X: np.exp(X - X.max(axis=axis, keepdims=True)), X)  # so that nothing overflows
+    Y = powers / powers.sum(axis=axis, keepdims=True)
+    return _result("softmax", Y, (x, lambda dY: Y * (dY - (dY * Y).sum(axis=axis, keepdims=True))))
+
+
+def _activated(name: str, function: Callable[[Array], activations.Activated], x: Node) -> Result:
+    Y, rule = function(_array(x, name))
+    return _result(name, Y, (x, rule))
 
 
 # ------------------------------------------------------------------------------------------------ reductions
@@ -133,14 +156,14 @@ def tanh(x: Node) -> Result:
 
 def sum(x: Node, axis: Axis = None, keepdims: bool = False) -> Result:
     """The sum over ``axis``, or over all elements."""
-    X = x.value
+    X = _array(x, "sum")
     Y = computed("sum", partial(np.sum, axis=axis, keepdims=keepdims), X)
     return _result("sum", Y, (x, lambda dY: np.broadcast_to(_spread(dY, X, axis), X.shape)))
 
 
 def mean(x: Node, axis: Axis = None, keepdims: bool = False) -> Result:
     """The mean over ``axis``, or over all elements."""
-    X = x.value
+    X = _array(x, "mean")
     if X.size == 0:
         raise ShapeError("mean of nothing", expected="at least one value", got=describe(X))
     Y = computed("mean", partial(np.mean, axis=axis, keepdims=keepdims), X)
@@ -150,7 +173,7 @@ def mean(x: Node, axis: Axis = None, keepdims: bool = False) -> Result:
 
 def max(x: Node, axis: int | None = None, keepdims: bool = False) -> Result:
     """The largest value; the gradient goes to the first one among equals (A5)."""
-    X = x.value
+    X = _array(x, "max")
     if X.size == 0:
         raise ShapeError("max of nothing", expected="at least one value", got=describe(X))
     flat = X.reshape(-1) if axis is None else X
@@ -173,15 +196,16 @@ def max(x: Node, axis: int | None = None, keepdims: bool = False) -> Result:
 
 def reshape(x: Node, *shape: int) -> Result:
     """The same elements in another shape."""
-    X = x.value
+    X = _array(x, "reshape")
     return _result("reshape", computed("reshape", lambda X: X.reshape(*shape), X), (x, lambda dY: dY.reshape(X.shape)))
 
 
 def transpose(x: Node, *axes: int) -> Result:
     """The axes in reverse order, or in the order ``axes``."""
-    order = axes or tuple(reversed(range(x.ndim)))
-    Y = computed("transpose", lambda X: X.transpose(order), x.value)
-    back = np.argsort(np.mod(order, x.ndim or 1))  # an axis may be counted from the end
+    X = _array(x, "transpose")
+    order = axes or tuple(reversed(range(X.ndim)))
+    Y = computed("transpose", lambda X: X.transpose(order), X)
+    back = np.argsort(np.mod(order, X.ndim or 1))  # an axis may be counted from the end
     return _result("transpose", Y, (x, lambda dY: dY.transpose(*back)))
 
 
@@ -201,7 +225,7 @@ def concatenate(operands: Sequence[Node | Array], axis: int = 0) -> Result:
 
 def getitem(x: Node, index: Any) -> Result:
     """x[index] with any NumPy index. Rows of a matrix selected by integers have a sparse gradient (see take_rows)."""
-    X = x.value
+    X = _array(x, "getitem")
     if X.ndim == 2 and isinstance(index, list | np.ndarray) and np.asarray(index).dtype.kind in "iu":
         ids = np.asarray(index)
         if not ids.size or (ids >= -len(X)).all():  # the others keep their sign, for the message
@@ -222,7 +246,7 @@ def getitem(x: Node, index: Any) -> Result:
 
 def take_rows(table: Node, ids: Array) -> Result:
     """Rows ``ids`` (…,) of ``table`` (V, D), as (…, D). The gradient is sparse: only rows that occur (A2)."""
-    W = table.value
+    W = _array(table, "take_rows")
     ids = checked_indices(ids, len(W), where=f"rows of {table.name or 'a table'}")
 
     def pullback(dY: Array) -> RowGradient:
@@ -232,6 +256,11 @@ def take_rows(table: Node, ids: Array) -> Result:
 
 
 # ------------------------------------------------------------------------------------------------ machinery
+
+
+def _array(x: Node, operation: str) -> Array:
+    check_node(x, f"operand of {operation}")
+    return x.value
 
 
 def _result(name: str, Y: Array, *operands_and_rules: tuple[Operand, Rule]) -> Result:
@@ -285,3 +314,19 @@ _METHODS: dict[str, Any] = {
 }
 for _name, _method in _METHODS.items():
     setattr(Node, _name, _method)
+
+NUMPY_FUNCTIONS.update(
+    {
+        np.add: add,
+        np.subtract: subtract,
+        np.multiply: multiply,
+        np.divide: divide,
+        np.power: power,
+        np.negative: negative,
+        np.matmul: matmul,
+        np.exp: exp,
+        np.log: log,
+        np.sqrt: sqrt,
+        np.tanh: tanh,
+    }
+)

@@ -1,6 +1,6 @@
 """The reverse pass: gradients of one node at the leaves, or at any nodes, that it was computed from (E8, B3, E11)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -34,7 +34,7 @@ def gradients(
             dY = dense(arrived.take(node))
             if wanted and node in wanted:
                 at_wanted[node] = dY
-            for parent, gradient in zip(node.parents, node.pullback(dY), strict=True):
+            for parent, gradient in zip(node.parents, _pulled_back(node, dY), strict=True):
                 if gradient is not None:
                     arrived.add(parent, gradient, sender=node)
             if flags:
@@ -58,6 +58,19 @@ def jacobian(y: Node, x: Node) -> Array:
         seed[i] = 1
         rows[i] = dense(gradients(y, [x], seed=seed.reshape(y.shape))[x])
     return rows.reshape(y.shape + x.shape)
+
+
+def _pulled_back(node: Result, dY: Array) -> Sequence[Gradient | None]:
+    """One gradient for each parent, from the node's pullback."""
+    found = node.pullback(dY)
+    if not isinstance(found, list | tuple) or len(found) != len(node.parents):
+        raise ShapeError(
+            "the pullback of a node",
+            expected=f"must return a list with a gradient, or None, for each of its {len(node.parents)} parents",
+            got=f"{len(found)} of them" if isinstance(found, list | tuple) else describe(found),
+            where=f"node {node.name}",
+        )
+    return found
 
 
 class _Arrived:

@@ -120,7 +120,7 @@ INLINED void label_probabilities_of(const Question *q, const Chain *c, int64_t T
     }
 }
 
-CLONED int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+int chain_answers(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                          int64_t labels, const double *transitions, const double *start, const double *end,
                          double temperature, double shift, int64_t outside, const double *bonus,
                          const int64_t *classes, const uint8_t *begins, const uint8_t *after, const double *lowest,

@@ -131,7 +131,7 @@ static void merge(clusters *c, int64_t a, int64_t b) {
 }
 
 /* The pair that loses least, the first of equals; the one of both that meets fewer clusters second. */
-CLONED static void best_pair(const clusters *c, int64_t *a, int64_t *b) {
+static void best_pair(const clusters *c, int64_t *a, int64_t *b) {
     double least = INFINITY;
     *a = *b = -1;
     for (int64_t i = 0; i < c->slots; i++) {

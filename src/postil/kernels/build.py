@@ -21,7 +21,7 @@ PACKAGE = "postil.kernels"
 DECLARATIONS = "_declarations"
 # Bits: the compiler may not fuse a product and a sum, nor reorder sums, or results would differ between machines.
 # sqrt sets no errno, which changes no result and lets its loops become vector instructions.
-FLAGS = "-std=c99 -O3 -g0 -ffp-contract=off -fno-math-errno -fvisibility=hidden -Wno-psabi -DPOSTIL_NO_CLONES".split()
+FLAGS = "-std=c99 -O3 -g0 -ffp-contract=off -fno-math-errno -fvisibility=hidden -Wno-psabi".split()
 # What the compiler may use; a processor without it gets the library before.
 LEVELS = {"baseline": [], "v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4"]}
 NEEDED = {"v3": "avx2", "v4": "avx512vl"}  # in the processor's description

@@ -6,7 +6,7 @@
 
 /* δ_1 = start + u_1,  δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij). On the way back y_t = argmax_i (δ_t(i) + A_i,y_t+1) is
    asked for the one best path only, so no pointers are kept. The end is one more label, number L, after the last. */
-CLONED int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+int viterbi(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                    int64_t labels, const double *transitions, const double *start, const double *end, int64_t *path,
                    double *scores) {
     const int64_t L = labels, P = padded(labels), longest = longest_sentence(offsets, sentences, tokens);
@@ -62,7 +62,7 @@ INLINED void ranked_step(const double *before, const double *step, int64_t strid
 }
 
 /* δ_t(j, r): the r-th best beginning that ends in j, as in Viterbi. The end is reached like a label. */
-CLONED int ranked_paths(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+int ranked_paths(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                         int64_t labels, const double *transitions, const double *start, const double *end, int64_t k,
                         int64_t *paths, double *scores) {
     const int64_t L = labels, P = padded(labels), longest = longest_sentence(offsets, sentences, tokens), table = L * k;

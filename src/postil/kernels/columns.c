@@ -88,7 +88,7 @@ INLINED int plain_row(line at, layout as, int64_t *cell) {
 }
 
 /* found: tokens, sentences, heads. Of all three arrays there are as many rows as the text has lines, or more. */
-CLONED int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label,
+int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label,
                        int64_t lines, int64_t *cells, int64_t *offsets, int64_t *heads, int64_t *found) {
     const layout as = {tabs, width, token, label};
     int64_t N = 0, B = 0, H = 0, seen = 0, head = -1;
@@ -122,7 +122,7 @@ CLONED int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t widt
 }
 
 /* Lines of tokens between blanks, each line a sentence. `room`: rows of cells, and one less than rows of offsets. */
-CLONED int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets,
+int line_cells(const uint8_t *text, int64_t size, int64_t room, int64_t *cells, int64_t *offsets,
                       int64_t *found) {
     int64_t N = 0, B = 0, i = 0;
     offsets[0] = 0;
@@ -205,7 +205,7 @@ INLINED int is_word(uint64_t slot, uint64_t h, const uint8_t *word, int64_t leng
 
 /* Numbers in the order in which words first came. Slots, pool and ends are only ever written here, always with the same
    key (2,). Word i is pool[ends[i]:ends[i + 1]]; `known` of them are there already, at most `most` may be. */
-CLONED int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const uint64_t *key,
+int number_words(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const uint64_t *key,
                         uint64_t *slots, int64_t slot_count, uint8_t *pool, int64_t pool_size, int64_t *ends,
                         int64_t most, int64_t *known, int64_t *numbers) {
     const uint64_t mask = (uint64_t)slot_count - 1;
@@ -238,7 +238,7 @@ CLONED int number_words(const uint8_t *text, int64_t size, const int64_t *cells,
 /* ------------------------------------------------------------------------------------------------ writing */
 
 /* Label i is names[ends[i]:ends[i + 1]]. figures (N,): a column of probabilities before the label; NULL: none. places (B + 1,): where the sentences begin in `out`, and the end. */
-CLONED int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
+int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t N, const int64_t *offsets,
                       int64_t sentences, const int64_t *labels, const double *figures, const uint8_t *names,
                       int64_t names_size, const int64_t *ends, int64_t label_count, uint8_t *out, int64_t room,
                       int64_t *places) {

@@ -11,7 +11,7 @@ INLINED int64_t solve_next(Chain *c, const void *unary, int single, const int64_
     return T;
 }
 
-CLONED int chain_moments(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+int chain_moments(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                          int64_t labels, const double *transitions, const double *start, const double *end,
                          double *log_partition, double *marginals, double *counts, uint8_t *exact) {
     const int64_t L = labels;
@@ -39,7 +39,7 @@ CLONED int chain_moments(const void *unary, int single, const int64_t *offsets, 
     return DONE;
 }
 
-CLONED int chain_messages(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+int chain_messages(const void *unary, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                           int64_t labels, const double *transitions, const double *start, const double *end,
                           double *factors, double *steps, double *prefix, double *scale, double *following,
                           double *arriving, double *weight, double *log_partition, uint8_t *exact) {

@@ -24,7 +24,7 @@ INLINED double root_double(double x) { return sqrt(x); }
 #define BODY "layers_body.h"
 #include "both_types.h"
 
-CLONED int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens,
+int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens,
                    int64_t sentences, int64_t columns, int64_t size, void *Y) {
     if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1) return WRONG_OFFSETS;
     clear_flags();
@@ -35,7 +35,7 @@ CLONED int windows(const void *X, int single, const void *padding, const int64_t
     return done();
 }
 
-CLONED int first_maxima(const void *X, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+int first_maxima(const void *X, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                         int64_t columns, void *Y, int64_t *winners) {
     if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
     for (int64_t b = 0; b < sentences; b++)
@@ -44,7 +44,7 @@ CLONED int first_maxima(const void *X, int single, const int64_t *offsets, int64
                   : first_maxima_double(X, offsets, sentences, columns, Y, winners);
 }
 
-CLONED int windows_back(const void *dY, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
+int windows_back(const void *dY, int single, const int64_t *offsets, int64_t tokens, int64_t sentences,
                         int64_t columns, int64_t size, void *dX, void *dpadding) {
     if (longest_sentence(offsets, sentences, tokens) < 0 || size < 1) return WRONG_OFFSETS;
     clear_flags();
@@ -55,7 +55,7 @@ CLONED int windows_back(const void *dY, int single, const int64_t *offsets, int6
     return done();
 }
 
-CLONED int normalise_rows(const void *X, int single, const void *gain, const void *bias, double epsilon, int64_t rows,
+int normalise_rows(const void *X, int single, const void *gain, const void *bias, double epsilon, int64_t rows,
                            int64_t columns, void *Y, void *Z, void *deviation) {
     clear_flags();
     if (single)
@@ -65,7 +65,7 @@ CLONED int normalise_rows(const void *X, int single, const void *gain, const voi
     return done();
 }
 
-CLONED int normalise_rows_back(const void *dY, int single, const void *Z, const void *deviation, const void *gain,
+int normalise_rows_back(const void *dY, int single, const void *Z, const void *deviation, const void *gain,
                                 int64_t rows, int64_t columns, void *dX, void *dgain, void *dbias) {
     clear_flags();
     if (single)
@@ -75,7 +75,7 @@ CLONED int normalise_rows_back(const void *dY, int single, const void *Z, const 
     return done();
 }
 
-CLONED int activate(const void *Z, int single, const void *bias, int activation, uint64_t key, uint32_t dropped,
+int activate(const void *Z, int single, const void *bias, int activation, uint64_t key, uint32_t dropped,
                     int64_t rows, int64_t columns, void *out, void *slopes) {
     clear_flags();
     if (single)
@@ -85,7 +85,7 @@ CLONED int activate(const void *Z, int single, const void *bias, int activation,
     return done();
 }
 
-CLONED double sum_of_squares(const void *x, int single, int64_t n) {
+double sum_of_squares(const void *x, int single, int64_t n) {
     return single ? squares_single(x, n) : squares_double(x, n);
 }
 
@@ -109,7 +109,7 @@ INLINED int64_t *sorted_positions(const int64_t *ids, int64_t n, int64_t largest
     return order;
 }
 
-CLONED int sums_of_occurrences(const int64_t *ids, int64_t occurrences, const void *values, int single, int64_t columns,
+int sums_of_occurrences(const int64_t *ids, int64_t occurrences, const void *values, int single, int64_t columns,
                                int64_t *rows, void *sums, int64_t *found) {
     int64_t largest = 0, R = 0;
     for (int64_t i = 0; i < occurrences; i++) {
@@ -140,7 +140,7 @@ INLINED int are_inside(const int64_t *rows, int64_t count, int64_t table) {
     return 1;
 }
 
-CLONED int adam_step(void *value, int single, void *mean, void *square, int64_t *touches, const int64_t *rows,
+int adam_step(void *value, int single, void *mean, void *square, int64_t *touches, const int64_t *rows,
                      const void *g, int64_t count, int64_t table, int64_t columns, double rate, double beta1,
                      double beta2, double epsilon, double scale, double *total, int64_t *settled, int64_t steps) {
     if (!are_inside(rows, count, table)) return WRONG_INDEX;
@@ -156,7 +156,7 @@ CLONED int adam_step(void *value, int single, void *mean, void *square, int64_t 
     return done();
 }
 
-CLONED int adagrad_step(void *value, int single, void *square, const int64_t *rows, const void *g, int64_t count,
+int adagrad_step(void *value, int single, void *square, const int64_t *rows, const void *g, int64_t count,
                         int64_t table, int64_t columns, double rate, double epsilon) {
     if (!are_inside(rows, count, table)) return WRONG_INDEX;
     clear_flags();
@@ -167,7 +167,7 @@ CLONED int adagrad_step(void *value, int single, void *square, const int64_t *ro
     return done();
 }
 
-CLONED int settle_rows(double *total, int64_t *settled, const void *value, int single, const int64_t *rows,
+int settle_rows(double *total, int64_t *settled, const void *value, int single, const int64_t *rows,
                        int64_t count, int64_t table, int64_t columns, int64_t steps) {
     if (!are_inside(rows, count, table)) return WRONG_INDEX;
     clear_flags();

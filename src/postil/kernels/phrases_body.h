@@ -1,17 +1,17 @@
-/* The body of phrases.c for one element type and one instruction set; see versions.h.
+/* The body of phrases.c for one element type; see versions.h.
 
    n words, P phrases, M = n + P rows of width H. W (N, K) holds the N maps of a phrase: K = H where the vectors of both
    parts are added up, else 2 H. A panel holds PANEL of its rows side by side, (K, PANEL). */
 
-typedef REAL VERSION(Line) __attribute__((vector_size(VECTOR), aligned(sizeof(REAL)), __may_alias__));
-#define LINE VERSION(Line)
+typedef REAL OF(Line) __attribute__((vector_size(VECTOR), aligned(sizeof(REAL)), __may_alias__));
+#define LINE OF(Line)
 #define ACROSS ((int64_t)(VECTOR / sizeof(REAL)))
 #define PANEL (2 * ACROSS)
 #define FEW 6    /* rows whose sums with one panel stay in registers */
 #define CHUNK 24 /* rows whose maps stay in the fastest cache */
 
 /* sums += the products of `size` rows with the K rows of a panel. */
-INLINED void VERSION(add_products)(const REAL *const *rows, int64_t K, const REAL *panel, int size,
+INLINED void OF(add_products)(const REAL *const *rows, int64_t K, const REAL *panel, int size,
                                    LINE sums[FEW][2]) {
     for (int64_t k = 0; k < K; k++) {
         const LINE first = *(const LINE *)(panel + k * PANEL), second = *(const LINE *)(panel + k * PANEL + ACROSS);
@@ -23,12 +23,12 @@ INLINED void VERSION(add_products)(const REAL *const *rows, int64_t K, const REA
 }
 
 /* The products of `size` phrases with one panel; `right` is NULL where one row stands for both parts. */
-INLINED void VERSION(one_tile)(const REAL *const *left, const REAL *const *right, int64_t H, const REAL *panel, int size,
+INLINED void OF(one_tile)(const REAL *const *left, const REAL *const *right, int64_t H, const REAL *panel, int size,
                                int64_t width, REAL *Z) {
     LINE sums[FEW][2];
     for (int i = 0; i < size; i++) sums[i][0] = sums[i][1] = (LINE){0};
-    VERSION(add_products)(left, H, panel, size, sums);
-    if (right != NULL) VERSION(add_products)(right, H, panel + H * PANEL, size, sums);
+    OF(add_products)(left, H, panel, size, sums);
+    if (right != NULL) OF(add_products)(right, H, panel + H * PANEL, size, sums);
     for (int i = 0; i < size; i++) {
         *(LINE *)(Z + i * width) = sums[i][0];
         *(LINE *)(Z + i * width + ACROSS) = sums[i][1];
@@ -36,14 +36,14 @@ INLINED void VERSION(one_tile)(const REAL *const *left, const REAL *const *right
 }
 
 /* Z (count, width): all maps of some phrases, without bias. */
-INLINED void VERSION(maps)(const REAL *const *left, const REAL *const *right, int64_t count, int64_t H,
+INLINED void OF(maps)(const REAL *const *left, const REAL *const *right, int64_t count, int64_t H,
                            const REAL *panels, int64_t width, REAL *Z) {
     const int64_t K = right == NULL ? H : 2 * H;
     for (int64_t from = 0; from < width; from += PANEL)
         for (int64_t i = 0; i < count; i += FEW) {
             const REAL *const *ls = left + i, *const *rs = right == NULL ? NULL : right + i, *panel = panels + from * K;
             REAL *z = Z + i * width + from;
-#define TILE_OF(size) VERSION(one_tile)(ls, rs, H, panel, size, width, z)
+#define TILE_OF(size) OF(one_tile)(ls, rs, H, panel, size, width, z)
             switch (count - i) {
                 case 1: TILE_OF(1); break;
                 case 2: TILE_OF(2); break;
@@ -57,14 +57,14 @@ INLINED void VERSION(maps)(const REAL *const *left, const REAL *const *right, in
 }
 
 /* W (N, K) by panels, with zeros where it has no rows. */
-INLINED void VERSION(to_panels)(const REAL *W, int64_t N, int64_t K, int64_t width, REAL *out) {
+INLINED void OF(to_panels)(const REAL *W, int64_t N, int64_t K, int64_t width, REAL *out) {
     for (int64_t from = 0; from < width; from += PANEL, out += K * PANEL)
         for (int64_t j = 0; j < PANEL; j++)
             for (int64_t k = 0; k < K; k++) out[k * PANEL + j] = from + j < N ? W[(from + j) * K + k] : 0;
 }
 
 /* Gates, memory and vector of one phrase; the maps stand in the order o, f_1, f_2, i, u. */
-INLINED void VERSION(cell)(REAL *restrict maps, const REAL *bias, int64_t H, const REAL *restrict c1,
+INLINED void OF(cell)(REAL *restrict maps, const REAL *bias, int64_t H, const REAL *restrict c1,
                            const REAL *restrict c2, REAL *restrict c, REAL *restrict h) {
     OF(squash)(maps, bias, 4 * H, (REAL)0.5, maps);
     OF(squash)(maps + 4 * H, bias + 4 * H, H, 1, maps + 4 * H);
@@ -75,7 +75,7 @@ INLINED void VERSION(cell)(REAL *restrict maps, const REAL *bias, int64_t H, con
 }
 
 /* Phrases first:end of one level, at most CHUNK. */
-INLINED void VERSION(some_phrases)(int how, const int64_t *children, int64_t first, int64_t end, int64_t n, int64_t H,
+INLINED void OF(some_phrases)(int how, const int64_t *children, int64_t first, int64_t end, int64_t n, int64_t H,
                                    const REAL *panels, int64_t width, const REAL *bias, REAL *X, REAL *memory, REAL *Z,
                                    REAL *added) {
     const REAL *left[CHUNK], *right[CHUNK];
@@ -86,17 +86,17 @@ INLINED void VERSION(some_phrases)(int how, const int64_t *children, int64_t fir
         for (int64_t d = 0; d < H; d++) added[i * H + d] = left[i][d] + right[i][d];
         left[i] = added + i * H;
     }
-    VERSION(maps)(left, how == OF_SUMS ? NULL : right, count, H, panels, width, Z);
+    OF(maps)(left, how == OF_SUMS ? NULL : right, count, H, panels, width, Z);
     for (int64_t i = 0; i < count; i++) {
         const int64_t *parts = children + 2 * (first + i), row = n + first + i;
         if (how == OF_CELLS)
-            VERSION(cell)(Z + i * width, bias, H, memory + parts[0] * H, memory + parts[1] * H, memory + row * H, X + row * H);
+            OF(cell)(Z + i * width, bias, H, memory + parts[0] * H, memory + parts[1] * H, memory + row * H, X + row * H);
         else
             OF(squash)(Z + i * width, bias, H, 1, X + row * H);
     }
 }
 
-VERSIONED static int VERSION(phrases)(int how, const REAL *states, const int64_t *forms, const int64_t *children,
+static int OF(phrases)(int how, const REAL *states, const int64_t *forms, const int64_t *children,
                                       const int64_t *cuts, int64_t levels, int64_t n, int64_t P, int64_t H,
                                       const REAL *W, const REAL *bias, REAL *X, REAL *memory) {
     const int64_t N = how == OF_CELLS ? 5 * H : H, K = how == OF_SUMS ? H : 2 * H;
@@ -105,7 +105,7 @@ VERSIONED static int VERSION(phrases)(int how, const REAL *states, const int64_t
     REAL *panels = (REAL *)aligned_doubles(width * K + CHUNK * (width + H), &room);
     if (room == NULL) return NO_MEMORY;
     REAL *Z = panels + width * K, *added = Z + CHUNK * width;
-    if (P) VERSION(to_panels)(W, N, K, width, panels);
+    if (P) OF(to_panels)(W, N, K, width, panels);
     for (int64_t row = 0; row < n; row++) {
         memcpy(X + row * H, states + forms[row] * S, (size_t)H * sizeof(REAL));
         if (how == OF_CELLS) memcpy(memory + row * H, states + forms[row] * S + H, (size_t)H * sizeof(REAL));
@@ -113,7 +113,7 @@ VERSIONED static int VERSION(phrases)(int how, const REAL *states, const int64_t
     for (int64_t level = 0; level < levels; level++)
         for (int64_t first = cuts[level]; first < cuts[level + 1]; first += CHUNK) {
             const int64_t end = cuts[level + 1] - first < CHUNK ? cuts[level + 1] : first + CHUNK;
-            VERSION(some_phrases)(how, children, first, end, n, H, panels, width, bias, X, memory, Z, added);
+            OF(some_phrases)(how, children, first, end, n, H, panels, width, bias, X, memory, Z, added);
         }
     free(room);
     return DONE;

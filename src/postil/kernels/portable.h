@@ -11,21 +11,10 @@
 #error "the vector types of GCC and Clang are needed; without them Postil uses NumPy"
 #endif
 
-/* CLONED before a function: compiled once per instruction set, the best one picked when the library is loaded.
-   It needs GCC and the loader of glibc, and serves programs that compile the kernels once. The package compiles all of
-   them once per instruction set (see build.py), by any compiler for any system, with POSTIL_NO_CLONES. */
-#if defined(__x86_64__) && !defined(__clang__) && defined(__GLIBC__) && !defined(POSTIL_NO_CLONES)
-#define POSTIL_CLONES 1
-#define CLONED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define POSTIL_CLONES 0
-#define CLONED
-#endif
-
 /* What this processor can do: see instruction_level in runtime.c. */
 enum { BASELINE, AVX2, AVX512 };
 
-/* A body that becomes part of each clone that calls it, not a call to one common version. */
+/* A body that becomes part of each function that calls it, with the constants of the call. */
 #define INLINED static inline __attribute__((always_inline))
 
 /* Before a loop whose arrays are the same one or do not overlap: the compiler need not ask. */
@@ -36,9 +25,8 @@ enum { BASELINE, AVX2, AVX512 };
 #endif
 
 /* LANES doubles that are worked on at once. Four also under AVX-512: rows of labels are short, and eight would spend
-   more on padding than they gain (17 labels: 24 instead of 20). POSTIL_NARROW: two where the compiler is told of no AVX,
-   for GCC speaks up about wider vectors even where only the clones have them. */
-#if defined(__AVX__) || (POSTIL_CLONES && !defined(POSTIL_NARROW))
+   more on padding than they gain (17 labels: 24 instead of 20). */
+#if defined(__AVX__)
 #define LANES 4
 #else
 #define LANES 2

@@ -1,10 +1,10 @@
-/* The body of quadratic.c for one element type and one instruction set; see both_types.h.
+/* The body of quadratic.c for one element type; see versions.h.
 
    N rows c (K,), D units. U (K, D, K) holds what c_j c_k is multiplied by at [j][d][k], k >= j; the same numbers at
    k < j are not read. */
 
-typedef REAL VERSION(Vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REAL)), __may_alias__));
-#define LINE VERSION(Vector)
+typedef REAL OF(Vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REAL)), __may_alias__));
+#define LINE OF(Vector)
 #define ACROSS ((int64_t)(VECTOR / sizeof(REAL))) /* rows that stand in one vector */
 #define MOST 10                                   /* units, or columns, of a tile */
 #define TRANSPOSED_BLOCK 16
@@ -19,7 +19,7 @@ typedef REAL VERSION(Vector) __attribute__((vector_size(VECTOR), aligned(sizeof(
     } while (0)
 
 /* `size` units: each of them Σ_k rows[d][k] c_k, times c_j where there is one, is added to Z. `wide` vectors of rows. */
-INLINED void VERSION(add_units)(const REAL *U, int64_t K, const REAL *C, int64_t count, const LINE *cj, REAL *Z, int size,
+INLINED void OF(add_units)(const REAL *U, int64_t K, const REAL *C, int64_t count, const LINE *cj, REAL *Z, int size,
                                 int wide) {
     LINE sums[MOST][2];
     for (int d = 0; d < size; d++)
@@ -40,25 +40,25 @@ INLINED void VERSION(add_units)(const REAL *U, int64_t K, const REAL *C, int64_t
 }
 
 /* Rows are transposed: C (K, rows), Z (D, rows). */
-INLINED void VERSION(forms_of_block)(const REAL *C, const REAL *U, const REAL *W, const REAL *b, int64_t K, int64_t D,
+INLINED void OF(forms_of_block)(const REAL *C, const REAL *U, const REAL *W, const REAL *b, int64_t K, int64_t D,
                                      int wide, REAL *Z) {
     const int64_t rows = wide * ACROSS;
     for (int64_t d = 0; d < D; d++)
         for (int64_t i = 0; i < rows; i++) Z[d * rows + i] = b[d];
-#define UNITS(d, size) VERSION(add_units)(W + (d) * K, K, C, K, NULL, Z + (d) * rows, size, wide)
+#define UNITS(d, size) OF(add_units)(W + (d) * K, K, C, K, NULL, Z + (d) * rows, size, wide)
     IN_TILES(D, wide == 2 ? TILE : MOST, UNITS);
 #undef UNITS
     for (int64_t j = 0; j < K; j++) {
         const LINE *cj = (const LINE *)(C + j * rows);
 #define UNITS(d, size) \
-    VERSION(add_units)(U + (j * D + (d)) * K + j, K, C + j * rows, K - j, cj, Z + (d) * rows, size, wide)
+    OF(add_units)(U + (j * D + (d)) * K + j, K, C + j * rows, K - j, cj, Z + (d) * rows, size, wide)
         IN_TILES(D, wide == 2 ? TILE : MOST, UNITS);
 #undef UNITS
     }
 }
 
 /* `size` columns k: m_k = Σ_d dz_d U[d][k]; then dc_k += m_k c_j, and m_k c_k goes to dc_j, where there is a j. */
-INLINED void VERSION(add_columns)(const REAL *dZ, const REAL *U, int64_t K, int64_t D, const LINE *cj, LINE *dcj,
+INLINED void OF(add_columns)(const REAL *dZ, const REAL *U, int64_t K, int64_t D, const LINE *cj, LINE *dcj,
                                   const REAL *C, REAL *dC, int size, int wide) {
     LINE sums[MOST][2];
     for (int k = 0; k < size; k++)
@@ -81,11 +81,11 @@ INLINED void VERSION(add_columns)(const REAL *dZ, const REAL *U, int64_t K, int6
 }
 
 /* Rows are transposed: dZ (D, rows), C and dC (K, rows). */
-INLINED void VERSION(back_of_block)(const REAL *dZ, const REAL *C, const REAL *U, const REAL *W, int64_t K, int64_t D,
+INLINED void OF(back_of_block)(const REAL *dZ, const REAL *C, const REAL *U, const REAL *W, int64_t K, int64_t D,
                                     int wide, REAL *dC) {
     const int64_t rows = wide * ACROSS;
     memset(dC, 0, (size_t)(K * rows) * sizeof(REAL));
-#define COLUMNS(k, size) VERSION(add_columns)(dZ, W + (k), K, D, NULL, NULL, C, dC + (k) * rows, size, wide)
+#define COLUMNS(k, size) OF(add_columns)(dZ, W + (k), K, D, NULL, NULL, C, dC + (k) * rows, size, wide)
     IN_TILES(K, wide == 2 ? TILE : MOST, COLUMNS);
 #undef COLUMNS
     for (int64_t j = 0; j < K; j++) {
@@ -93,7 +93,7 @@ INLINED void VERSION(back_of_block)(const REAL *dZ, const REAL *C, const REAL *U
         const REAL *u = U + j * D * K + j, *c = C + j * rows;
         REAL *dc = dC + j * rows;
         LINE dcj[2] = {{0}, {0}};
-#define COLUMNS(k, size) VERSION(add_columns)(dZ, u + (k), K, D, cj, dcj, c + (k) * rows, dc + (k) * rows, size, wide)
+#define COLUMNS(k, size) OF(add_columns)(dZ, u + (k), K, D, cj, dcj, c + (k) * rows, dc + (k) * rows, size, wide)
         IN_TILES(K - j, wide == 2 ? TILE : MOST, COLUMNS);
 #undef COLUMNS
         for (int r = 0; r < wide; r++) ((LINE *)dc)[r] += dcj[r];
@@ -103,57 +103,57 @@ INLINED void VERSION(back_of_block)(const REAL *dZ, const REAL *C, const REAL *U
 /* ------------------------------------------------------------------------------------------------ blocks of rows */
 
 /* `count` rows of X (N, K) side by side, (K, rows), with zeros beside them; and back. */
-INLINED void VERSION(to_columns)(const REAL *X, int64_t count, int64_t K, int64_t rows, REAL *out) {
+INLINED void OF(to_columns)(const REAL *X, int64_t count, int64_t K, int64_t rows, REAL *out) {
     for (int64_t k = 0; k < K; k++) {
         for (int64_t i = 0; i < count; i++) out[k * rows + i] = X[i * K + k];
         for (int64_t i = count; i < rows; i++) out[k * rows + i] = 0;
     }
 }
 
-INLINED void VERSION(to_rows)(const REAL *X, int64_t count, int64_t K, int64_t rows, REAL *out) {
+INLINED void OF(to_rows)(const REAL *X, int64_t count, int64_t K, int64_t rows, REAL *out) {
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < K; k++) out[i * K + k] = X[k * rows + i];
 }
 
 /* Room for so many columns of a block of rows, or NULL. */
-INLINED REAL *VERSION(room)(int64_t columns, void **memory) {
+INLINED REAL *OF(room)(int64_t columns, void **memory) {
     return (REAL *)aligned_doubles(columns * 2 * ACROSS, memory);
 }
 
-VERSIONED static int VERSION(forms)(const REAL *C, const REAL *U, const REAL *W, const REAL *b, int64_t N, int64_t K,
+static int OF(forms)(const REAL *C, const REAL *U, const REAL *W, const REAL *b, int64_t N, int64_t K,
                                     int64_t D, REAL *Z) {
     void *memory;
-    REAL *c = VERSION(room)(K + D, &memory), *z = c + 2 * ACROSS * K;
+    REAL *c = OF(room)(K + D, &memory), *z = c + 2 * ACROSS * K;
     if (memory == NULL) return NO_MEMORY;
     for (int64_t n = 0, rows; n < N; n += rows) {
         rows = N - n > ACROSS ? 2 * ACROSS : ACROSS;
         const int64_t count = N - n < rows ? N - n : rows;
-        VERSION(to_columns)(C + n * K, count, K, rows, c);
+        OF(to_columns)(C + n * K, count, K, rows, c);
         if (rows == ACROSS)
-            VERSION(forms_of_block)(c, U, W, b, K, D, 1, z);
+            OF(forms_of_block)(c, U, W, b, K, D, 1, z);
         else
-            VERSION(forms_of_block)(c, U, W, b, K, D, 2, z);
-        VERSION(to_rows)(z, count, D, rows, Z + n * D);
+            OF(forms_of_block)(c, U, W, b, K, D, 2, z);
+        OF(to_rows)(z, count, D, rows, Z + n * D);
     }
     free(memory);
     return DONE;
 }
 
 /* Z += Σ_jk l_j U[j][d][k] r_k. */
-VERSIONED static int VERSION(bilinear)(const REAL *L, const REAL *R, const REAL *U, int64_t N, int64_t K, int64_t D,
+static int OF(bilinear)(const REAL *L, const REAL *R, const REAL *U, int64_t N, int64_t K, int64_t D,
                                        REAL *Z) {
     void *memory;
-    REAL *l = VERSION(room)(2 * K + D, &memory), *r = l + 2 * ACROSS * K, *z = r + 2 * ACROSS * K;
+    REAL *l = OF(room)(2 * K + D, &memory), *r = l + 2 * ACROSS * K, *z = r + 2 * ACROSS * K;
     if (memory == NULL) return NO_MEMORY;
     for (int64_t n = 0, rows; n < N; n += rows) {
         rows = N - n > ACROSS ? 2 * ACROSS : ACROSS;
         const int64_t count = N - n < rows ? N - n : rows;
-        VERSION(to_columns)(L + n * K, count, K, rows, l);
-        VERSION(to_columns)(R + n * K, count, K, rows, r);
-        VERSION(to_columns)(Z + n * D, count, D, rows, z);
+        OF(to_columns)(L + n * K, count, K, rows, l);
+        OF(to_columns)(R + n * K, count, K, rows, r);
+        OF(to_columns)(Z + n * D, count, D, rows, z);
         for (int64_t j = 0; j < K; j++) {
             const LINE *lj = (const LINE *)(l + j * rows);
-#define UNITS(d, size) VERSION(add_units)(U + (j * D + (d)) * K, K, r, K, lj, z + (d) * rows, size, wide)
+#define UNITS(d, size) OF(add_units)(U + (j * D + (d)) * K, K, r, K, lj, z + (d) * rows, size, wide)
             if (rows == ACROSS) {
                 enum { wide = 1 };
                 IN_TILES(D, MOST, UNITS);
@@ -163,14 +163,14 @@ VERSIONED static int VERSION(bilinear)(const REAL *L, const REAL *R, const REAL 
             }
 #undef UNITS
         }
-        VERSION(to_rows)(z, count, D, rows, Z + n * D);
+        OF(to_rows)(z, count, D, rows, Z + n * D);
     }
     free(memory);
     return DONE;
 }
 
 /* z_n += x_nᵀ M[which_n], M (m, K, D). */
-VERSIONED static int VERSION(chosen_products)(const REAL *X, const REAL *M, const int64_t *which, int64_t N, int64_t K,
+static int OF(chosen_products)(const REAL *X, const REAL *M, const int64_t *which, int64_t N, int64_t K,
                                               int64_t D, REAL *Z) {
     for (int64_t n = 0; n < N; n++) {
         const REAL *restrict m = M + which[n] * K * D, *restrict x = X + n * K;
@@ -181,21 +181,21 @@ VERSIONED static int VERSION(chosen_products)(const REAL *X, const REAL *M, cons
     return DONE;
 }
 
-VERSIONED static int VERSION(forms_back)(const REAL *dZ, const REAL *C, const REAL *U, const REAL *W, int64_t N,
+static int OF(forms_back)(const REAL *dZ, const REAL *C, const REAL *U, const REAL *W, int64_t N,
                                          int64_t K, int64_t D, REAL *dC) {
     void *memory;
-    REAL *c = VERSION(room)(2 * K + D, &memory), *dc = c + 2 * ACROSS * K, *dz = dc + 2 * ACROSS * K;
+    REAL *c = OF(room)(2 * K + D, &memory), *dc = c + 2 * ACROSS * K, *dz = dc + 2 * ACROSS * K;
     if (memory == NULL) return NO_MEMORY;
     for (int64_t n = 0, rows; n < N; n += rows) {
         rows = N - n > ACROSS ? 2 * ACROSS : ACROSS;
         const int64_t count = N - n < rows ? N - n : rows;
-        VERSION(to_columns)(C + n * K, count, K, rows, c);
-        VERSION(to_columns)(dZ + n * D, count, D, rows, dz);
+        OF(to_columns)(C + n * K, count, K, rows, c);
+        OF(to_columns)(dZ + n * D, count, D, rows, dz);
         if (rows == ACROSS)
-            VERSION(back_of_block)(dz, c, U, W, K, D, 1, dc);
+            OF(back_of_block)(dz, c, U, W, K, D, 1, dc);
         else
-            VERSION(back_of_block)(dz, c, U, W, K, D, 2, dc);
-        VERSION(to_rows)(dc, count, K, rows, dC + n * K);
+            OF(back_of_block)(dz, c, U, W, K, D, 2, dc);
+        OF(to_rows)(dc, count, K, rows, dC + n * K);
     }
     free(memory);
     return DONE;
@@ -204,7 +204,7 @@ VERSIONED static int VERSION(forms_back)(const REAL *dZ, const REAL *C, const RE
 /* ------------------------------------------------------------------------------------------------ the gradient of U */
 
 /* `size` units of one j: sums (size, width) += Σ_n dz_n[d] pairs[n][k …] for `wide` vectors of columns k. */
-INLINED void VERSION(add_weights)(const REAL *dZ, const REAL *pairs, int64_t N, int64_t D, int64_t width, REAL *sums,
+INLINED void OF(add_weights)(const REAL *dZ, const REAL *pairs, int64_t N, int64_t D, int64_t width, REAL *sums,
                                   int size, int wide) {
     LINE s[MOST][2];
     for (int d = 0; d < size; d++)
@@ -221,7 +221,7 @@ INLINED void VERSION(add_weights)(const REAL *dZ, const REAL *pairs, int64_t N, 
 #define BATCH 64 /* rows whose vectors stay in the fastest cache while units and columns go by */
 
 /* sums (D, width) = Σ_n dz_n c_n[j] C[n]ᵀ at the columns from the vector that holds j on. */
-INLINED void VERSION(weights_of_unit)(const REAL *dZ, const REAL *C, int64_t N, int64_t D, int64_t width, int64_t j,
+INLINED void OF(weights_of_unit)(const REAL *dZ, const REAL *C, int64_t N, int64_t D, int64_t width, int64_t j,
                                       REAL *pairs, REAL *sums) {
     const int64_t first = j / ACROSS * ACROSS;
     memset(sums, 0, (size_t)(D * width) * sizeof(REAL));
@@ -232,7 +232,7 @@ INLINED void VERSION(weights_of_unit)(const REAL *dZ, const REAL *C, int64_t N, 
                 *(LINE *)(pairs + i * width + k) = C[(n + i) * width + j] * *(const LINE *)(C + (n + i) * width + k);
         int64_t k = first;
 #define UNITS(d, size) \
-    VERSION(add_weights)(dZ + n * D + (d), pairs + k, count, D, width, sums + (d) * width + k, size, wide)
+    OF(add_weights)(dZ + n * D + (d), pairs + k, count, D, width, sums + (d) * width + k, size, wide)
         for (const int wide = 2; k + 2 * ACROSS <= width; k += 2 * ACROSS) IN_TILES(D, TILE, UNITS);
         for (const int wide = 1; k < width; k += ACROSS) IN_TILES(D, MOST, UNITS);
 #undef UNITS
@@ -240,7 +240,7 @@ INLINED void VERSION(weights_of_unit)(const REAL *dZ, const REAL *C, int64_t N, 
 }
 
 /* What stands at [j][d][k], k > j, is put at [k][d][j] as well: blocks of both stay in the cache. */
-INLINED void VERSION(mirror)(int64_t K, int64_t D, REAL *dV) {
+INLINED void OF(mirror)(int64_t K, int64_t D, REAL *dV) {
     for (int64_t jb = 0; jb < K; jb += TRANSPOSED_BLOCK)
         for (int64_t kb = jb; kb < K; kb += TRANSPOSED_BLOCK)
             for (int64_t d = 0; d < D; d++)
@@ -249,7 +249,7 @@ INLINED void VERSION(mirror)(int64_t K, int64_t D, REAL *dV) {
                         dV[(k * D + d) * K + j] = dV[(j * D + d) * K + k];
 }
 
-VERSIONED static int VERSION(weights)(const REAL *dZ, const REAL *C, int64_t N, int64_t K, int64_t D, REAL *dV) {
+static int OF(weights)(const REAL *dZ, const REAL *C, int64_t N, int64_t K, int64_t D, REAL *dV) {
     void *memory;
     const int64_t width = (K + ACROSS - 1) / ACROSS * ACROSS;
     REAL *padded_C = (REAL *)aligned_doubles((N + D + BATCH) * width, &memory);
@@ -260,16 +260,16 @@ VERSIONED static int VERSION(weights)(const REAL *dZ, const REAL *C, int64_t N, 
         for (int64_t k = K; k < width; k++) padded_C[n * width + k] = 0;
     }
     for (int64_t j = 0; j < K; j++) {
-        VERSION(weights_of_unit)(dZ, padded_C, N, D, width, j, pairs, sums);
+        OF(weights_of_unit)(dZ, padded_C, N, D, width, j, pairs, sums);
         for (int64_t d = 0; d < D; d++)
             memcpy(dV + (j * D + d) * K + j, sums + d * width + j, (size_t)(K - j) * sizeof(REAL));
     }
-    VERSION(mirror)(K, D, dV);
+    OF(mirror)(K, D, dV);
     free(memory);
     return DONE;
 }
 
-VERSIONED static int VERSION(sums_of_pairs)(const REAL *V, int64_t K, int64_t D, REAL *U) {
+static int OF(sums_of_pairs)(const REAL *V, int64_t K, int64_t D, REAL *U) {
     for (int64_t jb = 0; jb < K; jb += TRANSPOSED_BLOCK)
         for (int64_t kb = jb; kb < K; kb += TRANSPOSED_BLOCK)
             for (int64_t d = 0; d < D; d++)
@@ -278,7 +278,7 @@ VERSIONED static int VERSION(sums_of_pairs)(const REAL *V, int64_t K, int64_t D,
                         const REAL above = V[(j * D + d) * K + k];
                         U[(j * D + d) * K + k] = k == j ? above : above + V[(k * D + d) * K + j];
                     }
-    VERSION(mirror)(K, D, U);
+    OF(mirror)(K, D, U);
     return DONE;
 }
 

@@ -136,7 +136,7 @@ INLINED void learn(group *G, int64_t n, float rate, float ratio) {
     }
 }
 
-CLONED static void run_group(group *G, float rate, float ratio, float margin, double *loss) {
+static void run_group(group *G, float rate, float ratio, float margin, double *loss) {
     const int64_t H = G->H, centre = G->S / 2;
     const int64_t count = (G->count + TOGETHER - 1) / TOGETHER * TOGETHER;
     for (int64_t g = 0; g < count; g++) memcpy(G->true_units + g * H, G->b, (size_t)H * sizeof(float));

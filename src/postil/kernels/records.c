@@ -220,7 +220,7 @@ static int is_valid(int64_t size, const int64_t *documents, const int64_t *token
 
 /* state: the next document, sentence and span, and the bytes written to `out` by this call. A record is written whole
    or, where there is NO_ROOM for it, not at all: the caller goes on with more room. */
-CLONED int write_records(const uint8_t *text, int64_t size, const int64_t *documents, const int64_t *tokens, int64_t D,
+int write_records(const uint8_t *text, int64_t size, const int64_t *documents, const int64_t *tokens, int64_t D,
                          const int64_t *cells, int64_t N, const int64_t *sentences, int64_t B, const int64_t *labels,
                          const double *figures, const int64_t *spans, const double *probabilities, int64_t M,
                          const double *whole, const uint8_t *names, int64_t names_size, const int64_t *name_ends,

@@ -40,10 +40,7 @@ int instruction_level(void) { return BASELINE; }
 #endif
 
 const char *instruction_set(void) {
-#if POSTIL_CLONES
-    static const char *const names[] = {"baseline", "AVX2", "AVX-512"};
-    return names[instruction_level()];
-#elif defined(__AVX512VL__) && defined(__AVX512DQ__) && defined(__AVX512BW__)
+#if defined(__AVX512VL__) && defined(__AVX512DQ__) && defined(__AVX512BW__)
     return "AVX-512";
 #elif defined(__AVX2__)
     return "AVX2";

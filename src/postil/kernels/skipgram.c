@@ -145,7 +145,7 @@ INLINED void prefetch_outputs(const shard *s, int64_t t) {
     }
 }
 
-CLONED static double run_windows(const shard *s, window *w, int64_t *pairs) {
+static double run_windows(const shard *s, window *w, int64_t *pairs) {
     for (int64_t q = s->K + 1; q < w->Q; q++) w->outputs[q] = s->local[1], w->sign[q] = -1;
     for (int64_t b = 0; b < s->B; b++)
         for (int64_t t = s->offsets[b]; t < s->offsets[b + 1]; t++) {
@@ -192,7 +192,7 @@ int skipgram_shard(const float *inputs, const float *outputs, int64_t V, int64_t
 }
 
 /* Row rows[i] of the table += scales[i] × changes[i]. */
-CLONED int merge_rows(float *table, int64_t V, int64_t P, const int64_t *rows, int64_t n, const float *changes,
+int merge_rows(float *table, int64_t V, int64_t P, const int64_t *rows, int64_t n, const float *changes,
                       const float *scales) {
     if (P % WIDE) return WRONG_INDEX;
     for (int64_t i = 0; i < n; i++) {

@@ -16,7 +16,7 @@ INLINED int are_places(const int64_t *firsts, int64_t a, int64_t K) {
 }
 
 /* out (N, L): Σ over the attributes of a token of value w. An attribute with L features has one for every label. */
-CLONED int attribute_scores(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
+int attribute_scores(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
                             const int64_t *firsts, const int32_t *targets, const double *weights, int64_t A, int64_t K,
                             int64_t L, double *out) {
     memset(out, 0, (size_t)(N * L) * sizeof(double));
@@ -59,7 +59,7 @@ INLINED void token_sums(const int32_t *ids, const double *values, int64_t begin,
     for (int k = 0; k < count; k++) vectors(row)[first + k] = sums[k];
 }
 
-CLONED int attribute_sums(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
+int attribute_sums(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
                           const double *table, int64_t A, int64_t P, int64_t L, double *out) {
     void *memory;
     if (P % LANES != 0 || P < L) return WRONG_INDEX;
@@ -95,7 +95,7 @@ INLINED void label_sums(const int32_t *tokens, const double *values, int64_t beg
 }
 
 /* out (K,): what the features of attributes first:end expect, Σ over the attribute's tokens of value p(label). */
-CLONED int attribute_counts(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M, int64_t first,
+int attribute_counts(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M, int64_t first,
                             int64_t end, const int64_t *firsts, const int32_t *targets, int64_t K,
                             const double *marginals, int64_t N, int64_t P, int64_t L, double *out) {
     void *memory;
@@ -136,7 +136,7 @@ CLONED int attribute_counts(const int64_t *starts, const int32_t *tokens, const 
 
 /* The tokens (M,) of every attribute, ascending: those of a stand at starts[a]:starts[a + 1] (A + 1,). Attributes with
    a negative id are left out. `sorted` are the values in that order; NULL with `values`. */
-CLONED int attribute_tokens(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
+int attribute_tokens(const int32_t *ids, const double *values, const int64_t *offsets, int64_t N, int64_t M,
                             int64_t A, int64_t *starts, int32_t *tokens, double *sorted) {
     if (offsets[0] != 0 || offsets[N] != M) return WRONG_OFFSETS;
     memset(starts, 0, (size_t)(A + 1) * sizeof(int64_t));
@@ -161,7 +161,7 @@ CLONED int attribute_tokens(const int32_t *ids, const double *values, const int6
 
 /* The labels that each attribute is seen with, ascending, and Σ value of each pair. There is room for M pairs;
    firsts[A] is how many there are. `row` (L,) and `seen` (L,) are scratch. */
-CLONED int observed_features(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M,
+int observed_features(const int64_t *starts, const int32_t *tokens, const double *values, int64_t M,
                              const int64_t *labels, int64_t N, int64_t A, int64_t L, int64_t *firsts, int32_t *targets,
                              double *totals, double *row, uint8_t *seen) {
     int64_t K = 0;

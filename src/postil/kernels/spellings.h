@@ -46,7 +46,7 @@ INLINED void filter_sums(const character_step *c, const int64_t *word, int64_t l
 }
 
 /* The vector of word u into `out` (F,), which place of it each filter chose, and the slope of what it found. */
-CLONED static int spell(character_step *c, int64_t u, float *restrict out) {
+static int spell(character_step *c, int64_t u, float *restrict out) {
     const int64_t F = c->F, *word = c->ids + u * c->M, length = spelled_length(c, word);
     float *restrict sums = c->slopes + u * F; /* the slopes are written last */
     int32_t *restrict winners = c->winners + u * F;
@@ -71,7 +71,7 @@ CLONED static int spell(character_step *c, int64_t u, float *restrict out) {
 
 /* From the gradients of U words, rows of `dX` with `wide` numbers from one to the next, to those of the characters' rows
    and of the bias. A word without characters has slopes of zero. */
-CLONED static void spell_back(character_step *c, int64_t U, const float *dX, int64_t wide) {
+static void spell_back(character_step *c, int64_t U, const float *dX, int64_t wide) {
     const int64_t F = c->F, half = c->size / 2, width = c->size * F;
     memset(c->drows, 0, (size_t)((1 + c->V) * width) * sizeof *c->drows);
     memset(c->db, 0, (size_t)F * sizeof *c->db);

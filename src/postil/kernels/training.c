@@ -91,7 +91,7 @@ static void multiply(const tagger_step *s, int trans_A, int trans_B, int64_t m, 
                                      (int32_t)b, 0.0f, C, (int32_t)c);
 }
 
-CLONED static void add_columns(const float *X, int64_t N, int64_t H, float *restrict out) {
+static void add_columns(const float *X, int64_t N, int64_t H, float *restrict out) {
     memset(out, 0, (size_t)H * sizeof *out);
     for (int64_t n = 0; n < N; n++)
         for (int64_t h = 0; h < H; h++) out[h] += X[n * H + h];
@@ -260,11 +260,11 @@ INLINED float *partial_of(const tagger_step *s, int64_t unit, int64_t which) {
     return s->partial + (unit * (3 * s->depth + 2) + which) * s->H;
 }
 
-CLONED static void add_rows(const float *restrict X, int64_t n, float *restrict out) {
+static void add_rows(const float *restrict X, int64_t n, float *restrict out) {
     for (int64_t i = 0; i < n; i++) out[i] += X[i];
 }
 
-CLONED static void times_rows(const float *restrict dY, int64_t n, float *restrict slopes) {
+static void times_rows(const float *restrict dY, int64_t n, float *restrict slopes) {
     for (int64_t i = 0; i < n; i++) slopes[i] *= dY[i];
 }
 
@@ -394,7 +394,7 @@ static void learn_block(tagger_step *s, int64_t unit) {
 
 /* Part of spread_windows: one position, some columns. The first token of a word is copied, others are added to it: most
    words of a batch have but one. `seen` (1 + U,) notes which words have had theirs. */
-CLONED static void spread_tokens(tagger_step *s, int64_t k, int64_t from, int64_t to, uint8_t *seen) {
+static void spread_tokens(tagger_step *s, int64_t k, int64_t from, int64_t to, uint8_t *seen) {
     const int64_t half = s->K / 2, width = s->K * s->H, count = to - from;
     float *out = s->rows + k * s->H + from;
     memset(seen, 0, (size_t)(1 + s->U));

@@ -41,7 +41,7 @@ INLINED int all_below(const int64_t *numbers, int64_t count, int64_t end) {
     return inside;
 }
 
-CLONED int leaf_cells_up(void *const *cells, int single, const void *bias, const int64_t *parents, int64_t n, int64_t P,
+int leaf_cells_up(void *const *cells, int single, const void *bias, const int64_t *parents, int64_t n, int64_t P,
                          int64_t H) {
     if (!all_below(parents, n, 2 * P + 1)) return WRONG_INDEX;
     clear_flags();
@@ -60,7 +60,7 @@ INLINED int is_level(const int64_t *children, const int64_t *parents, int64_t n,
     return above;
 }
 
-CLONED int cells_up(void *const *cells, int single, const void *bias, const int64_t *children, const int64_t *parents,
+int cells_up(void *const *cells, int single, const void *bias, const int64_t *children, const int64_t *parents,
                     int64_t n, int64_t P, int64_t H, int64_t first, int64_t end) {
     if (!is_level(children, parents, n, P, first, end)) return WRONG_INDEX;
     clear_flags();
@@ -71,7 +71,7 @@ CLONED int cells_up(void *const *cells, int single, const void *bias, const int6
     return done();
 }
 
-CLONED int cells_down(void *const *cells, int single, const int64_t *children, const int64_t *parents, const void *dH,
+int cells_down(void *const *cells, int single, const int64_t *children, const int64_t *parents, const void *dH,
                       const void *sent_h, void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H, int64_t first,
                       int64_t end) {
     if (!is_level(children, parents, n, P, first, end)) return WRONG_INDEX;
@@ -83,7 +83,7 @@ CLONED int cells_down(void *const *cells, int single, const int64_t *children, c
     return done();
 }
 
-CLONED int leaf_cells_down(void *const *cells, int single, const int64_t *parents, const void *dH, const void *sent_h,
+int leaf_cells_down(void *const *cells, int single, const int64_t *parents, const void *dH, const void *sent_h,
                            const void *sent_c, void *dZ, int64_t n, int64_t P, int64_t H) {
     if (!all_below(parents, n, 2 * P + 1)) return WRONG_INDEX;
     clear_flags();

@@ -73,7 +73,7 @@ INLINED void sum_sentences(const float *rows, int64_t size, int64_t H, const int
     }
 }
 
-CLONED int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids,
+int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H, const int64_t *ids,
                        const int64_t *offsets, int64_t tokens, int64_t sentences, int activation, int add, float *out) {
     if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
     if (size < 1 || count < 1) return WRONG_INDEX;
@@ -92,7 +92,7 @@ CLONED int sum_windows(const float *rows, int64_t count, int64_t size, int64_t H
 }
 
 /* The gradient of sum_windows without its activation: every window gives its dY to each of its rows. */
-CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
+int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids, const int64_t *offsets,
                           int64_t tokens, int64_t sentences, int64_t count, float *out) {
     const int64_t half = size / 2, width = size * H;
     if (longest_sentence(offsets, sentences, tokens) < 0) return WRONG_OFFSETS;
@@ -117,7 +117,7 @@ CLONED int spread_windows(const float *dY, int64_t size, int64_t H, const int64_
 /* ------------------------------------------------------------------------------------------------ rows of words */
 
 /* Columns and rows whose sums stay in registers: 16 of AVX-512, 8 of AVX, 8 of 128 bits (SSE, NEON, WebAssembly). */
-#if POSTIL_CLONES || defined(__AVX512F__)
+#if defined(__AVX512F__)
 #define WIDTH 64
 #elif defined(__AVX__)
 #define WIDTH 16
@@ -153,7 +153,7 @@ INLINED void product_columns(const float *X, const float *W, const float *bias, 
 }
 
 /* Every element is summed over d from the first to the last: its bits do not depend on the rows and columns beside it. */
-CLONED int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
+int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
     int64_t m = 0;
 #define COLUMNS(width) \
     for (; m + (width) <= M; m += (width)) product_columns(X, W + m, bias + m, U, D, M, width, out + m)
@@ -194,7 +194,7 @@ INLINED float variance(const float *restrict x, float middle, int64_t D) {
 }
 
 /* out may be X itself where the window is 1 wide. */
-CLONED int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
+int normalise_windows(const float *X, const float *gain, const float *bias, const float *padding,
                              const int64_t *offsets, int64_t tokens, int64_t sentences, int64_t D, int64_t size,
                              float epsilon, float *out) {
     const int64_t half = size / 2, width = size * D;
@@ -230,7 +230,7 @@ INLINED void add_rows(const float *Y, const float *bias, int64_t N, int64_t H, i
 }
 
 /* out may be Y itself where nothing is added to it. */
-CLONED int add_bias(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out) {
+int add_bias(const float *Y, const float *bias, int64_t N, int64_t H, int activation, int add, float *out) {
     if (activation == RELU)
         add ? add_rows(Y, bias, N, H, RELU, 1, out) : add_rows(Y, bias, N, H, RELU, 0, out);
     else if (activation == HARDTANH)

@@ -101,9 +101,9 @@ class Estimator(Generic[Labels, Network], metaclass=Documented):
 
         No "classifier": scikit-learn would then stratify by y, and refuse sequences of labels.
         """
-        from sklearn.utils import Tags, TargetTags
+        from sklearn.utils import InputTags, Tags, TargetTags
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags(two_d_array=False))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.parts is not None

@@ -71,6 +71,7 @@ def tokens_of(sentence: Sentence) -> list[Token]:
 def entity(sentence: Sentence, label: str, start: int, end: int, probability: float | None = None) -> Entity:
     """The tokens ``start:end`` as an entity; its offsets count characters where the sentence has a text."""
     if sentence.text is None or sentence.starts is None or sentence.ends is None:
-        return Entity(" ".join(sentence.tokens[start:end]), label, start, end, probability)
+        words = " ".join(sentence.tokens[start:end])
+        return Entity(text=words, label=label, start=start, end=end, probability=probability)
     first, last = sentence.starts[start], sentence.ends[end - 1]
-    return Entity(sentence.text[first:last], label, first, last, probability)
+    return Entity(text=sentence.text[first:last], label=label, start=first, end=last, probability=probability)

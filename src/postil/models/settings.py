@@ -73,7 +73,37 @@ def check_names(settings: Iterable[str], known: Iterable[str]) -> None:
             raise _unknown(name, known)
 
 
+# What settings are called in scikit-learn, spaCy and PyTorch.
+_ELSEWHERE = {
+    "random_state": "seed",
+    "n_jobs": "threads",
+    "max_iter": "epochs",
+    "n_epochs": "epochs",
+    "max_epochs": "epochs",
+    "num_epochs": "epochs",
+    "learning_rate": "rate",
+    "learning_rate_init": "rate",
+    "lr": "rate",
+    "batch_size": "batch_sentences",
+    "hidden_size": "hidden",
+    "hidden_layer_sizes": "hidden",
+    "dropout": "hidden_dropout",
+    "embedding_dim": "word_dim",
+    "optimizer": "optimiser",
+    "solver": "optimiser",
+    "alpha": "l2",
+    "weight_decay": "l2",
+    "c2": "l2",
+    "n_iter_no_change": "patience",
+    "max_grad_norm": "clip",
+}
+
+
 def _unknown(name: str, known: Iterable[str]) -> ConfigurationError:
+    if name == "verbose":
+        return ConfigurationError("unknown setting 'verbose'", expected="verbose=True as an argument of fit")
+    if (ours := _ELSEWHERE.get(name)) in known:
+        return ConfigurationError(f"unknown setting {name!r}, it is called {ours!r} here")
     hint = similar(name, known)
     expected = None if hint else f"one of {', '.join(sorted(known))}"
     return ConfigurationError(f"unknown setting {name!r}{hint}", expected=expected)

@@ -14,6 +14,7 @@ from postil.network.layer import (
     ParameterGradients,
     Run,
     add_gradients,
+    checked_forward,
     checked_layer,
 )
 from postil.network.linear import Linear
@@ -43,7 +44,7 @@ class Chain(Layer):
                 X, back = layer.forward(X, run, finish)
                 waiting = waiting[fused:]
             else:
-                X, back = layer.forward(X, run)
+                X, back = checked_forward(layer, X, run)
                 run = Run(offsets=layer.offsets_after(run.offsets), rng=run.rng)
             backs.append(back)
 
@@ -75,7 +76,7 @@ class Concatenation(Layer):
         self.layers = [checked_layer(layer, "part of a concatenation") for layer in layers]
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        outputs, backs = zip(*(layer.forward(X, run) for layer in self.layers), strict=True)  # 1
+        outputs, backs = zip(*(checked_forward(layer, X, run) for layer in self.layers), strict=True)  # 1
         self._check_side_by_side(outputs, run)
         ends = np.cumsum([Y.shape[1] for Y in outputs])[:-1]
 
@@ -113,7 +114,7 @@ class Residual(Layer):
         return f"X + ({self.layer.name})"
 
     def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        Y, back = self.layer.forward(X, run)
+        Y, back = checked_forward(self.layer, X, run)
         if Y.shape != X.shape:
             raise ShapeError("shortcut around a layer", expected=f"output {X.shape} like the input", got=Y.shape)
 

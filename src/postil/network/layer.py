@@ -53,7 +53,7 @@ class Layer(Parameterised, ABC):
         """One node with the layer's output; its parents are ``x`` (where it is a node) and the parameters."""
         X, offsets = (x.data, x.offsets) if isinstance(x, Ragged) else _value_and_offsets(x)
         parameters = tuple(self.parameters().values())
-        Y, back = self.forward(X, Run(offsets=offsets, rng=rng))
+        Y, back = checked_forward(self, X, Run(offsets=offsets, rng=rng))
 
         def pullback(dY: Array) -> list[Gradient | None]:
             dX, gradients = back(dY)
@@ -64,6 +64,42 @@ class Layer(Parameterised, ABC):
 
         parents = (x, *parameters) if isinstance(x, Node) else parameters
         return Result(Y, parents, pullback, self.name, offsets=self.offsets_after(offsets), is_layer=True)
+
+
+def checked_forward(layer: Layer, X: Array, run: Run) -> tuple[Array, LayerPullback]:
+    """``layer.forward(X, run)``. Mistakes in a layer that users write are reported, not unpacked."""
+    answer: Any = layer.forward(X, run)
+    if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
+        raise ConfigurationError(
+            "forward of a layer", expected="must return (Y, pullback)", got=_kind(answer), where=layer.name
+        )
+    Y, back = answer
+    return Y, lambda dY: _checked_gradients(layer, back(dY))
+
+
+def _checked_gradients(layer: Layer, answer: Any) -> tuple[Array | None, ParameterGradients]:
+    if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], dict)):
+        raise ConfigurationError(
+            "the pullback of a layer",
+            expected="must return (dX, {parameter: gradient}), with an empty dict if there are no parameters",
+            got=_kind(answer),
+            where=layer.name,
+        )
+    for key in answer[1]:
+        if not isinstance(key, Parameter):
+            raise ConfigurationError(
+                "gradients that the pullback of a layer returns",
+                expected="must have parameters as keys, such as self.W",
+                got=describe(key),
+                where=layer.name,
+            )
+    return answer
+
+
+def _kind(answer: Any) -> str:
+    if isinstance(answer, tuple):
+        return f"({', '.join(type(part).__name__ for part in answer)})"
+    return describe(answer) if isinstance(answer, np.ndarray) else type(answer).__name__
 
 
 def _not_an_attribute(layer: Layer, parameter: Parameter) -> ConfigurationError:

@@ -5,13 +5,14 @@ import typing
 from postil import lazy
 
 if typing.TYPE_CHECKING:
+    from postil.errors import SchemeWarning
     from postil.text.annotations.hugging_face import from_datasets
     from postil.text.document import Document, Entity, Sentence
     from postil.text.formats import FORMATS, Reading, read, write
     from postil.text.labels.partial import annotated_classes, with_marks
     from postil.text.labels.partial_label import UNKNOWN, PartialLabel
     from postil.text.labels.possible import PossibleLabels, PossibleSpans
-    from postil.text.labels.scheme_checks import SchemeReport, SchemeWarning
+    from postil.text.labels.scheme_checks import SchemeReport
     from postil.text.labels.schemes import (
         SCHEMES,
         Span,
@@ -37,13 +38,14 @@ else:
     __getattr__, __dir__ = lazy.exports(
         __name__,
         {
+            "postil.errors": ["SchemeWarning"],
             ".annotations.hugging_face": ["from_datasets"],
             ".document": ["Document", "Entity", "Sentence"],
             ".formats": ["FORMATS", "Reading", "read", "write"],
             ".labels.partial": ["annotated_classes", "with_marks"],
             ".labels.partial_label": ["UNKNOWN", "PartialLabel"],
             ".labels.possible": ["PossibleLabels", "PossibleSpans"],
-            ".labels.scheme_checks": ["SchemeReport", "SchemeWarning"],
+            ".labels.scheme_checks": ["SchemeReport"],
             ".labels.schemes": [
                 "SCHEMES",
                 "Span",

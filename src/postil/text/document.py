@@ -57,9 +57,9 @@ class Sentence:
         return len(self.tokens)
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True, frozen=True, kw_only=True)
 class Entity:
-    """A labelled span ``start:end`` of a text, in characters."""
+    """A labelled span ``start:end`` of a text, in characters. Its fields are given by name."""
 
     text: str
     label: str
@@ -170,7 +170,7 @@ def _labelled_tokens(document: Document) -> list[Entity]:
     if not _has_labels(document):
         return []
     return [
-        Entity(token, label, start, end)
+        Entity(text=token, label=label, start=start, end=end)
         for sentence in document.sentences
         for token, label, start, end in zip(
             sentence.tokens, sentence.labels or (), sentence.starts or (), sentence.ends or (), strict=False

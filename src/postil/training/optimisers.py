@@ -88,10 +88,22 @@ def _check_fits(what: str, name: str, given: Gradient | ComingRows, like: Parame
         raise DtypeError(what.format(name), expected=like.dtype, got=given.dtype)
 
 
+def _described(parameters: object) -> str:
+    if isinstance(parameters, Mapping):
+        return f"a dict with {sorted({type(value).__name__ for value in parameters.values()})}"
+    return f"a {type(parameters).__name__}"
+
+
 class Optimiser(ABC):
     """Base of all optimisers: finds the names of the parameters and keeps named arrays of state for them."""
 
     def __init__(self, parameters: Mapping[str, Parameter]) -> None:
+        if not (isinstance(parameters, Mapping) and all(isinstance(p, Parameter) for p in parameters.values())):
+            raise ConfigurationError(
+                "parameters of an optimiser",
+                expected="a dict from names to parameters, such as layer.parameters()",
+                got=_described(parameters),
+            )
         self.parameters = dict(parameters)
         self._names: dict[Node, str] = {parameter: name for name, parameter in parameters.items()}
         self._memory: State = {}

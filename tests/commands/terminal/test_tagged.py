@@ -11,13 +11,19 @@ from postil.text import Entity, Sentence, read
 
 def test_every_character_is_shown_with_class_and_probability():
     text = "Anna met Ben."
-    shown = coloured(text, [Entity("Anna", "PER", 0, 4, 0.987), Entity("Ben", "X", 9, 12)])
+    shown = coloured(
+        text,
+        [
+            Entity(text="Anna", label="PER", start=0, end=4, probability=0.987),
+            Entity(text="Ben", label="X", start=9, end=12),
+        ],
+    )
     assert shown.plain == " Anna PER 0.99  met  Ben X ."
     assert str(shown.spans[0].style) == STYLES["PER"]
 
 
 def test_control_characters_are_shown_and_not_sent():
-    shown = coloured("a\x1b[2Jb\x07c", [Entity("b\x07", "X\x1b", 5, 7)])
+    shown = coloured("a\x1b[2Jb\x07c", [Entity(text="b\x07", label="X\x1b", start=5, end=7)])
     assert "\x1b" not in shown.plain and "\x07" not in shown.plain
 
 

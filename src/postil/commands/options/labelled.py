@@ -9,7 +9,7 @@ from postil.errors import DataError
 from postil.text.formats import FORMATS, Reading, read
 from postil.text.labelled import LabelledFile
 from postil.text.labels.partial import annotated_classes, count_marks, is_unknown, with_marks
-from postil.text.labels.scheme_checks import inspect, summarise
+from postil.text.labels.scheme_checks import complaint
 
 if TYPE_CHECKING:  # scoring files needs no models
     from postil.models.parts import WordLabels
@@ -81,10 +81,9 @@ def widen(file: LabelledFile, labelling: "WordLabels", classes: Sequence[str] | 
 
 
 def warn_of_broken_labels(file: LabelledFile, scheme: str) -> None:
-    """Warn once of labels that violate their scheme, with the first place; they are read by conlleval's rules."""
-    report = inspect(file.labels, scheme)
-    if report.first is not None:
-        warn(f"{file.path}: {summarise(report, f'on {file.place(*report.first)}')}; read by conlleval's rules")
+    """Warn once of labels that violate their scheme, with the first place and how they are read."""
+    if what := complaint(file.labels, scheme, lambda sentence, token: f"on {file.place(sentence, token)}"):
+        warn(f"{file.path}: {what}")
 
 
 def _warn_of_changes(reading: Reading) -> None:

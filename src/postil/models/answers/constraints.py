@@ -52,6 +52,8 @@ class Constraints:
     Offsets count tokens for lists of tokens, characters for a text.
 
     Constraints(force=[(2, 3, "LOC")], forbid=[(0, 2, None)], allow=[(4, 5, ["PER", "O"])])
+
+    ``force`` and ``forbid`` also take a Span or an Entity, whose fields count, not their order.
     """
 
     force: Sequence[tuple[int, int, str | None]] = ()
@@ -268,7 +270,9 @@ def _some(names: Any) -> str:
 
 
 def _item(kind: Any, item: Any, what: str) -> Any:
-    """A constraint from a tuple, a list or an object."""
+    """A constraint from a tuple, a list, an object of JSON, or anything with its fields: a Span, an Entity."""
+    if all(hasattr(item, name) for name in kind._fields):
+        item = {name: getattr(item, name) for name in kind._fields}
     try:
         constraint = kind(**item) if isinstance(item, Mapping) else kind(*item)
     except TypeError:

@@ -131,7 +131,10 @@ class TaggedTexts:
         rows = zip(
             self._places(d, edges), spans[:, 3].tolist(), answers.span_probabilities[which].tolist(), strict=True
         )
-        return [Entity(text[start:end], classes[kind], start, end, p) for (start, end), kind, p in rows]
+        return [
+            Entity(text=text[start:end], label=classes[kind], start=start, end=end, probability=p)
+            for (start, end), kind, p in rows
+        ]
 
 
 def tagged(

@@ -38,8 +38,10 @@ from postil.models.parts import Parts, is_encoder
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.models.sentences import CHARACTERS, INPUT
+from postil.text.labels import scheme_checks
 from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.labels.partial_label import UNKNOWN
+from postil.text.labels.schemes import recognise
 from postil.text.splitting.characters import are_characters
 from postil.training.loop import Batch
 
@@ -106,7 +108,6 @@ class SentenceFitting(Fitting):
         X, y, annotates = checked_training_data(*labelled, partial, annotates)
         raw = checked_lesson(estimator, unlabelled, teachers, config.word_key)
         dev = checked_dev(dev, config.word_key)
-        held_out: Data | None = sentences_with_words(*dev) if dev is not None else None
         all_sentences = [*X, *raw]
         warm_start = pretrained_encoder(estimator, warm_start) or warm_start
         start = None if warm_start is None else _start(estimator, warm_start, y)
@@ -120,9 +121,8 @@ class SentenceFitting(Fitting):
         parts = _new_parts(estimator, config, all_sentences, y, start)
         if annotates is not None:
             y = parts.labelling.widened(y, annotates)
+        held_out = None if dev is None else checked_held_out(dev, parts.labelling, partial)
         if held_out is not None:
-            X_dev, y_dev = held_out
-            held_out = X_dev, with_marks(y_dev, X_dev, partial=partial, known=parts.labelling.answers)
             estimator._check_dev(held_out[1])
         warn_of_long_sentences(config, map(len, all_sentences))
         self._gold = parts.labelling.numbers(y)
@@ -296,13 +296,28 @@ def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]
     return [X[i] for i in kept], [y[i] for i in kept]
 
 
+def checked_held_out(dev: Data, labelling: Any, partial: bool | None, name: str = "y_dev") -> Data:
+    """The sentences of ``dev`` that have words, with marks recognised and a warning of labels that break their scheme."""
+    X, y = dev
+    sentences_with_words(X, y)
+    y = with_marks(y, X, partial=partial, known=labelling.answers)
+    recognised = "none" if labelling.scheme == "none" else recognise(y)
+    scheme_checks.check(y, labelling.scheme if recognised == "none" else recognised, where=name)
+    return sentences_with_words(X, y)
+
+
 def checked_training_data(
-    X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]], partial: bool | None, annotates: Annotates
+    X: Sequence[Sequence[Token]],
+    y: Sequence[Sequence[str]],
+    partial: bool | None,
+    annotates: Annotates,
+    name: str = "y",
 ) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], Annotates]:
-    """Marks are recognised; a sentence of which nothing is known is left out, and so is one without words."""
+    """Marks are recognised, broken schemes warned about; a sentence of which nothing is known is left out, and so is one without words."""
     entries = None if annotates is None else per_sentence(annotates, len(X))
     sentences_with_words(X, y)
     y = with_marks(y, X, partial=partial)
+    scheme_checks.check(y, where=name)
     kept = [i for i in range(len(X)) if not is_unknown(y[i])]
     if not kept:
         raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")

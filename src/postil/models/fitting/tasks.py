@@ -26,11 +26,11 @@ from postil.models.fitting.sentences import (
     Data,
     FittedTrainee,
     WordTrainee,
+    checked_held_out,
     checked_training_data,
     data_digest,
     new_features,
     pretrained_encoder,
-    sentences_with_words,
 )
 from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson, missing_half
 from postil.models.fitting.training_set import TrainingSet
@@ -41,7 +41,7 @@ from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.models.sentences import CHARACTERS, INPUT
 from postil.models.task_parts import task_parts
-from postil.text.labels.partial import Annotates, count_marks, is_partial, with_marks
+from postil.text.labels.partial import Annotates, count_marks, is_partial
 from postil.text.splitting.characters import are_characters
 from postil.training.loop import Batch
 
@@ -220,6 +220,7 @@ def _checked_corpora(
                 *checked_labelled(sentences[task], y[task], (f"X of {task!r}", f"y of {task!r}")),
                 partial,
                 annotates.get(task),
+                f"y of {task!r}",
             )
         )
         for task in tasks
@@ -284,8 +285,7 @@ def _checked_held_out(
     for task in parts.heads:
         checked = checked_dev(dev.get(task))
         if checked is not None:
-            X, y = sentences_with_words(*checked)
-            held_out[task] = X, with_marks(y, X, partial=partial, known=parts.heads[task].labelling.answers)
+            held_out[task] = checked_held_out(checked, parts.heads[task].labelling, partial, f"dev of {task!r}")
     return held_out
 
 

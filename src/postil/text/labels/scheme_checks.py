@@ -1,11 +1,14 @@
 """Labels that violate their scheme: counted, described, reported once."""
 
+import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from postil.errors import DataError
-from postil.text.labels.schemes import belongs, may_follow, violations
+from postil.errors import DataError, SchemeWarning
+from postil.text.labels.partial_label import PartialLabel
+from postil.text.labels.schemes import LETTERS, belongs, may_follow, recognise, violations
 
 
 class SchemeReport(NamedTuple):
@@ -16,10 +19,6 @@ class SchemeReport(NamedTuple):
     sentences: int
     first: tuple[int, int] | None
     example: str
-
-
-class SchemeWarning(UserWarning):
-    """Some label sequences break their scheme and were read by conlleval's rules."""
 
 
 def inspect(sequences: Iterable[Sequence[str]], scheme: str) -> SchemeReport:
@@ -34,15 +33,79 @@ def inspect(sequences: Iterable[Sequence[str]], scheme: str) -> SchemeReport:
     return SchemeReport(scheme, broken, sentences, first, example)
 
 
-def check(sequences: Iterable[Sequence[str]], scheme: str, *, strict: bool = False, where: str = "") -> SchemeReport:
-    """Inspect, then warn once with the counts (`SchemeWarning`), or raise `DataError` if ``strict``."""
+def check(
+    sequences: Sequence[Sequence[str]], scheme: str | None = None, *, strict: bool = False, where: str = ""
+) -> SchemeReport:
+    """Inspect, then warn once with the counts (`SchemeWarning`), or raise `DataError` if ``strict``.
+
+    Without a ``scheme`` it is the one that the labels follow most.
+    """
+    scheme = scheme or recognise(sequences)
     report = inspect(sequences, scheme)
     if report.broken and strict:
         raise DataError(summarise(report), expected=f"valid {scheme.upper()} labels", where=where or None)
-    if report.broken:
-        prefix = f"{where}: " if where else ""
-        warnings.warn(f"{prefix}{summarise(report)}; read by conlleval's rules", SchemeWarning, stacklevel=2)
+    if what := complaint(sequences, scheme):
+        warnings.warn(f"{where}: {what}" if where else what, SchemeWarning, stacklevel=_level_of_user())
     return report
+
+
+def complaint(
+    sequences: Sequence[Sequence[str]], scheme: str, place: Callable[[int, int], str] | None = None
+) -> str | None:
+    """What is wrong with labels that are read by ``scheme``, and how they are read; None if nothing is.
+
+    ``place`` says where a token of a sentence is, both counted from 0: ``on line 7``.
+    """
+    if scheme == "none":
+        return _mixed(sequences, place or _in_sentence)
+    report = inspect(sequences, scheme)
+    if report.first is None:
+        return None
+    return f"{summarise(report, place(*report.first) if place else '')}; read by conlleval's rules"
+
+
+def _mixed(sequences: Sequence[Sequence[str]], place: Callable[[int, int], str]) -> str | None:
+    """Labels without a scheme of which many are spelt as if they had one: B-PER, I-PER and 0 where O was meant."""
+    spans = [
+        (sentence, token, label)
+        for sentence, labels in enumerate(sequences)
+        for token, label in enumerate(labels)
+        if _spells_span(label)
+    ]
+    others = Counter(label for labels in sequences for label in labels if label != "O" and not _spells_span(label))
+    prefixes = {label.partition("-")[0] for _, _, label in spans}
+    if not others or not spans or (len(prefixes) == 1 and len(spans) < _FEW * others.total()):
+        return None  # parts of speech, one of which has a hyphen
+    sentence, token, first = spans[0]
+    return (
+        f"{len(spans):,} labels spell spans, first {place(sentence, token)}: {first!r}, but {others.total():,} labels "
+        f"do not, such as {others.most_common(1)[0][0]!r}; all are read as labels without spans and scored by token "
+        f"accuracy (the label outside of spans is 'O')"
+    )
+
+
+_FEW = 0.05
+
+
+def _spells_span(label: str) -> bool:
+    """``B-PER``, also ``b-per``."""
+    prefix, _, name = label.partition("-")
+    return bool(name) and prefix.upper() in _PREFIXES and not isinstance(label, PartialLabel)
+
+
+_PREFIXES = frozenset(letter for letters in LETTERS.values() for letter in letters)
+
+
+def _in_sentence(sentence: int, token: int) -> str:
+    return f"in sentence {sentence + 1}, token {token + 1}"
+
+
+def _level_of_user() -> int:
+    """How far up the stack the code is that called Postil: a warning names its line."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "postil":
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def summarise(report: SchemeReport, place: str = "") -> str:
@@ -52,7 +115,7 @@ def summarise(report: SchemeReport, place: str = "") -> str:
     verb = "violates" if report.broken == 1 else "violate"
     sentence, token = report.first or (0, 0)
     line = f"{places} in {sentences} {verb} the {report.scheme.upper()} scheme"
-    return f"{line}, first {place or f'in sentence {sentence + 1}, token {token + 1}'}: {report.example}"
+    return f"{line}, first {place or _in_sentence(sentence, token)}: {report.example}"
 
 
 def _describe(labels: Sequence[str], position: int, scheme: str) -> str:

@@ -25,12 +25,23 @@ from postil.errors import ConfigurationError, DataError
 from postil.text.labels.partial_label import PartialLabel
 
 
-class Span(NamedTuple):
-    """Tokens ``start`` to ``end`` (exclusive) have the class ``label``."""
-
+class _SpanFields(NamedTuple):
     label: str
     start: int
     end: int
+
+
+class Span(_SpanFields):
+    """Tokens ``start`` to ``end`` (exclusive) have the class ``label``."""
+
+    __slots__ = ()
+
+    def __new__(cls, label: str, start: int, end: int) -> "Span":
+        """Constraints are ``(start, end, label)``: another order is an error, not a span with the class 0."""
+        if not isinstance(label, str) or isinstance(start, str) or isinstance(end, str):
+            got = f"Span({label!r}, {start!r}, {end!r})"
+            raise ConfigurationError("fields of a span", expected="Span(label, start, end)", got=got)
+        return super().__new__(cls, label, start, end)
 
 
 class Tag(NamedTuple):
