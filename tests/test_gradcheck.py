@@ -205,9 +205,52 @@ def test_the_table_is_readable():
     assert row.split()[:4] == ["input", "0", "2×3", "6"] and row.endswith("ok")
 
 
-def test_a_parameter_outside_the_function_gets_a_zero_gradient_and_passes():
-    unused = Parameter(np.ones(3), "unused")
-    assert check(lambda x: x * 2.0, np.ones(2), parameters={"unused": unused}).passed
+def test_a_parameter_outside_the_function_was_not_tested_unless_that_is_meant():
+    unused = {"unused": Parameter(np.ones(3), "unused")}
+    with pytest.raises(GradientError, match=r"nothing was tested at unused \(3,\), all 3 slopes are 0"):
+        check(lambda x: x * 2.0, np.ones(2), parameters=unused)
+    assert check(lambda x: x * 2.0, np.ones(2), parameters=unused, expect_zero=["unused"]).passed
+
+
+def hinge_with_wrong_slope(x):
+    """max(0, 1 - x) with a gradient that is wrong by 99, which only a cost above 0 shows."""
+    active = x.value < 1
+    return Result(np.maximum(0.0, 1 - x.value), (x,), lambda dY: [-100 * dY * active], "hinge")
+
+
+def test_a_hinge_without_cost_tests_nothing():
+    report = examine(hinge_with_wrong_slope, np.array([2.0, 3.0]))
+    assert not report.passed and report.worst_error == 0
+    assert report.failures == [
+        "nothing was tested at input 0 (2,), all 2 slopes are 0: "
+        "choose other inputs, or pass expect_zero=['input 0'] if its gradient is meant to be 0"
+    ]
+    assert report.table().splitlines()[1].endswith("NOT TESTED")
+    with pytest.raises(GradientError, match="wrong at index"):
+        check(hinge_with_wrong_slope, np.array([2.0, -3.0]))
+
+
+def test_only_the_rows_that_were_tested_pass():
+    used, unused = (Parameter(RNG.normal(size=2), name) for name in ("used", "unused"))
+    report = examine(lambda: used * 3.0 + unused * 0.0, parameters={"used": used, "unused": unused})
+    assert [entry.verdict(report.tolerance) for entry in report.entries] == ["ok", "NOT TESTED"]
+
+
+def test_a_gradient_that_is_expected_to_be_zero_must_be():
+    with pytest.raises(GradientError, match=r"gradient of input 0 \(2,\) is not 0 as expected"):
+        check(lambda x: x * 2.0, np.ones(2), expect_zero=["input 0"])
+    with pytest.raises(GradientError, match=r"expect_zero must be names among \['input 0'\] \(got \['typo'\]\)"):
+        check(lambda x: x * 2.0, np.ones(2), expect_zero=["typo"])
+
+
+def test_an_empty_array_tests_nothing():
+    with pytest.raises(GradientError, match=r"nothing was tested at input 0 \(0, 3\), it is empty"):
+        check(lambda x, y: x.sum() + y.sum(), np.ones((0, 3)), np.ones(2))
+
+
+def test_printing_a_report_shows_its_table():
+    report = check(graph.tanh, RNG.normal(size=3))
+    assert str(report) == report.table()
 
 
 def test_inputs_of_the_same_name_are_all_checked():
@@ -260,7 +303,8 @@ def test_a_parameter_inside_a_list_is_still_itself():
 def test_a_parameter_that_cancels_out_is_not_judged_by_rounding():
     """The bias of a score that only enters differences has the gradient 0, but its central difference is noise."""
     rows, bias = RNG.normal(size=(300, 7)), Parameter(np.array([0.3]), "bias")
-    report = check(lambda x: ((x + bias) - (x * 0.5 + bias)).mean(), rows, parameters={"bias": bias})
+    cancelled = {"parameters": {"bias": bias}, "expect_zero": ["bias"]}
+    report = check(lambda x: ((x + bias) - (x * 0.5 + bias)).mean(), rows, **cancelled)
     assert report.entries[-1].worst_error <= 1e-6
 
     def spoilt(x):

@@ -9,8 +9,8 @@
 The numeric slope at an entry is the two-sided formula D(ε) = (f(θ + ε) - f(θ - ε)) / 2ε, not the one-sided snippet of
 the documents; (4 D(ε) - D(2ε)) / 3 of it removes the error of order ε², so that ε can be large enough for rounding not
 to matter. It grows with the value, as max(1, |θ|), along a direction as max(1, root mean square of θ). The error is
-|a - n| / max(|a|, |n|, 1e-3 max|n|, 1e-8), max|n| over the whole parameter: an entry that is tiny compared with the others
-is not judged by its rounding. Small arrays are checked entry by entry; large ones at random entries and along random
+|a - n| / max(|a|, |n|, 1e-3 max|n|, 1e-8), max|n| over the whole parameter: an entry that is tiny compared with the
+others is not judged by its rounding. Small arrays are checked entry by entry; large ones at random entries and along random
 directions. If the interval crosses a kink (hardtanh, ReLU, max, hinge) a smaller ε is tried; an entry that still
 crosses is left out and counted, and more than 1 % left out is a failure.
 
@@ -182,8 +182,8 @@ def examine(
     is. ``parameters`` default to ``target.parameters()``. Parameters are converted to float64 for the check and
     restored afterwards.
 
-    ``sampling`` says how many slopes are compared. ``expect_zero`` names the parameters and inputs (``"input 0"``) whose
-    gradient is meant to be 0; any other one fails if all its slopes are 0, because then nothing was tested.
+    ``sampling`` says how many slopes are compared. ``expect_zero`` names the parameters and inputs (``"input 0"``)
+    whose gradient is meant to be 0; any other one fails if all its slopes are 0, because then nothing was tested.
 
     A result that is not a single number is reduced to a sum with fixed random weights. A target with noise must draw
     the same noise at every call: ``lambda x: layer(x, rng=np.random.default_rng(0))``.

@@ -297,7 +297,7 @@ def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]
 
 
 def checked_held_out(dev: Data, labelling: Any, partial: bool | None, name: str = "y_dev") -> Data:
-    """The sentences of ``dev`` that have words, with marks recognised and a warning of labels that break their scheme."""
+    """The sentences of ``dev`` that have words. Marks are recognised; labels that break their scheme cause a warning."""
     X, y = dev
     sentences_with_words(X, y)
     y = with_marks(y, X, partial=partial, known=labelling.answers)
@@ -313,7 +313,10 @@ def checked_training_data(
     annotates: Annotates,
     name: str = "y",
 ) -> tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]], Annotates]:
-    """Marks are recognised, broken schemes warned about; a sentence of which nothing is known is left out, and so is one without words."""
+    """Marks are recognised, and labels that break their scheme cause a warning.
+
+    A sentence of which nothing is known is left out, and so is one without words.
+    """
     entries = None if annotates is None else per_sentence(annotates, len(X))
     sentences_with_words(X, y)
     y = with_marks(y, X, partial=partial)
