@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
+from postil.errors import ArrayError, DtypeError, IndexRangeError, NumericalError, ShapeError
 
 Array: TypeAlias = NDArray[Any]
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -166,6 +166,8 @@ def sum_of_squares(array: Array) -> float:
 def _is_numeric(value: Any) -> bool:
     try:
         return np.asarray(value).dtype.kind in "fiub"
+    except ArrayError:  # a node
+        raise
     except ValueError:  # ragged nested lists
         raise ShapeError(
             "rows of different lengths", expected="a rectangular array", got=type(value).__name__

@@ -10,8 +10,8 @@ The numeric slope at an entry is the two-sided formula D(ε) = (f(θ + ε) - f(�
 the documents; (4 D(ε) - D(2ε)) / 3 of it removes the error of order ε², so that ε can be large enough for rounding not
 to matter. It grows with the value, as max(1, |θ|), along a direction as max(1, root mean square of θ). The error is
 |a - n| / max(|a|, |n|, 1e-3 max|n|, 1e-8), max|n| over the whole parameter: an entry that is tiny compared with the
-others is not judged by its rounding. Small arrays are checked entry by entry; large ones at random entries and along random
-directions. If the interval crosses a kink (hardtanh, ReLU, max, hinge) a smaller ε is tried; an entry that still
+others is not judged by its rounding. Small arrays are checked entry by entry; large ones at random entries and along
+random directions. If the interval crosses a kink (hardtanh, ReLU, max, hinge) a smaller ε is tried; an entry that still
 crosses is left out and counted, and more than 1 % left out is a failure.
 
 Slopes that are all 0, analytic and numeric, test nothing: under a hinge whose cost is 0, every pullback agrees. Such a

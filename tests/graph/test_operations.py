@@ -1,12 +1,15 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import postil.graph as graph
+from postil import objectives
 from postil.errors import DtypeError, IndexRangeError, NumericalError, ShapeError
 from postil.gradcheck import check
-from postil.graph import Input, gradients
+from postil.graph import Input, Result, gradients
 
 small = st.integers(1, 3)
 
@@ -39,7 +42,8 @@ def test_broadcasting_of_any_two_shapes(data, shape):
 )
 def test_matmul_of_vectors_matrices_and_stacks(a, b):
     rng = np.random.default_rng(0)
-    report = check(graph.matmul, rng.normal(size=a), rng.normal(size=b))
+    nothing = ["input 0", "input 1"] if 0 in a else []
+    report = check(graph.matmul, rng.normal(size=a), rng.normal(size=b), expect_zero=nothing)
     A, B = Input(np.ones(a)), Input(np.ones(b))
     assert np.array_equal((A @ B).value, np.ones(a) @ np.ones(b))
     assert report.passed
@@ -202,3 +206,49 @@ def test_slopes_of_powers_at_zero(exponent, slopes):
 def test_slopes_of_powers_with_an_array_of_exponents():
     x = Input(np.zeros(3))
     assert gradients((x ** np.array([0.0, 1.0, 2.0])).sum())[x].tolist() == [0, 1, 0]
+
+
+def test_numpy_functions_work_on_nodes():
+    rng = np.random.default_rng(0)
+    W, x = Input(rng.normal(size=(3, 4)), "W"), Input(rng.normal(size=4), "x")
+    node = np.tanh(rng.normal(size=3) + W @ x) * np.float64(2)
+    assert isinstance(node, Result) and node.name == "multiply"
+    assert np.allclose(np.exp(x).value, np.exp(x.value))
+    check(lambda x: np.sqrt(np.exp(x)) - np.log(np.exp(x)) / 3.0, rng.normal(size=4))
+
+
+@pytest.mark.parametrize(
+    ("use", "what"),
+    [
+        (np.sin, "numpy.sin of a node"),
+        (np.sum, "numpy.sum of a node"),
+        (np.asarray, "a node instead of an array"),
+        (lambda node: objectives.softmax(node), "a node instead of an array"),
+        (lambda node: objectives.CRF(4).lattice(node, [0, 3]), "a node instead of an array"),
+    ],
+)
+def test_a_node_where_an_array_is_needed_is_one_clear_error(use, what):
+    expected = re.escape(f"{what}: expected an operation of postil.graph, or the array node.value, got <")
+    with pytest.raises(DtypeError, match=expected):
+        use(Input(np.ones((3, 4)), "x"))
+
+
+def test_adding_a_node_to_an_array_in_place_is_refused():
+    array = np.zeros(2)
+    with pytest.raises(DtypeError, match=r"numpy\.add of a node with out"):
+        array += Input(np.ones(2), "x")
+    assert not array.any()
+
+
+@pytest.mark.parametrize("name", ["exp", "sigmoid", "relu", "softmax", "tanh", "sum", "mean", "max", "transpose"])
+def test_an_array_instead_of_a_node_is_one_clear_error(name):
+    with pytest.raises(DtypeError, match=rf"operand of {name}: expected a node, such as Input\(array\)"):
+        getattr(graph, name)(np.ones(3))
+
+
+def test_activations_and_softmax():
+    x = np.array([[-800.0, 0.0, 2.0], [1.0, 1.0, 800.0]])
+    assert np.array_equal(graph.relu(Input(x)).value, np.maximum(x, 0))
+    assert np.allclose(graph.sigmoid(Input(x)).value[:, 1:2], [[0.5], [1 / (1 + np.exp(-1))]])
+    assert np.allclose(graph.softmax(Input(x)).value.sum(axis=-1), 1)
+    assert np.allclose(graph.softmax(Input(x[:, 1:]), axis=0).value.sum(axis=0), 1)

@@ -222,3 +222,15 @@ def test_arrays_in_the_place_of_nodes():
         gradients(np.ones(2))
     with pytest.raises(DtypeError, match=r"wrt, what to differentiate by: expected a node"):
         gradients(x.sum(), [x.value])
+
+
+@pytest.mark.parametrize(
+    ("answer", "got"),
+    [(lambda dY: [dY], "1 of them"), (lambda dY: [dY, dY, dY], "3 of them"), (lambda dY: dY, r"float64 \(2,\)")],
+)
+def test_a_pullback_that_returns_another_number_of_gradients_is_explained(answer, got):
+    a, b = Input(np.ones(2)), Input(np.ones(2))
+    node = Result(a.value + b.value, (a, b), answer, "mine")
+    message = rf"node mine: the pullback of a node must return a list .* each of its 2 parents \(got {got}\)"
+    with pytest.raises(ShapeError, match=message):
+        gradients(node, seed=np.ones(2))

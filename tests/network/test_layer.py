@@ -103,3 +103,38 @@ def test_a_layer_that_hides_a_parameter_cannot_be_trained(wrapped):
     x = Input(np.ones((3, 2)))
     with pytest.raises(ConfigurationError, match=r"parameters\(\) does not list.* got slope"):
         gradients(wrapped(Hidden())(x).sum())
+
+
+class Scale(Layer):
+    """A layer of one's own; what its forward and its pullback return is ``answer(Y, …)``."""
+
+    def __init__(self, forward, pullback):
+        self.w = Parameter(np.ones(3), "w")
+        self._forward, self._pullback = forward, pullback
+
+    def forward(self, X, run):
+        return self._forward(X * self.w.value, lambda dY: self._pullback(self, dY * self.w.value, (dY * X).sum(axis=0)))
+
+
+def both(*parts):
+    return parts
+
+
+MISTAKES = {
+    "keyed by name": (both, lambda layer, dX, dw: (dX, {"w": dw}), "must have parameters as keys, such as self.W"),
+    "only dX": (both, lambda layer, dX, dw: dX, r"must return \(dX, {parameter: gradient}\).*got float64 \(2, 3\)"),
+    "a list of gradients": (both, lambda layer, dX, dw: (dX, [dw]), r"must return .*got \(ndarray, list\)"),
+    "no pullback": (
+        lambda Y, back: Y,
+        None,
+        r"forward of a layer must return \(Y, pullback\) \(got float64 ",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrapped", [lambda layer: layer, Residual, Concatenation, Chain])
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_in_a_layer_of_ones_own_are_explained(mistake, wrapped):
+    forward, pullback, message = MISTAKES[mistake]
+    with pytest.raises(ConfigurationError, match=f"Scale: .*{message}"):
+        gradients(wrapped(Scale(forward, pullback))(Input(np.ones((2, 3)))), seed=np.ones((2, 3)))

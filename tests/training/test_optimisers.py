@@ -5,6 +5,7 @@ import pytest
 
 from postil.errors import ConfigurationError, DtypeError, ShapeError
 from postil.graph import Input, Parameter, RowGradient
+from postil.network import Linear
 from postil.training import OPTIMISERS, SGD, AdaGrad, Adam
 
 V, D = 8, 3
@@ -174,3 +175,19 @@ def test_a_scale_is_a_factor_of_every_gradient(name):
         scaled.step({one: g}, 0.1, scale=0.25)
         plain.step({other: g * 0.25}, 0.1)
     assert np.allclose(one.value, other.value, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        (lambda layer: layer, "a Linear"),
+        (lambda layer: [layer.parameters()], "a list"),
+        (lambda layer: list(layer.parameters().values()), "a list"),
+        (lambda layer: {"W": layer.W.value}, r"a dict with \['ndarray'\]"),
+    ],
+)
+def test_what_is_not_a_dict_of_parameters_is_one_clear_error(given, got):
+    layer = Linear(2, 3, rng=np.random.default_rng(0))
+    message = rf"expected a dict from names to parameters, such as layer.parameters\(\), got {got}"
+    with pytest.raises(ConfigurationError, match=message):
+        AdaGrad(given(layer))

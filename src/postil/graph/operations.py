@@ -1,7 +1,7 @@
 """Array operations on nodes, each beside the rule that carries its gradient back (E5, E8).
 
 ``u.T @ tanh(W @ x + b)`` works as it is written, with NumPy's ``tanh`` as well. Operands may be nodes, arrays of the
-same float type, and Python numbers; float32 and float64 never mix silently. Only operands that are nodes become parents.
+same float type, and Python numbers; float32 and float64 never mix silently. Only nodes become parents.
 """
 
 from collections.abc import Callable, Sequence

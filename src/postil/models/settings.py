@@ -102,7 +102,7 @@ _ELSEWHERE = {
 def _unknown(name: str, known: Iterable[str]) -> ConfigurationError:
     if name == "verbose":
         return ConfigurationError("unknown setting 'verbose'", expected="verbose=True as an argument of fit")
-    if (ours := _ELSEWHERE.get(name)) in known:
+    if (ours := _ELSEWHERE.get(name, "")) in known:
         return ConfigurationError(f"unknown setting {name!r}, it is called {ours!r} here")
     hint = similar(name, known)
     expected = None if hint else f"one of {', '.join(sorted(known))}"

@@ -297,7 +297,7 @@ def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]
 
 
 def checked_held_out(dev: Data, labelling: Any, partial: bool | None, name: str = "y_dev") -> Data:
-    """The sentences of ``dev`` that have words. Marks are recognised; labels that break their scheme cause a warning."""
+    """The sentences of ``dev`` that have words. Marks are recognised, and broken schemes cause a warning."""
     X, y = dev
     sentences_with_words(X, y)
     y = with_marks(y, X, partial=partial, known=labelling.answers)

@@ -38,7 +38,8 @@ class Span(_SpanFields):
 
     def __new__(cls, label: str, start: int, end: int) -> "Span":
         """Constraints are ``(start, end, label)``: another order is an error, not a span with the class 0."""
-        if not isinstance(label, str) or isinstance(start, str) or isinstance(end, str):
+        fields: tuple[object, ...] = (label, start, end)
+        if [isinstance(value, str) for value in fields] != [True, False, False]:
             got = f"Span({label!r}, {start!r}, {end!r})"
             raise ConfigurationError("fields of a span", expected="Span(label, start, end)", got=got)
         return super().__new__(cls, label, start, end)
