@@ -86,7 +86,7 @@ def _complete(name: str, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _words(settings: dict[str, Any]) -> list[str]:
-    return [f"{name}={spelt(value)}" for name, value in settings.items()]
+    return [f"{name}={spelt(name, value)}" for name, value in settings.items()]
 
 
 def _print_described(settings: dict[str, Any], texts: Mapping[str, str]) -> None:
@@ -94,7 +94,7 @@ def _print_described(settings: dict[str, Any], texts: Mapping[str, str]) -> None
     words = _words(settings)
     width = max(map(len, words))
     for word, name in zip(words, settings, strict=True):
-        print(f"    {word:<{width}}  {texts[name]}")
+        print(f"    {word:<{width}}  {texts[name].replace('``', '')}")
 
 
 def _wrapped(words: list[str], width: int = 100) -> list[str]:

@@ -204,7 +204,7 @@ def _take_pretrained(arguments: argparse.Namespace) -> None:
     known: Any = open_model(arguments.pretrained, for_training=True)
     if is_encoder(known.fitted_parts()) and arguments.preset in (None, known.preset):  # what is none is refused later
         arguments.preset = known.preset
-        inherited = [f"{name}={spelt(value)}" for name, value in _of_architecture(known).items()]
+        inherited = [f"{name}={spelt(name, value)}" for name, value in _of_architecture(known).items()]
         arguments.settings = inherited + arguments.settings
 
 

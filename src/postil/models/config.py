@@ -1,7 +1,8 @@
 """What a tagger or a detector is made of: features x encoder x objective x optimiser, in one frozen table of settings.
 
 Every field can be set from Python (``Tagger(hidden=200)``) and from the command line (``--set hidden=200``). A field
-that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it differs.
+of ADAPTIVE that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it
+differs.
 """
 
 import math
@@ -60,7 +61,7 @@ class TaggerConfig:
     """Pre-trained vectors are brought to this root mean square."""
     # Features of the place in the sentence
     word_key: str | None = None
-    """The key of the word in feature dicts. With it, tokens are feature dicts, whose features are learnt as well."""
+    """The key of the word in feature dicts, whose other features are learnt as well. None: tokens are words."""
     min_feature_count: int = 1
     """Features of dicts seen less often in training are unknown."""
     feature_buckets: int | None = None
@@ -128,11 +129,11 @@ class TaggerConfig:
     epochs: int | None = None
     """Passes over the training data. None: 10; below 720 sentences more, to reach 600 steps."""
     patience: int | None = None
-    """Epochs without a better score on dev before the training stops; short ones, below 90 steps, count less."""
+    """Epochs without a better score on dev before training stops; short ones, below 90 steps, count less. None: never."""
     batch_sentences: int | None = None
     """Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 where ``epochs`` adapts."""
     shards: int | None = None
-    """Parts into which a batch is cut for the cores; results depend on it, not on the number of threads."""
+    """Parts of a batch for the cores; results depend on it, not on the number of threads. None: 1 or 2."""
     clip: float = 5.0
     """Gradients whose norm is larger are scaled down to it."""
 

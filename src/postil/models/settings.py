@@ -136,10 +136,17 @@ def _parsed(name: str, value: str, hint: Any) -> Any:
         raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value)) from None
 
 
-def spelt(value: Any) -> str:
-    """A value as ``parsed`` takes it."""
+ADAPTIVE = (
+    *("min_count", "input_dropout", "hidden_dropout", "batch_sentences", "epochs", "shards", "rate"),
+    "batch_trees",
+)
+"""Settings whose None adapts to the training data; None of another one switches it off."""
+
+
+def spelt(name: str, value: Any) -> str:
+    """The value of a setting as ``parsed`` takes it: None is ``auto`` if it adapts to the data, else ``none``."""
     if value is None:
-        return "auto"
+        return "auto" if name in ADAPTIVE else "none"
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
 
 
