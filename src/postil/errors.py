@@ -14,6 +14,7 @@
     └── GradientError           a gradient check failed
 
     SchemeWarning               (a warning) labels break their labelling scheme
+    LowerCaseWarning            (a warning) the words of feature dicts are all in lower case
     LongSentenceWarning         (a warning) a model sees a very long sentence in pieces
     SlowKernelsWarning          (a warning) the compiled kernels are missing: everything works, but slower
     SlowRulesWarning            (a warning) a user's rules for tokens need the general path
@@ -28,6 +29,8 @@ prints that line and exits with code 1; any other exception is a defect of Posti
 """
 
 import re
+import sys
+import warnings
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -52,6 +55,14 @@ def similar(word: str, known: Iterable[str]) -> str:
 
     close = difflib.get_close_matches(word, known, n=1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called Postil, however deep inside Postil the reason was found."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "postil":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level - 1)
 
 
 def format_message(what: str, expected: object = None, got: object = None, where: object = None) -> str:
@@ -152,6 +163,10 @@ class GradientError(PostilError, AssertionError):
 
 class SchemeWarning(UserWarning):
     """Some labels break their scheme: they are read by conlleval's rules, or all as labels without spans."""
+
+
+class LowerCaseWarning(UserWarning):
+    """The words of feature dicts are all in lower case, so nothing can be learnt from capitals."""
 
 
 class LongSentenceWarning(UserWarning):

@@ -5,7 +5,9 @@ import functools
 import inspect
 import operator
 import pickle
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import get_args, get_type_hints
 
 import numpy as np
@@ -61,7 +63,14 @@ def adapters():
     }
 
 
-ADAPTERS = adapters()
+def tags_of_tables(self):
+    """The adapted estimators take tables of numbers."""
+    from sklearn.utils import Tags, TargetTags
+
+    return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+
+
+ADAPTERS = {estimator: {**methods, "__sklearn_tags__": tags_of_tables} for estimator, methods in adapters().items()}
 NUMBERS = "rules about numbers in X: words are strings, and NaN or 1j are words like others"
 FEATURES = "X has no columns to count"
 RUN = """
@@ -107,7 +116,9 @@ def checks_of(estimator):
 def test_scikit_learn_checks(estimator, monkeypatch):
     for name, method in ADAPTERS[estimator].items():
         monkeypatch.setattr(type(estimator), name, method)
-    for check in checks_of(estimator):
+    checks = checks_of(estimator)
+    assert {"check_dict_unchanged", "check_fit_idempotent"} <= set(map(name_of, checks))
+    for check in checks:
         assert (name_of(check) in RUN) != (name_of(check) in NOT_RUN), f"a new check of scikit-learn: {name_of(check)}"
         if name_of(check) in RUN:
             with warnings.catch_warnings():
@@ -216,3 +227,51 @@ def test_a_model_file_holds_what_was_set(tmp_path):
     tagger = postil.Tagger(**SMALL, min_count=None).fit(*data)
     tagger.save(tmp_path / "a.postil")
     assert postil.load(tmp_path / "a.postil").settings == {**SMALL, "min_count": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("random_state", "unknown setting 'random_state', it is called 'seed' here"),
+        ("n_jobs", "unknown setting 'n_jobs', it is called 'threads' here"),
+        ("learning_rate", "unknown setting 'learning_rate', it is called 'rate' here"),
+        ("verbose", "unknown setting 'verbose': expected verbose=True as an argument of fit"),
+    ],
+)
+def test_names_of_other_libraries_lead_to_ours(name, hint):
+    with pytest.raises(ConfigurationError) as caught:
+        postil.Tagger(**{name: 1})
+    assert str(caught.value) == hint
+    with pytest.raises(ConfigurationError):
+        postil.Tagger().set_params(**{name: 1})
+
+
+def test_scikit_learn_does_not_expect_a_table_of_numbers():
+    pytest.importorskip("sklearn")
+    from sklearn.utils import get_tags
+
+    assert not get_tags(postil.Tagger()).input_tags.two_d_array
+
+
+def test_a_tagger_may_be_used_by_many_threads_at_once(names_model):
+    """All answers are those of one thread, although every text has other words."""
+    rng = np.random.default_rng(0)
+    texts = [f"Anna Berg met {'x' * int(n)} Oslo in Lima {n} times." for n in rng.integers(1, 60, 48)]
+    tokens = [text.split() for text in texts]
+    alone = [_answers(postil.load(names_model), text, words) for text, words in zip(texts, tokens, strict=True)]
+    model = postil.load(names_model)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(3):
+                together = list(pool.map(lambda i: _answers(model, texts[i], tokens[i]), range(len(texts))))
+                assert together == alone
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def _answers(model, text, words):
+    document = model.tag(text)
+    entities = [(entity.text, entity.label, entity.probability) for entity in document.entities]
+    return entities, model.predict([words]), model.marginals(words), model.nbest(words, 2)

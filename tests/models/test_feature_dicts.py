@@ -1,5 +1,7 @@
 """Feature dicts in neural taggers: learnt from, answered about, explained, stored, continued, searched."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -7,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 
 import postil
 from postil import Detector, Tagger
-from postil.errors import ConfigurationError, DataError
+from postil.errors import ConfigurationError, DataError, LowerCaseWarning
 from postil.gradients.fitted import examine_parts
 from postil.models.answers.constraints import Constraints
 from postil.models.ensemble import Ensemble
@@ -175,3 +177,18 @@ def test_feature_dicts_need_the_key():
 def test_raw_text_has_no_features(fitted):
     with pytest.raises(DataError, match="token 'Anna' has no features"):
         fitted.tag("Anna left.")
+
+
+def test_words_without_any_capital_letter_cause_a_warning():
+    words = ["Anna", "lives", "in", "Oslo"]
+    X = [[{"word": word, "lower": word.lower()} for word in words]] * 5
+    y = [["B-PER", "O", "O", "B-LOC"]] * 5
+    with pytest.warns(
+        LowerCaseWarning, match=r"^word_key='lower': no word has a capital letter; name the key"
+    ) as caught:
+        Tagger(word_key="lower", hidden=4, epochs=1).fit(X, y)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Tagger(word_key="word", hidden=4, epochs=1).fit(X, y)
+        Tagger(word_key="word", hidden=4, epochs=1).fit([[{"word": "东京"}]] * 5, [["B-LOC"]] * 5)  # no case at all

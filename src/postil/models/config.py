@@ -129,7 +129,7 @@ class TaggerConfig:
     epochs: int | None = None
     """Passes over the training data. None: 10; below 720 sentences more, to reach 600 steps."""
     patience: int | None = None
-    """Epochs without a better score on dev before training stops; short ones, below 90 steps, count less. None: never."""
+    """Epochs without a better score on dev before training stops; those below 90 steps count less. None: never."""
     batch_sentences: int | None = None
     """Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 where ``epochs`` adapts."""
     shards: int | None = None

@@ -148,7 +148,10 @@ def test_the_real_library(datasets: Any, tmp_path: Path) -> None:
     labels = datasets.Sequence(datasets.ClassLabel(names=NAMES))
     features = datasets.Features({"tokens": datasets.Sequence(datasets.Value("string")), "ner_tags": labels})
     dataset = datasets.Dataset.from_list(ROWS, features=features)
-    assert postil.from_datasets(dataset) == ([["Anna", "Berg"], ["left"]], [["B-PER", "I-PER"], ["O"]])
+    expected = [["Anna", "Berg"], ["left"]], [["B-PER", "I-PER"], ["O"]]
+    assert postil.from_datasets(dataset) == expected
+    for format in ("numpy", "arrow", "pandas"):
+        assert postil.from_datasets(dataset.with_format(format)) == expected
     dataset.to_parquet(str(tmp_path / "theirs.parquet"))
     assert [s.labels for s in read(tmp_path / "theirs.parquet")] == [["B-PER", "I-PER"], ["O"]]
     dataset.to_json(str(tmp_path / "theirs.jsonl"))

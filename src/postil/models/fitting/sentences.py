@@ -10,7 +10,7 @@ import numpy as np
 
 from postil.archive import is_model_file
 from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError
+from postil.errors import ConfigurationError, DataError, LowerCaseWarning, warn_caller
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.lexicon import Lexicon
@@ -106,6 +106,8 @@ class SentenceFitting(Fitting):
         config = estimator._configured(estimator.settings)
         labelled = checked_labelled(X, y, word_key=config.word_key)
         X, y, annotates = checked_training_data(*labelled, partial, annotates)
+        if config.word_key is not None:
+            _warn_of_lower_case(config.word_key, X)
         raw = checked_lesson(estimator, unlabelled, teachers, config.word_key)
         dev = checked_dev(dev, config.word_key)
         all_sentences = [*X, *raw]
@@ -325,6 +327,14 @@ def checked_training_data(
     if not kept:
         raise DataError("every token is unknown", expected="some labels", got=f"nothing but {UNKNOWN!r}")
     return [X[i] for i in kept], [y[i] for i in kept], entries and [entries[i] for i in kept]
+
+
+def _warn_of_lower_case(word_key: str, X: Sequence[Sequence[Token]]) -> None:
+    """Features of dicts often hold the word twice, as it is and in lower case: the latter tells nothing of capitals."""
+    forms = {form for tokens in X for form in forms_of(tokens)}
+    if any(form != form.upper() for form in forms) and all(form == form.lower() for form in forms):
+        what = f"word_key={word_key!r}: no word has a capital letter; name the key of the words as they are written"
+        warn_caller(what, LowerCaseWarning)
 
 
 def data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str:

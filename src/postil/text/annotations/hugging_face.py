@@ -47,8 +47,8 @@ def from_datasets(
 ) -> tuple[list[list[str]], list[list[str]]]:
     """Tokens and labels of a split of a Hugging Face dataset, ready for ``fit``.
 
-    Works on anything that has ``features`` and rows that are mappings. Numbers become the names that ``features`` has
-    for them. ``labels`` is the column of the labels; by default the first of ner_tags, tags, labels, ner, pos_tags,
+    Works on anything that has ``features`` and rows that are mappings, whatever its format. Numbers become the names that
+    ``features`` has for them. ``labels`` is the column of the labels; by default the first of ner_tags, tags, labels, ner, pos_tags,
     upos and chunk_tags that is there.
     """
     features = getattr(dataset, "features", None)
@@ -57,6 +57,8 @@ def from_datasets(
         raise ConfigurationError("a dataset with several splits", expected=f"one of them: {splits}", got="all of them")
     if features is not None and tokens not in features:
         raise DataError("no column of tokens", expected=repr(tokens), got=", ".join(features), where="dataset")
+    if hasattr(dataset, "with_format"):
+        dataset = dataset.with_format(None)  # rows of NumPy, Arrow or pandas would not be plain lists
     X: list[list[str]] = []
     y: list[list[str]] = []
     names: Sequence[str] | None = None

@@ -1,12 +1,10 @@
 """Labels that violate their scheme: counted, described, reported once."""
 
-import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from postil.errors import DataError, SchemeWarning
+from postil.errors import DataError, SchemeWarning, warn_caller
 from postil.text.labels.partial_label import PartialLabel
 from postil.text.labels.schemes import LETTERS, belongs, may_follow, recognise, violations
 
@@ -45,7 +43,7 @@ def check(
     if report.broken and strict:
         raise DataError(summarise(report), expected=f"valid {scheme.upper()} labels", where=where or None)
     if what := complaint(sequences, scheme):
-        warnings.warn(f"{where}: {what}" if where else what, SchemeWarning, stacklevel=_level_of_user())
+        warn_caller(f"{where}: {what}" if where else what, SchemeWarning)
     return report
 
 
@@ -98,14 +96,6 @@ _PREFIXES = frozenset(letter for letters in LETTERS.values() for letter in lette
 
 def _in_sentence(sentence: int, token: int) -> str:
     return f"in sentence {sentence + 1}, token {token + 1}"
-
-
-def _level_of_user() -> int:
-    """How far up the stack the code is that called Postil: a warning names its line."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "postil":
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def summarise(report: SchemeReport, place: str = "") -> str:
