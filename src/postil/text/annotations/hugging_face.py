@@ -47,9 +47,9 @@ def from_datasets(
 ) -> tuple[list[list[str]], list[list[str]]]:
     """Tokens and labels of a split of a Hugging Face dataset, ready for ``fit``.
 
-    Works on anything that has ``features`` and rows that are mappings, whatever its format. Numbers become the names that
-    ``features`` has for them. ``labels`` is the column of the labels; by default the first of ner_tags, tags, labels, ner, pos_tags,
-    upos and chunk_tags that is there.
+    Works on anything that has ``features`` and rows that are mappings, in any of its formats. Numbers become the names
+    that ``features`` has for them. ``labels`` is the column of the labels; by default the first of ner_tags, tags,
+    labels, ner, pos_tags, upos and chunk_tags that is there.
     """
     features = getattr(dataset, "features", None)
     if isinstance(dataset, Mapping):
