@@ -36,11 +36,12 @@ def recall(path):
 
 def test_the_model_is_changed_in_place_and_back(model, dev, capsys):
     before = recall(model)
-    assert main(["tune", model, dev, "--recall", "0.5", "--json"]) == 0
+    assert main(["tune", model, dev, "--precision", "0.97", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["model"] == model
     assert recall(model) == pytest.approx(found["recall"])
-    assert found["recall"] >= 50
+    assert found["precision"] >= 97
+    assert not found["already_met"]
     assert found["before"]["recall"] == pytest.approx(before)
     assert {"bias", "threshold", "precision", "recall", "f1"} <= set(found["curve"][0])
     assert len(found["curve"]) > 20
@@ -109,3 +110,17 @@ def test_the_curve_is_shown_where_no_setting_is_enough(model, dev, capsys):
     assert err.count("\n") == 1 and "no setting reaches this recall" in err
     assert main(["tune", model, dev, "--recall", "1", "--json"]) == 1
     assert capsys.readouterr().out == ""
+
+
+def test_a_target_that_is_met_is_told_and_changes_nothing(model, dev, capsys, tmp_path):
+    content = (tmp_path / "m.postil").read_bytes()
+    for words in (["--recall", "0.5"], ["--precision", "0.5"]):
+        assert main(["tune", model, dev, *words]) == 0
+        out = capsys.readouterr().out
+        assert "the target is already met, nothing changes: bias +0.000: precision" in out
+        assert f"{model} is unchanged" in out.replace("\n", "")
+        assert (tmp_path / "m.postil").read_bytes() == content
+    assert main(["tune", model, dev, "--recall", "0.5", "--json", "-o", str(tmp_path / "other.postil")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["already_met"] and found["bias"] == found["threshold"] == 0
+    assert recall(tmp_path / "other.postil") == recall(model)

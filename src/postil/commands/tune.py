@@ -32,7 +32,8 @@ Tune a trained tagger to find more entities (higher recall) or to be right more 
   postil tune ner.postil --reset                           answers are simply the most probable labels
 
 For higher recall, a decoding bias is set, which finds more entities. For higher precision, a threshold is set, which
-drops the least probable ones. The other figure stays as high as possible. DATA must be held out from training. The
+drops the least probable ones. The other figure stays as high as possible. A model that reaches the target already is
+not changed; among settings with equal figures, the smallest change is chosen. DATA must be held out from training. The
 target must be reached there with a margin of one standard error (--margin), because part of any score on few sentences
 is luck. For the best F1, the smallest bias is chosen that is not worse than the best by more than this margin.
 
@@ -77,7 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
 
             show_reachable(error.tuned)
         raise
-    _write(whole, arguments)
+    if not (tuned.is_met and _target(arguments) == arguments.model):
+        _write(whole, arguments)
     if arguments.json:
         print(json.dumps({"model": _target(arguments), **tuned.to_dict()}, indent=2))
     else:

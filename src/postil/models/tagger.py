@@ -487,7 +487,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     ) -> "Tuned":
         """Trade precision for recall: reach the requested recall (or precision), with as much of the other as possible.
 
-        Sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
+        If the tagger reaches the figure already, nothing is changed and ``is_met`` of the result is True. Otherwise this
+        sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
         probable ones. X and y should be held out from training; the figure must be reached on them with a margin of
         ``margin`` standard errors. With ``f1``, which ``fit`` does by itself where it has ``dev``, the smallest bias is
         chosen whose F1 is at most this margin below the best. Returns the chosen setting, with the expected precision
@@ -501,6 +502,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         if wanted is None:
             result = best_f1(dial.counts, margin)
         else:
-            result = tuned(dial.counts, figure, wanted, margin, partial(dial.hint, figure, wanted, margin))
-        self.decoding = dial.decoding(result.chosen.setting, self.decoding)
+            hint = partial(dial.hint, figure, wanted, margin)
+            result = tuned(dial.counts, dial.present(self.decoding), figure, wanted, margin, hint)
+        if not result.is_met:
+            self.decoding = dial.decoding(result.chosen.setting, self.decoding)
         return result

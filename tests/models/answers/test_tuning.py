@@ -13,7 +13,7 @@ from postil import Decoding
 from postil.errors import ConfigurationError, DataError
 from postil.models.answers.dial import Dial
 from postil.models.answers.posteriors import Posteriors
-from postil.models.answers.tuning import BIASES, POSITIONS, Point, Setting, best_f1
+from postil.models.answers.tuning import BIASES, POSITIONS, Point, Setting, best_f1, tuned
 
 DATA = named_entities(80, seed=4)
 
@@ -34,10 +34,11 @@ def figures(model, data=DATA):
     return counts.precision, counts.recall
 
 
-@pytest.mark.parametrize("wish", [{"recall": 0.5}, {"recall": 0.7}, {"precision": 0.8}, {"precision": 0.9}])
+@pytest.mark.parametrize("wish", [{"recall": 0.65}, {"recall": 0.75}, {"precision": 0.97}, {"precision": 0.99}], ids=str)
 @pytest.mark.parametrize("margin", [0.0, 1.0])
 def test_the_figures_to_expect_are_those_of_the_tuned_model(wish, margin):
-    model = tagger()
+    model = shy() if "recall" in wish else tagger()
+    calibration = model.decoding.temperature, model.decoding.shift
     before = figures(model)
     found = model.tune(*DATA, **wish, margin=margin)
     assert figures(model) == pytest.approx((found.chosen.precision, found.chosen.recall))
@@ -45,7 +46,8 @@ def test_the_figures_to_expect_are_those_of_the_tuned_model(wish, margin):
     ((figure, wanted),) = wish.items()
     assert found.chosen.surely(figure, margin) >= wanted
     assert getattr(found.chosen, figure) >= wanted
-    assert model.decoding.temperature == 1.4
+    assert (model.decoding.temperature, model.decoding.shift) == calibration
+    assert not found.is_met
     other = "precision" if figure == "recall" else "recall"
     # Whatever point of the curve also reaches it has not more of the other, but for what a bisection may miss.
     rivals = [getattr(point, other) for point in found.curve if point.surely(figure, margin) >= wanted]
@@ -202,10 +204,66 @@ def test_sentences_with_unknown_labels_are_left_out():
 
 
 def test_in_a_notebook_and_printed():
-    found = tagger().tune(*DATA, recall=0.7)
+    found = shy().tune(*DATA, recall=0.7)
     page = read_page(found._repr_html_())
     figures = f"precision {100 * found.chosen.precision:.2f}, recall {100 * found.chosen.recall:.2f}"
     assert figures in page.one("p", class_="answer").text and figures in str(found).splitlines()[0]
     assert [text.text for text in page.one("svg").all("text")][-2:] == ["untuned", "chosen"]
     assert [row[5] for row in table_rows(page.one("table"))].count("chosen") == 1
     assert str(found).count("chosen") == str(found).count("untuned:") == 1
+
+
+def clean():
+    """Data on which the model makes no mistake, so that many settings score the same."""
+    model = tagger()
+    return model, (DATA[0], list(model.predict(DATA[0])))
+
+
+@pytest.mark.parametrize("wish", [{"precision": 0.99}, {"precision": 0.5}, {"recall": 0.9}, {"recall": 0.1}])
+@pytest.mark.parametrize("decoding", [{}, {"bias": 0.25}, {"thresholds": {"LOC": 0.3}}], ids=str)
+def test_a_target_that_is_already_met_changes_nothing(wish, decoding):
+    model, _ = clean()
+    model.decoding = Decoding(temperature=1.4, shift=0.2, **decoding)
+    present = model.decoding
+    found = model.tune(DATA[0], list(model.predict(DATA[0])), **wish)
+    assert model.decoding == present
+    assert found.is_met and found.to_dict()["already_met"]
+    assert (found.chosen.bias, found.chosen.threshold) == (present.bias, present.thresholds.get("LOC", 0))
+    assert found.chosen.precision == found.chosen.recall == 1
+    assert str(found).startswith("the target is already met, nothing changes: ")
+
+
+def test_the_present_setting_is_measured_as_the_model_answers():
+    model = tagger()
+    for decoding in (Decoding(bias=1.5, thresholds={"LOC": 0.4, "PER": 0.9}), Decoding(bias=-1.0), Decoding(bias=2.0)):
+        model.decoding = decoding
+        present = Dial.of(model._posteriors, *DATA).present(decoding)
+        assert (present.precision, present.recall) == pytest.approx(figures(model))
+
+
+def test_the_smallest_change_wins_among_equals():
+    """Settings whose figures are equal, at both ends of the dial and near its middle."""
+
+    def counts(setting):
+        good = np.array([[1, 1, 1]] * 20)
+        return np.array([[1, 2, 1]] * 20) if -0.3 < setting.position < 0.7 else good
+
+    def chosen(position):
+        present = Point.of(Setting.at(position), counts(Setting.at(position)))
+        return tuned(counts, present, "precision", 0.9, 0.0, str).chosen.setting.position
+
+    assert chosen(0) == pytest.approx(-0.3, abs=0.01)
+    assert chosen(0.6) == 1
+
+
+def test_the_untuned_setting_wins_among_equals():
+    def counts(setting):
+        return np.array([[1, 1, 1]] * 20) if setting.position <= 1 else np.array([[1, 2, 1]] * 20)
+
+    present = Point.of(Setting.at(2), counts(Setting.at(2)))
+    assert tuned(counts, present, "precision", 0.9, 0.0, str).chosen.setting == Setting(0, 0)
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.0])
+def test_equal_f1_leave_the_bias_at_zero(margin):
+    assert best_f1(lambda setting: np.array([[1, 2, 1]] * 20), margin).chosen.setting == Setting(0, 0)

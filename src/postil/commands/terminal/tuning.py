@@ -19,12 +19,14 @@ def show(tuned: Tuned, model: str, target: str | None) -> None:
     margin = f"with a margin of {standard_errors(tuned.margin)}"
     console.print(Text(f"{model}: target {tuned.target}, {margin}"), soft_wrap=True)
     setting = f"threshold {chosen.threshold:.3f}" if chosen.threshold else f"bias {chosen.bias:+.3f}"
+    setting = f"the target is already met, nothing changes: {setting}" if tuned.is_met else setting
     headline = f"{setting}: precision {100 * chosen.precision:.2f}, recall {100 * chosen.recall:.2f}"
     console.print(Text.assemble((headline, "bold green"), f", F1 {100 * chosen.f1:.2f} expected"))
     before = f"untuned: precision {100 * tuned.before.precision:.2f}, recall {100 * tuned.before.recall:.2f}"
     console.print(Text(f"{before}, F1 {100 * tuned.before.f1:.2f}"))
     _show_curve(console, tuned, "chosen")
-    console.print(Text(f"written to {target}" if target else "dry run: nothing was written"), soft_wrap=True)
+    written = f"{target} is unchanged" if tuned.is_met and target == model else f"written to {target}"
+    console.print(Text(written if target else "dry run: nothing was written"), soft_wrap=True)
 
 
 def show_reachable(tuned: Tuned) -> None:

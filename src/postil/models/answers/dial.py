@@ -62,27 +62,40 @@ class Dial:
         thresholds = dict.fromkeys(self._labelling.classes, setting.threshold) if setting.threshold else {}
         return replace(decoding, bias=setting.bias, thresholds=thresholds)
 
+    def present(self, decoding: Decoding) -> Point:
+        """Precision and recall as the model decodes now, wherever its dial stands."""
+        setting = Setting(decoding.bias, max(decoding.thresholds.values(), default=0.0))
+        if not self._labelling.has_spans:
+            setting = Setting(max(decoding.bias, 0.0), max(-decoding.bias, 0.0) / AGAINST)
+        return Point.of(setting, self._counts(decoding))
+
     def counts(self, setting: Setting) -> Array:
         """(B, 3) correct, predicted and gold things of each sentence."""
+        return self._counts(self.decoding(setting, Decoding()))
+
+    def _counts(self, decoding: Decoding) -> Array:
         predicted: list[set[Any]] = [set() for _ in self._gold]
-        if setting.threshold and self._labelling.has_spans:
-            for i, thing, probability in self._most_probable:
-                if probability >= setting.threshold:
-                    predicted[i].add(thing)
+        if decoding.thresholds:
+            for i, span, probability in self._found(decoding.bias) if decoding.bias else self._unbiased:
+                if probability >= decoding.thresholds.get(span.label, 0.0):
+                    predicted[i].add(span)
             return counts_of(self._gold, predicted)
-        bias = self.decoding(setting, Decoding()).bias
         for posterior in self._posteriors:
-            for i, numbers in zip(posterior.which, posterior.by_sentence(posterior.best(bias)), strict=True):
+            labels = posterior.by_sentence(posterior.best(decoding.bias))
+            for i, numbers in zip(posterior.which, labels, strict=True):
                 predicted[i] = _things(self._labelling, numbers)
         return counts_of(self._gold, predicted)
 
     @cached_property
-    def _most_probable(self) -> list[tuple[int, Span, float]]:
-        """The entities that are found without a bias, with their probabilities."""
+    def _unbiased(self) -> list[tuple[int, Span, float]]:
+        return self._found(0.0)  # all thresholds of the dial ask for them
+
+    def _found(self, bias: float) -> list[tuple[int, Span, float]]:
+        """The entities of the best labellings with this bias, with their probabilities."""
         return [
             (posterior.which[row], span, probability)
             for posterior in self._posteriors
-            for row, span, probability in posterior.spans_of(posterior.best(0.0))
+            for row, span, probability in posterior.spans_of(posterior.best(bias))
         ]
 
     def hint(self, figure: str, wanted: float, margin: float) -> str:

@@ -6,6 +6,9 @@ drops the least probable ones: measured, precision grows further by that than by
 Figures on the data that a setting was chosen on are luck in part. So the wanted figure must be reached not just there
 but with ``margin`` standard errors to spare: with one, other data of the same kind reach it about five times in six. So
 the bias for the best F1 is the smallest one that is not worse than the best by more than this margin.
+
+A model that reaches the wanted figure already is not changed. Among settings with equal figures, no tuning at all comes
+first, then the smallest change.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -98,6 +101,8 @@ class Tuned:
     chosen: Point
     before: Point
     curve: Sequence[Point]
+    is_met: bool = False
+    """Whether the model reached the wanted figure before: then its setting is the chosen one."""
 
     def __str__(self) -> str:
         """The chosen setting, what is to be expected of it, and the curve."""
@@ -119,8 +124,9 @@ class Tuned:
         chosen, before = self.chosen, self.before
         setting = f"threshold {chosen.threshold:.3f}" if chosen.threshold else f"bias {chosen.bias:+.3f}"
         figures = f"precision {100 * chosen.precision:.2f}, recall {100 * chosen.recall:.2f}, F1 {100 * chosen.f1:.2f}"
+        met = "the target is already met, nothing changes: " if self.is_met else ""
         untuned = f"untuned: precision {100 * before.precision:.2f}, recall {100 * before.recall:.2f}"
-        return f"{setting}: {figures}\n{untuned}, F1 {100 * before.f1:.2f}"
+        return f"{met}{setting}: {figures}\n{untuned}, F1 {100 * before.f1:.2f}"
 
     def _table(self) -> tables.Table:
         rows: list[tuple[tables.Cell, ...]] = []
@@ -153,6 +159,7 @@ class Tuned:
         """Ready for JSON, figures in percent."""
         return {
             "wanted": {self.figure: None if self.wanted is None else 100 * self.wanted, "margin": self.margin},
+            "already_met": self.is_met,
             **self.chosen.to_dict(),
             "before": self.before.to_dict(),
             "curve": [point.to_dict() for point in self.curve],
@@ -160,9 +167,9 @@ class Tuned:
 
 
 def tuned(
-    counts: Callable[[Setting], Array], figure: str, wanted: float, margin: float, hint: Callable[[], str]
+    counts: Callable[[Setting], Array], present: Point, figure: str, wanted: float, margin: float, hint: Callable[[], str]
 ) -> Tuned:
-    """The setting that surely reaches the wanted figure and gives the most of the other one.
+    """The ``present`` setting if it surely reaches the wanted figure, else one that does, with the most of the other.
 
     ``counts`` gives (B, 3) correct, predicted and gold of each sentence; ``hint`` what to do where nothing is enough.
     """
@@ -170,19 +177,32 @@ def tuned(
     def at(position: float) -> Point:
         return Point.of(Setting.at(position), counts(Setting.at(position)))
 
-    curve = [at(position) for position in POSITIONS]
-    # Recall mostly grows along the dial and precision mostly falls: the first point on this way that reaches the one
-    # figure has about the most of the other.
-    way = curve if figure == "recall" else curve[::-1]
-    reached = next((i for i, point in enumerate(way) if point.surely(figure, margin) >= wanted), None)
-    if reached is None:
-        raise Unreachable(curve, way, figure, wanted, margin, hint())
-    chosen = _between(way[max(reached - 1, 0)], way[reached], at, figure, wanted, margin)
+    def is_enough(point: Point) -> bool:
+        return point.surely(figure, margin) >= wanted
+
     other = "precision" if figure == "recall" else "recall"
-    enough = [point for point in curve if point.surely(figure, margin) >= wanted]
-    chosen = max([chosen, *enough], key=lambda point: float(getattr(point, other)))  # the first of equals
+
+    def rank(point: Point) -> tuple[float, bool, float]:
+        position = point.setting.position
+        return float(getattr(point, other)), position == 0, -abs(position - present.setting.position)
+
+    curve = [at(position) for position in POSITIONS]
     before = next(point for point in curve if point.setting.position == 0)
-    return Tuned(figure=figure, wanted=wanted, margin=margin, chosen=chosen, before=before, curve=curve)
+    is_met = is_enough(present)
+    if is_met:
+        chosen = next((point for point in curve if point == present), present)
+    else:
+        # Recall mostly grows along the dial and precision mostly falls: the first point on this way that reaches the
+        # one figure has about the most of the other.
+        way = curve if figure == "recall" else curve[::-1]
+        reached = next((i for i, point in enumerate(way) if is_enough(point)), None)
+        if reached is None:
+            raise Unreachable(curve, way, figure, wanted, margin, hint())
+        nearest = _between(way[max(reached - 1, 0)], way[reached], at, is_enough)
+        chosen = max([nearest, *filter(is_enough, curve)], key=rank)
+    return Tuned(
+        figure=figure, wanted=wanted, margin=margin, chosen=chosen, before=before, curve=curve, is_met=is_met
+    )
 
 
 def best_f1(counts: Callable[[Setting], Array], margin: float) -> Tuned:
@@ -208,11 +228,11 @@ def _error_of_difference(counts: Array, others: Array) -> float:
     return float(np.sqrt(((parts[0] - parts[1]) ** 2).sum()))
 
 
-def _between(low: Point, high: Point, at: Callable[[float], Point], figure: str, wanted: float, margin: float) -> Point:
-    """Bisection: ``low`` does not reach the figure (or is ``high`` itself), ``high`` does and stays the answer."""
+def _between(low: Point, high: Point, at: Callable[[float], Point], is_enough: Callable[[Point], bool]) -> Point:
+    """Bisection: ``low`` is not enough (or is ``high`` itself), ``high`` is and stays the answer."""
     for _ in range(HALVINGS if low is not high else 0):
         middle = at((low.setting.position + high.setting.position) / 2)
-        if middle.surely(figure, margin) >= wanted:
+        if is_enough(middle):
             high = middle
         else:
             low = middle
