@@ -108,7 +108,8 @@ def test_columns_of_conllu_are_counted() -> None:
     [
         (
             lambda: read(io.BytesIO(b"a"), "xml"),
-            f"no reader for this format: expected conll, conllu, jsonl, trees, text, tokens, {TOOLS}, got 'xml'",
+            "no reader for this format: expected conll, conllu, jsonl, trees, text, tokens, "
+            f"{TOOLS}, csv-spans, json, got 'xml'",
         ),
         (
             lambda: write([], "-", "text"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from postil.commands.options.reading import add_format_argument, add_reading_arguments, reading_options
-from postil.commands.options.writing import add_force_argument, check_output
+from postil.commands.options.writing import DOCS, add_force_argument, check_output, output_format
 from postil.commands.terminal.notices import show_problems
 from postil.errors import ConfigurationError, printable
 from postil.text.document import Sentence
@@ -34,8 +34,6 @@ error. If the input has a mistake, nothing is written.
   gzip -cd big.conll.gz | postil convert - - --to jsonl     from a pipe into a pipe
 """
 
-DOCS = "spacy"
-"""The format of spaCy's docs, which is not one of lines, and the ending of its files."""
 AnyReading: TypeAlias = "Reading | DocReading"
 _DELIMITERS = {"tab": "\t", "space": " "}
 
@@ -84,7 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, relabel, write, report."""
     if arguments.output == "-" and arguments.target is None:
         raise ConfigurationError("standard output", expected="needs --to FORMAT")
-    target = arguments.target or (DOCS if arguments.output.endswith(f".{DOCS}") else format_of_path(arguments.output))
+    target = arguments.target or output_format(arguments.output)
+    if target is None or (target != DOCS and target not in FORMATS):
+        target = format_of_path(arguments.output)  # an error that lists the endings
     row = FORMATS.get(target)  # None: docs of spaCy
     if arguments.output != "-" and (row is None or row.save_texts is None):  # a folder must be empty
         inputs = [arguments.input] if arguments.input != "-" else []

@@ -5,8 +5,10 @@ passed (``extend``), 130 interrupted, 143 terminated.
 """
 
 import argparse
+import codecs
 import errno
 import importlib
+import io
 import os
 import re
 import signal
@@ -79,6 +81,7 @@ COMMANDS: dict[str, Entry] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _let_everything_be_printed()
     try:
         with _ended_by_sigterm():
             code = _dispatch(words)
@@ -99,6 +102,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain("terminated", code=143)
     except KeyboardInterrupt:
         return _complain("interrupted", code=130)
+
+
+def _let_everything_be_printed() -> None:
+    """No character stops a command, whatever the locale can encode.
+
+    Pipes and files get UTF-8, as all files do that commands write; on a terminal, what it cannot show is escaped.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if not isinstance(stream, io.TextIOWrapper) or stream.closed:
+            continue
+        knows_all = codecs.lookup(stream.encoding).name.startswith("utf")
+        if stream is sys.stdout and not knows_all and not stream.isatty():
+            stream.reconfigure(encoding="utf-8")
+        stream.reconfigure(errors="backslashreplace")
 
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
@@ -147,14 +164,6 @@ def _signals_held() -> Iterator[None]:
 
 
 def _dispatch(words: list[str]) -> int:
-    top = _top_parser()
-    if not words:
-        top.print_help()
-        return 0
-    if words[0] not in COMMANDS:
-        if not words[0].startswith("-"):
-            top.error(f"unknown command {words[0]!r}{similar(words[0], COMMANDS)}")
-        top.parse_args(words)  # handles --help and --version; anything else exits with 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongSentenceWarning)  # commands warn with the number of sentences
         warnings.simplefilter("ignore", SchemeWarning)  # commands warn with the file and the line
@@ -162,6 +171,14 @@ def _dispatch(words: list[str]) -> int:
             warnings.simplefilter("always", category)
         warnings.simplefilter("once", UnspacedTextWarning)
         warnings.showwarning = _shown(warnings.showwarning)
+        top = _top_parser()
+        if not words:
+            top.print_help()
+            return 0
+        if words[0] not in COMMANDS:
+            if not words[0].startswith("-"):
+                top.error(f"unknown command {words[0]!r}{similar(words[0], COMMANDS)}")
+            top.parse_args(words)  # handles --help and --version; anything else exits with 2
         command = cast(Command, importlib.import_module(COMMANDS[words[0]].module))
         parser = _Parser(
             prog=f"postil {words[0]}",
@@ -172,7 +189,20 @@ def _dispatch(words: list[str]) -> int:
         # Options may come anywhere: `postil tag MODEL --probabilities FILE`, which parse_args does not accept.
         with _signals_held():
             arguments = _parsed(parser, words[1:])
-        return command.run(arguments)
+        try:
+            return command.run(arguments)
+        except PostilError as error:
+            return _complain(_with_options(str(error), parser))
+
+
+def _with_options(message: str, parser: argparse.ArgumentParser) -> str:
+    """The message with options as they are typed: the library calls --keep-gold keep_gold."""
+    options = {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}
+    return _PYTHON_NAME.sub(lambda found: options.get(found[0], found[0]), message)
+
+
+_PYTHON_NAME = re.compile(r"(?<![\w/.'\"=-])[a-z]+(?:_[a-z]+)+(?![\w/.'\"=-])")
+"""Not part of a path or of something quoted."""
 
 
 def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:

@@ -16,10 +16,10 @@ from postil.commands.options.reading import (
     format_argument,
     warn_of_unspaced,
 )
-from postil.commands.options.writing import check_output
+from postil.commands.options.writing import check_output, output_format
 from postil.commands.tag_columns import PARQUET, add_column_arguments, asks_for_columns, tag_columns
 from postil.commands.tag_options import add_answer_arguments, tag_reading_options, tagging_options
-from postil.commands.tag_ray import add_ray_arguments, run_on_ray
+from postil.commands.tag_ray import add_ray_arguments, refuse_ray_arguments, run_on_ray
 from postil.commands.terminal.tag_progress import progress_line
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
@@ -28,14 +28,16 @@ from postil.models.sentences import takes_characters
 from postil.serving import TaggingOptions, label
 from postil.serving.options import TAGGER_OPTIONS
 from postil.text.formats import Reading, format_of, read
+from postil.text.output import packed
 from postil.text.trees.tree import SHAPES
 
 DESCRIPTION = """\
-Label text. Reads files or standard input and writes to standard output or -o FILE. Inputs may be larger than memory.
+Label text. Reads files or standard input and writes to standard output or -o FILE, in the format that the name of FILE
+asks for (out.jsonl, out.conllu, out.parquet …) unless --output does. Inputs may be larger than memory.
 
   postil tag "Angela Merkel met Tim Cook in Cupertino."   the installed English model (package postil-english)
   postil tag ner.postil --text "Museums in Paris are amazing."
-  postil tag ner.postil article.txt --output jsonl --probabilities
+  postil tag ner.postil article.txt -o answers.jsonl --probabilities
   cat tokens.txt | postil tag ner.postil --input tokens > tagged.conll
   postil tag ner.postil corpus.conll corpus2.conll > tagged.conll
   postil tag ner.postil test.conll --keep-gold | conlleval -d '\\t'     gold and predicted labels side by side
@@ -72,13 +74,16 @@ constraints.
 A model that detects one label has scores instead of probabilities: --scores. In JSON Lines, the score of a span is the
 lowest score of its tokens.
 
-In tables (Parquet, or CSV with --input csv), the text is in --column. All columns are kept, and the results are added
-as columns of lists (--parts). The output is Parquet. -o FOLDER writes one file per row group, and the same command
-continues an interrupted job; -o FILE.parquet writes a single file. Both need the extra arrow.
+In tables (Parquet or CSV), the text is in --column. All columns are kept, and the results are added as columns of lists
+(--parts). The output is Parquet. -o FOLDER writes one file per row group, and the same command continues an interrupted
+job; -o FILE.parquet writes a single file. Both need the extra arrow.
 
 A tree classifier labels every phrase. For a sentence without a tree, --tree sets the shape of the tree. JSON Lines
 output has one object per sentence with its label and probabilities; --probabilities adds those of all phrases.
 """
+
+
+_OUTPUTS = ["conll", "conllu", "jsonl", "trees", PARQUET]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,8 +97,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_argument(parser, "the input")
     parser.add_argument(
         "--output",
-        choices=["conll", "conllu", "jsonl", "trees", PARQUET],
-        help="format of the output (default: conll; for trees: trees; for parquet and csv: parquet)",
+        choices=_OUTPUTS,
+        help="format of the output (default: from the name of -o; else conll; for trees: trees; for tables: parquet)",
     )
     parser.add_argument("-o", dest="target", metavar="FILE", help="write to this file (default: standard output)")
     parser.add_argument(
@@ -124,10 +129,14 @@ def run(arguments: argparse.Namespace) -> int:
     text = text_among(arguments.files)
     if text is not None:
         arguments.text, arguments.files = text, []
+    arguments.output = arguments.output or _output_named(arguments.target)
     if arguments.engine == "ray":
         return run_on_ray(arguments)
+    refuse_ray_arguments(arguments)
     if asks_for_columns(arguments):
         return tag_columns(arguments)
+    if arguments.parts is not None:
+        raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
     options = tagging_options(arguments)
     model = open_model(arguments.model)
     by_characters = options.reading.characters or takes_characters(model.fitted_parts())
@@ -150,6 +159,15 @@ def run(arguments: argparse.Namespace) -> int:
         )
     warn_of_long_sentences(model, summary.long_sentences)
     return 0
+
+
+def _output_named(target: str | None) -> str | None:
+    """The format that the name of -o asks for; None: the usual one."""
+    named = None if target is None or target.endswith(".txt") else output_format(target)
+    if named is None or named in _OUTPUTS:
+        return named
+    expected = "must end in .conll, .conllu, .jsonl, .trees or .parquet (or --output names the format)"
+    raise ConfigurationError("-o", expected=expected, got=target)
 
 
 def _is_to_be_read(arguments: argparse.Namespace, options: TaggingOptions) -> bool:
@@ -187,7 +205,7 @@ def _output(arguments: argparse.Namespace, format: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         return
     check_output(arguments.target, "output", format, inputs=[arguments.model, *arguments.files])
-    with replaced(arguments.target) as stream:
+    with replaced(arguments.target) as file, packed(file, arguments.target) as stream:
         yield stream
 
 

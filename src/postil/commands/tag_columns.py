@@ -10,11 +10,13 @@ from postil.commands.options.models import open_model
 from postil.commands.options.writing import check_output
 from postil.commands.tag_options import tagging_options
 from postil.commands.terminal.tag_progress import progress_line
-from postil.errors import ConfigurationError, printable
+from postil.errors import ConfigurationError, DataError, printable
 from postil.models.tagger import Tagger
 from postil.serving.options import chosen, threshold_of
+from postil.text.formats import format_of
 
 PARQUET, CSV = "parquet", "csv"
+TEXT_COLUMN = "text"
 COLUMN_INPUTS = (PARQUET, CSV)
 """Values of --input."""
 # Options of other outputs, by the names of their values, and the values that they have if they are not used.
@@ -33,7 +35,7 @@ _OTHER_OPTIONS: dict[str, Any] = {
 
 def add_column_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("tables: Parquet and CSV")
-    group.add_argument("--column", default="text", metavar="NAME", help="column of the texts (default: text)")
+    group.add_argument("--column", metavar="NAME", help=f"column of the texts (default: {TEXT_COLUMN})")
     group.add_argument(
         "--parts",
         metavar="PART,…",
@@ -43,15 +45,28 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
         "--offsets",
         choices=["characters", "utf16", "bytes"],
         default="characters",
-        help="what offsets count (default: characters)",
+        help="also JSON Lines: what offsets count (default: characters)",
     )
 
 
 def asks_for_columns(arguments: argparse.Namespace) -> bool:
-    """Whether the inputs are tables."""
-    if arguments.input is not None:
-        return arguments.input in COLUMN_INPUTS or arguments.output == PARQUET
-    return arguments.output == PARQUET or (bool(arguments.files) and arguments.files[0].endswith(f".{PARQUET}"))
+    """Whether the inputs are tables of texts, whose rows are kept.
+
+    A CSV file can also be read as texts, or as a table of words, if nothing but its name says that it is a table.
+    """
+    if arguments.column is not None or arguments.output == PARQUET or arguments.input in COLUMN_INPUTS:
+        return True
+    if arguments.input is not None or not arguments.files:
+        return False
+    first = arguments.files[0]
+    if first.endswith(f".{PARQUET}"):
+        return True
+    if not first.endswith(f".{CSV}") or arguments.output is not None or arguments.target is None:
+        return False
+    try:
+        return format_of(first, arguments.encoding) != CSV
+    except DataError:  # which the table's reader meets again
+        return True
 
 
 def tag_columns(arguments: argparse.Namespace) -> int:
@@ -102,23 +117,31 @@ def threshold_for_tables(arguments: argparse.Namespace, model: Any) -> Mapping[s
 def _input_of(arguments: argparse.Namespace) -> str:
     if arguments.input in COLUMN_INPUTS:
         return str(arguments.input)
-    if arguments.input is None and arguments.files:
+    option = "--column" if arguments.column is not None else "Parquet output"
+    if arguments.input is None and arguments.files and arguments.text is None:
         endings = {Path(name).suffix for name in arguments.files}
         if endings == {f".{PARQUET}"}:
             return PARQUET
         if endings <= {".csv", ".tsv"}:
             return CSV
-    raise ConfigurationError("--output parquet", expected="needs --input parquet or csv", got=arguments.input)
+    got = arguments.input or ("--text" if arguments.text is not None else ", ".join(arguments.files[:3]))
+    expected = "needs tables: files that end in .parquet, .csv or .tsv, or --input parquet or csv"
+    raise ConfigurationError(option, expected=expected, got=got or "standard input")
 
 
 def check_for_tables(arguments: argparse.Namespace, kind: str) -> None:
-    """Whether there are files to read and a place to write, and no option that does not apply to tables."""
+    """Check that there are files to read and a place to write, and fill in the format and the column.
+
+    Options that do not apply to tables are errors.
+    """
     if not arguments.files or "-" in arguments.files:
         raise ConfigurationError(f"--input {kind}", expected="needs files")
     if arguments.output not in (None, PARQUET):
-        raise ConfigurationError(f"--input {kind}", expected="needs --output parquet", got=arguments.output)
+        expected = "must be written as Parquet: -o FOLDER or -o FILE.parquet"
+        raise ConfigurationError("a table of texts", expected=expected, got=arguments.output)
     if arguments.target is None:
-        raise ConfigurationError("--output parquet", expected="needs -o FOLDER or -o FILE.parquet")
+        raise ConfigurationError("a table of texts", expected="needs -o FOLDER or -o FILE.parquet")
+    arguments.output, arguments.column = PARQUET, arguments.column or TEXT_COLUMN
     for name, unused in _OTHER_OPTIONS.items():
         if getattr(arguments, name) != unused:
             option = f"--{name.replace('_', '-')}"

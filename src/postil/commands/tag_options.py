@@ -58,7 +58,7 @@ def tagging_options(arguments: argparse.Namespace) -> TaggingOptions:
         gazetteer_constraints=[_class_and_file(word) for word in arguments.gazetteer_constraint],
         tasks=arguments.task,
         source=files[0] if len(files) == 1 and files[0] != "-" else "",
-        **_same_names(arguments, "probabilities", "scores", "keep_gold", "nbest", "all_above", "tree"),
+        **_same_names(arguments, "probabilities", "scores", "keep_gold", "nbest", "all_above", "tree", "offsets"),
     )
 
 

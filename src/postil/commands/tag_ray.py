@@ -23,6 +23,13 @@ def add_ray_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--ship-model", action="store_true", help="send the model file to machines that cannot read it")
 
 
+def refuse_ray_arguments(arguments: argparse.Namespace) -> None:
+    """An error for options that nothing would heed without Ray."""
+    for name in ("address", "workers", "ship_model"):
+        if getattr(arguments, name) not in (None, False):
+            raise ConfigurationError(f"--{name.replace('_', '-')}", expected="needs --engine ray")
+
+
 def run_on_ray(arguments: argparse.Namespace) -> int:
     if arguments.text is not None or arguments.input not in (None, PARQUET):
         raise ConfigurationError("--engine ray", expected="needs Parquet files", got=arguments.input or "--text")

@@ -42,7 +42,8 @@ class ModelComparison:
     def summary(self) -> str:
         test = self.test
         verdict = f"{100 * test.difference:+.2f} (95 % interval {100 * test.low:+.2f} to {100 * test.high:+.2f})"
-        return f"{100 * test.first:.2f} and {100 * test.second:.2f}: {verdict}, p = {test.p_value:.3g}"
+        note = f" ({test.note})" if test.note else ""
+        return f"{100 * test.first:.2f} and {100 * test.second:.2f}: {verdict}, p = {test.p_value:.3g}{note}"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""

@@ -13,21 +13,20 @@ import numpy as np
 from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError
+from postil.kernels.plain_records import UNITS
 from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.tagged import TaggedContent, tagged_content
 from postil.models.detector import Detector
 from postil.models.sentences import sentences_of, takes_characters, tokens_of, warn_of_unspaced
 from postil.models.tagger import Tagger
 from postil.text import Sentence
-from postil.text.offsets import utf8_offsets, utf16_offsets
+from postil.text.offsets import offsets_in
 
 FAST = not kernels.IN_USE.startswith("plain")
 """The Python versions of the kernels are slower than the general path."""
 ENTITIES, TOKENS, LABELS, SENTENCES = "entities", "tokens", "labels", "sentences"
 PARTS = (ENTITIES, TOKENS, LABELS, SENTENCES)
 """What can be asked for."""
-UNITS = ("characters", "utf16", "bytes")
-"""What offsets count."""
 
 Threshold: TypeAlias = float | Mapping[str, float] | None
 
@@ -226,16 +225,15 @@ class _Units:
     """From characters of each text to other units."""
 
     def __init__(self, texts: list[str], units: str) -> None:
-        self._texts = texts
-        self._count = {"characters": None, "utf16": utf16_offsets, "bytes": utf8_offsets}[units]
+        self._texts, self._units = texts, units
 
     def of(self, places: Array, edges: Array) -> Array:
         """Places (M, 2) of texts with ``edges`` (D + 1,) among them."""
-        if self._count is None:
+        if self._units == "characters":
             return places
         counted = places.copy()
         for text, first, end in zip(self._texts, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            counted[first:end] = self._count(text, places[first:end].ravel().tolist()).reshape(-1, 2)
+            counted[first:end] = offsets_in(self._units, text, places[first:end].ravel().tolist()).reshape(-1, 2)
         return counted
 
 

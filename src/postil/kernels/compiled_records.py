@@ -8,7 +8,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, finish, pointer
 from postil.kernels.library import ffi, lib
-from postil.kernels.plain_records import Records, json_string
+from postil.kernels.plain_records import UNITS, Records, json_string
 
 _ROOM = 1 << 12  # bytes at least that are allocated at once
 
@@ -31,6 +31,7 @@ def write_records(records: Records) -> bytes:
     fields, field_ends = _joined(r.fields) if r.fields is not None else (b"", np.zeros(len(r.documents) + 1, np.int64))
     arguments += [ffi.from_buffer(BYTES, names), len(names), pointer(name_ends, INTEGERS), len(r.names)]
     arguments += [ffi.from_buffer(BYTES, fields), len(fields), pointer(field_ends, INTEGERS)]
+    arguments.append(UNITS.index(r.units))
     room = _first_room(r) + len(fields)
     blocks: list[bytes] = []
     while True:

@@ -263,13 +263,14 @@ int write_rows(const uint8_t *text, int64_t size, const int64_t *cells, int64_t 
 
 /* records.c: D texts with N tokens in B sentences. Either spans (M, 3) of first token, end and class, or labels (N,) of
    tokens (else NULL). Probabilities that are not asked for are NULL. `names` are JSON strings of classes or labels,
-   `fields` what is written of each record's other fields, with a comma before it. */
+   `fields` what is written of each record's other fields, with a comma before it, `units` what offsets count: 0
+   characters, 1 UTF-16 units, 2 bytes. */
 int write_records(const uint8_t *text, int64_t size, const int64_t *documents, const int64_t *tokens, int64_t D,
                   const int64_t *cells, int64_t N, const int64_t *sentences, int64_t B, const int64_t *labels,
                   const double *figures, const int64_t *spans, const double *probabilities, int64_t M,
                   const double *whole, const uint8_t *names, int64_t names_size, const int64_t *name_ends,
                   int64_t name_count, const uint8_t *fields, int64_t fields_size, const int64_t *field_ends,
-                  uint8_t *out, int64_t room, int64_t *state);
+                  int64_t units, uint8_t *out, int64_t room, int64_t *state);
 
 /* characters.c: what characters.py knows, see there; `spaces` (256,) of a byte: 1 it is whitespace, 2 it may begin some */
 typedef struct {

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from postil.kernels.plain_tokens import checked_documents
 
 ESCAPED = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """Legal in JSON, but some programs cut lines at them."""
+UNITS = ("characters", "utf16", "bytes")
+"""What offsets can count."""
 
 
 @final
@@ -38,6 +40,8 @@ class Records:
     whole: Array | None = None  # (B,) probabilities of whole labellings
     fields: Sequence[bytes] | None = None
     """What is written of the other fields of each text, in JSON, with a comma and a space before it."""
+    units: str = "characters"
+    """What offsets count, one of ``UNITS``."""
 
     def checked(self) -> "Records":
         """Arrays as C expects them."""
@@ -46,6 +50,8 @@ class Records:
         spans = contiguous(spans, np.int64, (len(spans), 3), where="spans")
         if self.fields is not None and len(self.fields) != D:
             raise IndexRangeError("fields", expected=f"{D}, one per text", got=len(self.fields))
+        if self.units not in UNITS:
+            raise IndexRangeError("units", expected=f"one of {', '.join(UNITS)}", got=self.units)
         sizes = {"probabilities": len(spans), "figures": N, "whole": B}
         given = {name: getattr(self, name) for name in sizes}
         return Records(
@@ -58,6 +64,7 @@ class Records:
             spans=spans,
             labels=None if self.labels is None else contiguous(self.labels, np.int64, (N,), where="labels"),
             fields=self.fields,
+            units=self.units,
             **{
                 name: None if array is None else contiguous(array, np.float64, (sizes[name],), where=name)
                 for name, array in given.items()
@@ -99,10 +106,11 @@ def _lines(r: Records) -> Iterator[str]:
     for d, (first, end) in enumerate(r.documents.tolist()):
         text = r.text[first:end]
         low, high = r.tokens[d : d + 2].tolist()
-        places = character_offsets(text, (r.cells[low:high] - first).ravel()).reshape(-1, 2).tolist()
+        places = (r.cells[low:high] - first).tolist()
+        counted = _counted(text, r.cells[low:high] - first, r.units)
         fields: dict[str, Any] = {"text": text.decode()}
         if r.labels is None:
-            fields["spans"] = list(_spans(r, fields["text"], places, low, high))
+            fields["spans"] = list(_spans(r, text, places, counted, low, high))
         else:
             fields["labels"] = [r.names[label] for label in r.labels[low:high].tolist()]
         line = json.dumps(fields, ensure_ascii=False).translate(ESCAPED)[:-1]
@@ -111,24 +119,39 @@ def _lines(r: Records) -> Iterator[str]:
             which = slice(*np.searchsorted(r.sentences, [low, high]))
             line += f', "labelling_probabilities": {[round(p, 6) for p in r.whole[which].tolist()]}'
         if high > low and r.labels is not None:
-            tokens = list(_tokens(r, fields["text"], places, low))
+            tokens = list(_tokens(r, text, places, counted, low))
             line += f', "tokens": {json.dumps(tokens, ensure_ascii=False).translate(ESCAPED)}'
         yield line + "}\n"
 
 
-def _spans(r: Records, text: str, places: list[list[int]], low: int, high: int) -> Iterator[dict[str, Any]]:
+def _counted(text: bytes, places: Array, units: str) -> list[list[int]]:
+    """Places (T, 2) in bytes, counted in other units."""
+    if units == "bytes":
+        return cast(list[list[int]], places.tolist())
+    counted = character_offsets(text, places.ravel())
+    if units == "utf16":  # a character of four bytes has two of them
+        counted = counted + np.searchsorted(np.flatnonzero(np.frombuffer(text, np.uint8) >= 0xF0), places.ravel())
+    return cast(list[list[int]], counted.reshape(-1, 2).tolist())
+
+
+def _spans(
+    r: Records, text: bytes, places: list[list[int]], counted: list[list[int]], low: int, high: int
+) -> Iterator[dict[str, Any]]:
     assert r.spans is not None, "checked"
     inside = slice(*np.searchsorted(r.spans[:, 0], [low, high]))
     figures = [None] * len(r.spans) if r.probabilities is None else r.probabilities.tolist()
     for (first, end, kind), figure in zip(r.spans[inside].tolist(), figures[inside], strict=True):
-        start, stop = places[first - low][0], places[end - 1 - low][1]
-        span = {"start": start, "end": stop, "label": r.names[kind]}
-        yield span if figure is None else {**span, "text": text[start:stop], "probability": round(figure, 6)}
+        first, last = first - low, end - 1 - low
+        span = {"start": counted[first][0], "end": counted[last][1], "label": r.names[kind]}
+        covered = text[places[first][0] : places[last][1]].decode()
+        yield span if figure is None else {**span, "text": covered, "probability": round(figure, 6)}
 
 
-def _tokens(r: Records, text: str, places: list[list[int]], low: int) -> Iterator[dict[str, Any]]:
+def _tokens(
+    r: Records, text: bytes, places: list[list[int]], counted: list[list[int]], low: int
+) -> Iterator[dict[str, Any]]:
     assert r.labels is not None, "asked for"
-    for number, (start, end) in enumerate(places):
-        place = {"text": text[start:end], "start": start, "end": end, "id": number}
+    for number, ((first, last), (start, end)) in enumerate(zip(places, counted, strict=True)):
+        place = {"text": text[first:last].decode(), "start": start, "end": end, "id": number}
         figure = {} if r.figures is None else {"probability": round(float(r.figures[low + number]), 6)}
         yield {**place, "label": r.names[r.labels[low + number]], **figure}

@@ -1,7 +1,7 @@
 /* Labelled texts as JSON Lines, from the bytes of the texts and what is answered about them.
 
    The bytes are those of Python's json.dumps(…, ensure_ascii=False), with U+0085, U+2028 and U+2029 as escapes. Offsets
-   count characters of the record's text. */
+   count characters of the record's text, UTF-16 units or bytes. */
 
 #include <string.h>
 
@@ -79,14 +79,17 @@ INLINED void put_string(sink *to, const uint8_t *text, int64_t first, int64_t en
     put(to, text + first, end - first);
 }
 
-/* Characters before a byte of the text; bytes are asked for in their order. */
+/* Units before a byte of the text: every byte counts one, except some continuations; every byte from `wide` on counts
+   one more. Bytes are asked for in their order. */
 typedef struct {
     const uint8_t *text;
     int64_t at, count;
+    int wide, all;
 } counter;
 
-INLINED int64_t characters_before(counter *c, int64_t byte) {
-    for (; c->at < byte; c->at++) c->count += !is_continuation(c->text[c->at]);
+INLINED int64_t units_before(counter *c, int64_t byte) {
+    for (; c->at < byte; c->at++)
+        c->count += (c->all | !is_continuation(c->text[c->at])) + (c->text[c->at] >= c->wide);
     return c->count;
 }
 
@@ -125,9 +128,9 @@ typedef struct {
 
 INLINED void put_place(sink *to, const answers *a, counter *c, int64_t first, int64_t end) {
     PUT(to, "\"start\": ");
-    put_number(to, characters_before(c, a->cells[2 * first]));
+    put_number(to, units_before(c, a->cells[2 * first]));
     PUT(to, ", \"end\": ");
-    put_number(to, characters_before(c, a->cells[2 * end - 1]));
+    put_number(to, units_before(c, a->cells[2 * end - 1]));
 }
 
 INLINED void put_text_of(sink *to, const answers *a, int64_t first, int64_t end) {
@@ -225,7 +228,7 @@ int write_records(const uint8_t *text, int64_t size, const int64_t *documents, c
                          const double *figures, const int64_t *spans, const double *probabilities, int64_t M,
                          const double *whole, const uint8_t *names, int64_t names_size, const int64_t *name_ends,
                          int64_t name_count, const uint8_t *fields, int64_t fields_size, const int64_t *field_ends,
-                         uint8_t *out, int64_t room, int64_t *state) {
+                         int64_t units, uint8_t *out, int64_t room, int64_t *state) {
     const answers a = {text, cells, labels, figures, spans, probabilities, whole, {names, name_ends}};
     const word_list of_user = {fields, field_ends};
     int64_t b = state[1], m = state[2];
@@ -233,12 +236,13 @@ int write_records(const uint8_t *text, int64_t size, const int64_t *documents, c
     if (!are_words(name_ends, name_count, names_size) || !are_words(field_ends, D, fields_size)) return WRONG_INDEX;
     if (!is_valid(size, documents, tokens, D, cells, N, labels, spans, M, name_count)) return WRONG_INDEX;
     if (!are_shares(figures, N) || !are_shares(probabilities, M) || !are_shares(whole, B)) return WRONG_INDEX;
+    if (units < 0 || units > 2) return WRONG_INDEX;
     if (state[0] < 0 || state[0] > D || b < 0 || b > B || m < 0 || m > M) return WRONG_INDEX;
     sink to = {out, 0, room, 0};
     state[3] = 0;
     for (int64_t d = state[0]; d < D; d++) {
         const int64_t first = tokens[d], end = tokens[d + 1], last_b = b, last_m = m;
-        const counter c = {text, documents[2 * d], 0};
+        const counter c = {text, documents[2 * d], 0, units == 1 ? 0xf0 : 0x100, units == 2};
         while (b < B && sentences[b + 1] <= end) b++;
         while (m < M && spans[3 * m + 1] <= end) m++;
         if (m > last_m && spans[3 * last_m] < first) return WRONG_INDEX;

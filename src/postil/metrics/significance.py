@@ -50,6 +50,18 @@ class Comparison(NamedTuple):
     second_better: float
     resamples: int
 
+    @property
+    def note(self) -> str:
+        """Why interval and p-value contradict each other, if they do; otherwise nothing.
+
+        They answer different questions: how far the difference varies over sentences, and whether systems that are
+        alike would differ so much. With few differing sentences, both are coarse.
+        """
+        if (self.low <= 0 <= self.high) == (self.p_value > 1 - self.level):
+            return ""
+        says = "excludes 0, but p is not small" if self.p_value > 1 - self.level else "includes 0, but p is small"
+        return f"the interval {says}: the difference is not certain; more labelled sentences would decide"
+
     def to_dict(self) -> dict[str, Any]:
         """Scores in percent; the p-value and the share stay between 0 and 1."""
         names = ("first", "second", "difference", "low", "high")

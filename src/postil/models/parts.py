@@ -14,6 +14,8 @@ from postil.text.labels.partial import Annotates
 if TYPE_CHECKING:
     from postil.models.scoring.task_scorer import TaskScorer
 
+LEARNT_FROM, LABELS = "learnt_from", "labels"
+"""Entry of ``Parts.about``, and its value in models that were fitted to labelled data."""
 MAIN = "main"
 """The head of a model with one task."""
 
@@ -122,5 +124,9 @@ def heads_of(parts: Parts[Any, Any]) -> dict[str, Parts[Any, Any]]:
 
 
 def is_encoder(parts: Parts[Any, Any]) -> bool:
-    """Whether a tagger knows words and their neighbours but no label except O: it has learnt from raw text alone."""
-    return getattr(parts.labelling, "classes", None) == ()
+    """Whether a tagger has learnt words and their neighbours from raw text alone, and no label.
+
+    A tagger that was fitted to labels is none, even if all of them were O.
+    """
+    is_labelled = parts._head_of is not None or parts.about.get(LEARNT_FROM) == LABELS
+    return getattr(parts.labelling, "classes", None) == () and not is_labelled

@@ -142,8 +142,10 @@ def checked_scores(scores: Any, shape: tuple[int | None, ...], where: str) -> Ar
     wide = array.astype(np.float64)
     if not np.vdot(wide, wide) <= LARGEST_SCORE**2:  # one pass; false for NaN as well
         checked_finite(wide, where=where)
-        limit = f"at most {LARGEST_SCORE:g}"
-        raise NumericalError("a score is too large", expected=limit, got=np.abs(wide).max(), where=where)
+        largest = np.abs(wide).max()
+        if largest > LARGEST_SCORE:
+            limit = f"at most {LARGEST_SCORE:g}"
+            raise NumericalError("a score is too large", expected=limit, got=f"{largest:.3g}", where=where)
     return wide
 
 

@@ -53,6 +53,7 @@ def scores_table(result: ModelComparison, names: Sequence[str]) -> Table:
     interval = (
         f"95 % interval of the difference {100 * test.low:+.2f} to {100 * test.high:+.2f}, p = {test.p_value:.3g}"
     )
+    interval = f"{interval}; {test.note}" if test.note else interval
     what = "accuracy" if result.first.spans is None else "F1"
     return Table(what, ("label", *names, "difference"), rows, interval, has_total=True)
 

@@ -78,7 +78,7 @@ def write_spans(sentences: Iterable[Sentence], target: Target, scheme: str, opti
         raise ConfigurationError(
             "output trees", expected="needs a tree classifier (other models write conll, conllu or jsonl)"
         )
-    write(sentences, target, output or "conll", scheme=scheme)
+    write(sentences, target, output or "conll", scheme=scheme, offsets=options.offsets)
 
 
 def token_places(sentence: Sentence) -> tuple[list[int], list[int]]:

@@ -98,7 +98,7 @@ class FastPath:
             return None
         ends = (rows if texts is None else texts).sentence_ends(labelled.BLOCK_TOKENS)
         if self._options.output == "jsonl":
-            return _labelled(write_token_records(rows, self._row_answers(rows, ends)), rows)
+            return _labelled(write_token_records(rows, self._row_answers(rows, ends), self._options.offsets), rows)
         if any(character in rows.text for character in _NOT_IN_CONLLU[texts is not None]):
             return None
         places = self._labelling.places_of(self._answers(rows, ends).numbers, rows.offsets)
@@ -144,6 +144,7 @@ class FastPath:
                 probabilities=answers.probabilities if has_spans else None,
                 whole=answers.whole,
                 fields=texts.fields,
+                units=self._options.offsets,
                 **named,
             )
         )

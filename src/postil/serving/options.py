@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from postil.errors import ConfigurationError
+from postil.kernels.plain_records import UNITS
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import lowest_probabilities
 from postil.models.answers.labelling import Labelling
@@ -18,7 +19,7 @@ class TaggingOptions:
     """The form of the answers and the conditions on them. Which options apply depends on the kind of model."""
 
     output: str | None = None
-    """Format of the answers: conll, conllu, jsonl or trees. None: the usual one of the model."""
+    """Format of the answers: conll, conllu, jsonl or trees; parquet for tables. None: the usual one of the model."""
     reading: ReadOptions = field(default_factory=lambda: ReadOptions(features=()))
     """How inputs are read; ``reading.features`` are the extra columns that the model sees."""
     probabilities: bool = False
@@ -43,6 +44,8 @@ class TaggingOptions:
     """Models of several tasks: answer these only; one is answered as by a model that has no other. Empty: all."""
     tree: str | None = None
     """Tree classifiers: shape of the tree over a sentence without one. None: the shape the model was trained with."""
+    offsets: str = "characters"
+    """JSON Lines: what offsets count: "characters", "utf16" units or "bytes" of UTF-8."""
     source: str = ""
     """Name of the input in messages about constraints, where there is only one input."""
 
@@ -58,8 +61,10 @@ class TaggingOptions:
         for name in ("probabilities", "scores"):
             if getattr(self, name) and self.output == "conllu":
                 raise ConfigurationError(name, expected="needs output conll or jsonl", got=self.output)
-        for name in ("nbest", "all_above"):
-            if getattr(self, name) is not None and self.output != "jsonl":
+        if self.offsets not in UNITS:
+            raise ConfigurationError("offsets", expected=f"one of {', '.join(UNITS)}", got=repr(self.offsets))
+        for name, unused in (("nbest", None), ("all_above", None), ("offsets", "characters")):
+            if getattr(self, name) != unused and self.output not in ("jsonl", "parquet"):
                 raise ConfigurationError(name, expected="needs output jsonl", got=self.output or "conll")
 
     def sets(self, *names: str) -> list[str]:
@@ -70,9 +75,11 @@ class TaggingOptions:
     def refuse(self, *names: str, why: str) -> None:
         """Raise ConfigurationError if one of these options is set."""
         for name in self.sets(*names):
-            raise ConfigurationError(f"{name} cannot be used here: {why}")
+            raise ConfigurationError(f"{_SPOKEN.get(name, name)} cannot be used here: {why}")
 
 
+_SPOKEN = {"class_thresholds": "threshold", "gazetteer_constraints": "gazetteer_constraint"}
+"""Options that users give one at a time."""
 TAGGER_OPTIONS = ("nbest", "threshold", "class_thresholds", "all_above", "constraints", "gazetteer_constraints")
 """What only a distribution over whole labellings can answer."""
 

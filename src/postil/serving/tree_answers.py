@@ -35,6 +35,7 @@ class Classified(Rest):
 
 def annotator(classifier: TreeClassifier, options: TaggingOptions) -> Annotate:
     options.refuse("keep_gold", why="a tree classifier writes no columns")
+    options.refuse("offsets", why="phrases are counted in tokens")
     options.refuse("scores", why="a tree classifier has probabilities instead")
     options.refuse(*TAGGER_OPTIONS, why="a tree classifier decides about each phrase alone")
     if options.output in ("conll", "conllu"):

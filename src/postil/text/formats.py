@@ -67,6 +67,8 @@ class Format(NamedTuple):
 
 # Readers and writers, imported when a file of their format is read or written.
 _json_texts = function("postil.text.annotations.annotated", "json_texts")
+_json_array_texts = function("postil.text.annotations.annotated", "json_array_texts")
+_table_texts = function("postil.text.annotations.annotated", "table_texts")
 _sentences_of = function("postil.text.annotations.annotated", "sentences_of")
 _texts_of = function("postil.text.annotations.annotated", "texts_of")
 _write_json_texts = function("postil.text.annotations.annotated", "write_json_texts")
@@ -91,6 +93,8 @@ _write_label_studio = function("postil.text.annotations.label_studio", "write_la
 _write_label_studio_min = function("postil.text.annotations.label_studio", "write_label_studio_min")
 _write_prodigy = function("postil.text.annotations.prodigy", "write_prodigy")
 _read_jsonl = function("postil.text.annotations.spans", "read_jsonl")
+_read_json = function("postil.text.annotations.spans", "read_json")
+_read_span_table = function("postil.text.annotations.spans", "read_span_table")
 _write_jsonl = function("postil.text.annotations.spans", "write_jsonl")
 _read_treebank = function("postil.text.trees.treebank", "read_treebank")
 _write_treebank = function("postil.text.trees.treebank", "write_treebank")
@@ -165,6 +169,8 @@ FORMATS: dict[str, Format] = {
     "datasets": Format("JSON Lines for Hugging Face datasets", _read_jsonl, _write_datasets, like="jsonl"),
     "parquet": Format("Parquet", _read_parquet, save=_save_parquet, opens=True, endings=(".parquet",)),
     "csv": Format("a table of words", _read_csv, _write_csv, endings=(".csv",)),
+    "csv-spans": Format("a table of texts with spans", _read_span_table, texts=_table_texts),
+    "json": Format("a JSON array of texts with spans", _read_json, texts=_json_array_texts),
 }
 
 
@@ -381,12 +387,17 @@ def write_annotated(texts: "Iterable[AnnotatedText]", target: Target, format: st
     write_text(target, row.write_texts(texts, WriteOptions(), report))
 
 
+def format_named(path: str | os.PathLike[str]) -> str | None:
+    """The format that the ending of a file's name stands for; None: it stands for none."""
+    name = os.fspath(path).removesuffix(".gz")
+    return next((format for format, row in FORMATS.items() if row.endings and name.endswith(row.endings)), None)
+
+
 def format_of_path(target: Target) -> str:
     """The format to write, from the ending of a file's name."""
-    path = os.fspath(target).removesuffix(".gz") if isinstance(target, str | os.PathLike) else ""
-    for name, row in FORMATS.items():
-        if path.endswith(row.endings or ("\0",)):
-            return name
+    format = format_named(target) if isinstance(target, str | os.PathLike) else None
+    if format is not None:
+        return format
     endings = ", ".join(ending for row in FORMATS.values() for ending in row.endings)
     raise ConfigurationError(
         "unknown format to write", expected=f"a format ({_writable()}) or a file name in {endings}", got=target

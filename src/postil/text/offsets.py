@@ -10,8 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from postil.kernels.plain_records import UNITS
+
 _UTF16_STEPS = (0x10000,)
 _UTF8_STEPS = (0x80, 0x800, 0x10000)
+_STEPS: dict[str, tuple[int, ...]] = dict(zip(UNITS, ((), _UTF16_STEPS, _UTF8_STEPS), strict=True))
 
 
 def utf16_offsets(text: str, offsets: Sequence[int]) -> NDArray[np.int64]:
@@ -22,6 +25,11 @@ def utf16_offsets(text: str, offsets: Sequence[int]) -> NDArray[np.int64]:
 def utf8_offsets(text: str, offsets: Sequence[int]) -> NDArray[np.int64]:
     """Number of UTF-8 bytes before each character offset (N,)."""
     return _count_units(text, offsets, _UTF8_STEPS)
+
+
+def offsets_in(units: str, text: str, offsets: Sequence[int]) -> NDArray[np.int64]:
+    """Number of ``units`` (characters, utf16 or bytes) before each character offset (N,)."""
+    return _count_units(text, offsets, _STEPS[units])
 
 
 def _count_units(text: str, offsets: Sequence[int], steps: tuple[int, ...]) -> NDArray[np.int64]:

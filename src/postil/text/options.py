@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from postil.errors import ConfigurationError
+from postil.kernels.plain_records import UNITS
 from postil.text.labels.schemes import LETTERS
 
 Column = int | str
@@ -15,6 +16,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "overlaps": ("error", "longest", "first"),
     "scheme": tuple(LETTERS),
     "delimiter": ("\t", " "),
+    "offsets": UNITS,
 }
 
 
@@ -74,6 +76,8 @@ class WriteOptions:
     scheme: str = "auto"
     """JSON Lines: the scheme of the labels, from which the spans are read; "auto": recognised from the first
     sentences; "none": labels are written as they are."""
+    offsets: str = "characters"
+    """JSON Lines: what offsets count: "characters", "utf16" units or "bytes" of UTF-8."""
 
     def __post_init__(self) -> None:
         check_choices(self, scheme=(*CHOICES["scheme"], "auto", "none"))

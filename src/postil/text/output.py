@@ -25,7 +25,7 @@ def is_utf8(text: str) -> bool:
 def write_text(target: Target, pieces: Iterable[str]) -> None:
     """Write the pieces as UTF-8 to a path ("-": standard output, ".gz": gzip) or a binary stream."""
     if isinstance(target, str | os.PathLike) and target != "-":
-        with replaced(target) as file, _packed(file, os.fspath(target)) as stream:
+        with replaced(target) as file, packed(file, os.fspath(target)) as stream:
             _write(stream, pieces)
         return
     stream = sys.stdout.buffer if isinstance(target, str | os.PathLike) else target
@@ -34,7 +34,7 @@ def write_text(target: Target, pieces: Iterable[str]) -> None:
 
 
 @contextmanager
-def _packed(stream: BinaryIO, path: str) -> Iterator[BinaryIO]:
+def packed(stream: BinaryIO, path: str) -> Iterator[BinaryIO]:
     """The stream itself, or one that packs what is written to it, where the path says so."""
     if not path.endswith(".gz"):
         yield stream

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from itertools import islice
 
 from postil.errors import DataError
+from postil.text.annotations.span_table import EXPECTED, columns_of, is_span_table, is_text_table
 from postil.text.columns.conllu import recognises
 from postil.text.columns.csv_table import is_header
 from postil.text.columns.line_kinds import DOCUMENT_MARK, looks_like_label, looks_like_tree
@@ -36,6 +37,8 @@ _MARKED_UP = re.compile(
 )
 _JSON_HEAD = 1 << 16
 _TASK = re.compile(r'"data"\s*:\s*\{')
+_TUPLE = re.compile(r'\s*\[\s*"(?:[^"\\]|\\.)*"\s*,\s*\{')
+_ARRAY = re.compile(r'\s*\[\s*(?:\{\s*"|\[\s*")')
 _FLAT_SPANS = re.compile(r'"labels"\s*:\s*\[\s*"')
 _ATTACHED = re.compile(r"\w[.,!?;:](?=\s|$)")
 _DETACHED = re.compile(r"(?<=\s)[.,!?;:](?=\s|$)")
@@ -50,6 +53,8 @@ def recognise_format(head: list[str], where: str) -> str:
         return "webanno"
     if is_header(lines[0]):
         return "csv"
+    if is_span_table(lines[0]):
+        return "csv-spans"
     rows = [line for line in lines if not line.startswith(("#", DOCUMENT_MARK))]
     if _is_conllu(lines, rows):
         return "conllu"
@@ -65,6 +70,8 @@ def recognise_format(head: list[str], where: str) -> str:
     if any(map(_MARKED_UP.search, rows)):
         return "muc"
     _refuse_relatives(rows, where)
+    if where.removesuffix(".gz").endswith(".csv") and (is_text_table(lines[0]) or _most(rows, _has_delimiter)):
+        return _kind_of_table(lines[0], where)
     if _is_column_of_words(rows) or _has_columns(rows):
         return "conll"
     return "tokens" if _is_tokenised(rows) else "text"
@@ -87,18 +94,34 @@ def _is_treebank(rows: list[str]) -> bool:
 
 def _refuse_relatives(rows: list[str], where: str) -> None:
     """Formats that are near to ours, but are not."""
-    if rows[0].strip() in ("{", "[", "[{", "{}", "[]") or rows[0].startswith('[{"'):
+    if rows[0].strip() in ("{", "[", "[{", "{}", "[]"):
         raise DataError("JSON, but not JSON Lines", expected="one object a line", got=shortened(rows[0]), where=where)
 
 
+def _has_delimiter(row: str) -> bool:
+    return "," in row or ";" in row
+
+
+def _kind_of_table(header: str, where: str) -> str:
+    """A CSV file is a table of texts, or of nothing that can be labelled; never plain text."""
+    if is_text_table(header):
+        return "csv-spans"
+    got = f"columns {shortened(', '.join(columns_of(header)))}"
+    raise DataError("a CSV table without the columns that are needed", expected=EXPECTED, got=got, where=where)
+
+
 def _json_array(rows: list[str]) -> str | None:
-    """Label Studio's tasks: objects with data, or flat ones with a list of spans that have labels."""
+    """Label Studio's tasks: objects with data, or flat ones with a list of spans that have labels; or other records."""
     head = "\n".join(rows)[:_JSON_HEAD]
     if not head.lstrip().startswith("["):
         return None
+    if _TUPLE.match(head):
+        return "jsonl"
     if _TASK.search(head):
         return "label-studio"
-    return "label-studio-min" if _FLAT_SPANS.search(head) else None
+    if _FLAT_SPANS.search(head) and '"start"' in head:
+        return "label-studio-min"
+    return "json" if _ARRAY.match(head) else None
 
 
 def _most(rows: list[str], test: Callable[[str], bool]) -> bool:

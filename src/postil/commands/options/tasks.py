@@ -21,6 +21,15 @@ class Source(NamedTuple):
     path: str
     column: int | str | None = "auto"
 
+    def like(self, columns: Sequence[int | str | None], option: str) -> "Source":
+        """The file with the column that the training files of its task have, unless it names its own."""
+        if self.column != "auto" or not columns:
+            return self
+        if len({*columns}) > 1:
+            expected = "must name the column: the training files of the task have several (NAME=FILE:COLUMN)"
+            raise ConfigurationError(f"--{option}", expected=expected, got=self.path)
+        return self._replace(column=columns[0])
+
     def load(self, options: Mapping[str, Any], names: Mapping[str, str], task: str | None = None) -> LabelledFile:
         """The whole file, its labels renamed by ``names``.
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from postil.archive import MAGIC
 from postil.errors import ConfigurationError, PostilError
 from postil.files import is_temporary, remove_abandoned
-from postil.text.formats import FORMATS, format_of
+from postil.text.formats import FORMATS, format_named, format_of
 
+DOCS = "spacy"
+"""The format of spaCy's docs, which is not one of lines."""
 _HEAD = 1 << 12  # bytes that tell the kinds apart
 
 
@@ -21,6 +23,18 @@ def add_force_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="replace an existing output even if it is read-only or of another kind"
     )
+
+
+_OTHER_ENDINGS = {".spacy": DOCS, ".html": "report", ".htm": "report"}
+
+
+def output_format(path: str) -> str | None:
+    """The format that the name of an output file asks for; None: its ending stands for none.
+
+    Besides the names of formats: ``DOCS``, and "report" for a page.
+    """
+    other = next((format for ending, format in _OTHER_ENDINGS.items() if path.endswith(ending)), None)
+    return other or format_named(path)
 
 
 def check_output(

@@ -100,6 +100,8 @@ def _show_comparison(console: Console, scores: FileScores, comparison: Compariso
     luck = "unlikely to be chance" if comparison.p_value < 0.05 else "may well be chance"
     ahead = f"ahead in {100 * comparison.second_better:.1f} % of {comparison.resamples:,} resamples"
     console.print(Text(f"p-value {comparison.p_value:.4f}: {luck}; {scores.other} is {ahead}"), soft_wrap=True)
+    if comparison.note:
+        console.print(Text(comparison.note), soft_wrap=True)
 
 
 def _show_reliability(console: Console, reliability: Reliability, things: str) -> None:

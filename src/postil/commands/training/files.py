@@ -46,8 +46,9 @@ class LoadedTask(NamedTuple):
         annotated = annotated_by_option(arguments.annotates, sources.paths(only_training=True))
         layer = None if task == MAIN else task
         train = [source.load(options, maps[source.path], layer) for source in sources.train.get(task, [])]
+        columns = [source.column for source in sources.train.get(task, [])]
         held_out = {
-            name: joined([source.load(options, maps[source.path], layer) for source in of_task])
+            name: joined([source.like(columns, name).load(options, maps[source.path], layer) for source in of_task])
             for name, of_task in (("dev", sources.dev.get(task, [])), ("test", sources.test.get(task, [])))
             if of_task
         }
@@ -78,7 +79,8 @@ class LoadedTask(NamedTuple):
         all_labels = examples(*self.train)[1]
         labels = {label for labels in all_labels for label in labels}
         if len(labels) == 1:
-            warn(f"{', '.join(file.path for file in self.train)}: every token has the label {labels.pop()!r}")
+            names = ", ".join(file.path for file in self.train)
+            warn(f"{names}: every token has the label {labels.pop()!r}; the model can give no other answer")
         labelling = Labelling.of(all_labels)
         for file in self.train:
             warn_of_broken_labels(file, labelling.scheme)

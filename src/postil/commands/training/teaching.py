@@ -15,7 +15,8 @@ from postil.commands.training.raw_encoders import Encoders, add_argument, are_wa
 from postil.commands.training.raw_text import first_sentences, sampled_sentences
 from postil.commands.training.stopping import train_or_exit
 from postil.errors import ConfigurationError
-from postil.models.answers.labelling import OUTSIDE
+from postil.models.answers.labelling import OUTSIDE, Labelling
+from postil.models.fitting.teaching import check_student
 from postil.models.fitting.warm_start import ARCHITECTURE
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.sentence_estimator import SentenceEstimator
@@ -111,10 +112,12 @@ def lesson(arguments: argparse.Namespace, student: SentenceEstimator[Any, Any], 
     if not isinstance(student, Tagger):
         raise ConfigurationError("--unlabelled cannot be used here: only taggers learn from teachers")
     has_encoders = are_wanted(arguments, data[0])  # before the raw text, which may take minutes to read
+    teachers = given_teachers(arguments)
+    check_student(student, teachers if not arguments.warm_start else (), Labelling.of(data[1]).labels)
     drawn = raw_sentences(arguments, times=DRAWN)
     encoders = Encoders(arguments, drawn) if has_encoders else None
     start = {"warm_start": encoders.of(student)} if encoders is not None else {}
-    teachers = given_teachers(arguments) or [_trained_teacher(arguments, student, data, encoders)]
+    teachers = teachers or [_trained_teacher(arguments, student, data, encoders)]
     unlabelled = sentences_to_learn(drawn, teachers, arguments.unlabelled_tokens)
     return start | {"unlabelled": unlabelled, "teachers": teachers}
 

@@ -34,7 +34,7 @@ from postil.models.fitting.warm_start import (
     take_over_encoder,
 )
 from postil.models.inputs import checked_dev, checked_labelled
-from postil.models.parts import Parts, is_encoder
+from postil.models.parts import LABELS, LEARNT_FROM, Parts, is_encoder
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.models.sentences import CHARACTERS, INPUT
@@ -134,7 +134,7 @@ class SentenceFitting(Fitting):
         self._examples = TrainingSet(parts, learnt, self._gold, self._lesson, completion=completion)
         self._judge, self._judged_on = estimator._with_parts(parts), held_out or (X, y)
         self._is_held_out = held_out is not None
-        parts.about |= {"preset": estimator.preset} | about(estimator, X, data_digest(X, y))
+        parts.about |= {"preset": estimator.preset, LEARNT_FROM: LABELS} | about(estimator, X, data_digest(X, y))
         if are_characters(map(forms_of, X)):
             parts.about[INPUT] = CHARACTERS
         if any(map(is_partial, y)):

@@ -52,14 +52,21 @@ def checked_lesson(
         return []
     if unlabelled is None or not teachers:
         raise missing_half("unlabelled" if unlabelled is None else "teachers")
-    if student._configured(student.settings).objective != "crf":
-        raise ConfigurationError("objective of a student", expected="crf", got="another")
+    check_student(student)
     sentences = listed_sentences(unlabelled, word_key=word_key)
     checked_sentences(sentences)
     kept: list[Sequence[Token]] = [tokens for tokens in sentences if len(tokens)]
     if not kept:
         raise DataError("unlabelled text", expected="at least one sentence with a word", got="none")
     return kept
+
+
+def check_student(student: Student, teachers: Sequence[Teacher] = (), labels: Sequence[str] = ()) -> None:
+    """Raise ConfigurationError if the student cannot learn ``labels`` from these teachers: the work of a moment."""
+    if student._configured(student.settings).objective != "crf":
+        raise ConfigurationError("objective of a student", expected="crf", got="another")
+    for teacher in teachers:
+        _order(teacher.labelling, labels)
 
 
 def missing_half(name: str) -> ConfigurationError:

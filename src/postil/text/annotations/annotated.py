@@ -13,7 +13,8 @@ from typing import Any
 from postil.text.annotations.alignment import CharacterSpan, TokenisedText
 from postil.text.annotations.assembly import Assembler, first_tokens, place_of, records_of
 from postil.text.annotations.records import Content, Record
-from postil.text.annotations.spans import one_line, parse_record
+from postil.text.annotations.span_table import table_records
+from postil.text.annotations.spans import Records, contents_of, json_array, json_lines, one_line
 from postil.text.document import OUTSIDE, Sentence
 from postil.text.labels.partial_label import SEPARATOR, PartialLabel, looks_like_mark
 from postil.text.labels.schemes import spans_from_labels
@@ -156,14 +157,25 @@ def _spans(
     return spans
 
 
-def json_texts(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
-    """The texts of JSON Lines with spans (doccano, Prodigy, our own)."""
-    for first, batch in lines:
-        for number, line in enumerate(batch, first):
-            where = lines.where(number)
-            content = parse_record(line, where, options, report) if line else None
-            if content is not None:
-                yield _text_of_content(content, number, where, report)
+def json_texts(
+    lines: NumberedLines,
+    options: ReadOptions,
+    report: Report,
+    source: Callable[[NumberedLines, ReadOptions], Records] = json_lines,
+) -> Iterator[AnnotatedText]:
+    """The texts of JSON Lines with spans (doccano, Prodigy, our own), or of another source of such records."""
+    for number, content in contents_of(source(lines, options), lines, options, report):
+        yield _text_of_content(content, number, lines.where(number), report)
+
+
+def json_array_texts(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
+    """The texts of a JSON array of records."""
+    return json_texts(lines, options, report, json_array)
+
+
+def table_texts(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[AnnotatedText]:
+    """The texts of a table with spans."""
+    return json_texts(lines, options, report, table_records)
 
 
 def _text_of_content(content: Content, number: int, where: str, report: Report) -> AnnotatedText:

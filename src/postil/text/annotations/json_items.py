@@ -9,12 +9,13 @@ from postil.text.annotations.records import decode
 from postil.text.lines import NumberedLines, shortened
 
 _EXPECTED = "an array of objects: [{…}, {…}]"
+_BEGINS = ("{", "[")
 _EDGE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 """A string, in which brackets mean nothing, or a bracket."""
 
 
-def json_items(lines: NumberedLines) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number of the first line and value of each object of a JSON array or of JSON Lines."""
+def json_items(lines: NumberedLines) -> Iterator[tuple[int, Any]]:
+    """Number of the first line and value of each object, or list, of a JSON array or of JSON Lines."""
     text = "\n".join(line for _, batch in lines for line in batch)
     position = _skip(text, 0)
     is_array = text[position : position + 1] == "["
@@ -24,9 +25,9 @@ def json_items(lines: NumberedLines) -> Iterator[tuple[int, dict[str, Any]]]:
         line += text.count("\n", counted, position)
         counted = position
         where = lines.where(line)
-        if text[position] != "{":
+        if text[position] not in _BEGINS:
             raise DataError("not a JSON object", expected=_EXPECTED, got=shortened(text[position:]), where=where)
-        end = _end_of_object(text, position)
+        end = _end_of_item(text, position)
         yield line, decode(text[position:end], where, _EXPECTED)
         position = _skip(text, end)
         several = text[position : position + 1] == ","
@@ -52,8 +53,8 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-def _end_of_object(text: str, start: int) -> int:
-    """The end of the object that begins at ``start``, or of the text if it has none: the decoder says what is wrong."""
+def _end_of_item(text: str, start: int) -> int:
+    """The end of the object or list that begins at ``start``, or of the text if it has none: the decoder says what is wrong."""
     depth = 0
     for match in _EDGE.finditer(text, start):
         edge = match.group()

@@ -53,9 +53,16 @@ class Content(NamedTuple):
 
 def parse(line: str, where: str) -> dict[str, Any]:
     """The JSON object of a line."""
-    value = decode(line, where, "one object a line")
+    return as_record(decode(line, where, "one object a line"), where)
+
+
+def as_record(value: Any, where: str) -> dict[str, Any]:
+    """A JSON value as a record: an object, or spaCy's ["text", {"entities": …}]."""
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict):
+        value = {"text": value[0]} | value[1]
     if not isinstance(value, dict):
-        raise DataError("not a JSON object", expected='{"text": …}', got=shortened(line), where=where)
+        expected = '{"text": …} or ["text", {"entities": …}]'
+        raise DataError("not a JSON object", expected=expected, got=_shown(value), where=where)
     return value
 
 

@@ -1,6 +1,9 @@
 """JSON Lines: one JSON object a line, with a text and labelled stretches of its characters.
 
+The same records may be the items of one JSON array, or the rows of a table (`span_table`).
+
     our own     {"text": "…", "spans": [{"start": 0, "end": 5, "label": "LOC"}]}
+    spaCy       ["…", {"entities": [[0, 5, "LOC"]]}]
     doccano     {"text": "…", "label": [[0, 5, "LOC"]]}    also "labels"; "entities" and "annotations" with start_offset
     Prodigy     our own with "tokens": [{"text": "…", "start": 0, "end": 5, "id": 0}, …] and "answer"
     per token   {"tokens": ["…"], "labels": ["O", …]}      with or without "text"
@@ -11,34 +14,83 @@ A record that brings its tokens is one sentence; a raw text is tokenised and cut
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from postil.kernels.plain_records import ESCAPED
 from postil.text.annotations.alignment import CharacterSpan, TokenisedText
 from postil.text.annotations.assembly import Assembler, first_tokens, place_of, records_of
-from postil.text.annotations.records import NOT_ACCEPTED, Content, Record, parse, take_apart
+from postil.text.annotations.json_items import json_items
+from postil.text.annotations.records import NOT_ACCEPTED, Content, Record, as_record, parse, take_apart
+from postil.text.annotations.span_table import table_records
 from postil.text.document import Sentence
 from postil.text.labels.partial_label import UNKNOWN, looks_like_mark
 from postil.text.labels.schemes import spans_from_labels
 from postil.text.lines import NumberedLines
+from postil.text.offsets import offsets_in
 from postil.text.options import ReadOptions, WriteOptions
 from postil.text.report import Report
 from postil.text.splitting.characters import characters
 from postil.text.splitting.tokenise import tokenise
 
 
-def read_jsonl(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
-    """The sentences of a JSON Lines file. Spans that must not be taken are all listed before the error is raised."""
+Records = Iterator[tuple[int, dict[str, Any]]]
+"""The number of the line of each record, and its fields."""
+
+
+def json_lines(lines: NumberedLines, options: ReadOptions) -> Records:
+    """The objects of JSON Lines."""
+    for first, batch in lines:
+        for number, line in enumerate(batch, first):
+            if line:
+                yield number, parse(line, lines.where(number))
+
+
+def json_array(lines: NumberedLines, options: ReadOptions) -> Records:
+    """The items of a JSON array."""
+    for number, value in json_items(lines):
+        yield number, as_record(value, lines.where(number))
+
+
+def contents_of(
+    records: Records, lines: NumberedLines, options: ReadOptions, report: Report
+) -> Iterator[tuple[int, Content]]:
+    """The parts of each record; one that was not accepted is left out and counted."""
+    for number, fields in records:
+        where = lines.where(number)
+        fields = _of_layer(fields, where, options)
+        answer = fields.get("answer")
+        if answer in NOT_ACCEPTED and not options.every_record:
+            report.dropped[f"records whose answer is {answer!r}"] += 1
+            continue
+        numbers = None if options.every_record else report.changed  # who tags a text needs none of its labels
+        cut = characters if options.characters else tokenise
+        yield number, take_apart(fields, where, cut, options.label_names, numbers)
+
+
+def read_jsonl(
+    lines: NumberedLines,
+    options: ReadOptions,
+    report: Report,
+    source: Callable[[NumberedLines, ReadOptions], Records] = json_lines,
+) -> Iterator[Sentence]:
+    """The sentences of records. Spans that must not be taken are all listed before the error is raised."""
     assembler = Assembler(lines, options, report)
     if lines.opening is not None:
         _note_first(assembler, lines.opening)
-    for first, batch in lines:
-        for number, line in enumerate(batch, first):
-            content = parse_record(line, lines.where(number), options, report) if line else None
-            if content is not None:
-                yield from assembler.sentences(content, number)
+    for number, content in contents_of(source(lines, options), lines, options, report):
+        yield from assembler.sentences(content, number)
     assembler.finish()
+
+
+def read_json(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+    """The sentences of a JSON array of records."""
+    return read_jsonl(lines, options, report, json_array)
+
+
+def read_span_table(lines: NumberedLines, options: ReadOptions, report: Report) -> Iterator[Sentence]:
+    """The sentences of a table of texts with spans."""
+    return read_jsonl(lines, options, report, table_records)
 
 
 def _note_first(assembler: Assembler, opening: NumberedLines) -> None:
@@ -50,17 +102,6 @@ def _note_first(assembler: Assembler, opening: NumberedLines) -> None:
                 names = assembler.options.label_names
                 fields = _of_layer(parse(line, where), where, assembler.options)
                 assembler.check_labelled(take_apart(fields, where, names=names), where)
-
-
-def parse_record(line: str, where: str, options: ReadOptions, report: Report) -> Content | None:
-    """The parts of one record; None if it was not accepted, which is counted."""
-    fields = _of_layer(parse(line, where), where, options)
-    answer = fields.get("answer")
-    if answer in NOT_ACCEPTED and not options.every_record:
-        report.dropped[f"records whose answer is {answer!r}"] += 1
-        return None
-    numbers = None if options.every_record else report.changed  # who tags a text needs none of its labels
-    return take_apart(fields, where, characters if options.characters else tokenise, options.label_names, numbers)
 
 
 def _of_layer(fields: dict[str, Any], where: str, options: ReadOptions) -> dict[str, Any]:
@@ -77,7 +118,10 @@ def write_jsonl(sentences: Iterable[Sentence], options: WriteOptions, report: Re
     for group in records_of(sentences):
         rest = group[0].rest
         record = rest if isinstance(rest, Record) else Record({}, tokens=[])
-        yield one_line(json.dumps(_fields(group, record, options.scheme, report), ensure_ascii=False))
+        fields = _fields(group, record, options.scheme, report)
+        if options.offsets != "characters":
+            fields = _counted(fields, fields["text"], options.offsets)
+        yield one_line(json.dumps(fields, ensure_ascii=False))
 
 
 def one_line(value: str) -> str:
@@ -100,6 +144,27 @@ def _fields(sentences: list[Sentence], record: Record, scheme: str, report: Repo
     if first.comments:
         fields["comments"] = first.comments
     return fields | record.fields
+
+
+_PLACED = ("spans", "tokens", "spans_above")
+"""Fields whose objects have a start and an end."""
+
+
+def _counted(fields: dict[str, Any], text: str, units: str) -> dict[str, Any]:
+    """The fields of a record, or of a layer of it, with offsets that count other units than characters."""
+    counted = dict(fields)
+    for name in _PLACED:
+        items: Any = fields.get(name)
+        if isinstance(items, list) and items and all(isinstance(item, dict) and "start" in item for item in items):
+            ends = offsets_in(units, text, [item[end] for item in items for end in ("start", "end")]).tolist()
+            pairs = zip(items, ends[::2], ends[1::2], strict=True)
+            counted[name] = [{**item, "start": start, "end": end} for item, start, end in pairs]
+    if isinstance(fields.get("layers"), dict):
+        layers: dict[str, Any] = fields["layers"]
+        counted["layers"] = {
+            name: _counted(layer, text, units) if isinstance(layer, dict) else layer for name, layer in layers.items()
+        }
+    return counted
 
 
 def _token_fields(place: TokenisedText) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from postil.arrays import Array
 from postil.kernels.plain_records import json_string
 from postil.text.bulk.plain_rows import PlainRows
 from postil.text.document import Sentence
+from postil.text.offsets import offsets_in
 
 
 class RowAnswers(NamedTuple):
@@ -27,11 +28,14 @@ class RowAnswers(NamedTuple):
 
 @final
 class _Words(dict[bytes, tuple[str, int]]):
-    """Word -> how it is written in a JSON string, and the number of its characters."""
+    """Word -> how it is written in a JSON string, and its length in ``units``."""
+
+    def __init__(self, units: str) -> None:
+        self._units = units
 
     def __missing__(self, word: bytes) -> tuple[str, int]:
         text = word.decode()
-        found = self[word] = json_string(text)[1:-1], len(text)
+        found = self[word] = json_string(text)[1:-1], int(offsets_in(self._units, text, [len(text)])[0])
         return found
 
 
@@ -63,9 +67,12 @@ class _Sentence:
         return f'{{{places}, "text": "{text}", "probability": {round(probability, 6)}}}'
 
 
-def write_token_records(rows: PlainRows, answers: RowAnswers) -> bytes:
-    """A JSON object for each sentence: its tokens with single spaces between them are its text."""
-    words, text, cells, lines = _Words(), rows.text, rows.cells.tolist(), list[str]()
+def write_token_records(rows: PlainRows, answers: RowAnswers, units: str = "characters") -> bytes:
+    """A JSON object for each sentence: its tokens with single spaces between them are its text.
+
+    Offsets count ``units``.
+    """
+    words, text, cells, lines = _Words(units), rows.text, rows.cells.tolist(), list[str]()
     names = [json_string(name) for name in answers.names]
     spans = deque(_spans(answers))
     heads = {int(rows.offsets[place]): _head_fields(sentence) for place, sentence in rows.heads}
