@@ -1,5 +1,6 @@
 """``postil tag`` and ``postil evaluate``: every format in, order kept, mistakes told."""
 
+import gzip
 import io
 import json
 import os
@@ -9,9 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import postil
 from oracles.corpora import as_conll, named_entities
+from oracles.examples import examples
 from oracles.installed import uninstall_models
 from postil import archive
 from postil.commands.main import main
@@ -221,7 +225,7 @@ def test_gold_and_predicted_labels_side_by_side(model, corpus, capsys, threads):
 
 def test_gold_labels_that_are_not_there(model, tmp_path, capsys):
     assert main(["tag", model, "--text", "Anna left.", "--keep-gold"]) == 1
-    assert "keep_gold needs labels in the input (got none)" in capsys.readouterr().err
+    assert "--keep-gold needs labels in the input (got none)" in capsys.readouterr().err
     assert main(["tag", model, "--text", "Anna left.", "--keep-gold", "--output", "jsonl"]) == 1
     assert "keep_gold needs output conll (got jsonl)" in capsys.readouterr().err
 
@@ -293,3 +297,128 @@ def test_a_model_of_another_unicode_is_warned_of_in_one_line(model, corpus, caps
     assert main(["tag", str(other), str(corpus)]) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("postil: ") and "the tables of Unicode 6.1.0" in line
+
+
+# ------------------------------------------------------------------------------------------------ the name of -o
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("a.jsonl", "jsonl"),
+        ("a.ndjson", "jsonl"),
+        ("a.jsonl.gz", "jsonl"),
+        ("a.conll", "conll"),
+        ("a.conll.gz", "conll"),
+        ("a.txt", "conll"),
+        ("a.out", "conll"),
+        ("a", "conll"),
+        ("a.conllu", "conllu"),
+    ],
+)
+def test_the_name_of_the_output_decides_its_format(model, corpus, tmp_path, capsysbinary, name, format):
+    assert main(["tag", model, corpus, "--output", format]) == 0
+    expected = capsysbinary.readouterr().out
+    assert main(["tag", model, corpus, "-o", str(tmp_path / name)]) == 0
+    content = (tmp_path / name).read_bytes()
+    assert (gzip.decompress(content) if name.endswith(".gz") else content) == expected
+    assert main(["tag", model, corpus, "--output", "conll", "-o", str(tmp_path / "explicit.jsonl")]) == 0
+    assert (tmp_path / "explicit.jsonl").read_bytes() == tagged_columns(model, corpus, capsysbinary)
+
+
+def tagged_columns(model, corpus, capsysbinary):
+    capsysbinary.readouterr()
+    assert main(["tag", model, corpus]) == 0
+    return capsysbinary.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["corpus", "-o", "a.html"], "-o must end in .conll, .conllu, .jsonl, .trees or .parquet"),
+        (["corpus", "-o", "a.csv"], "-o must end in .conll, .conllu, .jsonl, .trees or .parquet"),
+        (["corpus", "-o", "a.spacy"], "-o must end in .conll, .conllu, .jsonl, .trees or .parquet"),
+        (["corpus", "-o", "a.parquet"], "Parquet output needs tables"),
+        (["corpus", "--column", "text", "-o", "a.parquet"], "--column needs tables"),
+        (["--text", "Anna", "--column", "text"], "--column needs tables"),
+        (["table.csv", "--column", "text", "-o", "a.jsonl"], "a table of texts must be written as Parquet"),
+        (["table.csv", "--column", "text"], "a table of texts needs -o FOLDER or -o FILE.parquet"),
+        (["corpus", "--parts", "labels"], "--parts needs tables"),
+        (["corpus", "--workers", "2"], "--workers needs --engine ray"),
+        (["corpus", "--offsets", "utf16"], "offsets needs output jsonl"),
+        (["corpus", "--offsets", "utf16", "-o", "a.conllu"], "offsets needs output jsonl"),
+        (["corpus", "--keep-gold", "-o", "a.jsonl"], "--keep-gold needs output conll (got jsonl)"),
+        (["corpus", "--all-above", "0.5"], "--all-above needs output jsonl (got conll)"),
+    ],
+)
+def test_what_cannot_be_written_is_told(model, corpus, tmp_path, monkeypatch, capsys, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("text,id\nAnna left Oslo.,1\n")
+    assert main(["tag", model, *(corpus if word == "corpus" else word for word in words)]) == 1
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert not list(tmp_path.glob("a.*"))
+
+
+def test_a_csv_file_is_read_as_texts_or_as_words(model, tmp_path, capsys):
+    (tmp_path / "texts.csv").write_text('id,text\n7,"Anna, left Oslo."\n8,\n')
+    rows = [json.loads(row) for row in tagged(capsys, model, str(tmp_path / "texts.csv"), "--output", "jsonl").splitlines()]
+    assert [(row["id"], row["text"]) for row in rows] == [("7", "Anna, left Oslo."), ("8", "")]
+    assert [(span["start"], span["end"]) for span in rows[0]["spans"]] == [(0, 4), (11, 15)]
+    (tmp_path / "words.csv").write_text("Sentence #,Word,Tag\n1,Anna,O\n1,left,O\n")
+    assert tagged(capsys, model, str(tmp_path / "words.csv"), "--label-column", "none") == "Anna\tB-PER\nleft\tO\n\n"
+    assert main(["tag", model, str(tmp_path / "words.csv"), "-o", str(tmp_path / "out.conll")]) == 0
+
+
+# ------------------------------------------------------------------------------------------------ offsets
+
+
+LENGTHS = {"utf16": lambda text: len(text.encode("utf-16-le")) // 2, "bytes": lambda text: len(text.encode())}
+
+
+def places(value):
+    """Every start and end in an answer, in its order."""
+    if isinstance(value, list):
+        return [place for item in value for place in places(item)]
+    if not isinstance(value, dict):
+        return []
+    own = [value["start"], value["end"]] if "start" in value else []
+    return own + [place for item in value.values() for place in places(item)]
+
+
+@pytest.mark.parametrize("units", list(LENGTHS))
+@pytest.mark.parametrize("kind", ["names", "words"])
+@pytest.mark.parametrize("input", ["text", "tokens", "jsonl"])
+@pytest.mark.parametrize("extra", [[], ["--probabilities"], ["--nbest", "2"]], ids=["labels", "probabilities", "general"])
+@examples(0.2)
+@given(texts=st.lists(st.text(st.sampled_from("aé中😀\u2028 .,Anna"), max_size=20), min_size=1, max_size=3))
+def test_offsets_count_what_is_asked_for(names_model, speech_model, tmp_path_factory, units, kind, input, extra, texts):
+    """All offsets of JSON Lines, on the fast and on the general path, are the lengths of the texts before them."""
+    texts = [f"Anna 😀 {' '.join(text.split())} left Oslo." for text in texts]
+    folder = tmp_path_factory.mktemp("offsets")
+    lines = [json.dumps({"text": text}) for text in texts] if input == "jsonl" else texts
+    (folder / "a").write_text("\n".join(lines) + "\n", encoding="utf8")
+    words = ["tag", str(names_model if kind == "names" else speech_model), str(folder / "a"), "--input", input, *extra]
+    assert main([*words, "-o", str(folder / "characters.jsonl")]) == 0
+    assert main([*words, "--offsets", units, "-o", str(folder / "units.jsonl")]) == 0
+    rows, counted = (
+        [json.loads(row) for row in (folder / f"{name}.jsonl").read_text("utf8").split("\n") if row]
+        for name in ("characters", "units")
+    )
+    assert any(map(places, rows))
+    for row, other in zip(rows, counted, strict=True):
+        assert places(other) == [LENGTHS[units](row["text"][:place]) for place in places(row)]
+
+
+def test_offsets_of_layers_and_probable_spans(model, tmp_path, capsys):
+    X_two, y_two = {"names": X, "again": X}, {"names": Y, "again": [["A" if w[0].isupper() else "O" for w in x] for x in X]}
+    two = tmp_path / "two.postil"
+    postil.MultiTaskTagger(hidden=4, epochs=1).fit(X_two, y_two).save(two)
+    text = "😀 Anna left Oslo."
+    for words in ([str(two)], [model, "--all-above", "0.01"]):
+        row, other = (
+            json.loads(tagged(capsys, *words, "--text", text, "--output", "jsonl", "--offsets", units))
+            for units in ("characters", "utf16")
+        )
+        assert len(places(row)) > 8
+        assert places(other) == [LENGTHS["utf16"](text[:place]) for place in places(row)]

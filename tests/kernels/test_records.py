@@ -55,6 +55,7 @@ def records(draw):
         names=names,
         whole=figures(B) if probable else None,
         fields=fields if draw(st.booleans()) else None,
+        units=draw(st.sampled_from(plain.UNITS)),
         **answers,
     )
 
@@ -77,7 +78,14 @@ def test_both_write_the_same(given_records):
         fields = json.loads(line)
         assert fields["text"] == given_records.text[first:end].decode()
         for span in fields.get("spans", []):
-            assert "text" not in span or fields["text"][span["start"] : span["end"]] == span["text"]
+            start, end = (_characters(fields["text"], span[edge], given_records.units) for edge in ("start", "end"))
+            assert "text" not in span or fields["text"][start:end] == span["text"]
+
+
+def _characters(text, place, units):
+    """The number of characters before a place that counts other units."""
+    encoding, size = {"characters": ("utf-32-le", 4), "utf16": ("utf-16-le", 2), "bytes": ("utf-8", 1)}[units]
+    return len(text.encode(encoding)[: size * place].decode(encoding))
 
 
 @given(records(), st.integers(1, 60))
