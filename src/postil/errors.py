@@ -100,7 +100,26 @@ class PostilError(Exception):
 
 
 class DataError(PostilError, ValueError):
-    """A file or a text cannot be read; ``where`` names the file and the line."""
+    """A file or a text cannot be read; ``where`` names the file and the line.
+
+    Of what a file contains, a message quotes no more than a line: however long a token, a label or a tag is.
+    """
+
+    def __init__(self, what: str, *, expected: object = None, got: object = None, where: object = None) -> None:
+        super().__init__(_cut(what), expected=_cut(expected), got=_cut(got), where=where)
+
+
+_LONG_WORD = re.compile(r"(\S{79})\S{2,}")
+_MOST_QUOTED = 300
+
+
+def _cut(part: Any) -> Any:
+    """A part of a message without the rest of long words and long lists; None and short parts as they are."""
+    text = None if part is None else str(part)
+    if text is None or len(text) <= 80:
+        return part
+    text = _LONG_WORD.sub(r"\1…", text)
+    return text if len(text) <= _MOST_QUOTED else f"{text[: _MOST_QUOTED - 1]}…"
 
 
 class ConfigurationError(PostilError, ValueError):

@@ -27,11 +27,11 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield stream
         return
     target = Path(os.path.realpath(asked))  # a link goes on pointing to the same place
-    with _naming(asked):
+    with naming(asked):
         remove_abandoned(target)
     with _partial_file(target, asked) as (temporary, stream):
         yield stream
-        with _naming(asked):
+        with naming(asked):
             stream.flush()
             os.fsync(stream.fileno())
             if target.exists():
@@ -46,7 +46,7 @@ def append_line(path: str | os.PathLike[str], line: str, *, sync: bool = False) 
     With ``sync`` the disk holds it when this returns.
     """
     path = Path(path)
-    with _naming(path), path.open("ab+", buffering=0) as file:
+    with naming(path), path.open("ab+", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         if size:
             file.seek(size - 1)
@@ -71,7 +71,7 @@ def held_alone(path: str | os.PathLike[str]) -> Iterator[None]:
     """
     target = Path(os.path.realpath(path))
     lock = target.with_name(f".{target.name}.lock")
-    with _naming(Path(path)):
+    with naming(Path(path)):
         file = _locked(lock)
     try:
         yield
@@ -127,18 +127,18 @@ class _Named(io.FileIO):
         super().__init__(path, mode)
 
     def write(self, content: Any) -> int:
-        with _naming(self._asked):
+        with naming(self._asked):
             return super().write(content)
 
 
 def _opened(path: Path, mode: str, asked: Path) -> BinaryIO:
-    with _naming(asked):
+    with naming(asked):
         return cast(BinaryIO, io.BufferedWriter(_Named(path, mode, asked), _BUFFER))
 
 
 @contextlib.contextmanager
-def _naming(asked: Path) -> Iterator[None]:
-    """The user did not ask for the temporary file."""
+def naming(asked: Path) -> Iterator[None]:
+    """Errors in the block name the file or folder that was asked for: nobody asked for a temporary one."""
     try:
         yield
     except OSError as error:

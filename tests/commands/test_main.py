@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
+import postil
 from postil.commands import check as check_command
 from postil.commands.main import COMMANDS, main
 from postil.errors import DataError
@@ -158,3 +159,88 @@ def test_help_imports_no_heavy_module():
     code = "import sys; from postil.commands.main import main; main([]); print({'numpy', 'rich'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert answer.stdout.splitlines()[-1] == "set()"
+
+
+def run(words, *, limit=None, **environment):
+    """The command in a process; ``limit``: the largest file that it may write."""
+    limited = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit},) * 2)\n" if limit is not None else ""
+    )
+    program = f"import sys\n{limited}from postil.commands.main import main\nsys.exit(main())"
+    command = [sys.executable, "-c", program, *map(str, words)]
+    return subprocess.run(command, capture_output=True, env=os.environ | environment, check=False)
+
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize(
+    "environment", [ASCII, {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}], ids=str
+)
+def test_a_locale_without_letters_stops_no_command(names_model, environment, tmp_path):
+    text = "Zoë left São Paulo 😀."
+    for words in (["explain", text], ["explain", text, "--json"], ["explain", text, "--entity", "Zoë"], ["tag", text]):
+        done = run([words[0], names_model, *words[1:]], **environment)
+        assert done.returncode == 0, done.stderr
+        assert b"Error" not in done.stderr
+        assert "Zoë" in done.stdout.decode()
+    (tmp_path / "a.txt").write_text("Zoë\tB-PER\n")
+    done = run(["evaluate", names_model, tmp_path / "a.txt"], **environment)
+    assert done.returncode == 0, done.stderr
+    done = run(["tag", names_model, "--text", text, "--task", "Zoë"], **environment)
+    assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and done.stderr.startswith(b"postil: ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limits of this kind")
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["pretrain", "raw.txt", "--min-count", "1", "-o", "v.txt"], "FOLDER"),
+        (["pretrain", "raw.txt", "--min-count", "1", "--clusters", "3", "-o", "v.txt"], "FOLDER"),
+        (["export", "MODEL", "--to", "c", "-o", "made"], "made"),
+        (["export", "MODEL", "--to", "web", "-o", "made"], "made"),
+        (["convert", "gold.txt", "made", "--to", "brat"], "made"),
+        (["convert", "gold.txt", "made.jsonl"], "made.jsonl"),
+    ],
+)
+def test_a_full_disk_is_told_with_the_name_of_the_output(names_model, tmp_path, monkeypatch, words, named):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw.txt").write_text("Anna and Boris left Oslo. They slept.\n" * 20)
+    (tmp_path / "gold.txt").write_text("Anna\tB-PER\nleft\tO\n")
+    done = run([str(names_model) if word == "MODEL" else word for word in words], limit=5)
+    place = str(tmp_path) if named == "FOLDER" else named
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines()[-1] == f"postil: {place}: File too large"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gold.txt", "raw.txt"]
+
+
+def test_the_version_warns_of_slow_kernels_in_one_line(tmp_path):
+    """As where nothing was compiled: the library has another place."""
+    hidden = "import sys; sys.modules['postil.kernels.library'] = None\n"
+    program = f"{hidden}from postil.commands.main import main\nmain(['--version'])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("postil ") and "plain" in done.stdout
+    assert done.stderr.startswith("postil: the compiled kernels cannot be used")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["tag", "DETECTOR", "--text", "x", "--gazetteer-constraint", "PER=a"],
+            "--gazetteer-constraint cannot be used",
+        ),
+        (["tag", "DETECTOR", "--text", "x", "--all-above", "0.5", "--output", "jsonl"], "--all-above cannot be used"),
+        (["tag", "MODEL", "--text", "x", "--all-above", "2", "--output", "jsonl"], "--all-above must be above 0"),
+        (["tag", "MODEL", "--text", "x", "--keep-gold", "--output", "jsonl"], "--keep-gold needs output conll"),
+        (["pretrain", "raw.txt", "-o", "v.txt"], "(see --min-count)"),
+    ],
+)
+def test_errors_name_options_as_they_are_typed(names_model, tmp_path, monkeypatch, capsys, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw.txt").write_text("one two\n")
+    postil.Detector(label="LOC", hidden=4, epochs=1).fit([["a", "b"]], [["LOC", "O"]]).save("d.postil")
+    names = {"MODEL": str(names_model), "DETECTOR": "d.postil"}
+    assert main([names.get(word, word) for word in words]) == 1
+    assert message in capsys.readouterr().err

@@ -362,7 +362,9 @@ def test_what_cannot_be_written_is_told(model, corpus, tmp_path, monkeypatch, ca
 
 def test_a_csv_file_is_read_as_texts_or_as_words(model, tmp_path, capsys):
     (tmp_path / "texts.csv").write_text('id,text\n7,"Anna, left Oslo."\n8,\n')
-    rows = [json.loads(row) for row in tagged(capsys, model, str(tmp_path / "texts.csv"), "--output", "jsonl").splitlines()]
+    rows = [
+        json.loads(row) for row in tagged(capsys, model, str(tmp_path / "texts.csv"), "--output", "jsonl").splitlines()
+    ]
     assert [(row["id"], row["text"]) for row in rows] == [("7", "Anna, left Oslo."), ("8", "")]
     assert [(span["start"], span["end"]) for span in rows[0]["spans"]] == [(0, 4), (11, 15)]
     (tmp_path / "words.csv").write_text("Sentence #,Word,Tag\n1,Anna,O\n1,left,O\n")
@@ -389,7 +391,9 @@ def places(value):
 @pytest.mark.parametrize("units", list(LENGTHS))
 @pytest.mark.parametrize("kind", ["names", "words"])
 @pytest.mark.parametrize("input", ["text", "tokens", "jsonl"])
-@pytest.mark.parametrize("extra", [[], ["--probabilities"], ["--nbest", "2"]], ids=["labels", "probabilities", "general"])
+@pytest.mark.parametrize(
+    "extra", [[], ["--probabilities"], ["--nbest", "2"]], ids=["labels", "probabilities", "general"]
+)
 @examples(0.2)
 @given(texts=st.lists(st.text(st.sampled_from("aé中😀\u2028 .,Anna"), max_size=20), min_size=1, max_size=3))
 def test_offsets_count_what_is_asked_for(names_model, speech_model, tmp_path_factory, units, kind, input, extra, texts):
@@ -411,7 +415,10 @@ def test_offsets_count_what_is_asked_for(names_model, speech_model, tmp_path_fac
 
 
 def test_offsets_of_layers_and_probable_spans(model, tmp_path, capsys):
-    X_two, y_two = {"names": X, "again": X}, {"names": Y, "again": [["A" if w[0].isupper() else "O" for w in x] for x in X]}
+    X_two, y_two = (
+        {"names": X, "again": X},
+        {"names": Y, "again": [["A" if w[0].isupper() else "O" for w in x] for x in X]},
+    )
     two = tmp_path / "two.postil"
     postil.MultiTaskTagger(hidden=4, epochs=1).fit(X_two, y_two).save(two)
     text = "😀 Anna left Oslo."

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -295,3 +296,61 @@ def test_equal_runs_write_equal_bytes(folder, capsys):
         contents.add((folder / "m").read_bytes())
         assert "seconds" in json.loads((folder / "log").read_text().splitlines()[-1])
     assert len(contents) == 1
+
+
+def columns(labels, folder, name):
+    """Six sentences, each of one word; the word says nothing about its label."""
+    (folder / name).write_text("".join(f"w{n}\t{label}\n\n" for n, label in enumerate(labels)))
+    return name
+
+
+def test_data_without_any_label_but_o_make_a_tagger_and_no_encoder(folder, capsys):
+    columns(["O"] * 6, folder, "empty.txt")
+    assert main(["train", "empty.txt", *SMALL, "-o", "m"]) == 0
+    error = capsys.readouterr().err
+    assert "empty.txt: every token has the label 'O'; the model can give no other answer" in error
+    assert "hidden words" not in error
+    assert main(["tag", "m", "--text", "Anna"]) == 0
+    out, error = capsys.readouterr()
+    assert out == "Anna\tO\n\n" and error == ""
+    assert main(["train", "train.txt", "--pretrained", "m", *SMALL, "-o", "n"]) == 1
+    assert "pretrained must be a file of `postil pretrain`" in capsys.readouterr().err
+    assert main(["train", "train.txt", "--warm-start", "m", *SMALL, "-o", "n"]) == 0
+    assert set(postil.load("n").labelling.classes) == {"LOC", "PER"}
+
+
+def test_classes_with_nearly_the_same_name_are_pointed_out(folder, capsys):
+    classes = ["LOC"] * 60 + ["loc"] * 2 + ["LCO"] * 3 + ["PER"] * 30 + ["ORG"] * 5
+    columns([f"B-{name}" for name in classes], folder, "typos.txt")
+    assert main(["train", "typos.txt", *SMALL, "-o", "m"]) == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "nearly the same name" in line]
+    assert line.endswith("a spelling mistake: LOC (60 tokens) and LCO (3), LOC (60 tokens) and loc (2)")
+    assert main(["train", "train.txt", *SMALL, "-o", "m"]) == 0
+    assert "nearly the same name" not in capsys.readouterr().err
+    columns(["NN"] * 60 + ["NNS", "nn"] * 2, folder, "words.txt")  # tags of words often differ by a letter
+    assert main(["train", "words.txt", *SMALL, "-o", "m"]) == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "nearly the same name" in line]
+    assert line.endswith("a spelling mistake: NN (60 tokens) and nn (2)")
+
+
+def test_held_out_data_that_were_trained_on_are_pointed_out(folder, capsys):
+    assert main(["convert", "train.txt", "copy.jsonl"]) == 0
+    capsys.readouterr()
+    for words, named in (
+        (["train.txt", "--dev", "train.txt"], "train.txt: the same sentences as in train.txt"),
+        (["train.txt", "--dev", "dev.txt", "--test", "copy.jsonl"], "copy.jsonl: the same sentences as in train.txt"),
+        (["train.txt", "dev.txt", "--dev", "dev.txt"], "dev.txt: the same sentences as in dev.txt"),
+    ):
+        assert main(["train", *words, *SMALL, "-o", "m"]) == 0
+        error = capsys.readouterr().err
+        assert error.count("scores on training data are too good") == 1 and named in error
+    assert main(["train", "train.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
+    assert "the same sentences" not in capsys.readouterr().err
+
+
+def test_a_rate_that_is_too_high_is_told_with_figures_that_agree(folder, capsys):
+    assert main(["train", "train.txt", *SMALL, "--set", "rate=1e9", "-o", "m"]) == 1
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "the training has diverged" in error and "try a smaller rate" in error
+    limit, found = re.search(r"at most (\S+), got ([^\s)]+)", error).groups()
+    assert float(found) > float(limit)

@@ -77,6 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
     if len(sentences_given) > 1:
         raise ConfigurationError("explain takes one sentence", expected="a text in quotes", got=len(sentences_given))
     arguments.sentence = sentences_given[0] if sentences_given else "-"
+    for name in ("entity", "label"):  # in a locale that cannot decode them, they are typed in UTF-8 all the same
+        if getattr(arguments, name) is not None:
+            typed = getattr(arguments, name).encode("utf8", "surrogateescape")
+            setattr(arguments, name, typed.decode("utf8", "backslashreplace"))
     if arguments.report is not None:
         check_output(arguments.report, "report", "report", inputs=[arguments.model], force=arguments.force)
     model: Any = open_model(arguments.model)

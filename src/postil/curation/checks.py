@@ -248,7 +248,11 @@ def _lengths(splits: Sequence[Split]) -> Iterator[Finding]:
 
 
 CHECKS: dict[str, Check] = {
-    "scheme": Check("labels that break their scheme", "write them anew, or repair them: `postil convert IN OUT --scheme NAME`", _scheme),
+    "scheme": Check(
+        "labels that break their scheme",
+        "write them anew, or repair them: `postil convert IN OUT --scheme NAME`",
+        _scheme,
+    ),
     "duplicate": Check(
         "repeated sentences", "scores on data that were trained on are too good: keep one of them", _same_sentence
     ),

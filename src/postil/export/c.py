@@ -19,6 +19,7 @@ from postil.export.flat import exported
 from postil.export.licences import FILE as LICENCES
 from postil.export.licences import licences
 from postil.export.precision import Change, change, halved, sample
+from postil.files import naming
 from postil.models.tree_classifier import TreeClassifier
 
 MARK = "conformance.txt"
@@ -71,7 +72,7 @@ def export_c(
     }
     if array:
         made |= {"model.h": _ARRAY_HEADER.encode(), "model.c": _array_source(content).encode()}
-    with _new_folder(path) as folder:
+    with naming(path), _new_folder(path) as folder:
         for name, written in made.items():
             (folder / name).write_bytes(written)
     changed = change(model, compared, sample(model)) if compared is not model else None

@@ -5,6 +5,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.orthography import fold_digits
+from postil.files import naming
 from postil.pretraining.config import CorpusConfig
 from postil.pretraining.dictionary import GrowingDictionary
 from postil.text.lines import Lines
@@ -83,7 +85,9 @@ def read_corpus(
     tokens = 0
     try:
         for serials, offsets in _numbered(texts, dictionary):
-            np.insert(serials, offsets[1:], SENTENCE_END).astype(np.int32).tofile(file)
+            with naming(folder or Path(tempfile.gettempdir())):  # the file has no name
+                file.write(np.insert(serials, offsets[1:], SENTENCE_END).astype(np.int32).tobytes())
+                file.flush()
             tokens += len(serials)
             if report is not None:
                 report(len(serials))
@@ -93,7 +97,8 @@ def read_corpus(
             raise DataError("the text", expected=expected, got=f"{len(entries.words)} of {tokens:,} tokens")
         ids, checksum = _renumbered(file, entries.numbers)
     except BaseException:
-        file.close()
+        with suppress(OSError):  # it would try again to write what a full disk did not take
+            file.close()
         raise
     fingerprint = zlib.crc32("\n".join(entries.words).encode("utf-8"), checksum)
     return Corpus(entries.words, entries.counts, tokens, ids, fingerprint, file)

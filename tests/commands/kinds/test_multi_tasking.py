@@ -421,3 +421,25 @@ def test_tables_have_a_column_for_each_task(folder, tmp_path, capsys):
     assert "the folder holds parts of another job" in capsys.readouterr().err
     assert main(["tag", model, table, "--threshold", "0.9", "-o", str(tmp_path / "x.parquet")]) == 1
     assert "choose one with --task" in capsys.readouterr().err
+
+
+def conllu(labels):
+    """One word a sentence: the same part of speech, another feature."""
+    rows = [f"1\tw{label}\t_\tNOUN\t_\tCase={label}\t0\troot\t_\t_\n\n" for label in labels]
+    return "".join(rows)
+
+
+def test_held_out_files_have_the_column_of_their_task(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.conllu").write_text(conllu(["Nom", "Acc"] * 30))
+    (tmp_path / "dev.conllu").write_text(conllu(["Nom", "Acc"] * 5))
+    words = ["--task", "case=train.conllu:feats", "--task", "pos=train.conllu", "--set", "epochs=6", "-o", "m"]
+    for option in (["case=dev.conllu"], ["case=dev.conllu:feats"]):
+        assert main(["train", *words, "--dev", *option, "--test", "case=dev.conllu"]) == 0
+        out, err = capsys.readouterr()
+        assert "do not occur" not in err
+        assert out.count("case: accuracy 100.00") == 2
+    (tmp_path / "other.conllu").write_text(conllu(["Nom"]))
+    several = ["--task", "case=train.conllu:feats", "--task", "case=other.conllu:upos", *words[2:]]
+    assert main(["train", *several, "--dev", "case=dev.conllu"]) == 1
+    assert "--dev must name the column: the training files of the task have several" in capsys.readouterr().err

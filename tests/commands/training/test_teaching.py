@@ -93,3 +93,25 @@ def test_teachers_without_an_outside_label_do_not_choose():
     X, y = parts_of_speech(20)
     teacher = postil.Tagger(hidden=8, epochs=1).fit(X, y)
     assert teaching.sentences_to_learn(X, [teacher], 30) == raw_text.first_sentences(X, 30)
+
+
+@pytest.mark.parametrize(
+    ("teacher", "message"),
+    [
+        ("missing.postil", "no such model file (missing.postil)"),
+        ("raw.txt", "raw.txt: not a Postil model file"),
+        ("detector.postil", "--teacher must be a tagger (got a detector)"),
+        ("other.postil", "labels of the teacher: expected those of the data: "),
+    ],
+)
+def test_a_bad_teacher_is_told_before_anything_is_trained(folder, capsys, teacher, message):
+    X, y = named_entities(20)
+    postil.Detector(label="LOC", hidden=4, epochs=1).fit(X, y).save("detector.postil")
+    other = [[label.replace("LOC", "ORG") for label in labels] for labels in y]
+    postil.Tagger(hidden=4, epochs=1).fit(X, other).save("other.postil")
+    words = ["--unlabelled", "raw.txt", "--pretrain", "--teacher", teacher, "-o", "m.postil"]
+    assert train(*words) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert "epoch" not in error and "sentences of raw text" not in error
+    assert not list(folder.glob("m.postil*"))

@@ -34,7 +34,9 @@ def figures(model, data=DATA):
     return counts.precision, counts.recall
 
 
-@pytest.mark.parametrize("wish", [{"recall": 0.65}, {"recall": 0.75}, {"precision": 0.97}, {"precision": 0.99}], ids=str)
+@pytest.mark.parametrize(
+    "wish", [{"recall": 0.65}, {"recall": 0.75}, {"precision": 0.97}, {"precision": 0.99}], ids=str
+)
 @pytest.mark.parametrize("margin", [0.0, 1.0])
 def test_the_figures_to_expect_are_those_of_the_tuned_model(wish, margin):
     model = shy() if "recall" in wish else tagger()

@@ -231,7 +231,7 @@ def test_overlapping_spans_are_chosen(overlaps: str, labels: list[str], dropped:
             "digits) for integer string conversion: value has 5000 digits: expected one object a line, "
             f'got \'{{"text": "a", "n": {"9" * 40}…\'',
         ),
-        ("[1]", "stream, line 1: not a JSON object: expected {\"text\": …} or [\"text\", {\"entities\": …}], got '[1]'"),
+        ("[1]", 'stream, line 1: not a JSON object: expected {"text": …} or ["text", {"entities": …}], got \'[1]\''),
         (
             '{"text": "a", "text": "b"}',
             "stream, line 1: the same key twice in an object: expected one value, got 'text'",

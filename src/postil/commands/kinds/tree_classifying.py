@@ -91,6 +91,8 @@ def _check_data(train: TreeFile, held_out: Mapping[str, TreeFile], loss: str) ->
         warn(f"{train.path}: every label is {next(iter(known))!r}")
     for file in held_out.values():
         _check_roots(file)
+        if [bracketed(tree) for tree in file.trees] == [bracketed(tree) for tree in train.trees]:
+            warn(f"{file.path}: the same trees as in {train.path}: scores on training data are too good")
         unseen = sorted(_learnt_labels(file, loss) - known)
         if unseen:
             warn(f"{file.path}: {len(unseen)} of its labels do not occur in {train.path}: {', '.join(unseen[:5])}")

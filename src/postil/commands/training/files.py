@@ -1,7 +1,8 @@
 """The labelled files of ``postil train``: read, checked, and brought to one scheme for each task."""
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from postil.commands.options.labelled import resolve_partial_labels, warn_of_broken_labels, widen
@@ -66,6 +67,7 @@ class LoadedTask(NamedTuple):
         labelling = known if known is not None and not self.train else self._checked_labelling()
         names = ", ".join(file.path for file in self.train) or "the training data"
         for file in self.held_out.values():
+            warn_of_training_data(file, self.train)
             resolve_partial_labels([file], arguments.partial, known=labelling.answers)
             warn_of_broken_labels(file, checked_scheme(file, labelling))
             unseen = sorted({*Labelling.of(file.labels).classes} - {*labelling.classes})
@@ -82,6 +84,12 @@ class LoadedTask(NamedTuple):
             names = ", ".join(file.path for file in self.train)
             warn(f"{names}: every token has the label {labels.pop()!r}; the model can give no other answer")
         labelling = Labelling.of(all_labels)
+        if alike := similar_classes(all_labels, has_spans=labelling.has_spans):
+            names = ", ".join(file.path for file in self.train)
+            pairs = ", ".join(
+                f"{one} ({count:,} tokens) and {other} ({rarer:,})" for one, count, other, rarer in alike[:5]
+            )
+            warn(f"{names}: classes with nearly the same name, perhaps a spelling mistake: {pairs}")
         for file in self.train:
             warn_of_broken_labels(file, labelling.scheme)
             # A file may have labels without spans for another task.
@@ -92,6 +100,43 @@ class LoadedTask(NamedTuple):
 def examples(*files: LabelledFile) -> tuple[list[Any], list[list[str]]]:
     """Sentences and labels of files, as an estimator takes them."""
     return [X for file in files for X in inputs_of(file)], [labels for file in files for labels in file.labels]
+
+
+def warn_of_training_data(held_out: LabelledFile, train: Sequence[LabelledFile]) -> None:
+    """Warn if a held-out file has the content of a training file, or of all of them."""
+    for file in train if len(train) == 1 else (*train, joined(train)):
+        if file.tokens == held_out.tokens and file.labels == held_out.labels:
+            warn(f"{held_out.path}: the same sentences as in {file.path}: scores on training data are too good")
+            return
+
+
+def similar_classes(y: Iterable[Sequence[str]], *, has_spans: bool) -> list[tuple[str, int, str, int]]:
+    """Pairs of classes whose names are nearly the same, the more frequent one first, each with its tokens.
+
+    Names that differ only in upper and lower case; of spans also rare names that are one slip of the finger away.
+    """
+    counts = Counter(str(label)[2:] if has_spans else str(label) for labels in y for label in labels if label != "O")
+    ranked = [(name, count) for name, count in counts.most_common() if name]
+    return [
+        (one, count, other, rarer)
+        for place, (one, count) in enumerate(ranked)
+        for other, rarer in ranked[place + 1 :]
+        if one.casefold() == other.casefold()
+        or (has_spans and _RARE * rarer <= count and _is_one_slip(one.casefold(), other.casefold()))
+    ]
+
+
+_RARE = 20
+"""Times as frequent as its misspelling a class is at least."""
+
+
+def _is_one_slip(one: str, other: str) -> bool:
+    """Whether names of three letters or more differ by one letter, or by two neighbours that changed places."""
+    if min(len(one), len(other)) < 3 or abs(len(one) - len(other)) > 1:
+        return False
+    first = next((i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
+    a, b = one[first:], other[first:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def _unify_schemes(train: list[LabelledFile], held_out: Iterable[LabelledFile]) -> None:

@@ -109,7 +109,8 @@ def _write_folder(path: Path, package: dict[str, bytes]) -> int:
         raise ConfigurationError(
             "folder", expected="a new one, an empty one or an earlier export", got="other files", where=path
         )
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.absolute().parent) as beside:
+    parent = path.absolute().parent
+    with files.naming(path), tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=parent) as beside:
         made = Path(beside) / "made"
         made.mkdir()
         for name, content in package.items():

@@ -167,7 +167,12 @@ class Tuned:
 
 
 def tuned(
-    counts: Callable[[Setting], Array], present: Point, figure: str, wanted: float, margin: float, hint: Callable[[], str]
+    counts: Callable[[Setting], Array],
+    present: Point,
+    figure: str,
+    wanted: float,
+    margin: float,
+    hint: Callable[[], str],
 ) -> Tuned:
     """The ``present`` setting if it surely reaches the wanted figure, else one that does, with the most of the other.
 
@@ -200,9 +205,7 @@ def tuned(
             raise Unreachable(curve, way, figure, wanted, margin, hint())
         nearest = _between(way[max(reached - 1, 0)], way[reached], at, is_enough)
         chosen = max([nearest, *filter(is_enough, curve)], key=rank)
-    return Tuned(
-        figure=figure, wanted=wanted, margin=margin, chosen=chosen, before=before, curve=curve, is_met=is_met
-    )
+    return Tuned(figure=figure, wanted=wanted, margin=margin, chosen=chosen, before=before, curve=curve, is_met=is_met)
 
 
 def best_f1(counts: Callable[[Setting], Array], margin: float) -> Tuned:

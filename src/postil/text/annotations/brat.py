@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from postil.errors import ConfigurationError, DataError
+from postil.files import naming
 from postil.text.annotations.annotated import (
     AnnotatedSpan,
     AnnotatedText,
@@ -193,7 +194,8 @@ def save_brat(texts: Iterable[AnnotatedText], target: Target, options: WriteOpti
         names: set[str] = set()
         for document in _documents(texts):
             name = _file_name(document[0].document, names, report)
-            _write_pair(partial / name, document, report)
+            with naming(folder):
+                _write_pair(partial / name, document, report)
         partial.chmod(0o755)
         if folder.exists():
             folder.rmdir()

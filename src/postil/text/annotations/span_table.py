@@ -53,7 +53,9 @@ def delimiter_of(header: str) -> str:
 def columns_of(header: str) -> list[str]:
     """The names in the first line of a table."""
     try:
-        return [name.strip().lstrip("\ufeff") for name in next(csv.reader([header], delimiter=delimiter_of(header)), [])]
+        return [
+            name.strip().lstrip("\ufeff") for name in next(csv.reader([header], delimiter=delimiter_of(header)), [])
+        ]
     except csv.Error:
         return []
 

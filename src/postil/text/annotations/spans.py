@@ -33,7 +33,6 @@ from postil.text.report import Report
 from postil.text.splitting.characters import characters
 from postil.text.splitting.tokenise import tokenise
 
-
 Records = Iterator[tuple[int, dict[str, Any]]]
 """The number of the line of each record, and its fields."""
 
