@@ -108,3 +108,13 @@ def test_a_review_of_two_files_is_applied_to_both(data, capsys):
     capsys.readouterr()
     assert main(["doctor", "--apply", "doubts.jsonl", "train.txt", "one.jsonl", "-o", "both.txt"]) == 1
     assert "needs files of one format (got conll and jsonl)" in capsys.readouterr().err
+
+
+def test_the_repair_that_is_advised_repairs(tmp_path, capsys):
+    (tmp_path / "broken.txt").write_text("Anna\tI-PER\nleft\tO\nNew\tB-LOC\nYork\tI-LOC\n\n" * 5)
+    assert main(["doctor", str(tmp_path / "broken.txt"), "--quick"]) == 0
+    assert "postil convert IN OUT --scheme NAME" in " ".join(capsys.readouterr().out.split())
+    assert main(["convert", str(tmp_path / "broken.txt"), str(tmp_path / "good.txt"), "--scheme", "bio"]) == 0
+    assert "I-PER" not in (tmp_path / "good.txt").read_text()
+    assert main(["doctor", str(tmp_path / "good.txt"), "--quick"]) == 0
+    assert "break their scheme" not in capsys.readouterr().out

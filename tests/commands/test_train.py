@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -346,11 +345,3 @@ def test_held_out_data_that_were_trained_on_are_pointed_out(folder, capsys):
         assert error.count("scores on training data are too good") == 1 and named in error
     assert main(["train", "train.txt", "--dev", "dev.txt", *SMALL, "-o", "m"]) == 0
     assert "the same sentences" not in capsys.readouterr().err
-
-
-def test_a_rate_that_is_too_high_is_told_with_figures_that_agree(folder, capsys):
-    assert main(["train", "train.txt", *SMALL, "--set", "rate=1e9", "-o", "m"]) == 1
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert "the training has diverged" in error and "try a smaller rate" in error
-    limit, found = re.search(r"at most (\S+), got ([^\s)]+)", error).groups()
-    assert float(found) > float(limit)

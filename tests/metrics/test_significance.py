@@ -7,7 +7,14 @@ import pytest
 from numpy.typing import NDArray
 
 from postil.errors import ConfigurationError, DataError
-from postil.metrics.significance import accuracy, bootstrap_interval, compare_systems, f1, randomisation_test
+from postil.metrics.significance import (
+    Comparison,
+    accuracy,
+    bootstrap_interval,
+    compare_systems,
+    f1,
+    randomisation_test,
+)
 
 
 def made_up_counts(rng: np.random.Generator, sentences: int, skill: float) -> NDArray[np.int64]:
@@ -109,3 +116,23 @@ def test_bad_input() -> None:
         bootstrap_interval(counts, f1, rng=rng, level=95)
     with pytest.raises(DataError, match="one row of counts per sentence"):
         bootstrap_interval(np.ones(3, np.int64), f1, rng=rng)
+
+
+def test_an_interval_and_a_p_value_that_disagree_are_explained():
+    def note(low, high, p_value):
+        return Comparison(0.8, 0.9, 0.1, low, high, 0.95, p_value, 0.9, 2000).note
+
+    assert note(0.01, 0.2, 0.01) == note(-0.01, 0.2, 0.4) == ""
+    assert note(0.01, 0.2, 0.114).startswith(
+        "the interval excludes 0, but p is not small: the difference is not certain"
+    )
+    assert note(-0.2, -0.01, 0.114) == note(0.01, 0.2, 0.114)
+    assert note(-0.01, 0.2, 0.01).startswith("the interval includes 0, but p is small")
+
+
+def test_few_differing_sentences_make_them_disagree():
+    """Four sentences of fifty are better: few resamples have none of them, but they are only four coins."""
+    first = np.array([[1, 1, 1]] * 46 + [[0, 1, 1]] * 4)
+    second = np.array([[1, 1, 1]] * 50)
+    result = compare_systems(first, second, f1, rng=np.random.default_rng(0))
+    assert result.low > 0 and result.p_value > 0.05 and result.note

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from postil.errors import DtypeError, NumericalError, ShapeError
 from postil.kernels.packing import Packing, Scratch
 from postil.objectives import ChainScores, Lattice
+from postil.objectives.lattice import checked_scores
 
 CHAIN = ChainScores.under_mask(3)
 
@@ -112,3 +113,12 @@ def test_scratch_memory_is_used_again_under_its_name():
     assert not np.shares_memory(first, scratch.array("b", 4, 3))
     assert scratch.array("a", 10, 3).shape == (10, 3)
     assert scratch.array("a", 7).ctypes.data % 64 == 0
+
+
+def test_the_limit_of_scores_is_that_of_each_score():
+    """Many large scores are not one that is too large: the message would contradict itself."""
+    large = np.full((200, 3), 9e29)
+    assert checked_scores(large, (200, 3), where="unary scores").max() == 9e29
+    large[7, 1] = -2e30
+    with pytest.raises(NumericalError, match=r"expected at most 1e\+30, got 2e\+30"):
+        checked_scores(large, (200, 3), where="unary scores")

@@ -487,7 +487,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     ) -> "Tuned":
         """Trade precision for recall: reach the requested recall (or precision), with as much of the other as possible.
 
-        If the tagger reaches the figure already, nothing is changed and ``is_met`` of the result is True. Otherwise this
+        If the tagger reaches the figure already, nothing changes and ``is_met`` of the result is True. Otherwise this
         sets the decoding bias, which finds more entities, or one threshold for all classes, which drops the least
         probable ones. X and y should be held out from training; the figure must be reached on them with a margin of
         ``margin`` standard errors. With ``f1``, which ``fit`` does by itself where it has ``dev``, the smallest bias is

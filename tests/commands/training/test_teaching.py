@@ -98,7 +98,7 @@ def test_teachers_without_an_outside_label_do_not_choose():
 @pytest.mark.parametrize(
     ("teacher", "message"),
     [
-        ("missing.postil", "no such model file (missing.postil)"),
+        ("missing.postil", "no such model file ('missing.postil')"),
         ("raw.txt", "raw.txt: not a Postil model file"),
         ("detector.postil", "--teacher must be a tagger (got a detector)"),
         ("other.postil", "labels of the teacher: expected those of the data: "),

@@ -54,7 +54,10 @@ def _skip(text: str, position: int) -> int:
 
 
 def _end_of_item(text: str, start: int) -> int:
-    """The end of the object or list that begins at ``start``, or of the text if it has none: the decoder says what is wrong."""
+    """The end of the object or list that begins at ``start``.
+
+    It is that of the text if the item has none: the decoder says what is wrong.
+    """
     depth = 0
     for match in _EDGE.finditer(text, start):
         edge = match.group()
