@@ -51,11 +51,12 @@ def test_tables_become_folders_and_files(news, names_model, capsys):
 def test_mistakes_are_one_line(news, names_model, capsys):
     parquet = news / "news.parquet"
     mistakes = [
-        ([parquet], "--output parquet needs -o FOLDER or -o FILE.parquet"),
-        ([parquet, "--output", "jsonl", "-o", news / "x"], "--input parquet needs --output parquet (got jsonl)"),
+        ([parquet], "a table of texts needs -o FOLDER or -o FILE.parquet"),
+        ([parquet, "--output", "jsonl", "-o", news / "x"], "must be written as Parquet: -o FOLDER or -o FILE.parquet"),
+        ([parquet, "-o", news / "x.jsonl"], "must be written as Parquet: -o FOLDER or -o FILE.parquet (got jsonl)"),
         (
             ["--output", "parquet", "--input", "jsonl", "-o", news / "x"],
-            "--output parquet needs --input parquet or csv",
+            "Parquet output needs tables: files that end in .parquet, .csv or .tsv, or --input parquet or csv",
         ),
         (["--input", "csv", "-o", news / "x"], "--input csv needs files"),
         ([parquet, "--nbest", 2, "-o", news / "x"], "--nbest cannot be used here: it does not apply to tables"),
@@ -89,3 +90,19 @@ def test_text_without_spaces_is_told_once(news, names_model, capsys):
     parquet.write_table(csv.read_csv(news / "tokyo.csv"), news / "tokyo.parquet")
     assert tag(names_model, news / "tokyo.parquet", "-o", news / "out") == 0
     assert capsys.readouterr().err.count("text without spaces") == 1
+
+
+def test_a_column_or_the_name_of_a_file_means_a_table(news, names_model, capsys):
+    for number, words in enumerate(
+        (["--column", "text", "-o", "one.parquet"], ["-o", "one.parquet"], ["-o", "folder"])
+    ):
+        target = news / f"{number}-{words[-1]}"
+        assert tag(names_model, news / "news.csv", *words[:-1], target) == 0
+        table = read(target)
+        assert table.column_names == ["id", "text", "entities"]
+        assert [entity["label"] for entity in table["entities"][0].as_py()] == ["PER", "LOC"]
+    capsys.readouterr()
+    for file in ("news.csv", "news.parquet"):
+        assert tag(names_model, news / file, "--column", "nope", "-o", news / "x.parquet") == 1
+        error = capsys.readouterr().err
+        assert "nope" in error and error.count("\n") == 1 and not (news / "x.parquet").exists()

@@ -144,3 +144,27 @@ def test_chosen_columns_are_columns() -> None:
     data = b"%% by hand\nOslo here\nBerg there\n"
     assert [s.labels for s in read(io.BytesIO(data), label=0, token=1, comment="%%")] == [["Oslo", "Berg"]]
     assert read(io.BytesIO(data), features=()).format == "text"
+
+
+LONG = "x" * 4000
+DAMAGED = {
+    "conll": f"{LONG} O\n\n{LONG}\n",
+    "conllu": f"1\t{LONG}\n",
+    "jsonl": f'{{"text": "{LONG}", "spans": "{LONG}"}}\n',
+    "json": f'[{{"text": "{LONG}", "spans": "{LONG}"}}]',
+    "csv-spans": f"text,spans\n{LONG},{LONG}\n",
+    "csv": f"Sentence #,Word,Tag\n1,{LONG}\n",
+    "trees": f"(3 (2 {LONG}",
+    "label-studio": f'[{{"data": "{LONG}"}}]',
+    "webanno": f"#FORMAT=WebAnno TSV 3.3\n#T_SP={LONG}|\n\n#Text={LONG}\n1-1\t{LONG}\t{LONG}\n",
+    "muc": f'<ENAMEX TYPE="{LONG}">{LONG}</{LONG}>\n',
+    "stanford": f"<{LONG}>a\n",
+}
+
+
+@pytest.mark.parametrize("format", DAMAGED)
+def test_errors_quote_little_of_a_file(format: str) -> None:
+    with pytest.raises(DataError) as caught:
+        list(read(io.BytesIO(DAMAGED[format].encode()), format, comment=None))
+    message = str(caught.value)
+    assert len(message) < 500 and "x" * 100 not in message
