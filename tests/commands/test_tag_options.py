@@ -131,8 +131,8 @@ def test_names_of_lists_are_entities(model, capsys, tmp_path):
         (["--threshold", "much"], "--threshold must be P or CLASS=P (got 'much')"),
         (["--threshold", "LOC=2"], "--threshold LOC=2: expected a number from 0 to 1, got 2.0"),
         (["--threshold", "CITY=0.5"], "threshold of an unknown class: expected one of LOC, PER, got 'CITY'"),
-        (["--all-above", "0.3"], "all_above needs output jsonl (got conll)"),
-        (["--all-above", "3", "--output", "jsonl"], "all_above must be above 0 and at most 1 (got 3.0)"),
+        (["--all-above", "0.3"], "--all-above needs output jsonl (got conll)"),
+        (["--all-above", "3", "--output", "jsonl"], "--all-above must be above 0 and at most 1 (got 3.0)"),
         (["--force", "LOC"], "--force must be START:END or START:END=CLASS (got 'LOC')"),
         (["--force", "0:4="], "--force must be START:END or START:END=CLASS (got '0:4=')"),
         (["--allow", "0:4"], "--allow must be START:END=LABEL,… (got '0:4')"),
@@ -161,8 +161,8 @@ def test_other_models_have_none_of_this(capsys, tmp_path):
     postil.Detector(label="LOC", hidden=8, epochs=1).fit(*named_entities(20)).save(detector)
     postil.Tagger(hidden=8, epochs=1).fit(*parts_of_speech(20)).save(speech)
     error = refused(capsys, detector, "--text", TEXT, "--all-above", "0.3", "--output", "jsonl")
-    assert "all_above cannot be used here: a margin model decides about each token alone" in error
-    assert "all_above needs a model of spans" in refused(
+    assert "--all-above cannot be used here: a margin model decides about each token alone" in error
+    assert "--all-above needs a model of spans" in refused(
         capsys, speech, "--text", TEXT, "--all-above", "0.3", "--output", "jsonl"
     )
     assert "threshold needs a model of spans" in refused(capsys, speech, "--text", TEXT, "--threshold", "0.3")

@@ -9,13 +9,12 @@ from postil.text.annotations.records import decode
 from postil.text.lines import NumberedLines, shortened
 
 _EXPECTED = "an array of objects: [{…}, {…}]"
-_BEGINS = ("{", "[")
 _EDGE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 """A string, in which brackets mean nothing, or a bracket."""
 
 
-def json_items(lines: NumberedLines) -> Iterator[tuple[int, Any]]:
-    """Number of the first line and value of each object, or list, of a JSON array or of JSON Lines."""
+def json_items(lines: NumberedLines, brackets: str = "{") -> Iterator[tuple[int, Any]]:
+    """Number of the first line and value of each object of a JSON array or of JSON Lines; of lists for ``{[``."""
     text = "\n".join(line for _, batch in lines for line in batch)
     position = _skip(text, 0)
     is_array = text[position : position + 1] == "["
@@ -25,7 +24,7 @@ def json_items(lines: NumberedLines) -> Iterator[tuple[int, Any]]:
         line += text.count("\n", counted, position)
         counted = position
         where = lines.where(line)
-        if text[position] not in _BEGINS:
+        if text[position] not in brackets:
             raise DataError("not a JSON object", expected=_EXPECTED, got=shortened(text[position:]), where=where)
         end = _end_of_item(text, position)
         yield line, decode(text[position:end], where, _EXPECTED)

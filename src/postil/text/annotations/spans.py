@@ -47,7 +47,7 @@ def json_lines(lines: NumberedLines, options: ReadOptions) -> Records:
 
 def json_array(lines: NumberedLines, options: ReadOptions) -> Records:
     """The items of a JSON array."""
-    for number, value in json_items(lines):
+    for number, value in json_items(lines, "{["):
         yield number, as_record(value, lines.where(number))
 
 
