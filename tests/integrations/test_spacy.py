@@ -68,6 +68,50 @@ def three_tasks(tmp_path_factory):
     return path
 
 
+def test_only_the_tasks_that_are_named_are_written_to_the_doc(three_tasks):
+    nlp = pipeline(three_tasks, tasks=["towns", "xpos"])
+    doc = nlp.make_doc(TEXT)
+    for token in doc:
+        token.pos_ = "X"
+    doc = nlp(doc)
+    assert [span.text for span in doc.ents] == [span.text for span in doc.spans["postil"]] == ["Oslo", "New York"]
+    assert {*doc.spans} == {"postil"}
+    words = [token for token in doc if not token.is_space]
+    assert [token.tag_ for token in words[:5]] == ["NNP", "VBZ", "IN", "NNP", "."]
+    assert {token.pos_ for token in words} == {"X"}, "what an earlier component has set stays"
+    with pytest.raises(ConfigurationError, match=r"unknown task.*'town'"):
+        pipeline(three_tasks, tasks=["town"])(TEXT)
+    with pytest.raises(ConfigurationError, match=r"tasks must be a list of names \(got 'towns'\)"):
+        postil.spacy.PostilComponent(model=three_tasks, tasks="towns")
+
+
+def test_a_model_of_one_task_has_none_to_choose(names_model):
+    with pytest.raises(ConfigurationError, match="tasks needs a model of several tasks"):
+        pipeline(names_model, tasks=["names"])(TEXT)
+
+
+def test_the_entities_of_a_doc_are_set_once_however_many_sentences_it_has(names_model):
+    import spacy
+    from spacy.tokens import Doc
+
+    class CountingDoc(Doc):
+        times = 0
+
+        @property
+        def ents(self):
+            return super().ents
+
+        @ents.setter
+        def ents(self, spans):
+            self.times += 1
+            Doc.ents.__set__(self, spans)
+
+    nlp = spacy.blank("en")
+    words = [token.text for token in nlp.make_doc("Anna lives in Oslo. Bob met Anna. " * 20)]
+    doc = postil.spacy.PostilComponent(model=names_model)(CountingDoc(nlp.vocab, words=words))
+    assert len(doc.ents) == len(doc.spans["postil"]) >= 40 and doc.times == 1
+
+
 def test_several_tasks_set_entities_spans_and_both_kinds_of_tags(three_tasks):
     doc = pipeline(three_tasks)(TEXT)
     names = [("Anna", "PER"), ("Oslo", "LOC"), ("Bob", "PER"), ("Anna", "PER"), ("New York", "LOC")]

@@ -7,6 +7,7 @@ import pytest
 
 import postil
 from oracles import corpora
+from oracles.sharing import interrupted_at_every_line
 from postil.errors import ConfigurationError, ModelFileError
 from postil.server.failures import Refusal
 from postil.server.registry import Registry
@@ -51,6 +52,26 @@ def test_a_file_replaced_by_rename_is_opened_again(names_model, speech_model, tm
     assert registry.find("model", ("tagger",), "tag").about()["labels"] == ["NAME", "VERB", "X|Y"]
     path.unlink()
     assert registry.refresh() == []
+
+
+def test_a_model_that_is_added_while_another_is_opened_again_is_served(names_model, speech_model, tmp_path):
+    paths = {name: tmp_path / f"{name}.postil" for name in ("model", "other")}
+    shutil.copy(speech_model, paths["other"])
+    new = tmp_path / "new"
+
+    def scenario():
+        shutil.copy(names_model, paths["model"])
+        registry = Registry({"model": paths["model"]})
+        shutil.copy(speech_model, new)
+        new.replace(paths["model"])
+
+        def check():
+            labels = [registry.find(name, ("tagger",), "tag").about()["labels"] for name in paths]
+            assert labels == [["NAME", "VERB", "X|Y"]] * 2
+
+        return registry.refresh, lambda: registry.add("other", paths["other"]), check
+
+    interrupted_at_every_line(scenario, within="server/registry.py")
 
 
 def test_labellers_are_kept_for_equal_options_and_not_for_ever(registry):

@@ -167,8 +167,9 @@ class AttributeTable:
 
     def _ready(self, sequence: ItemSequence) -> Attributes:
         """The attributes of a sequence, numbered once for a table that does not grow."""
-        if sequence._encoded is not None and sequence._encoded[0] is self:
-            return sequence._encoded[1]
+        encoded = sequence._encoded  # read once: another thread may number the same sequence for another table
+        if encoded is not None and encoded[0] is self:
+            return encoded[1]
         with self._lock:
             attributes = self._from_codes(*self._codes(sequence._rows))
             self._weighted.clear()

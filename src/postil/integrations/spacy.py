@@ -54,7 +54,8 @@ class PostilComponent:
     are replaced with ``overwrite``, else they win.
 
     Of a model of several tasks, the first with spans sets the entities, and each further one ``doc.spans[task]``.
-    Universal tags are ``token.pos_``, other labels of words ``token.tag_``. ``model="english"`` is the English model.
+    Universal tags are ``token.pos_``, other labels of words ``token.tag_``. ``tasks`` names the tasks that are written
+    to the doc, in this order; None: all of them. ``model="english"`` is the English model.
     """
 
     def __init__(
@@ -66,12 +67,16 @@ class PostilComponent:
         above: float | None = None,
         spans_key: str = "postil",
         overwrite: bool = True,
+        tasks: Sequence[str] | None = None,
     ) -> None:
+        if isinstance(tasks, str) or (tasks is not None and not tasks):
+            raise ConfigurationError("tasks", expected="a list of names", got=repr(tasks))
         if above is not None:
             check_probability(above, "above")
         self.name, self._source = name, model
         self._model: Any = None
         self.threshold, self.above, self.spans_key, self.overwrite = threshold, above, spans_key, overwrite
+        self.tasks = tasks
         _set_extensions()
 
     @property
@@ -80,16 +85,16 @@ class PostilComponent:
 
         Not called ``model``: by that name spaCy looks for one of its own.
         """
-        if self._model is None:
-            source = self._source
+        model, source = self._model, self._source
+        if model is None:
             if source is None:
                 raise ConfigurationError("model", expected='needs a file: add_pipe("postil", config={"model": …})')
-            self._model = load(source) if isinstance(source, str | os.PathLike) else source
-            if not isinstance(self._model, Tagger | Detector | MultiTaskTagger):
-                kind = type(self._model).__name__
+            model = load(source) if isinstance(source, str | os.PathLike) else source
+            if not isinstance(model, Tagger | Detector | MultiTaskTagger):
                 expected = "must be a Tagger, a MultiTaskTagger or a Detector"
-                raise ConfigurationError("model", expected=expected, got=kind)
-        return self._model
+                raise ConfigurationError("model", expected=expected, got=type(model).__name__)
+            self._model = model
+        return model
 
     # -------------------------------------------------------------------------------------------- docs
 
@@ -108,9 +113,7 @@ class PostilComponent:
 
     def _annotated(self, docs: list[Any]) -> list[Any]:
         parts = [part for doc in docs for part in _parts(doc)]
-        heads = {"": self.tagger}
-        if isinstance(self.tagger, MultiTaskTagger):
-            heads = {task: self.tagger[task] for task in self.tagger.tasks}
+        heads = self._heads()
         of_words = [task for task, tagger in heads.items() if _labels_words(tagger)]
         of_spans = [task for task in heads if task not in of_words]
         for number, task in enumerate(of_spans):
@@ -118,6 +121,15 @@ class PostilComponent:
         if of_words:
             self._set_tags(docs, parts, [heads[task] for task in of_words])
         return docs
+
+    def _heads(self) -> dict[str, Any]:
+        """The taggers whose answers are written to docs, by their tasks."""
+        model = self.tagger
+        if isinstance(model, MultiTaskTagger):
+            return {task: model[task] for task in (model.tasks if self.tasks is None else self.tasks)}
+        if self.tasks is not None:
+            raise ConfigurationError("tasks", expected="needs a model of several tasks", got=", ".join(self.tasks))
+        return {"": model}
 
     def _set_spans(self, docs: list[Any], parts: list[_Part], tagger: Any, key: str, *, are_entities: bool) -> None:
         sentences = [part.sentence for part in parts]
@@ -128,12 +140,16 @@ class PostilComponent:
         probable = entities
         if self.above is not None and isinstance(tagger, Tagger):
             probable = tagger.entities_above(sentences, self.above)
-        for doc in docs:
-            doc.spans[key] = []
+        # Setting doc.ents costs as much as the doc is long, so it is set once, with the spans of all sentences.
+        of_docs: dict[int, tuple[list[Any], list[Any]]] = {id(doc): ([], []) for doc in docs}
         for part, of_sentence, above in zip(parts, entities, probable, strict=True):
-            if are_entities:
-                _set_entities(part.doc, _spans(part, of_sentence), self.overwrite)
-            part.doc.spans[key].extend(_spans(part, above))
+            spans, probable_spans = of_docs[id(part.doc)]
+            spans += _spans(part, of_sentence)
+            probable_spans += _spans(part, above)
+        for doc in docs:
+            spans, doc.spans[key] = of_docs[id(doc)]
+            if are_entities and spans:
+                _set_entities(doc, spans, self.overwrite)
 
     def _set_tags(self, docs: list[Any], parts: list[_Part], taggers: list[Tagger]) -> None:
         """``token.pos_`` from labels that are universal tags, ``token.tag_`` from others, or from those if alone."""
@@ -270,17 +286,20 @@ def make_component(
     above: float | None,
     spans_key: str,
     overwrite: bool,
+    tasks: list[str] | None,
 ) -> PostilComponent:
     """The factory ``postil``."""
-    return PostilComponent(
-        name, model=model, threshold=threshold, above=above, spans_key=spans_key, overwrite=overwrite
-    )
+    options: dict[str, Any] = {"threshold": threshold, "above": above, "spans_key": spans_key, "overwrite": overwrite}
+    return PostilComponent(name, model=model, tasks=tasks, **options)
 
 
 def _register() -> None:
     needed("spacy.language", "spacy").Language.factory(
         "postil",
-        default_config={"model": None, "threshold": None, "above": None, "spans_key": "postil", "overwrite": True},
+        default_config={
+            **{"model": None, "threshold": None, "above": None},
+            **{"spans_key": "postil", "overwrite": True, "tasks": None},
+        },
         assigns=["doc.ents", "doc.spans", "token.tag", "token.pos"],
         func=make_component,
     )

@@ -101,6 +101,7 @@ class Registry:
 
     def __init__(self, paths: Mapping[str, Path] | None = None, models: Mapping[str, Any] | None = None) -> None:
         """``paths`` are opened, ``models`` are fitted estimators."""
+        self._changing = threading.Lock()  # two changes at once would lose one of them; readers need no lock
         self._paths = dict(paths or {})
         self._identities = {name: Identity.of(path) for name, path in self._paths.items()}
         opened = {name: _opened(path) for name, path in self._paths.items()}
@@ -142,37 +143,43 @@ class Registry:
 
     def add(self, name: str, path: Path) -> None:
         """Serve one more model file. One that cannot be used changes nothing."""
-        heads = _heads(name, _opened(path))
-        for served in heads.values():
-            _check_columns(served)
-            _try(served)
-        self._identities[name], self._paths = Identity.of(path), {**self._paths, name: path}
-        self._served = {**self._served, **heads}
+        with self._changing:
+            identity, heads = Identity.of(path), _tried(name, path)
+            self._identities[name], self._paths = identity, {**self._paths, name: path}
+            self._served = {**self._served, **heads}
 
     def refresh(self) -> list[str]:
         """Open files that were replaced, and return their names. A file that cannot be used changes nothing."""
-        changed = []
-        for name, path in self._paths.items():
-            try:
-                identity = Identity.of(path)
-            except OSError:  # between its removal and its return
-                continue
-            if identity == self._identities[name]:
-                continue
-            self._identities[name] = identity
-            try:
-                heads = _heads(name, _opened(path))
-                for served in heads.values():
-                    _check_columns(served)
-                    _try(served)
-            except (PostilError, OSError) as error:
-                log.warning("model %s: the new file is not used: %s", name, error)
-                continue
-            others = {key: one for key, one in self._served.items() if key.partition(TASK)[0] != name}
-            self._served = {**others, **heads}
-            changed.append(name)
-            log.info("model %s: opened again", name)
-        return changed
+        with self._changing:
+            return [name for name, path in self._paths.items() if self._refreshed(name, path)]
+
+    def _refreshed(self, name: str, path: Path) -> bool:
+        """Whether the file of a model was replaced, and is served from now on."""
+        try:
+            identity = Identity.of(path)
+        except OSError:  # between its removal and its return
+            return False
+        if identity == self._identities[name]:
+            return False
+        self._identities[name] = identity
+        try:
+            heads = _tried(name, path)
+        except (PostilError, OSError) as error:
+            log.warning("model %s: the new file is not used: %s", name, error)
+            return False
+        others = {key: one for key, one in self._served.items() if key.partition(TASK)[0] != name}
+        self._served = {**others, **heads}
+        log.info("model %s: opened again", name)
+        return True
+
+
+def _tried(name: str, path: Path) -> dict[str, Served]:
+    """The models of a file, each of which has answered once."""
+    heads = _heads(name, _opened(path))
+    for served in heads.values():
+        _check_columns(served)
+        _try(served)
+    return heads
 
 
 def _heads(name: str, model: Any) -> dict[str, Served]:

@@ -1,8 +1,11 @@
 """``Trainer`` and ``Tagger`` as the users of python-crfsuite expect them."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from oracles.features import feature_dicts
+from oracles.sharing import compare_with_threads, interrupted_at_every_line
 from postil.crfsuite import BaseTrainer, ItemSequence, Tagger, Trainer
 from postil.errors import ConfigurationError, DataError, IndexRangeError, ModelFileError
 from postil.integrations.crfsuite.tagger import ClosedError
@@ -36,6 +39,55 @@ def test_a_tagger_answers_about_the_sequence_that_is_set(path):
         assert tagger.tag([]) == []
     with pytest.raises(RuntimeError, match="tagger needs an open model"):
         tagger.labels()
+
+
+def test_threads_that_share_a_tagger_get_their_own_answers(path):
+    def asked(tagger):
+        """What a thread may ask about a sequence, each of which is another thread's at the same moment."""
+
+        def about(i):
+            labels = tagger.tag(X[i])
+            return labels, tagger.tag(), tagger.probability(labels), tagger.marginal(labels[0], 0), tagger.marginals()
+
+        return {f"sequence {i}": lambda i=i: about(i) for i in range(len(X)) if len(X[i])}
+
+    alone, shared = Tagger(), Tagger()
+    alone.open(path)
+    shared.open(path)
+    compare_with_threads(asked(alone), shared=asked(shared), rounds=5)
+
+
+def test_models_that_share_an_item_sequence_do_not_exchange_its_numbers(path, tmp_path):
+    trainer = Trainer("lbfgs", {"max_iterations": 3}, verbose=False)
+    for x, y in zip(X[::-1][:9], Y[::-1][:9], strict=True):
+        trainer.append(x, y)
+    trainer.train(str(tmp_path / "other"))
+    one, other = Tagger(), Tagger()
+    one.open(path)
+    other.open(tmp_path / "other")
+    expected = one.tag(X[0]), one.marginals()
+
+    def scenario():
+        shared, answers = ItemSequence(X[0]), []
+        one.tag(shared)
+
+        def check():
+            assert answers == [expected]
+
+        return lambda: answers.append((one.tag(shared), one.marginals())), lambda: other.tag(shared), check
+
+    interrupted_at_every_line(scenario, within="features/attributes.py")
+
+
+def test_a_thread_without_a_sequence_asks_about_the_last_one(path):
+    tagger = Tagger()
+    tagger.open(path)
+    labels = tagger.tag(X[0])
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(tagger.tag).result() == labels
+        other.submit(tagger.set, X[1]).result()
+        assert len(other.submit(tagger.tag).result()) == len(X[1])
+    assert tagger.tag() == labels, "the sequence of this thread"
 
 
 def test_info_and_dump_tell_the_weights(path, tmp_path):

@@ -1,11 +1,14 @@
 """Rows of words: made once, kept in a table of bounded size, the same for any number of threads."""
 
 import random
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import numpy as np
 import pytest
 
+from oracles.sharing import interrupted_at_every_line
 from postil.kernels.plain_words import word_cells
 from postil.models.scoring.word_rows import WordRows
 
@@ -46,6 +49,43 @@ def test_a_word_is_made_once():
     check(rows, ["bb", "ccc"])
     check(rows, [])
     assert make.asked == ["a", "bb", "ccc"]
+
+
+def test_a_row_that_is_completed_while_a_full_table_is_halved_is_whole():
+    numbers = count()
+
+    class Waiting:
+        """Computes the rows of "late" words when it is told to, and other rows each time: no memory has them by chance."""
+
+        def __init__(self):
+            self.is_asked, self.may_go_on, self.number = threading.Event(), threading.Event(), next(numbers)
+
+        def __call__(self, text, cells):
+            if text.startswith(b"late") and not self.is_asked.is_set():
+                self.is_asked.set()
+                self.may_go_on.wait()
+            return np.array([[self.number, end - first] for first, end in cells.tolist()], np.float32)
+
+    def scenario():
+        make = Waiting()
+        rows = WordRows(make, PADDING, most_bytes=8 * PADDING.nbytes)
+        late = threading.Thread(target=rows.look_up, args=(["late 1", "late 2"],))
+        late.start()
+        make.is_asked.wait()
+        rows.look_up([f"old {i}" for i in range(5)])
+
+        def complete():
+            make.may_go_on.set()
+            late.join()
+
+        def check_all():
+            complete()
+            found, ids = rows.look_up(["old 0", "late 1", "late 2", "new 0"])
+            assert found[ids].tolist() == [[make.number, size] for size in (5, 6, 6, 5)]
+
+        return lambda: rows.look_up([f"new {i}" for i in range(3)]), complete, check_all
+
+    interrupted_at_every_line(scenario, within="scoring/word_rows.py")
 
 
 def test_a_full_table_keeps_the_words_that_came_first():

@@ -235,20 +235,22 @@ class CRF:
         return float(flat_accuracy_score(list(y), self.predict(X)))
 
     def _fitted(self) -> Model:
-        if self.tagger_ is None:
+        tagger = self.tagger_
+        if tagger is None:
             raise not_fitted("CRF is not fitted yet: call fit first")
-        return self.tagger_.model
+        return tagger.model
 
     # -------------------------------------------------------------------------------------------- what was learnt
 
     @property
     def tagger_(self) -> Tagger | None:
         """The tagger of the model; None before ``fit``."""
-        if self._tagger is None and self.modelfile.name is not None:
+        tagger, name = self._tagger, self.modelfile.name
+        if tagger is None and name is not None:
             tagger = Tagger()
-            tagger.open(self.modelfile.name)
+            tagger.open(name)
             self._tagger = tagger
-        return self._tagger
+        return tagger
 
     @property
     def classes_(self) -> list[str] | None:
@@ -258,7 +260,7 @@ class CRF:
     @property
     def size_(self) -> int | None:
         """The size of the model's file in bytes."""
-        return None if self.tagger_ is None else self.tagger_._size
+        return None if self.tagger_ is None else self.tagger_.size
 
     @property
     def num_attributes_(self) -> int | None:

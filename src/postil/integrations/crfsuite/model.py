@@ -19,10 +19,14 @@ from postil.errors import DataError, ModelFileError
 from postil.features.attributes import AttributeTable
 from postil.integrations.crfsuite.crfsuite_file import MAGIC, CRFsuiteFile, parsed
 from postil.kernels import Attributes, PairWeights
-from postil.objectives import ChainScores, Lattice, Posterior, path_scores
+from postil.objectives import ChainScores, Lattice, Posterior
 
 KIND = "crfsuite"
 _SMALL_TABLE = 1 << 20
+
+
+class UnknownLabelError(DataError, RuntimeError):
+    """A model is asked about a label that it does not have; a RuntimeError in python-crfsuite."""
 
 
 @final
@@ -107,17 +111,12 @@ class Model:
         """(N, L) the probability of every label of every token."""
         return Posterior.of(lattice).marginals() if len(lattice.unary) else lattice.unary
 
-    def probability(self, lattice: Lattice, labels: Sequence[str]) -> float:
-        """The probability of one labelling of a lattice with one sequence."""
-        ids = np.array([self._label_id(label) for label in labels], np.int64)
-        if not len(ids):
-            return 1.0
-        return float(np.exp(path_scores(lattice, ids) - Posterior.of(lattice).log_partition)[0])
-
-    def _label_id(self, label: str) -> int:
-        if label not in self.label_ids:
-            raise DataError("unknown label", expected=" or ".join(self.labels[:20]), got=repr(label))
-        return self.label_ids[label]
+    def label_id(self, label: str) -> int:
+        """The number of a label."""
+        number = self.label_ids.get(label)
+        if number is None:
+            raise UnknownLabelError("unknown label", expected=" or ".join(self.labels[:20]), got=repr(label)[:80])
+        return number
 
     # -------------------------------------------------------------------------------------------- what it weighs
 

@@ -81,10 +81,12 @@ class _Page:
         """A page with room: the words that came first stay. They are the frequent ones."""
         kept = min((len(self.rows) - 1) // 2, len(self.words))
         page = _Page(len(self.rows) - 1, self.rows[0])
-        page.rows[1 : kept + 1] = self.rows[1 : kept + 1]
-        page.is_ready[: kept + 1] = self.is_ready[: kept + 1]
-        page.words = self.words.first(kept)
+        # Other threads complete rows meanwhile: the row first, then its mark, then its number. Read the other way round,
+        # so that what has a number or a mark on the new page has its row there.
         page.numbers = {form: number for form, number in self.numbers.copy().items() if number <= kept}
+        page.is_ready[: kept + 1] = self.is_ready[: kept + 1]
+        page.rows[1 : kept + 1] = self.rows[1 : kept + 1]
+        page.words = self.words.first(kept)
         return page
 
 
