@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from postil.crfsuite import ItemSequence
 from postil.errors import DataError
-from postil.features.attributes import AttributeTable, flattened
+from oracles.features import flattened
+from postil.features.attributes import AttributeTable
 
 ITEMS = [
     {"word": "Rome", "title": True, "len": 4, "share": 0.5},

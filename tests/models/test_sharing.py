@@ -38,7 +38,7 @@ def of_sentences(model):
 def of_tagger(model):
     return {
         **of_sentences(model),
-        "predict constrained": lambda: model.predict(QUESTIONS[:1], constraints=[{0: "O"}]),
+        "predict constrained": lambda: model.predict(QUESTIONS[:1], constraints=[postil.Constraints(force=[(0, 2, "PER")])]),
         "predict threshold": lambda: model.predict(X, threshold=0.9),
         "predict_with_probabilities": lambda: model.predict_with_probabilities(X),
         **{f"marginals {i}": lambda i=i: model.marginals(X[i]) for i in range(4)},

@@ -1,8 +1,11 @@
 """Made-up sentences as feature dicts with labels, for what learns from hand-made features."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+
+from postil.features.attributes import attribute
 
 Dicts = list[list[dict[str, Any]]]
 LABELS = ("O", "B-PER", "I-PER", "B-LOC")
@@ -34,3 +37,21 @@ def _item(numbers: list[int], i: int, rng: np.random.Generator) -> dict[str, Any
     else:
         item["BOS"] = True
     return item
+
+
+def flattened(item: Any) -> Iterator[tuple[str, float]]:
+    """Names and values of the attributes of one item, feature by feature."""
+    if not isinstance(item, dict):
+        for key in item:
+            yield _text(key), 1.0
+        return
+    for key, value in item.items():
+        if isinstance(value, dict | list | set):
+            for below, weight in flattened(value):
+                yield f"{_text(key)}:{below}", weight
+        else:
+            yield attribute(_text(key), value)
+
+
+def _text(key: str | bytes) -> str:
+    return key if isinstance(key, str) else key.decode("utf8", errors="surrogateescape")

@@ -7,15 +7,15 @@ An item, the features of one token, is a dict or a list, read as python-crfsuite
     {"near": {"left": ["a"]}}   attribute "near:left:a": lists, sets and dicts are nested names
     ["word=Rome", "title"]      attributes of these names with value 1
 
-Most of the time would go into the interpreter, so there is a fast path without a line of Python per feature: pairs
-(key, value) are looked up in one table by ``map``, and only a pair that is new runs code. 1, 1.0 and True are the same
-key of a dict, and the same value here.
+Most of the time would go into the interpreter, so there is a path without a line of Python per feature: pairs (key, value)
+are looked up in one table by ``map``, those of nested dicts in a table for their prefix, and only a pair that is new runs
+code. 1, 1.0 and True are the same key of a dict, and the same value here.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable
+from itertools import accumulate, chain, pairwise
 from threading import Lock
-from typing import Any, final
+from typing import Any, Generic, TypeVar, final
 from zlib import crc32
 
 import numpy as np
@@ -25,23 +25,11 @@ from postil.errors import DataError
 from postil.kernels import Attributes
 
 UNKNOWN = -1
-MOST_CACHED = 1 << 21
-"""Pairs that a table of a trained model remembers at most: text without end must not fill the memory."""
-
-
-def flattened(item: Any) -> Iterator[tuple[str, float]]:
-    """Names and values of the attributes of one item."""
-    if not isinstance(item, dict):
-        for key in item:
-            yield _text(key), 1.0
-        return
-    for key, value in item.items():
-        name = _text(key)
-        if isinstance(value, dict | list | set):
-            for below, weight in flattened(value):
-                yield f"{name}:{below}", weight
-        else:
-            yield attribute(name, value)
+MOST_REMEMBERED = 1 << 16
+"""Pairs that are remembered at most, about 20 MB of them: text without end must not fill the memory."""
+_LONGEST_REMEMBERED = 200  # characters of a name
+_NESTED = dict, list, set
+T = TypeVar("T")
 
 
 def attribute(name: str, value: Any) -> tuple[str, float]:
@@ -66,6 +54,101 @@ def _text(key: Any) -> str:
     raise DataError("name of a feature", expected="a string", got=repr(key)[:80])
 
 
+class _Pairs(dict[tuple[Any, Any], T]):
+    """(key, value) -> what its attribute becomes."""
+
+    def __init__(self, owner: "_Memo[T]") -> None:
+        self.owner = owner
+
+    def __missing__(self, pair: tuple[Any, Any]) -> T:
+        name, value = attribute(self.owner.prefix + _text(pair[0]), pair[1])
+        return self.owner.made(self, pair, name, value)
+
+
+class _Names(dict[Any, T]):
+    """Name -> what its attribute with value 1 becomes."""
+
+    def __init__(self, owner: "_Memo[T]") -> None:
+        self.owner = owner
+
+    def __missing__(self, key: Any) -> T:
+        return self.owner.made(self, key, self.owner.prefix + _text(key), 1.0)
+
+
+@final
+class _Memo(Generic[T]):
+    """Features -> what ``make`` returns for the names and values of their attributes, which is remembered.
+
+    At most ``most`` are: then all are forgotten, and what is common comes back. Measures, which hardly ever come again,
+    are not remembered. Below each key of a nested item there is a memo with that prefix.
+    """
+
+    def __init__(
+        self, make: Callable[[str, float], T], most: int | None, prefix: str = "", root: "_Memo[T] | None" = None
+    ) -> None:
+        self.make, self.most, self.prefix, self.root = make, most, prefix, root or self
+        self.pairs, self.names, self.below, self.size = _Pairs(self), _Names(self), dict[Any, _Memo[T]](), 0
+
+    def made(self, table: dict[Any, T], key: Any, name: str, value: float) -> T:
+        result = self.make(name, value)
+        if (value == 1 or value == 0) and len(name) <= _LONGEST_REMEMBERED:
+            self.count()
+            table[key] = result
+        return result
+
+    def count(self) -> None:
+        root = self.root
+        root.size += 1
+        if root.most is not None and root.size > root.most:
+            root.size = 0
+            for table in (root.pairs, root.names, root.below):
+                table.clear()
+
+    def extend(self, item: Any, out: list[T]) -> None:
+        """Append the attributes of one item, in the order of its features."""
+        if not isinstance(item, dict):
+            try:
+                out.extend(map(self.names.__getitem__, item))
+            except TypeError:  # a name without a hash
+                for key in item:
+                    _text(key)
+                raise
+            return
+        for pair in item.items():
+            key, value = pair
+            if isinstance(value, _NESTED):
+                (self.below.get(key) or self._new_below(key)).extend(value, out)
+                continue
+            try:
+                out.append(self.pairs[pair])
+            except TypeError:  # a value without a hash, such as an array with one number
+                out.append(self.make(*attribute(self.prefix + _text(key), value)))
+
+    def _new_below(self, key: Any) -> "_Memo[T]":
+        self.count()
+        memo = self.below[key] = _Memo(self.make, None, f"{self.prefix}{_text(key)}:", self.root)
+        return memo
+
+
+class _Row(tuple[tuple[str, float], ...]):
+    """The names and values of the attributes of one item."""
+
+    __slots__ = ()
+
+
+def _pair(name: str, value: float) -> tuple[str, float]:
+    return name, value
+
+
+_FLATTENED: _Memo[tuple[str, float]] = _Memo(_pair, MOST_REMEMBERED)
+
+
+def _row(item: Any) -> _Row:
+    found: list[tuple[str, float]] = []
+    _FLATTENED.extend(item, found)
+    return _Row(found)
+
+
 @final
 class ItemSequence:
     """The items of one sentence, their features flattened once for all.
@@ -75,10 +158,7 @@ class ItemSequence:
     """
 
     def __init__(self, pyseq: Iterable[Any]) -> None:
-        rows = getattr(pyseq, "_rows", None)
-        if rows is None:
-            rows = [list(flattened(item)) for item in pyseq]
-        self._rows: list[list[tuple[str, float]]] = rows
+        self._rows: list[_Row] = pyseq._rows if isinstance(pyseq, ItemSequence) else [_row(item) for item in pyseq]
         self._encoded: tuple[object, Attributes] | None = None
 
     def items(self) -> list[dict[str, float]]:
@@ -92,134 +172,111 @@ class ItemSequence:
         return f"<ItemSequence of size {len(self)}>"
 
 
-class _PairTable(dict[tuple[Any, Any], int]):
-    """(key, value) -> the code of an attribute, see ``AttributeTable``."""
-
-    def __init__(self, owner: "AttributeTable") -> None:
-        self.owner = owner
-
-    def __missing__(self, pair: tuple[Any, Any]) -> int:
-        key, value = pair
-        return self.owner.code(*attribute(_text(key), value), pair=pair)
-
-
-class _NameTable(dict[Any, int]):
-    """Name -> the code of an attribute with value 1."""
-
-    def __init__(self, owner: "AttributeTable") -> None:
-        self.owner = owner
-
-    def __missing__(self, key: Any) -> int:
-        return self.owner.code(_text(key), 1.0)
-
-
 @final
 class AttributeTable:
     """Numbers of attributes. A growing one numbers new names as they come; otherwise they are unknown.
 
     With ``buckets`` the number of every name is its hash, below that: nothing is unknown, and names may share a number.
+    ``find`` returns the number of a name, or None, where the names are elsewhere.
 
     Codes: the number of an attribute whose value is 1; UNKNOWN; below that -2 - 2 · number where the value is 0 (False
     is common, and is as quick as True), and -3 - 2 · i for entry i of ``_weighted``.
     """
 
-    def __init__(self, names: Iterable[str] = (), *, grows: bool, buckets: int | None = None) -> None:
+    def __init__(
+        self,
+        names: Iterable[str] = (),
+        *,
+        grows: bool,
+        buckets: int | None = None,
+        find: Callable[[str], int | None] | None = None,
+    ) -> None:
         self.ids: dict[str, int] = {name: number for number, name in enumerate(names)}
         self.grows, self.buckets = grows, buckets
+        self._find = find or self.ids.get
         self._lock = Lock()
-        self._pairs, self._names = _PairTable(self), _NameTable(self)
+        self._memo: _Memo[int] = _Memo(self._code, None if grows else MOST_REMEMBERED)
         self._weighted: list[tuple[int, float]] = []
 
-    def code(self, name: str, value: float, pair: tuple[Any, Any] | None = None) -> int:
-        """The code of an attribute; remembered for the pair or the name it came from unless its value is a measure."""
-        number = self.ids.get(name) if self.buckets is None else _hashed(name, self.buckets)
-        if number is None:
-            number = self.ids.setdefault(name, len(self.ids)) if self.grows else UNKNOWN
-        if number == UNKNOWN or (value == 0 and not self.grows):
-            code = UNKNOWN
-        elif value == 1 or value == 0:
-            code = number if value else -2 - 2 * number
-        else:
-            self._weighted.append((number, value))
-            return -1 - 2 * len(self._weighted)
-        if self.grows or len(self._pairs) + len(self._names) < MOST_CACHED:
-            if pair is not None:
-                self._pairs[pair] = code
-            elif value == 1:
-                self._names[name] = code
-        return code
+    def _code(self, name: str, value: float) -> int:
+        number = self._find(name) if self.buckets is None else _hashed(name, self.buckets)
+        if number is None and self.grows:
+            number = self.ids.setdefault(name, len(self.ids))
+        if number is None or (value == 0 and not self.grows):
+            return UNKNOWN
+        if value == 1 or value == 0:
+            return number if value else -2 - 2 * number
+        self._weighted.append((number, value))
+        return -1 - 2 * len(self._weighted)
 
     def encoded(self, sequences: Iterable[Any]) -> tuple[Attributes, Array]:
         """The attributes of all tokens, and where each sequence begins and ends among them (B + 1,)."""
         sequences = [s if isinstance(s, ItemSequence | list | tuple) else list(s) for s in sequences]
-        offsets = _offsets_of(np.fromiter(map(len, sequences), np.int64, len(sequences)))
-        if len(sequences) and all(isinstance(s, ItemSequence) for s in sequences):
-            return _joined([self._ready(s) for s in sequences]), offsets
+        offsets = _offsets_of([len(s) for s in sequences])
+        if sequences and all(isinstance(s, ItemSequence) for s in sequences):
+            parts = [self._ready(s) for s in sequences]
+            return parts[0] if len(parts) == 1 else _joined(parts), offsets
         items = [*chain.from_iterable(s._rows if isinstance(s, ItemSequence) else s for s in sequences)]
-        plain = not any(isinstance(s, ItemSequence) for s in sequences)
-        with self._lock:  # threads that share a model share the entries of ``_weighted``
-            try:
-                return self._from_codes(*(self._fast_codes(items) if plain else self._codes(items))), offsets
-            except TypeError:  # nested, mixed or unhashable: one by one
-                return self._from_codes(*self._codes(items)), offsets
-            finally:
-                self._weighted.clear()
+        return self._numbered(items), offsets
 
     def _ready(self, sequence: ItemSequence) -> Attributes:
         """The attributes of a sequence, numbered once for a table that does not grow."""
         encoded = sequence._encoded  # read once: another thread may number the same sequence for another table
         if encoded is not None and encoded[0] is self:
             return encoded[1]
-        with self._lock:
-            attributes = self._from_codes(*self._codes(sequence._rows))
-            self._weighted.clear()
+        attributes = self._numbered(sequence._rows)
         if not self.grows:
             sequence._encoded = self, attributes
         return attributes
 
-    def _fast_codes(self, items: list[Any]) -> tuple[Array, Array]:
-        sizes = np.fromiter(map(len, items), np.int64, len(items))
-        if items and isinstance(items[0], list):
-            if not all(type(item) is list for item in items):
-                raise TypeError("mixed")
-            codes = map(self._names.__getitem__, chain.from_iterable(items))
-        else:
-            codes = map(self._pairs.__getitem__, chain.from_iterable(map(dict.items, items)))
-        return np.fromiter(codes, np.int32, int(sizes.sum())), sizes
+    def _numbered(self, items: list[Any]) -> Attributes:
+        with self._lock:  # threads that share a model share the entries of ``_weighted``
+            try:
+                return self._from_codes(*self._codes(items))
+            finally:
+                self._weighted.clear()
 
-    def _codes(self, items: list[Any]) -> tuple[Array, Array]:
+    def _codes(self, items: list[Any]) -> tuple[list[int], list[int]]:
+        """The codes of all attributes, and how many each item has."""
+        kinds, memo = set(map(type, items)), self._memo
+        if kinds == {_Row}:
+            return [*map(memo.pairs.__getitem__, chain.from_iterable(items))], [*map(len, items)]
+        try:
+            if kinds == {list}:
+                return [*map(memo.names.__getitem__, chain.from_iterable(items))], [*map(len, items)]
+            if kinds == {dict} and not any(isinstance(value, _NESTED) for value in items[0].values()):
+                return [*map(memo.pairs.__getitem__, chain.from_iterable(map(dict.items, items)))], [*map(len, items)]
+        except TypeError:  # something without a hash: other items have nested features, or a name is none
+            pass
         codes: list[int] = []
-        sizes = np.empty(len(items), np.int64)
-        for i, item in enumerate(items):
-            before = len(codes)
-            pairs = item if _is_flat(item) else flattened(item)
-            codes.extend(self.code(name, value) for name, value in pairs)
-            sizes[i] = len(codes) - before
-        return np.array(codes, np.int32), sizes
+        ends = [0]
+        for item in items:
+            if type(item) is _Row:
+                codes.extend(map(memo.pairs.__getitem__, item))
+            else:
+                memo.extend(item, codes)
+            ends.append(len(codes))
+        return codes, [end - first for first, end in pairwise(ends)]
 
-    def _from_codes(self, codes: Array, sizes: Array) -> Attributes:
+    def _from_codes(self, found: list[int], sizes: list[int]) -> Attributes:
+        codes, offsets = np.array(found, np.int32), _offsets_of(sizes)
+        if not found or min(found) >= UNKNOWN:
+            return Attributes(codes, None, offsets)
         places = np.flatnonzero(codes < UNKNOWN)
-        if not len(places):
-            return Attributes(codes, None, _offsets_of(sizes))
         values, entries = np.ones(len(codes)), np.array([(0, 0.0), *self._weighted])
         i, is_zero = (-2 - codes[places]) >> 1, codes[places] % 2 == 0
         weighted = entries[np.where(is_zero, 0, i + 1)]
         codes[places] = np.where(is_zero, i, weighted[:, 0])
         values[places] = np.where(is_zero, 0.0, weighted[:, 1])
-        return Attributes(codes, values, _offsets_of(sizes))
+        return Attributes(codes, values, offsets)
 
 
 def _hashed(name: str, buckets: int) -> int:
     return crc32(name.encode("utf8", "surrogatepass")) % buckets
 
 
-def _is_flat(item: Any) -> bool:
-    """Whether an item comes from an ItemSequence: a list of (name, value)."""
-    return type(item) is list and bool(item) and type(item[0]) is tuple
-
-
-def _offsets_of(sizes: Array) -> Array:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+def _offsets_of(sizes: list[int]) -> Array:
+    return np.array([0, *accumulate(sizes)], np.int64)
 
 
 def _joined(parts: list[Attributes]) -> Attributes:

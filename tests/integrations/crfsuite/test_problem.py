@@ -7,7 +7,7 @@ import pytest
 
 from oracles.features import feature_dicts
 from postil.errors import DataError
-from postil.features.attributes import flattened
+from oracles.features import flattened
 from postil.integrations.crfsuite.problem import Corpus, FeatureSettings, Problem
 from postil.objectives import Posterior
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from postil import Tagger
 from postil.crfsuite import CRF, Template
 from postil.errors import DataError
-from postil.features.attributes import flattened
+from oracles.features import flattened
 
 ROWS = [("He", "PRP"), ("reckons", "VBZ"), ("the", "DT"), ("current", "JJ"), ("account", "NN")]
 TEMPLATE = """\

@@ -17,7 +17,7 @@ from postil import archive, kernels
 from postil.arrays import Array
 from postil.errors import DataError, ModelFileError
 from postil.features.attributes import AttributeTable
-from postil.integrations.crfsuite.crfsuite_file import MAGIC, CRFsuiteFile, parsed
+from postil.integrations.crfsuite.crfsuite_file import MAGIC, Names, check_labels, check_weights, parsed
 from postil.kernels import Attributes, PairWeights
 from postil.objectives import ChainScores, Lattice, Posterior
 
@@ -64,7 +64,7 @@ class Model:
     """Weights of a first-order CRF. Pairs of labels and of attribute and label without a feature weigh 0."""
 
     labels: list[str]
-    attributes: list[str]
+    attributes: Sequence[str]
     pairs: PairWeights
     weights: Array  # (K,)
     transitions: Array  # (L, L)
@@ -73,6 +73,8 @@ class Model:
 
     @cached_property
     def table(self) -> AttributeTable:
+        if isinstance(self.attributes, Names):
+            return AttributeTable(grows=False, find=self.attributes.find)
         return AttributeTable(self.attributes, grows=False)
 
     @cached_property
@@ -122,9 +124,10 @@ class Model:
 
     def state_features(self) -> dict[tuple[str, str], float]:
         """{(attribute, label): weight}"""
-        owners = np.repeat(np.arange(len(self.attributes)), np.diff(self.pairs.firsts)).tolist()
+        attributes, labels = [*self.attributes], self.labels
+        owners = np.repeat(np.arange(len(attributes)), np.diff(self.pairs.firsts)).tolist()
         rows = zip(owners, self.pairs.targets.tolist(), self.weights.tolist(), strict=True)
-        return {(self.attributes[a], self.labels[j]): weight for a, j, weight in rows}
+        return {(attributes[a], labels[j]): weight for a, j, weight in rows}
 
     def transition_features(self) -> dict[tuple[str, str], float]:
         """{(label, next label): weight}"""
@@ -169,35 +172,49 @@ class Model:
     def from_bytes(cls, content: bytes, where: object = "model") -> Self:
         """What ``to_bytes`` returned, or a file of CRFsuite itself."""
         if content[: len(MAGIC)] == MAGIC:
-            return cls._of_crfsuite(parsed(content, where))
+            return cls(**parsed(content, where)._asdict())
         arrays, metadata = archive.from_bytes(content, where)
         if metadata.get("kind") != KIND:
-            raise ModelFileError("wrong kind of model", expected=KIND, got=metadata.get("kind"), where=where)
-        text, ends = arrays["attributes.text"].tobytes(), arrays["attributes.offsets"].tolist()
-        names = [text[a:b].decode("utf8", errors="surrogateescape") for a, b in pairwise(ends)]
-        return cls(
-            labels=metadata["labels"],
-            attributes=names,
-            pairs=PairWeights(np.array(arrays["features.first"]), np.array(arrays["features.label"])),
-            weights=np.array(arrays["features.weight"]),
-            transitions=np.array(arrays["transitions"]),
-        )
+            raise ModelFileError("wrong kind of model", expected=KIND, got=repr(metadata.get("kind"))[:80], where=where)
+        try:
+            return cls._of_arrays(arrays, metadata.get("labels"), len(content))
+        except (KeyError, ValueError) as error:
+            raise ModelFileError("damaged CRF model", got=str(error)[:120], where=where) from None
 
     @classmethod
-    def _of_crfsuite(cls, file: CRFsuiteFile) -> Self:
-        A, L = len(file.attributes), len(file.labels)
-        sizes = np.bincount(file.states["source"], minlength=A)
-        transitions = np.zeros((L, L))
-        transitions[file.steps["source"], file.steps["label"]] = file.steps["weight"]
-        return cls(
-            labels=file.labels,
-            attributes=file.attributes,
-            pairs=PairWeights(np.cumsum([0, *sizes]).astype(np.int64), file.states["label"].astype(np.int32)),
-            weights=file.states["weight"].astype(np.float64),
-            transitions=transitions,
-        )
+    def _of_arrays(cls, arrays: dict[str, Array], labels: Any, size: int) -> Self:
+        """What the arrays of a file say; a KeyError or ValueError if they do not belong together."""
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            raise ValueError("labels that are no texts")
+        check_labels(labels, size)
+        L, ends = len(labels), _array(arrays, "attributes.offsets", np.int64)
+        text, firsts = _array(arrays, "attributes.text", np.uint8).tobytes(), _array(arrays, "features.first", np.int64)
+        targets = _array(arrays, "features.label", np.int32)
+        weights = _array(arrays, "features.weight", np.float64, len(targets))
+        transitions = _array(arrays, "transitions", np.float64, L, L)
+        for name, offsets, end in (("attributes.offsets", ends, len(text)), ("features.first", firsts, len(targets))):
+            if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
+                raise ValueError(f"{name}: not the places of names or features")
+        if len(ends) != len(firsts):
+            raise ValueError("names and features of different numbers of attributes")
+        check_weights(weights)
+        check_weights(transitions.reshape(-1))
+        places = np.repeat(np.arange(len(firsts) - 1), np.diff(firsts)) * L + targets
+        if len(targets) and (targets.min() < 0 or targets.max() >= L or not (places[1:] > places[:-1]).all()):
+            raise ValueError("features of unknown labels, or in the wrong order")
+        names = [text[a:b].decode("utf8", errors="surrogateescape") for a, b in pairwise(ends.tolist())]
+        pairs = PairWeights(firsts, targets)
+        return cls(labels=labels, attributes=names, pairs=pairs, weights=weights, transitions=transitions)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The model of a file."""
         return cls.from_bytes(Path(path).read_bytes(), path)
+
+
+def _array(arrays: dict[str, Array], name: str, dtype: Any, *shape: int) -> Array:
+    """A copy of an array of this type and shape; by default of one dimension."""
+    array = arrays[name]
+    if array.dtype != dtype or (array.shape != shape if shape else array.ndim != 1):
+        raise ValueError(f"{name}: {array.dtype} {array.shape}"[:100])
+    return np.array(array)
