@@ -1,10 +1,10 @@
 """Forge model files: every field and every array replaced, all checksums repaired.
 
-    python -m benchmarks.forging [MODEL...] [--count 2000] [--seed 0]
+    python -m benchmarks.forging [MODEL...] [--crf] [--count 2000] [--seed 0]
 
 Each forgery must be refused in one clear line, within a second and 200 MB, or make a model that answers. Without MODEL:
 small models of every kind, encoder and composition, trained here. Prints how many were refused, answered, or failed to
-answer in one clear line; then whatever went wrong. Under the sanitised library (make sanitise) a fault of the kernels
+answer in one clear line; then whatever went wrong. With --crf: the files of postil.crfsuite, CRFsuite's own too. Under the sanitised library (make sanitise) a fault of the kernels
 ends the process, which is told too.
 """
 
@@ -12,6 +12,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -40,16 +41,27 @@ def makers(paths: Iterable[Path] = ()) -> dict[str, Callable[[], bytes]]:
     return found
 
 
+def crf_makers() -> dict[str, Callable[[], bytes]]:
+    """CRFs in Postil's format, and in CRFsuite's if that is installed."""
+    from oracles.forged_crfs import trained, trained_by_crfsuite
+
+    theirs = {"CRFsuite": trained_by_crfsuite} if find_spec("pycrfsuite") is not None else {}
+    return {"Postil's CRF": trained, **theirs}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", metavar="MODEL", nargs="*", type=Path)
     parser.add_argument("--count", type=int, help="forgeries of each model (default: every single one)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--crf", action="store_true", help="forge the model files of postil.crfsuite")
     arguments = parser.parse_args()
+    of = "oracles.forged_crfs" if arguments.crf else "oracles.forgeries"
+    models = crf_makers() if arguments.crf else makers(arguments.models)
     total: Counter[str] = Counter()
     failures = 0
-    for name, make in makers(arguments.models).items():
-        counts, wrong = run(make(), count=arguments.count, seed=arguments.seed)
+    for name, make in models.items():
+        counts, wrong = run(make(), count=arguments.count, seed=arguments.seed, of=of)
         total += counts
         failures += len(wrong)
         print(f"{name}: " + ", ".join(f"{number:,} {what}" for what, number in counts.items()), flush=True)

@@ -6,6 +6,7 @@ counts of what it saw, and raises ``Violation`` where a promise is broken. ``ben
 
 import contextlib
 import gzip
+import importlib.util
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import postil
+from oracles import forged_crfs as forged_crf_files
 from oracles import forgeries
 from oracles.corpora import as_conll, named_entities
 from oracles.golden import FOLDER, answers
@@ -356,6 +358,18 @@ def forged_models(lab: Laboratory, rng: random.Random) -> Counter[str]:
     return Counter({f"forgeries {what}": number for what, number in counts.items()})
 
 
+def forged_crfs(lab: Laboratory, rng: random.Random) -> Counter[str]:
+    """Forged CRF models, CRFsuite's where that is installed: refused in one line, quickly, or finite answers."""
+    makers = [forged_crf_files.trained]
+    if importlib.util.find_spec("pycrfsuite") is not None:
+        makers.append(forged_crf_files.trained_by_crfsuite)
+    counts, wrong = forgeries.run(
+        rng.choice(makers)(), count=500, seed=rng.randrange(2**31), of=forged_crf_files.__name__
+    )
+    demand(not wrong, f"{wrong[:3]}")
+    return Counter({f"forgeries {what}": number for what, number in counts.items()})
+
+
 def damaged_models(lab: Laboratory, rng: random.Random) -> Counter[str]:
     """Files that a disk or a transfer has damaged: refused, never other answers."""
     name, content = lab.any_model(rng)
@@ -491,6 +505,7 @@ TRIALS: dict[str, Trial] = {
     "killed while saving": killed_saving,
     "full disk": full_disk,
     "forged models": forged_models,
+    "forged CRF models": forged_crfs,
     "damaged models": damaged_models,
     "mutated inputs, both paths": mutated_inputs,
     "workers killed or stopped": lost_workers,

@@ -6,6 +6,7 @@ is the long campaign.
 """
 
 import gc
+import importlib
 import json
 import multiprocessing
 import random
@@ -420,7 +421,22 @@ def sample(draft: Draft, count: int | None, seed: int) -> list[tuple[str, list[C
     return single + [(" and ".join(what for what, _ in pair), [f for _, fs in pair for f in fs]) for pair in pairs]
 
 
-def _child(content: bytes, count: int | None, seed: int, pipe: object) -> None:
+def forged(content: bytes, count: int | None, seed: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """Forgeries of a model file: what each of them changes, and what makes it."""
+    draft = Draft.of(content)
+    assert outcome(draft.copy().packed()) == "answered", "the genuine file, taken apart and put together"
+    for what, forges in sample(draft, count, seed):
+
+        def packed(forges: list[Callable[[Draft], None]] = forges) -> bytes:
+            copy = draft.copy()
+            for forge in forges:
+                forge(copy)
+            return copy.packed()
+
+        yield what, packed
+
+
+def _child(content: bytes, count: int | None, seed: int, pipe: object, of: str) -> None:
     import warnings
 
     def hang(number: int, frame: object) -> None:
@@ -428,24 +444,21 @@ def _child(content: bytes, count: int | None, seed: int, pipe: object) -> None:
 
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, hang)
-    draft = Draft.of(content)
-    assert outcome(draft.copy().packed()) == "answered", "the genuine file, taken apart and put together"
+    kind = importlib.import_module(of)
+    assert kind.outcome(content) == "answered", "the genuine file"
     gc.collect()
     gc.freeze()  # collections need not look at the modules again
-    for what, forges in sample(draft, count, seed):
+    for what, make in kind.forged(content, count, seed):
         pipe.send(("begin", what))
-        forged = draft.copy()
         try:
-            for forge in forges:
-                forge(forged)
-            packed = forged.packed()
+            packed = make()
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             pipe.send(("end", "not possible", 0.0, 0.0))  # the second of two forgeries had nothing to change
             continue
         before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
         signal.alarm(_HANGS_AFTER)
         try:
-            found = outcome(packed)
+            found = kind.outcome(packed)
         except BaseException:
             found = "FAILED: " + traceback.format_exc()[-1500:]
         signal.alarm(0)
@@ -455,11 +468,14 @@ def _child(content: bytes, count: int | None, seed: int, pipe: object) -> None:
     pipe.send(None)
 
 
-def run(content: bytes, *, count: int | None = None, seed: int = 0) -> tuple[Counter, list[str]]:
-    """Try forgeries of a model file in a child process: how they ended, and what was wrong."""
+def run(content: bytes, *, count: int | None = None, seed: int = 0, of: str = __name__) -> tuple[Counter, list[str]]:
+    """Try forgeries of a model file in a child process: how they ended, and what was wrong.
+
+    ``of``: the module whose ``forged`` makes them, and whose ``outcome`` opens and asks them.
+    """
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(content, count, seed, send))
+    child = context.Process(target=_child, args=(content, count, seed, send, of))
     child.start()
     send.close()
     counts, wrong, what = Counter(), [], "the beginning"

@@ -1,8 +1,11 @@
 """Files that CRFsuite has written: the same answers as from CRFsuite, and damaged ones are refused."""
 
+import numpy as np
 import pytest
 
+from oracles import forged_crfs, forgeries
 from oracles.features import feature_dicts
+from postil import archive
 from postil.crfsuite import CRF, Tagger
 from postil.errors import ModelFileError
 
@@ -49,3 +52,31 @@ def test_a_damaged_file_is_refused(path):
             Tagger().open_inmemory(content[:size])
     with pytest.raises(ModelFileError, match="first-order"):
         Tagger().open_inmemory(content[:8] + b"XXXX" + content[12:])
+
+
+@pytest.mark.extra("pycrfsuite")
+def test_forged_files_of_crfsuite_are_refused_or_answer():
+    counts, wrong = forgeries.run(forged_crfs.trained_by_crfsuite(), count=400, seed=1, of=forged_crfs.__name__)
+    assert not wrong, wrong[:3]
+    assert counts["refused"] > 100 and counts["answered"] > 20, "both ends are met"
+
+
+def test_forged_files_of_postil_are_refused_or_answer():
+    counts, wrong = forgeries.run(forged_crfs.trained(), count=250, seed=1, of=forged_crfs.__name__)
+    assert not wrong, wrong[:3]
+    assert counts["refused"] > 100 and counts["answered"] > 5, "both ends are met"
+
+
+def test_a_small_file_of_many_labels_takes_no_memory():
+    """A table of all pairs of 100,000 labels has 75 GiB."""
+    labels = [f"label {number}" for number in range(100_000)]
+    arrays = {
+        "attributes.text": np.zeros(0, np.uint8),
+        "attributes.offsets": np.zeros(1, np.int64),
+        "features.first": np.zeros(1, np.int64),
+        "features.label": np.zeros(0, np.int32),
+        "features.weight": np.zeros(0),
+        "transitions": np.zeros((0, 0)),
+    }
+    with pytest.raises(ModelFileError, match="100000 labels in"):
+        Tagger().open_inmemory(archive.to_bytes(arrays, {"kind": "crfsuite", "labels": labels}))
