@@ -1,5 +1,7 @@
 """``Trainer`` and ``Tagger`` as the users of python-crfsuite expect them."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -8,6 +10,7 @@ from oracles.features import feature_dicts
 from oracles.sharing import compare_with_threads, interrupted_at_every_line
 from postil.crfsuite import BaseTrainer, ItemSequence, Tagger, Trainer
 from postil.errors import ConfigurationError, DataError, IndexRangeError, ModelFileError
+from postil.integrations.crfsuite import _logparser
 from postil.integrations.crfsuite.tagger import ClosedError
 
 X, Y = feature_dicts(40)
@@ -109,8 +112,13 @@ def test_mistakes_are_named(path, tmp_path):
     tagger.set(X[0])
     with pytest.raises(IndexRangeError, match="pos must be from 0 to"):
         tagger.marginal("O", len(X[0]))
-    with pytest.raises(DataError, match=r"unknown label: expected .*, got 'NONE'"):
-        tagger.probability(["NONE"] * len(X[0]))
+    for error in (DataError, RuntimeError):  # python-crfsuite's is a RuntimeError
+        with pytest.raises(error, match=r"unknown label: expected .*, got 'NONE'"):
+            tagger.probability(["NONE"] * len(X[0]))
+        with pytest.raises(error, match=r"unknown label: expected .*, got 'NONE'"):
+            tagger.marginal("NONE", 0)
+    with pytest.raises(ValueError, match=f"items and labels differ in length: expected {len(X[0])} labels, got 1"):
+        tagger.probability(["O"])
     (tmp_path / "empty").write_bytes(b"")
     with pytest.raises(ModelFileError):
         tagger.open(tmp_path / "empty")
@@ -160,3 +168,65 @@ def test_sentences_of_the_group_held_out_are_not_trained_on():
 def test_one_label_per_item():
     with pytest.raises(DataError, match="items and labels differ in length"):
         Trainer().append([{}, {}], ["O"])
+
+
+def test_a_name_may_be_bytes(path):
+    tagger = Tagger()
+    with tagger.open(bytes(path)):
+        assert tagger.tag(X[0])
+
+
+INSTALLED = """
+import pickle, sys
+from postil import crfsuite
+crfsuite.install()
+import pycrfsuite
+from pycrfsuite import CRFSuiteError, ItemSequence, Tagger, _logparser
+from pycrfsuite._logparser import TrainLogParser
+assert pycrfsuite is crfsuite and _logparser.TrainLogParser is TrainLogParser and Tagger is crfsuite.Tagger
+error = CRFSuiteError(-2147483647)
+assert error.code == -2147483647 and str(error) == "Insufficient memory"
+log = b"ccopy_reg\\n_reconstructor\\n(cpycrfsuite._logparser\\nTrainLogParser\\nc__builtin__\\nobject\\nNtR(dS'iterations'\\n(lsb."
+assert pickle.loads(log).iterations == []
+"""
+
+
+def test_programs_that_import_pycrfsuite_get_this_module():
+    subprocess.run([sys.executable, "-c", INSTALLED], check=True)
+
+
+@pytest.mark.extra("sklearn_crfsuite")
+def test_sklearn_crfsuite_runs_on_this_module_and_reads_its_pickles(tmp_path):
+    program = """
+import pickle, sys
+if sys.argv[2] == "ours":
+    from postil import crfsuite
+    crfsuite.install()
+import sklearn_crfsuite, pycrfsuite
+assert (pycrfsuite.__name__ == "pycrfsuite") == (sys.argv[2] == "theirs")
+if sys.argv[3] == "write":
+    crf = sklearn_crfsuite.CRF(c2=0.1, max_iterations=20).fit([[{"w": "a"}, {"w": "b"}]] * 3, [["A", "B"]] * 3)
+    pickle.dump(crf, open(sys.argv[1], "wb"))
+crf = pickle.load(open(sys.argv[1], "rb"))
+print([list(labels) for labels in crf.predict([[{"w": "b"}, {"w": "a"}]])], crf.training_log_.iterations != [])
+"""
+    found = []
+    for who, what in (("theirs", "write"), ("ours", "read"), ("ours", "write")):
+        command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "crf"), who, what]
+        found.append(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert found == ["[['B', 'A']] True\n"] * 3
+
+
+@pytest.mark.extra("pycrfsuite")
+def test_logs_are_read_as_the_real_library_reads_them():
+    import pycrfsuite
+
+    for algorithm in ("lbfgs", "l2sgd", "ap"):
+        trainer = pycrfsuite.Trainer(algorithm, {"max_iterations": 3}, verbose=False)
+        for number, (x, y) in enumerate(zip(X, Y, strict=True)):
+            trainer.append(x, y, number % 2)
+        trainer.train("", holdout=1)
+        theirs, ours = trainer.logparser, _logparser.TrainLogParser()
+        for line in theirs.log:
+            ours.feed(line)
+        assert vars(ours) == vars(theirs) and ours.iterations and ours.last_log == theirs.last_log

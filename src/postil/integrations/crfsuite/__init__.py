@@ -5,7 +5,10 @@ answers, file); ``CRF`` is sklearn-crfsuite's estimator, ``Trainer``, ``Tagger``
 python-crfsuite's, ``Template`` reads those of CRF++.
 """
 
+import sys
+
 from postil.features.attributes import ItemSequence
+from postil.integrations.crfsuite import _logparser
 from postil.integrations.crfsuite import metrics as metrics
 from postil.integrations.crfsuite.estimator import CRF
 from postil.integrations.crfsuite.tagger import Tagger
@@ -14,6 +17,31 @@ from postil.integrations.crfsuite.trainer import BaseTrainer, LinePerIterationTr
 
 CRFSUITE_VERSION = "0.12"
 """The version of CRFsuite whose training algorithms and defaults these are."""
+
+_MESSAGES = {
+    0: "Unknown error occurred",
+    1: "Insufficient memory",
+    2: "Unsupported operation",
+    3: "Incompatible data",
+    4: "Internal error",
+    5: "Overflow",
+    6: "Not implemented",
+}
+
+
+class CRFSuiteError(Exception):
+    """An error code of CRFsuite's library, for programs that catch it. Postil's own errors say more."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+        super().__init__(_MESSAGES.get(code + 2**31, "Unexpected error"))  # CRFsuite's codes begin at INT_MIN
+
+
+def install() -> None:
+    """Make ``import pycrfsuite`` mean this module, for packages that import it themselves. Call it before they do."""
+    sys.modules["pycrfsuite"] = sys.modules["pycrfsuite._pycrfsuite"] = sys.modules[__name__]
+    sys.modules["pycrfsuite._logparser"] = _logparser
+
 
 __all__ = [
     "CRF",
@@ -24,4 +52,6 @@ __all__ = [
     "ItemSequence",
     "Template",
     "CRFSUITE_VERSION",
+    "CRFSuiteError",
+    "install",
 ]

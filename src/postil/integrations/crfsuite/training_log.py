@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,6 @@ class LabelScore(NamedTuple):
     f1: float | None
 
 
-@final
 class TrainingLog:
     """The log of one training.
 
