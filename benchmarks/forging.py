@@ -4,8 +4,8 @@
 
 Each forgery must be refused in one clear line, within a second and 200 MB, or make a model that answers. Without MODEL:
 small models of every kind, encoder and composition, trained here. Prints how many were refused, answered, or failed to
-answer in one clear line; then whatever went wrong. With --crf: the files of postil.crfsuite, CRFsuite's own too. Under the sanitised library (make sanitise) a fault of the kernels
-ends the process, which is told too.
+answer in one clear line; then whatever went wrong. With --crf: the files of postil.crfsuite, CRFsuite's own too. Under
+the sanitised library (make sanitise) a fault of the kernels ends the process, which is told too.
 """
 
 import argparse

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.features import flattened
 from postil.crfsuite import ItemSequence
 from postil.errors import DataError
-from oracles.features import flattened
 from postil.features.attributes import AttributeTable
 
 ITEMS = [

@@ -26,7 +26,11 @@ def plain(value: Any) -> Any:
 
 
 def compare_with_threads(
-    calls: Mapping[str, Callable[[], Any]], *, shared: Mapping[str, Callable[[], Any]], threads: int = 8, rounds: int = 3
+    calls: Mapping[str, Callable[[], Any]],
+    *,
+    shared: Mapping[str, Callable[[], Any]],
+    threads: int = 8,
+    rounds: int = 3,
 ) -> None:
     """The answers of ``calls``, one after another, against those of ``shared`` from many threads, in any order.
 

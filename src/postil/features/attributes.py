@@ -7,11 +7,12 @@ An item, the features of one token, is a dict or a list, read as python-crfsuite
     {"near": {"left": ["a"]}}   attribute "near:left:a": lists, sets and dicts are nested names
     ["word=Rome", "title"]      attributes of these names with value 1
 
-Most of the time would go into the interpreter, so there is a path without a line of Python per feature: pairs (key, value)
-are looked up in one table by ``map``, those of nested dicts in a table for their prefix, and only a pair that is new runs
-code. 1, 1.0 and True are the same key of a dict, and the same value here.
+Most of the time would go into the interpreter, so there is a path without a line of Python per feature: pairs (key,
+value) are looked up in one table by ``map``, those of nested dicts in a table for their prefix, and only a pair that is
+new runs code. 1, 1.0 and True are the same key of a dict, and the same value here.
 """
 
+from array import array
 from collections.abc import Callable, Iterable
 from itertools import accumulate, chain, pairwise
 from threading import Lock
@@ -114,6 +115,12 @@ class _Memo(Generic[T]):
                     _text(key)
                 raise
             return
+        before = len(out)
+        try:
+            out.extend(map(self.pairs.__getitem__, item.items()))
+            return
+        except TypeError:  # something has no hash: feature by feature
+            del out[before:]
         for pair in item.items():
             key, value = pair
             if isinstance(value, _NESTED):
@@ -121,7 +128,7 @@ class _Memo(Generic[T]):
                 continue
             try:
                 out.append(self.pairs[pair])
-            except TypeError:  # a value without a hash, such as an array with one number
+            except TypeError:  # such as an array with one number
                 out.append(self.make(*attribute(self.prefix + _text(key), value)))
 
     def _new_below(self, key: Any) -> "_Memo[T]":
@@ -259,7 +266,7 @@ class AttributeTable:
         return codes, [end - first for first, end in pairwise(ends)]
 
     def _from_codes(self, found: list[int], sizes: list[int]) -> Attributes:
-        codes, offsets = np.array(found, np.int32), _offsets_of(sizes)
+        codes, offsets = np.frombuffer(array("i", found), np.int32), _offsets_of(sizes)
         if not found or min(found) >= UNKNOWN:
             return Attributes(codes, None, offsets)
         places = np.flatnonzero(codes < UNKNOWN)
@@ -276,7 +283,7 @@ def _hashed(name: str, buckets: int) -> int:
 
 
 def _offsets_of(sizes: list[int]) -> Array:
-    return np.array([0, *accumulate(sizes)], np.int64)
+    return np.frombuffer(array("q", accumulate(sizes, initial=0)), np.int64)
 
 
 def _joined(parts: list[Attributes]) -> Attributes:

@@ -297,8 +297,12 @@ def _register() -> None:
     needed("spacy.language", "spacy").Language.factory(
         "postil",
         default_config={
-            **{"model": None, "threshold": None, "above": None},
-            **{"spans_key": "postil", "overwrite": True, "tasks": None},
+            "model": None,
+            "threshold": None,
+            "above": None,
+            "spans_key": "postil",
+            "overwrite": True,
+            "tasks": None,
         },
         assigns=["doc.ents", "doc.spans", "token.tag", "token.pos"],
         func=make_component,

@@ -5,9 +5,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from oracles.features import feature_dicts
+from oracles.features import feature_dicts, flattened
 from postil.errors import DataError
-from oracles.features import flattened
 from postil.integrations.crfsuite.problem import Corpus, FeatureSettings, Problem
 from postil.objectives import Posterior
 

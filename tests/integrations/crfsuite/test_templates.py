@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.features import flattened
 from postil import Tagger
 from postil.crfsuite import CRF, Template
 from postil.errors import DataError
-from oracles.features import flattened
 
 ROWS = [("He", "PRP"), ("reckons", "VBZ"), ("the", "DT"), ("current", "JJ"), ("account", "NN")]
 TEMPLATE = """\

@@ -55,7 +55,7 @@ def test_a_row_that_is_completed_while_a_full_table_is_halved_is_whole():
     numbers = count()
 
     class Waiting:
-        """Computes the rows of "late" words when it is told to, and other rows each time: no memory has them by chance."""
+        """Computes the rows of "late" words when told to. Rows differ each time: no memory has them by chance."""
 
         def __init__(self):
             self.is_asked, self.may_go_on, self.number = threading.Event(), threading.Event(), next(numbers)

@@ -6,8 +6,8 @@
     "CQDB"      the names of labels, and another one those of attributes: 256 hash tables, records (number of the name,
                 length with the final zero, bytes), and at ``backward[i]`` where the record of name i begins
 
-All numbers are little-endian, 32 bits wide, the weights 64. Names are looked up in the file's own hash tables, so opening a
-file costs little more than reading it. It is read, not mapped: CRFsuite writes models in place, and a mapped file that
+All numbers are little-endian, 32 bits wide, the weights 64. Names are looked up in the file's own hash tables, so opening
+a file costs little more than reading it. It is read, not mapped: CRFsuite writes models in place, and a mapped file that
 another process cuts ends this one.
 """
 
@@ -25,11 +25,11 @@ MAGIC = b"lCRF"
 LARGEST_WEIGHT = 1e100
 """Sums of weights must stay finite."""
 MOST_TRANSITION_BYTES = 64 << 20
-"""Of the table of all pairs of labels, unless a file has a sixteenth of that: a small file must not take much memory."""
+"""Of the table of all pairs of labels, or 16 times the file if that is more: a small file must not take much memory."""
 
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
 _HEADER, _CHUNK = Struct("<4sI4s9I"), Struct("<4sII")
-_NAMES, _TWO = Struct("<4s5I"), Struct("<II")
+_NAMES, _TWO, _BLOCK = Struct("<4s5I"), Struct("<II"), Struct("<III")
 _TABLES, _BYTE_ORDER = 256, 0x62445371
 _RECORDS = _NAMES.size + _TABLES * _TWO.size  # where the first record may begin
 _MOST_PROBES = 1000  # half of a table is empty, so a name is found after a few
@@ -82,16 +82,14 @@ def _parsed(content: bytes) -> CRFsuiteFile:
     if first + K * _FEATURE.itemsize > len(content):
         raise ValueError(f"cut: {K} features do not fit into the file")
     features = np.frombuffer(content, _FEATURE, K, first)
-    check_weights(features["weight"])
     states, steps = _of_type(features)
-    places, of_states = _places(states, A, L)
+    owners, targets, weights = _columns(states, A, L)
     firsts = np.zeros(A + 1, np.int64)
-    np.cumsum(np.bincount(places // max(L, 1), minlength=A), out=firsts[1:])
-    transitions = np.zeros(L * L)
-    places_of_steps, of_steps = _places(steps, L, L)
-    transitions[places_of_steps] = of_steps
-    targets = (places % max(L, 1)).astype(np.int32)
-    return CRFsuiteFile(labels, attributes, PairWeights(firsts, targets), of_states, transitions.reshape(L, L))
+    np.cumsum(np.bincount(owners, minlength=A), out=firsts[1:])
+    transitions = np.zeros((L, L))
+    sources, following, of_steps = _columns(steps, L, L)
+    transitions[sources, following] = of_steps
+    return CRFsuiteFile(labels, attributes, PairWeights(firsts, targets), weights, transitions)
 
 
 def _of_type(features: Array) -> tuple[Array, Array]:
@@ -105,18 +103,20 @@ def _of_type(features: Array) -> tuple[Array, Array]:
     return features[:count], features[count:]
 
 
-def _places(features: Array, sources: int, L: int) -> tuple[Array, Array]:
-    """source · L + label of each feature, rising, and its weight."""
-    if len(features) and (int(features["source"].max()) >= sources or int(features["label"].max()) >= L):
-        raise ValueError("a feature of an unknown name")
-    places = features["source"].astype(np.int64) * L + features["label"]
+def _columns(features: Array, sources: int, L: int) -> tuple[Array, Array, Array]:
+    """Sources, labels and weights of features, ordered by source and label, each pair once."""
+    owners, labels = features["source"].astype(np.int64), features["label"].astype(np.int64)
     weights = features["weight"].astype(np.float64)
+    if len(owners) and (int(owners.max()) >= sources or int(labels.max()) >= L):
+        raise ValueError("a feature of an unknown name")
+    check_weights(weights)
+    places = owners * L + labels
     if not (places[1:] > places[:-1]).all():
         order = np.argsort(places)
-        places, weights = places[order], weights[order]
+        places, owners, labels, weights = places[order], owners[order], labels[order], weights[order]
         if not (places[1:] > places[:-1]).all():
             raise ValueError("a feature stands twice")
-    return places, weights
+    return owners, labels.astype(np.int32), weights
 
 
 @final
@@ -144,14 +144,19 @@ class Names(Sequence[str]):
             return first
         if int(first.min()) < _RECORDS + 8 or int(first.max()) > len(bytes_):
             raise ValueError("a name lies outside of its part")
-        sizes = sum(bytes_[first - 4 + i].astype(np.int64) << 8 * i for i in range(4))
-        end = first + sizes - 1
-        order = slice(None) if (first[1:] > first[:-1]).all() else np.argsort(first)
-        if int(sizes.min()) < 1 or int(end.max()) >= len(bytes_) or not (end[order][:-1] < first[order][1:]).all():
+        order = None if (first[1:] > first[:-1]).all() else np.argsort(first)
+        last = int(first.max())
+        end = np.empty(len(first) + 1, np.int64)  # each ends before the record of the next; the last says how long it is
+        end[:-2] = (first if order is None else first[order])[1:] - 9
+        end[-2:] = last + int.from_bytes(self._chunk[last - 4 : last], "little") - 1
+        if order is not None:
+            end[order] = end[:-1].copy()
+        end = end[:-1]
+        if int(end.max()) >= len(bytes_) or (end < first).any():
             raise ValueError("a name is cut, or overlaps another")
         if bytes_[end].any():
             raise ValueError("a name without an end")
-        return np.asarray(end)
+        return end
 
     def __len__(self) -> int:
         return len(self._first)
@@ -208,30 +213,25 @@ class Names(Sequence[str]):
 
 
 def hash_of(key: bytes) -> int:
-    """Bob Jenkins's lookup3 of the key, by which the tables are ordered."""
-    a = b = c = (0xDEADBEEF + len(key)) & _MASK
+    """Bob Jenkins's lookup3 of the key, by which the tables are ordered. Rotations are written out: this runs often."""
+    m = 0xFFFFFFFF
+    a = b = c = (0xDEADBEEF + len(key)) & m
     padded = key + bytes(-len(key) % 12)
-    words = np.frombuffer(padded, "<u4").tolist()
-    for i in range(0, len(words) - 3, 3):
-        a, b, c = (a + words[i]) & _MASK, (b + words[i + 1]) & _MASK, (c + words[i + 2]) & _MASK
-        a, c = (a - c) & _MASK ^ _turned(c, 4), (c + b) & _MASK
-        b, a = (b - a) & _MASK ^ _turned(a, 6), (a + c) & _MASK
-        c, b = (c - b) & _MASK ^ _turned(b, 8), (b + a) & _MASK
-        a, c = (a - c) & _MASK ^ _turned(c, 16), (c + b) & _MASK
-        b, a = (b - a) & _MASK ^ _turned(a, 19), (a + c) & _MASK
-        c, b = (c - b) & _MASK ^ _turned(b, 4), (b + a) & _MASK
-    a, b, c = (a + words[-3]) & _MASK, (b + words[-2]) & _MASK, (c + words[-1]) & _MASK
-    c = (c ^ b) - _turned(b, 14) & _MASK
-    a = (a ^ c) - _turned(c, 11) & _MASK
-    b = (b ^ a) - _turned(a, 25) & _MASK
-    c = (c ^ b) - _turned(b, 16) & _MASK
-    a = (a ^ c) - _turned(c, 4) & _MASK
-    b = (b ^ a) - _turned(a, 14) & _MASK
-    return (c ^ b) - _turned(b, 24) & _MASK
-
-
-_MASK = 0xFFFFFFFF
-
-
-def _turned(x: int, bits: int) -> int:
-    return (x << bits | x >> (32 - bits)) & _MASK
+    blocks = [*_BLOCK.iter_unpack(padded)]
+    for x, y, z in blocks[:-1]:
+        a, b, c = a + x & m, b + y & m, c + z & m
+        a, c = a - c & m ^ (c << 4 & m | c >> 28), c + b & m
+        b, a = b - a & m ^ (a << 6 & m | a >> 26), a + c & m
+        c, b = c - b & m ^ (b << 8 & m | b >> 24), b + a & m
+        a, c = a - c & m ^ (c << 16 & m | c >> 16), c + b & m
+        b, a = b - a & m ^ (a << 19 & m | a >> 13), a + c & m
+        c, b = c - b & m ^ (b << 4 & m | b >> 28), b + a & m
+    x, y, z = blocks[-1]
+    a, b, c = a + x & m, b + y & m, c + z & m
+    c = (c ^ b) - (b << 14 & m | b >> 18) & m
+    a = (a ^ c) - (c << 11 & m | c >> 21) & m
+    b = (b ^ a) - (a << 25 & m | a >> 7) & m
+    c = (c ^ b) - (b << 16 & m | b >> 16) & m
+    a = (a ^ c) - (c << 4 & m | c >> 28) & m
+    b = (b ^ a) - (a << 14 & m | a >> 18) & m
+    return (c ^ b) - (b << 24 & m | b >> 8) & m

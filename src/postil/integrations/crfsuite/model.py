@@ -37,10 +37,10 @@ class Scorer:
     far larger than the weights: it is used where it is little beside ``occurrences`` attributes to be scored.
     """
 
-    def __init__(self, pairs: PairWeights, L: int, occurrences: int) -> None:
+    def __init__(self, pairs: PairWeights, L: int, occurrences: int, small: int = _SMALL_TABLE) -> None:
         A, P = len(pairs.firsts) - 1, kernels.padded_labels(L)
         self.pairs, self.L, self._weights = pairs, L, np.zeros(len(pairs.targets))
-        self._table = np.zeros((A, P)) if max(4 * occurrences, _SMALL_TABLE) >= A * P else None
+        self._table = np.zeros((A, P)) if max(4 * occurrences, small) >= A * P else None
         if self._table is not None:
             self._places = np.repeat(np.arange(A) * P, np.diff(pairs.firsts)) + pairs.targets
 
@@ -56,6 +56,23 @@ class Scorer:
         if self._table is None:
             return kernels.attribute_scores(attributes, self.pairs, self._weights, self.L)
         return kernels.attribute_sums(attributes, self._table, self.L)
+
+
+@final
+class _LazyScorer:
+    """The scorer of a model: its table is made when so much has been scored that it will be repaid."""
+
+    def __init__(self, pairs: PairWeights, L: int, weights: Array) -> None:
+        self._pairs, self._L, self._weights = pairs, L, weights
+        self._scorer = Scorer(pairs, L, 0, small=0).set(weights)
+        self._left = len(pairs.firsts) * L // 4  # attributes; threads that count at once only lose some of them
+
+    def __call__(self, attributes: Attributes) -> Array:
+        if self._left > 0:
+            self._left -= len(attributes.ids)
+            if self._left <= 0:
+                self._scorer = Scorer(self._pairs, self._L, len(self._weights)).set(self._weights)
+        return self._scorer(attributes)
 
 
 @final
@@ -92,9 +109,9 @@ class Model:
         return Lattice(unary=self.unary(attributes), offsets=offsets, chain=self._chain)
 
     @cached_property
-    def unary(self) -> Scorer:
+    def unary(self) -> "_LazyScorer":
         """Attributes -> the scores (N, L) of every label of every token."""
-        return Scorer(self.pairs, len(self.labels), len(self.weights)).set(self.weights)
+        return _LazyScorer(self.pairs, len(self.labels), self.weights)
 
     def tagged(self, sequences: Sequence[Any]) -> list[list[str]]:
         """The most probable labels of every sequence."""
@@ -102,10 +119,10 @@ class Model:
 
     def best_paths(self, lattice: Lattice) -> list[list[str]]:
         if not len(lattice.unary):
-            return [[] for _ in lattice.lengths]
+            return [[] for _ in lattice.offsets[1:]]
         chain = lattice.chain
         path, _ = kernels.viterbi(lattice.unary, lattice.offsets, chain.transitions, chain.start, chain.end)
-        names = np.array(self.labels, object)[path].tolist()
+        names = [*map(self.labels.__getitem__, path.tolist())]
         ends = lattice.offsets.tolist()
         return [names[first:end] for first, end in pairwise(ends)]
 

@@ -81,8 +81,8 @@ class _Page:
         """A page with room: the words that came first stay. They are the frequent ones."""
         kept = min((len(self.rows) - 1) // 2, len(self.words))
         page = _Page(len(self.rows) - 1, self.rows[0])
-        # Other threads complete rows meanwhile: the row first, then its mark, then its number. Read the other way round,
-        # so that what has a number or a mark on the new page has its row there.
+        # Other threads complete rows meanwhile: the row first, then its mark, then its number. They are read the other
+        # way round, so that what has a number or a mark on the new page has its row there.
         page.numbers = {form: number for form, number in self.numbers.copy().items() if number <= kept}
         page.is_ready[: kept + 1] = self.is_ready[: kept + 1]
         page.rows[1 : kept + 1] = self.rows[1 : kept + 1]
