@@ -1,5 +1,8 @@
 """Feature dicts as python-crfsuite reads them, by the fast path and by the general one."""
 
+import collections
+import gc
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from oracles.features import flattened
 from postil.crfsuite import ItemSequence
 from postil.errors import DataError
+from postil.features import attributes
 from postil.features.attributes import AttributeTable
 
 ITEMS = [
@@ -99,3 +103,46 @@ def test_a_value_that_is_none_of_these_is_refused(value):
 def test_a_name_that_is_no_text_is_refused():
     with pytest.raises(DataError, match="name of a feature: expected a string, got 3"):
         AttributeTable(grows=True).encoded([[{3: "x"}]])
+
+
+def test_what_is_remembered_of_endless_text_is_bounded(monkeypatch):
+    monkeypatch.setattr(attributes, "MOST_REMEMBERED", 500)
+    table = AttributeTable(["word:1", "near:last:2"], grows=False)
+
+    def items(first, count):
+        return [
+            {"word": str(i), "near": {"last": str(i), "list": [str(i)]}, str(i): {"x": 1}} for i in range(first, count)
+        ]
+
+    table.encoded([items(0, 2000)])
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for first in range(2000, 12_000, 100):
+            table.encoded([items(first, first + 100)])
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 300_000, "40,000 features would take 6 MB"
+    assert table.encoded([items(1, 3)])[0].ids.tolist() == [0, -1, -1, -1, -1, 1, -1, -1]
+
+
+def test_kinds_of_dicts_lists_and_numbers_without_a_hash_are_read_like_others():
+    class Own(dict):
+        pass
+
+    class Words(list):
+        pass
+
+    items = [Own(a=Own(b="c"), d=Words(["e"]), f=np.array(2.0), g=collections.Counter(h=3)), {"a": Own(b="c")}]
+    expected = [list(flattened(item)) for item in items]
+    assert named(AttributeTable(grows=True), [items]) == [expected]
+    assert [list(row.items()) for row in ItemSequence(items).items()] == expected
+
+
+def test_a_list_of_what_is_no_name_is_refused():
+    for item in ([["a"]], {"near": [["a"]]}, {"near": [3]}):
+        for make in (ItemSequence, lambda items: AttributeTable(grows=True).encoded([items])):
+            with pytest.raises(DataError, match="name of a feature: expected a string"):
+                make([item])

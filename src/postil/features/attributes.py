@@ -29,7 +29,6 @@ UNKNOWN = -1
 MOST_REMEMBERED = 1 << 16
 """Pairs that are remembered at most, about 20 MB of them: text without end must not fill the memory."""
 _LONGEST_REMEMBERED = 200  # characters of a name
-_NESTED = dict, list, set
 T = TypeVar("T")
 
 
@@ -89,6 +88,7 @@ class _Memo(Generic[T]):
     ) -> None:
         self.make, self.most, self.prefix, self.root = make, most, prefix, root or self
         self.pairs, self.names, self.below, self.size = _Pairs(self), _Names(self), dict[Any, _Memo[T]](), 0
+        self.is_flat = True  # so far no item had nested features
 
     def made(self, table: dict[Any, T], key: Any, name: str, value: float) -> T:
         result = self.make(name, value)
@@ -115,21 +115,26 @@ class _Memo(Generic[T]):
                     _text(key)
                 raise
             return
-        before = len(out)
-        try:
-            out.extend(map(self.pairs.__getitem__, item.items()))
-            return
-        except TypeError:  # something has no hash: feature by feature
-            del out[before:]
+        if self.is_flat:
+            before = len(out)
+            try:
+                out.extend(map(self.pairs.__getitem__, item.items()))
+                return
+            except TypeError:  # something has no hash: from now on, feature by feature
+                self.is_flat = False
+                del out[before:]
         for pair in item.items():
-            key, value = pair
-            if isinstance(value, _NESTED):
-                (self.below.get(key) or self._new_below(key)).extend(value, out)
+            kind = type(pair[1])
+            if kind is dict or kind is list or kind is set:
+                (self.below.get(pair[0]) or self._new_below(pair[0])).extend(pair[1], out)
                 continue
             try:
                 out.append(self.pairs[pair])
-            except TypeError:  # such as an array with one number
-                out.append(self.make(*attribute(self.prefix + _text(key), value)))
+            except TypeError:  # no hash: a kind of dict, list or set, or an array with one number
+                if isinstance(pair[1], dict | list | set):
+                    (self.below.get(pair[0]) or self._new_below(pair[0])).extend(pair[1], out)
+                else:
+                    out.append(self.make(*attribute(self.prefix + _text(pair[0]), pair[1])))
 
     def _new_below(self, key: Any) -> "_Memo[T]":
         self.count()
@@ -251,9 +256,9 @@ class AttributeTable:
         try:
             if kinds == {list}:
                 return [*map(memo.names.__getitem__, chain.from_iterable(items))], [*map(len, items)]
-            if kinds == {dict} and not any(isinstance(value, _NESTED) for value in items[0].values()):
+            if kinds == {dict} and memo.is_flat:
                 return [*map(memo.pairs.__getitem__, chain.from_iterable(map(dict.items, items)))], [*map(len, items)]
-        except TypeError:  # something without a hash: other items have nested features, or a name is none
+        except TypeError:  # something has no hash: nested features, or a name that is none
             pass
         codes: list[int] = []
         ends = [0]

@@ -186,7 +186,7 @@ from pycrfsuite._logparser import TrainLogParser
 assert pycrfsuite is crfsuite and _logparser.TrainLogParser is TrainLogParser and Tagger is crfsuite.Tagger
 error = CRFSuiteError(-2147483647)
 assert error.code == -2147483647 and str(error) == "Insufficient memory"
-content = pickle.dumps(TrainLogParser(), 0).replace(b"postil.integrations.crfsuite._logparser", b"pycrfsuite._logparser")
+content = pickle.dumps(TrainLogParser(), 0).replace(TrainLogParser.__module__.encode(), b"pycrfsuite._logparser")
 assert b"pycrfsuite" in content and pickle.loads(content).iterations == []
 """
 

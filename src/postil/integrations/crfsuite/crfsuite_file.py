@@ -6,9 +6,9 @@
     "CQDB"      the names of labels, and another one those of attributes: 256 hash tables, records (number of the name,
                 length with the final zero, bytes), and at ``backward[i]`` where the record of name i begins
 
-All numbers are little-endian, 32 bits wide, the weights 64. Names are looked up in the file's own hash tables, so opening
-a file costs little more than reading it. It is read, not mapped: CRFsuite writes models in place, and a mapped file that
-another process cuts ends this one.
+All numbers are little-endian, 32 bits wide, the weights 64. Names are looked up in the file's own hash tables, so no
+dictionary is made when a file is opened. It is read, not mapped: CRFsuite writes models in place, and if another process
+cuts a mapped file, this one crashes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -146,7 +146,9 @@ class Names(Sequence[str]):
             raise ValueError("a name lies outside of its part")
         order = None if (first[1:] > first[:-1]).all() else np.argsort(first)
         last = int(first.max())
-        end = np.empty(len(first) + 1, np.int64)  # each ends before the record of the next; the last says how long it is
+        end = np.empty(
+            len(first) + 1, np.int64
+        )  # each ends before the record of the next; the last says how long it is
         end[:-2] = (first if order is None else first[order])[1:] - 9
         end[-2:] = last + int.from_bytes(self._chunk[last - 4 : last], "little") - 1
         if order is not None:
@@ -234,4 +236,5 @@ def hash_of(key: bytes) -> int:
     c = (c ^ b) - (b << 16 & m | b >> 16) & m
     a = (a ^ c) - (c << 4 & m | c >> 28) & m
     b = (b ^ a) - (a << 14 & m | a >> 18) & m
-    return (c ^ b) - (b << 24 & m | b >> 8) & m
+    hashed: int = (c ^ b) - (b << 24 & m | b >> 8) & m
+    return hashed
