@@ -1,5 +1,7 @@
 """Files that CRFsuite has written: the same answers as from CRFsuite, and damaged ones are refused."""
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,17 @@ def test_forged_files_of_postil_are_refused_or_answer():
     counts, wrong = forgeries.run(forged_crfs.trained(), count=250, seed=1, of=forged_crfs.__name__)
     assert not wrong, wrong[:3]
     assert counts["refused"] > 100 and counts["answered"] > 5, "both ends are met"
+
+
+@pytest.mark.extra("pycrfsuite")
+def test_huge_weights_have_finite_probabilities():
+    """Their sums differ by rounding in thousands."""
+    content = bytearray(forged_crfs.trained_by_crfsuite())
+    features = int.from_bytes(content[28:32], "little") + 12
+    for number in range(40):
+        place = features + 20 * number + 12
+        content[place : place + 8] = struct.pack("<d", (-1) ** number * 1e30 / (number + 1))
+    assert forged_crfs.outcome(bytes(content)) == "answered"
 
 
 def test_a_small_file_of_many_labels_takes_no_memory():

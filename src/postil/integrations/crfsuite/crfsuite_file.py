@@ -7,8 +7,8 @@
                 length with the final zero, bytes), and at ``backward[i]`` where the record of name i begins
 
 All numbers are little-endian, 32 bits wide, the weights 64. Names are looked up in the file's own hash tables, so no
-dictionary is made when a file is opened. It is read, not mapped: CRFsuite writes models in place, and if another process
-cuts a mapped file, this one crashes.
+dictionary is made when a file is opened. It is read, not mapped: CRFsuite writes models in place, and a process crashes
+if another one cuts a file that it has mapped.
 """
 
 from collections.abc import Iterator, Sequence
@@ -146,14 +146,11 @@ class Names(Sequence[str]):
             raise ValueError("a name lies outside of its part")
         order = None if (first[1:] > first[:-1]).all() else np.argsort(first)
         last = int(first.max())
-        end = np.empty(
-            len(first) + 1, np.int64
-        )  # each ends before the record of the next; the last says how long it is
-        end[:-2] = (first if order is None else first[order])[1:] - 9
-        end[-2:] = last + int.from_bytes(self._chunk[last - 4 : last], "little") - 1
+        end = np.empty_like(first)  # each name ends where the next record begins; the last one says how long it is
+        end[:-1] = (first if order is None else first[order])[1:] - 9
+        end[-1] = last + int.from_bytes(self._chunk[last - 4 : last], "little") - 1
         if order is not None:
-            end[order] = end[:-1].copy()
-        end = end[:-1]
+            end[order] = end.copy()
         if int(end.max()) >= len(bytes_) or (end < first).any():
             raise ValueError("a name is cut, or overlaps another")
         if bytes_[end].any():

@@ -1,6 +1,7 @@
 """``Tagger`` of python-crfsuite: open a model file, label sequences of items, ask for probabilities."""
 
 import contextlib
+import math
 import os
 import sys
 import threading
@@ -54,7 +55,8 @@ class _Sequence:
         if not T:
             return 1.0
         path = np.array([self.model.label_id(label) for label in labels], np.int64)
-        return float(np.exp(path_scores(self.lattice, path) - self.posterior.log_partition)[0])
+        log_probability = float((path_scores(self.lattice, path) - self.posterior.log_partition)[0])
+        return math.exp(min(0.0, log_probability))  # the difference of huge scores may round to more than nothing
 
 
 class _Opened:
