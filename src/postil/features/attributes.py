@@ -169,7 +169,7 @@ class ItemSequence:
     [{'foo': 1.0}, {'bar:baz': 1.0}]
     """
 
-    def __init__(self, pyseq: Iterable[Any]) -> None:
+    def __init__(self, pyseq: "Iterable[Any] | ItemSequence") -> None:
         self._rows: list[_Row] = pyseq._rows if isinstance(pyseq, ItemSequence) else [_row(item) for item in pyseq]
         self._encoded: tuple[object, Attributes] | None = None
 
