@@ -1,5 +1,6 @@
 """``Trainer`` and ``Tagger`` as the users of python-crfsuite expect them."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -124,6 +125,10 @@ def test_mistakes_are_named(path, tmp_path):
         tagger.open(tmp_path / "empty")
     with pytest.raises(OSError):
         tagger.open(tmp_path / "missing")
+    os.mkfifo(tmp_path / "pipe")
+    for wrong in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(ModelFileError, match="not a model file: expected a regular file"):
+            tagger.open(wrong)
 
 
 def test_a_trainer_prints_only_where_it_is_verbose(tmp_path, capsys):

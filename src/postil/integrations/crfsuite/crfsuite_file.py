@@ -95,11 +95,11 @@ def _parsed(content: bytes) -> CRFsuiteFile:
 def _of_type(features: Array) -> tuple[Array, Array]:
     """Features of attributes and of labels: CRFsuite writes them in this order, other programs may not."""
     types = features["type"]
-    if len(types) and int(types.max()) > 1:
-        raise ValueError("a feature of an unknown type")
-    count = len(types) - int(np.count_nonzero(types))
-    if types[:count].any():
-        features = features[np.argsort(types, kind="stable")]
+    count = int(np.searchsorted(types, 1))
+    if types[:count].any() or (types[count:] != 1).any():
+        if int(types.max()) > 1:
+            raise ValueError("a feature of an unknown type")
+        features, count = features[np.argsort(types, kind="stable")], len(types) - int(np.count_nonzero(types))
     return features[:count], features[count:]
 
 
@@ -142,19 +142,20 @@ class Names(Sequence[str]):
         first, bytes_ = self._first, np.frombuffer(self._chunk, np.uint8)
         if not len(first):
             return first
-        if int(first.min()) < _RECORDS + 8 or int(first.max()) > len(bytes_):
-            raise ValueError("a name lies outside of its part")
         order = None if (first[1:] > first[:-1]).all() else np.argsort(first)
-        last = int(first.max())
+        rising = first if order is None else first[order]
+        last = int(rising[-1])
+        if int(rising[0]) < _RECORDS + 8 or last > len(bytes_):
+            raise ValueError("a name lies outside of its part")
         end = np.empty_like(first)  # each name ends where the next record begins; the last one says how long it is
-        end[:-1] = (first if order is None else first[order])[1:] - 9
+        end[:-1] = rising[1:] - 9
         end[-1] = last + int.from_bytes(self._chunk[last - 4 : last], "little") - 1
-        if order is not None:
-            end[order] = end.copy()
-        if int(end.max()) >= len(bytes_) or (end < first).any():
+        if int(end[-1]) >= len(bytes_) or (end < rising).any():
             raise ValueError("a name is cut, or overlaps another")
         if bytes_[end].any():
             raise ValueError("a name without an end")
+        if order is not None:
+            end[order] = end.copy()
         return end
 
     def __len__(self) -> int:

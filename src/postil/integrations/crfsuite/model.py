@@ -3,12 +3,10 @@
 Letters: B sentences, N tokens, L labels, A attributes, K features of (attribute, label).
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Self, final
 
 import numpy as np
@@ -222,11 +220,6 @@ class Model:
         names = [text[a:b].decode("utf8", errors="surrogateescape") for a, b in pairwise(ends.tolist())]
         pairs = PairWeights(firsts, targets)
         return cls(labels=labels, attributes=names, pairs=pairs, weights=weights, transitions=transitions)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The model of a file."""
-        return cls.from_bytes(Path(path).read_bytes(), path)
 
 
 def _array(arrays: dict[str, Array], name: str, dtype: Any, *shape: int) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from postil.errors import ConfigurationError, DataError, IndexRangeError
+from postil.errors import ConfigurationError, DataError, IndexRangeError, ModelFileError
 from postil.integrations.crfsuite.model import Model
 from postil.objectives import Posterior, path_scores
 
@@ -89,8 +89,10 @@ class Tagger:
 
     def open(self, name: str | bytes | os.PathLike[str]) -> "contextlib.closing[Self]":
         """Open a model file; ``with tagger.open(name):`` closes it again."""
-        path = os.fsdecode(name)
-        return self.open_inmemory(Path(path).read_bytes(), path)
+        path = Path(os.fsdecode(name))
+        if path.exists() and not path.is_file():  # reading a pipe would wait for ever
+            raise ModelFileError("not a model file", expected="a regular file", where=path)
+        return self.open_inmemory(path.read_bytes(), path)
 
     def open_inmemory(self, value: bytes, where: object = "model") -> "contextlib.closing[Self]":
         """Open the content of a model file."""
