@@ -9,6 +9,7 @@ seed and the number repeat the trial (--only NAME --trial N). docs/internals/tes
 
 import argparse
 import contextlib
+import importlib.util
 import io
 import sys
 import tempfile
@@ -23,6 +24,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import forging
 from oracles import faults
+
+if importlib.util.find_spec("uvicorn") is not None:  # the extra serve
+    from oracles import server_faults  # noqa: F401 - adds its trials
 
 
 def campaign(names: list[str], minutes: float, seed: int, trial: int | None, folder: Path) -> tuple[dict, list[str]]:

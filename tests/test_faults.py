@@ -32,6 +32,15 @@ def test_outputs_that_cannot_be_written(lab):
     assert faults.run(lab, "full disk", 0, 0).total() >= 1
 
 
+@pytest.mark.extra("uvicorn")
+@pytest.mark.parametrize("name", ["slow heads", "giant heads", "expensive requests"])
+def test_a_trial_of_a_server(lab, name):
+    from oracles import server_faults
+
+    short = {"slow heads": {"number": 20}, "giant heads": {"megabytes": 8}, "expensive requests": {"number": 4}}
+    assert server_faults.TRIALS[name](lab, random.Random(0), **short[name]).total() >= 5
+
+
 def test_other_answers_of_a_path_are_noticed(lab, monkeypatch):
     label = Labeller.label
     monkeypatch.setattr(

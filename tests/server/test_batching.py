@@ -179,3 +179,59 @@ def test_a_full_queue_is_seen_before_a_request_is_read():
         await worker.stop()
 
     loops.run(main())
+
+
+def test_work_in_steps_is_given_up_when_its_client_leaves_or_the_worker_ends():
+    seen, go_on = [], threading.Semaphore(0)
+
+    def steps(name, number):
+        try:
+            for step in range(number):
+                assert go_on.acquire(timeout=10)
+                seen.append((name, step))
+                yield
+            return f"{name} done"
+        finally:
+            seen.append((name, "closed"))
+
+    async def main():
+        worker = Worker(lambda group, contents: [steps(*content) for content in contents], queue=8, wait=9.0)
+        worker.start()
+        left = worker.submit("a", ("left", 1_000), 1)
+        go_on.release()
+        while ("left", 0) not in seen:
+            await asyncio.sleep(0.001)
+        worker.leave(left)
+        go_on.release()
+        whole = worker.submit("b", ("whole", 2), 1)
+        while not whole.future.done():
+            go_on.release()
+            await asyncio.sleep(0.001)
+        assert whole.future.result() == "whole done"
+        assert len([name for name, _ in seen if name == "left"]) <= 3, "one step at most after its client has left"
+        last = worker.submit("c", ("last", 1_000_000), 1)
+        ending = asyncio.create_task(worker.stop(0.05))
+        while not ending.done():
+            go_on.release()
+            await asyncio.sleep(0.001)
+        return worker._thread, last
+
+    thread, _ = loops.run(main())
+    go_on.release()
+    thread.join(10)
+    assert not thread.is_alive() and seen[-1] == ("last", "closed")
+
+
+def test_stop_does_not_wait_for_what_never_ends():
+    gate = Gate()
+
+    async def main():
+        worker = Worker(gate, queue=8, wait=9.0)
+        worker.start()
+        worker.submit("a", 1, 1)
+        await asyncio.to_thread(gate.begun.wait, 10)
+        await worker.stop(0.05)
+        assert worker._thread.is_alive()
+        gate.open.set()
+
+    loops.run(main())

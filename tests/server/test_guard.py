@@ -32,6 +32,13 @@ def code(answer):
         ("192.168.0.1", False),
         ("", False),
         ("a b", False),
+        ("127.0.0.1:8000, evil.example", False),
+        ("127.0.0.1, evil.example", False),
+        ("evil.example@127.0.0.1", False),
+        ("127.0.0.1:8000/evil.example", False),
+        ("127.0.0.1:port", False),
+        ("127.0.0.1:", False),
+        ("[::1", False),
         ("known.example:80", True),
     ],
 )

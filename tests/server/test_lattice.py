@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import postil
+from oracles.loops import finished
 from postil.models.answers.posteriors import Posteriors
 from postil.objectives.crf import Posterior
 
@@ -16,7 +17,7 @@ def test_messages_and_marginals_are_those_of_the_library(registry, names_model):
     from postil.server.lattice import forward_backward, lattices
 
     tokens = ["Anna", "lives", "in", "Oslo"]
-    answer = json.loads(lattices(registry, {"tokens": tokens, "model": "names", "nbest": 3}, 1000))
+    answer = json.loads(finished(lattices(registry, {"tokens": tokens, "model": "names", "nbest": 3}, 1000)))
     (shown,) = answer["sentences"]
     tagger = postil.load(names_model)
     _, lattice = next(Posteriors(tagger.fitted_parts()).lattices([tokens]))
@@ -38,6 +39,6 @@ def test_messages_and_marginals_are_those_of_the_library(registry, names_model):
 def test_one_token_and_no_token(registry):
     from postil.server.lattice import lattices
 
-    (one,) = json.loads(lattices(registry, {"tokens": ["Oslo"], "model": "names"}, 1000))["sentences"]
+    (one,) = json.loads(finished(lattices(registry, {"tokens": ["Oslo"], "model": "names"}, 1000)))["sentences"]
     assert len(one["alphas"]) == 1
-    assert json.loads(lattices(registry, {"text": "", "model": "names"}, 1000))["sentences"] == []
+    assert json.loads(finished(lattices(registry, {"text": "", "model": "names"}, 1000)))["sentences"] == []

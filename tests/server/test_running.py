@@ -153,6 +153,108 @@ def test_a_replaced_model_is_picked_up(start, names_model, speech_model, tmp_pat
         time.sleep(0.1)
 
 
+def test_the_process_ends_in_time_though_a_thread_does_not(tmp_path):
+    """A disk that hangs holds a thread which nothing can end."""
+    import subprocess
+    import sys
+
+    script = """
+import asyncio, signal, time
+from postil.server import running
+from postil.server.settings import ServerSettings
+running.DRAIN_SECONDS = 2
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # as commands do
+async def app(scope, receive, send):
+    if scope["type"] == "http":
+        await asyncio.to_thread(time.sleep, 600)
+    while scope["type"] == "lifespan":
+        kind = (await receive())["type"]
+        await send({"type": kind + ".complete"})
+        if kind == "lifespan.shutdown":
+            return
+listening = running.bound(ServerSettings(port=0))
+running.run(app, listening, lambda: print(listening.getsockname()[1], flush=True))
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            port = int(process.stdout.readline())
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                time.sleep(0.2)
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(60) == 0
+        finally:
+            process.kill()
+
+
+def test_a_head_has_a_limit_exactly(address):
+    """Up to it in one piece, with and without a body behind it; beyond it in one piece and in many."""
+    from postil.server.running import HEAD_BYTES
+
+    def answered(size, pieces=1, body=b""):
+        start = b"POST /api/tag HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        start += b"Content-Length: %d\r\nX: " % len(body)
+        sent = start + b"y" * (size - len(start) - 4) + b"\r\n\r\n" + body
+        with connected(address) as connection:
+            for first in range(0, len(sent), step := -(-len(sent) // pieces)):
+                connection.sendall(sent[first : first + step])
+            return connection.makefile("rb").read()
+
+    body = json.dumps({"text": "Anna " * 3_000}).encode()
+    assert answered(HEAD_BYTES - 100, body=body).startswith(b"HTTP/1.1 200")
+    assert answered(HEAD_BYTES - 100, 7, body).startswith(b"HTTP/1.1 200")
+    for refused in (answered(HEAD_BYTES + 1_000), answered(HEAD_BYTES + 1_000, body=body)):
+        assert refused.startswith(b"HTTP/1.1 431") and b'"code": "head"' in refused
+        assert b"65,536 bytes" in refused
+
+
+def test_trailers_are_not_headers(start, names_model):
+    """Whoever adds lines after the body must not add to what was checked before it."""
+    token = "0123456789abcdef"
+    _, address = start(names_model, POSTIL_TOKEN=token)
+    sent = b"POST /api/tag HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    sent += b'Transfer-Encoding: chunked\r\n\r\n10\r\n{"text": "Anna"}\r\n0\r\nAuthorization: Bearer %b\r\n\r\n'
+    with connected(address) as connection:
+        connection.sendall(sent % token.encode())
+        assert connection.makefile("rb").read().startswith(b"HTTP/1.1 401")
+
+
+def test_an_answer_that_nobody_reads_does_not_stay(registry, monkeypatch):
+    import asyncio
+
+    import uvicorn
+
+    from postil.server import running
+
+    async def app(scope, receive, send):
+        body = b"x" * 30_000_000
+        headers = [(b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def story():
+        config = uvicorn.Config(
+            app, http=running.PatientProtocol, port=0, log_config=None, ws="none", lifespan="off", timeout_keep_alive=1
+        )
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server._serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            ends = time.monotonic() + 60
+            seen = 0
+            while (now := len(server.server_state.connections)) or not seen:
+                seen = max(seen, now)
+                assert time.monotonic() < ends, "still open"
+                await asyncio.sleep(0.05)
+        server.should_exit = True
+        await serving
+
+    loops.run(story())
+
+
 def test_a_port_in_use_is_one_clear_line(capfd):
     from postil.errors import ConfigurationError
     from postil.server.running import bound

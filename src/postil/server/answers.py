@@ -1,19 +1,22 @@
 """From checked requests to answers: the same bytes as the command line writes, in one JSON object per request."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from postil.errors import PostilError, format_message
 from postil.models.answers.constraints import Constraints
+from postil.models.explaining.contributions import feature_groups, words_in_reach
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.tagger import Tagger
+from postil.server.batching import Steps
 from postil.server.failures import Refusal, refused
 from postil.server.registry import PLAIN, SEVERAL_TASKS, Registry, Served
 from postil.serving import Labelled, Labeller, TaggingOptions
-from postil.serving.places import place_of_span, places_of_entities
+from postil.serving.places import Place, place_of_span, places_of_entities
 from postil.serving.tree_answers import tree_over
 from postil.text import Sentence, tokenise
 from postil.text.bulk.passages import Passage
@@ -22,7 +25,17 @@ from postil.text.trees.treebank import parse_tree
 
 SENTENCE_KINDS = ("tagger", "detector")
 TAGGED_KINDS = (*SENTENCE_KINDS, SEVERAL_TASKS)
+# What one request may cost; each is about two seconds of one core. docs/use/serving.md lists them.
+MOST_PASSES = 100_000
+"""Tokens through the network for explanations: every word and feature is left out in turn, for every entity."""
+MOST_TREE_NODES = 1_000_000
+"""Nodes of trees computed for explanations: every phrase is left out in turn."""
+MOST_SPANS = 1_000_000
+"""Spans looked at for ``all_above``: the squares of the lengths of all sentences, for every class."""
+MOST_MARGINALS = 500_000
+"""Tokens times labels, for ``marginals``."""
 _ADDED = ("tokens", "marginals")
+_LEAF = re.compile(r"[^()\s]\s*\)")
 
 
 def documents_of(request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -42,12 +55,26 @@ def check_constraints(served: Served, documents: Sequence[dict[str, Any]]) -> No
 def check_tokens(documents: Sequence[dict[str, Any]], most: int) -> int:
     """Refuse too many tokens; return their number, or a larger one that is cheaper to know."""
     # A token has at least one character: most requests need not be cut to be counted.
-    number = sum(len(one["tokens"]) if "tokens" in one else len(one["text"]) for one in documents)
+    number = sum(len(one[name]) for one in documents for name in ("text", "tokens", "brackets") if name in one)
     if number > most:
-        number = sum(len(one["tokens"] if "tokens" in one else tokenise(one["text"]).tokens) for one in documents)
+        number = sum(map(_number_of_tokens, documents))
     if number > most:
         raise refused("tokens", f"the request has {number:,} tokens; at most {most:,} are answered at once")
     return number
+
+
+def _number_of_tokens(document: dict[str, Any]) -> int:
+    if "brackets" in document:
+        return len(_LEAF.findall(document["brackets"]))
+    return len(document["tokens"] if "tokens" in document else tokenise(document["text"]).tokens)
+
+
+def check_cost(cost: int, most: int, what: str) -> None:
+    """Refuse what would take too long, before it is begun."""
+    if cost > most:
+        raise refused(
+            "cost", f"{what}: {cost:,} would be needed, at most {most:,} are computed; send fewer or shorter sentences"
+        )
 
 
 def unfit(error: PostilError) -> Refusal:
@@ -106,10 +133,30 @@ def tag_alike(
         return [unfit(error)] * len(requests)
     except Refusal as refusal:
         return [refusal] * len(requests)
+    costly = [_cost_of(served, options, documents) for documents in requests]
+    if any(costly):
+        return [refusal or tag_alike(served, options, [one])[0] for refusal, one in zip(costly, requests, strict=True)]
     lines = (
         [_lines(labeller, documents) for documents in requests] if len(requests) == 1 else _joined(labeller, requests)
     )
     return [_answer(served, options, *pair) for pair in zip(requests, lines, strict=True)]
+
+
+def _cost_of(served: Served, options: dict[str, Any], documents: Sequence[dict[str, Any]]) -> Refusal | None:
+    """Why options cost too much; None where they do not."""
+    if not ("all_above" in options or options.get("marginals")):
+        return None
+    about = served.about()
+    lengths = [len(sentence) for document in documents for sentence in sentences_in(served, document)]
+    try:
+        if "all_above" in options:
+            spans = sum(length * length for length in lengths) * len(about.get("classes") or [""])
+            check_cost(spans, MOST_SPANS, "options: all_above, spans")
+        if options.get("marginals"):
+            check_cost(sum(lengths) * len(about.get("labels") or [""]), MOST_MARGINALS, "options: marginals, numbers")
+    except Refusal as refusal:
+        return refusal
+    return None
 
 
 def _joined(labeller: Labeller, requests: Sequence[Sequence[dict[str, Any]]]) -> list[list[bytes] | Exception]:
@@ -207,24 +254,42 @@ def sentences_in(served: Served, document: dict[str, Any]) -> list[Sentence]:
 # ------------------------------------------------------------------------------------------------ one by one
 
 
-def explain(registry: Registry, request: dict[str, Any]) -> bytes:
-    """/api/explain: what ``postil explain --json`` prints."""
+def explain(registry: Registry, request: dict[str, Any]) -> Steps:
+    """/api/explain: what ``postil explain --json`` prints. A step is an explanation."""
     kinds = ("tree-classifier",) if "brackets" in request else (*SENTENCE_KINDS, "tree-classifier")
     served = registry.find(request.get("model"), kinds, "explain this")
     model: Any = served.model
+    explanations = []
     if served.kind == "tree-classifier":
         if "span" in request:
             raise refused("unfit", "span: a tree classifier explains whole sentences")
-        answers = [model.explain(tree, request.get("label")) for tree in _trees(served, request, model.config.tree)]
-        return _dumped(served, explanations=[one.to_dict() for one in answers])
+        trees = _trees(served, request, model.config.tree)
+        check_cost(sum(len(tree) ** 2 for tree in trees), MOST_TREE_NODES, "nodes of trees with a phrase left out")
+        for tree in trees:
+            yield
+            explanations.append(model.explain(tree, request.get("label")).to_dict())
+        return _dumped(served, explanations=explanations)
     sentences, label = sentences_in(served, request), request.get("label")
     if "span" in request:
         start, end = int(request["span"]["start"]), int(request["span"]["end"])
         places = [place_of_span(sentences, start, end, label)]
     else:
         places = list(places_of_entities(model, sentences, label))
-    answers = [model.explain(tokens_of(at.sentence), at.start, at.end, at.label) for at in places]
-    return _dumped(served, explanations=[one.to_dict() for one in answers])
+    check_cost(_passes(model, places), MOST_PASSES, "tokens through the network, a word left out in turn")
+    for at in places:
+        yield
+        explanations.append(model.explain(tokens_of(at.sentence), at.start, at.end, at.label).to_dict())
+    return _dumped(served, explanations=explanations)
+
+
+def _passes(model: Any, places: Iterable[Place]) -> int:
+    """Tokens that pass through the network for explanations of these places."""
+    parts = model.fitted_parts()
+    features = 2 + len(feature_groups(parts.config, parts.features))
+    return sum(
+        (features + len(words_in_reach(parts.config, len(at.sentence), at.start, at.end))) * len(at.sentence)
+        for at in places
+    )
 
 
 def tree(registry: Registry, request: dict[str, Any]) -> bytes:

@@ -14,7 +14,7 @@ from starlette.routing import Route, Router
 from postil.errors import PostilError
 from postil.server import answers, flow, lattice, requests
 from postil.server.assets import assets, send_asset
-from postil.server.batching import Job, Worker
+from postil.server.batching import Job, Steps, Worker
 from postil.server.bodies import checked_body
 from postil.server.deadlines import Deadlines
 from postil.server.failures import refused
@@ -111,23 +111,20 @@ class _Server:
         return answers.tag_alike(group[0], contents[0][0], [documents for _, documents in contents])
 
     def _simple(
-        self, schema: Schema, function: Callable[[Registry, dict[str, Any]], bytes]
+        self, schema: Schema, function: Callable[[Registry, dict[str, Any]], bytes | Steps]
     ) -> Callable[[Request], Awaitable[Response]]:
         """An endpoint whose requests are answered one by one."""
 
         async def endpoint(request: Request) -> Response:
             with self._deadlines.visit(request.receive) as visit:
                 asked = await checked_body(request.scope, request.receive, schema, self._settings.max_body)
-                if "brackets" in asked:
-                    size = len(asked["brackets"])
-                else:
-                    size = answers.check_tokens([asked], self._settings.max_tokens)
+                size = answers.check_tokens([asked], self._settings.max_tokens)
                 job = self._others.submit(object(), partial(function, self._registry, asked), size)
                 return Response(await visit.answer(self._others, job), media_type=_JSON)
 
         return endpoint
 
-    def _lattice(self, registry: Registry, asked: dict[str, Any]) -> bytes:
+    def _lattice(self, registry: Registry, asked: dict[str, Any]) -> Steps:
         return lattice.lattices(registry, asked, self._settings.max_cells)
 
     # -------------------------------------------------------------------------------------------- training

@@ -4,19 +4,20 @@ Nothing is delayed to make a batch larger: while one batch is at work, the next 
 per batch, after all requests that have arrived together are read: a thread that is woken for every request would fight
 with the event loop for Python's lock. Work that takes no longer than handing it to a thread and back, such as a single
 short text, is done in the event loop. A request is refused at once where the queue is full, by number
-or by the seconds that its work is expected to take. One whose client has left gives its place back and is skipped.
+or by the seconds that its work is expected to take. One whose client has left gives its place back and is skipped; work
+in steps that has begun is given up before its next step.
 """
 
 import asyncio
 import random
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, final
 
-from postil.server.failures import refused
+from postil.server.failures import ClientLeft, refused
 
 MOST_AT_ONCE = 64
 RETRY_AFTER = (1, 3)
@@ -37,7 +38,11 @@ class Job:
 
 
 Work = Callable[[Hashable, Sequence[Any]], Sequence[Any]]
-"""From a group and the contents of its jobs to their answers; an answer may be an exception."""
+"""From a group and the contents of its jobs to their answers; an answer may be an exception, or ``Steps``."""
+Steps = Generator[None, None, Any]
+"""Work that stops between its steps, so that it can be given up there, and returns the answer."""
+END_SECONDS = 3.0
+"""Work that is under way at the end is waited for this long; its thread ends with the process."""
 
 
 @final
@@ -58,7 +63,7 @@ class Worker:
         self._work, self._most, self._wait, self._watch = work, queue, wait, watch
         self._batches: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._pending: list[Job] = []
-        self._is_busy = False
+        self._is_busy = self._is_ending = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self.waiting, self._waiting_size = 0, 0  # changed in the event loop only
@@ -70,13 +75,16 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="postil-worker", daemon=True)
         self._thread.start()
 
-    async def stop(self) -> None:
-        """Finish what was submitted, then end the thread."""
-        while self._pending or self._is_busy:
+    async def stop(self, seconds: float = END_SECONDS) -> None:
+        """Finish what was submitted, then end the thread. What takes longer than ``seconds`` is given up."""
+        assert self._loop is not None, "started"
+        ends = self._loop.time() + seconds
+        while (self._pending or self._is_busy) and self._loop.time() < ends:
             await asyncio.sleep(0.005)
+        self._is_ending = True
         self._batches.put(None)
-        if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
+        while self._thread is not None and self._thread.is_alive() and self._loop.time() < ends:
+            await asyncio.sleep(0.005)  # not in a thread of its own, which would wait forever
 
     def submit(self, group: Hashable, content: Any, size: int) -> Job:
         """Queue a job whose work grows with ``size``; its ``future`` has the answer. Refused where too much waits."""
@@ -140,10 +148,24 @@ class Worker:
                 answers = self._work(group, [job.content for job in jobs])
             except Exception as error:
                 answers = [error] * len(jobs)
-            answered += zip(jobs, answers, strict=True)
+            answered += [(job, self._finished(job, answer)) for job, answer in zip(jobs, answers, strict=True)]
             if self._watch is not None:
                 self._watch(len(jobs))
         return answered, time.perf_counter() - began
+
+    def _finished(self, job: Job, answer: Any) -> Any:
+        """The answer itself, after all of its steps."""
+        if not isinstance(answer, Generator):
+            return answer
+        try:
+            while job.is_waiting and not self._is_ending:
+                next(answer)
+        except StopIteration as end:
+            return end.value
+        except Exception as error:
+            return error
+        answer.close()
+        return ClientLeft()
 
     def _deliver(self, answered: list[tuple[Job, Any]], seconds: float) -> None:
         self._send()

@@ -23,6 +23,7 @@ class ClientLeft(Exception):
 CODES: dict[str, tuple[int, str]] = {
     "json": (400, "The body is not JSON in UTF-8, or is nested too deeply."),
     "schema": (400, "The body does not match the schema of the request."),
+    "http": (400, "These bytes are not a request of HTTP/1.1; the connection is closed."),
     "host": (400, "The Host header does not name this server."),
     "token": (401, "The bearer token is missing or wrong."),
     "run": (403, "The token of this run of the server (X-Postil-Run) is missing or wrong."),
@@ -33,8 +34,10 @@ CODES: dict[str, tuple[int, str]] = {
     "slow": (408, "The request was not received, or not answered, in time."),
     "body": (413, "The body is too large."),
     "tokens": (413, "There are too many tokens."),
+    "cost": (413, "The answer would need too much work; the message says how much is done at once."),
     "type": (415, "The content type is not application/json."),
     "unfit": (422, "The request is well-formed, but does not fit the model or the text."),
+    "head": (431, "The head of the request, or what its body is sent with, is too large."),
     "internal": (500, "A defect of the server; its log has the details."),
     "busy": (503, "The queue is full, or the server is stopping: try again after Retry-After seconds."),
 }

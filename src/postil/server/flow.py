@@ -16,6 +16,7 @@ from postil.graph import Gradient, Input, Node, Parameter, Result, ancestors, de
 from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.server.answers import sentences_in
+from postil.server.batching import Steps
 from postil.server.failures import refused
 from postil.server.registry import Registry
 
@@ -27,8 +28,8 @@ DIGITS = 6
 _KINDS: dict[type[Node], str] = {Input: "input", Parameter: "parameter", Result: "result"}
 
 
-def flow_graph(registry: Registry, request: dict[str, Any]) -> bytes:
-    """/api/graph: the nodes, parents before children; the last one is the loss."""
+def flow_graph(registry: Registry, request: dict[str, Any]) -> Steps:
+    """/api/graph: the nodes, parents before children; the last one is the loss. Every edit is a step."""
     served = registry.find(request.get("model"), ("tagger",), "show its flow graph")
     tagger = served.model
     assert isinstance(tagger, Tagger), "found by its kind"
@@ -42,8 +43,11 @@ def flow_graph(registry: Registry, request: dict[str, Any]) -> bytes:
     if len(labels) != len(tokens):
         raise refused("unfit", f"labels: {len(tokens)} tokens need as many labels, not {len(labels)}")
     laboratory = Laboratory(tagger, tokens, labels)
-    with np.errstate(all="ignore"):  # a large rate ends in numbers that are none: shown as null
-        losses = [_edited(laboratory, edit) for edit in request.get("edits", ())]
+    losses = []
+    for edit in request.get("edits", ()):
+        losses.append(_edited(laboratory, edit))
+        yield
+    with np.errstate(all="ignore"):
         loss, keys = laboratory.graph()
         answer = {
             "model": served.name,
@@ -59,10 +63,11 @@ def flow_graph(registry: Registry, request: dict[str, Any]) -> bytes:
 
 def _edited(laboratory: Laboratory, edit: dict[str, Any]) -> float:
     """Change a number or take a step, as the page says; returns the loss after it."""
-    if "optimiser" in edit:
-        return laboratory.step(edit["optimiser"], float(edit["rate"]))
-    laboratory.set(edit["node"], int(edit["row"]), int(edit["column"]), float(edit["value"]))
-    return laboratory.loss()
+    with np.errstate(all="ignore"):  # a large rate ends in numbers that are none: shown as null
+        if "optimiser" in edit:
+            return laboratory.step(edit["optimiser"], float(edit["rate"]))
+        laboratory.set(edit["node"], int(edit["row"]), int(edit["column"]), float(edit["value"]))
+        return laboratory.loss()
 
 
 def _checked(laboratory: Laboratory, asked: dict[str, Any]) -> dict[str, Any]:

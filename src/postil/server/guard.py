@@ -6,15 +6,16 @@ token     compared in constant time, where one is set
 run       the token of this run, likewise: what changes something needs it
 """
 
+import asyncio
 import hmac
 import ipaddress
 import json
 import logging
+import re
 import socket
 import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, final
-from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 
@@ -42,6 +43,7 @@ _HEADERS = [
 ]
 _NEEDS_TOKEN = ("/api/", "/metrics")
 _CHANGES = "/api/training"
+_HOST = re.compile(r"(?:(?P<name>[a-z0-9._-]+)|\[(?P<address>[0-9a-f:.]+)\])(?::[0-9]{1,5})?")
 _CLIENT_LEFT = 499
 _MOST_SEEN = 100
 
@@ -86,7 +88,7 @@ class Guard:
             await self._app(scope, receive, answer)
         except ClientLeft:
             status = _CLIENT_LEFT
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             if status:  # half an answer is out: nothing can be added
                 log.exception("an answer was not completed")
             else:
@@ -137,12 +139,10 @@ class Guard:
 
     def _names_this_server(self, host: bytes) -> bool:
         """Addresses are safe: rebinding needs a name. On loopback they must be loopback's."""
-        try:
-            name = urlsplit(f"//{host.decode('ascii')}").hostname
-        except (UnicodeDecodeError, ValueError):
+        found = _HOST.fullmatch(host.decode("latin-1").lower())
+        if found is None:
             return False
-        if name is None:
-            return False
+        name = found["name"] or found["address"]
         if name in self._names:
             return True
         if self._settings.is_local:
@@ -164,10 +164,12 @@ class Guard:
 # ------------------------------------------------------------------------------------------------ answers
 
 
-def as_refusal(error: Exception) -> Refusal:
+def as_refusal(error: BaseException) -> Refusal:
     """What the client hears of an error. Of a defect, nothing: the log has it."""
     if isinstance(error, Refusal):
         return error
+    if isinstance(error, asyncio.CancelledError):
+        return refused("busy", "the server is stopping", {"retry-after": "1"})
     if isinstance(error, HTTPException):
         code = {404: "path", 405: "method"}.get(error.status_code, "internal")
         message = {"path": "there is nothing at this path", "method": "this path does not answer this method"}

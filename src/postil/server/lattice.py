@@ -18,16 +18,19 @@ from postil.models.sentences import tokens_of
 from postil.models.tagger import Tagger
 from postil.objectives.crf_decoding import k_best
 from postil.objectives.lattice import Lattice
-from postil.server.answers import sentences_in
+from postil.server.answers import check_cost, sentences_in
+from postil.server.batching import Steps
 from postil.server.failures import refused
 from postil.server.registry import Registry
 
 DIGITS = 9
 USUAL_NBEST = 5
+MOST_STEPS = 2_000_000
+"""Tokens times squared labels: terms of the recursions. A sentence counts as one token more, for its transitions."""
 
 
-def lattices(registry: Registry, request: dict[str, Any], most_cells: int) -> bytes:
-    """/api/lattice: one object per sentence."""
+def lattices(registry: Registry, request: dict[str, Any], most_cells: int) -> Steps:
+    """/api/lattice: one object per sentence, which is a step."""
     served = registry.find(request.get("model"), ("tagger",), "show a lattice")
     tagger = served.model
     assert isinstance(tagger, Tagger), "found by its kind"
@@ -35,8 +38,11 @@ def lattices(registry: Registry, request: dict[str, Any], most_cells: int) -> by
     cells = sum(map(len, sentences)) * len(labels)
     if cells > most_cells:
         raise refused("tokens", f"the lattice has {cells:,} cells; at most {most_cells:,} are shown")
+    steps = sum(len(sentence) + 1 for sentence in sentences) * len(labels) ** 2
+    check_cost(steps, MOST_STEPS, "tokens times squared labels of the lattice")
     answers = []
     for sentence in sentences:
+        yield
         _, lattice = next(Posteriors(tagger.fitted_parts()).lattices([tokens_of(sentence)]))
         answers.append(_as_json(lattice, sentence.tokens, labels, int(request.get("nbest", USUAL_NBEST))))
     return json.dumps({"model": served.name, "sentences": answers}, ensure_ascii=False).encode()
