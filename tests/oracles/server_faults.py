@@ -1,7 +1,7 @@
-"""Clients that harm a server on purpose: slow heads, giant heads, requests that cost too much; with its end at any time.
+"""Clients that harm a server on purpose: slow heads, giant heads, requests that cost too much, and SIGTERM meanwhile.
 
-Trials as in ``oracles.faults``, on a real server whose limits of time are short. What must hold: connections that are of
-no use are closed, memory does not grow, others are answered, and SIGTERM ends the process in time.
+Trials as in ``oracles.faults``, on a real server whose time limits are short. What must hold: useless connections are
+closed, memory does not grow, other clients are answered, and SIGTERM ends the process in time.
 """
 
 import contextlib
@@ -30,7 +30,8 @@ SERVE = f"""
 import sys
 from postil.commands.main import main
 from postil.server import running
-running.HEAD_SECONDS, running.KEEP_ALIVE_SECONDS, running.DRAIN_SECONDS = {HEAD_SECONDS}, {KEEP_ALIVE_SECONDS}, {DRAIN_SECONDS}
+running.HEAD_SECONDS, running.KEEP_ALIVE_SECONDS = {HEAD_SECONDS}, {KEEP_ALIVE_SECONDS}
+running.DRAIN_SECONDS = {DRAIN_SECONDS}
 sys.exit(main(["serve", *sys.argv[1:], "--port", "0", "--seconds", "{SECONDS}"]))
 """
 POST = b"POST /api/tag HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"

@@ -21,7 +21,8 @@ class Visitor:
         self.page.set_default_timeout(30_000)
 
     def _note(self, kind, text):
-        if kind in ("error", "warning") and "status of 422" not in text:  # an answer that the page shows
+        is_shown = any(f"status of {status}" in text for status in (413, 422))  # answers that the page shows
+        if kind in ("error", "warning") and not is_shown:
             self.problems.append(f"{kind}: {text}")
 
     def _watch(self, url):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from oracles import corpora
 from oracles.visitors import BROWSERS, SIZES, Visitor, broken_rules, until
@@ -370,7 +372,7 @@ def test_hostile_reports_and_files_with_predictions(visit, tmp_path):
     for content, message in (
         ({"accuracy": 1}, "has no mistakes"),
         ({"accuracy": 1, "mistakes": [{"kind": 1}]}, "cannot be read"),
-        ([], "No sentences"),
+        ([], "no labels"),
     ):
         (tmp_path / message).write_text(json.dumps(content))
         page.set_input_files("#file", tmp_path / message)
@@ -380,6 +382,180 @@ def test_hostile_reports_and_files_with_predictions(visit, tmp_path):
     page.set_input_files("#file", tmp_path / "both")
     until(page, "document.querySelectorAll('ol.list > li').length === 2")
     assert "missed" in page.inner_text("ol.list") and "type" in page.inner_text("ol.list")
+
+
+def test_left_out_says_what_explain_says(visit, tree_model, capsys):
+    from postil.commands.main import main
+
+    text = "not a bad film"
+    assert main(["explain", str(tree_model), text, "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["explanations"]
+    alone = [one["effect"] for one in told["phrases"] if one["end"] == one["start"] + 1]
+    assert max(abs(one["effect"] - by) for one, by in zip(told["words"], alone, strict=True)) > 0.002, "they differ"
+    page = visit("tree", model="opinions", text=text)
+    page.wait_for_selector("h2:has-text('Why')")
+    cells = page.locator("table td.number").all_inner_texts()
+    assert [float(cell.replace("\u2212", "-")) for cell in cells] == pytest.approx(alone, abs=5.1e-4)
+
+
+EMOJI = "😀😀 Anna lives in 𝒪 Oslo. 👩‍👩‍👧 Zoé met Anna!"
+
+
+@pytest.fixture(scope="module")
+def modules(browser, address):
+    """A page to call the functions of modules in."""
+    visitor = Visitor(browser, address)
+    yield visitor.open("errors")
+    visitor.context.close()
+
+
+@given(
+    st.text(st.sampled_from("aé ́‍😀👧𝒪️中") | st.characters(exclude_categories=["Cs"]), max_size=30),
+    st.lists(st.tuples(st.integers(0, 35), st.integers(0, 35)), max_size=5),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_places_are_those_of_python(modules, text, places):
+    places = sorted(sorted(pair) for pair in places)
+    script = """async ([text, places]) => {
+        const { characters } = await import("/page/characters.js");
+        const one = characters(text);
+        return [one.length, places.map(([start, end]) => one.slice(start, end)), one.slice(0)];
+    }"""
+    assert modules.evaluate(script, [text, places]) == [len(text), [text[a:b] for a, b in places], text]
+
+
+def test_characters_beyond_the_basic_plane_are_shown_where_they_are(visit, client):
+    told = client.post("/api/tag", json={"model": "names", "text": EMOJI}).json()["documents"][0]["spans"]
+    assert [EMOJI[one["start"] : one["end"]] for one in told] == [one["text"] for one in told]
+    page = visit("tag", options={"permissions": ["clipboard-read", "clipboard-write"]}, model="names", text=EMOJI)
+    page.wait_for_selector("#answer .entity")
+    assert entities(page) == [one["text"] + one["label"] for one in told]
+    without_chips = "e => { const c = e.cloneNode(true); c.querySelectorAll('.chip').forEach(x => x.remove()); return c.textContent; }"
+    assert page.locator("#answer").evaluate(without_chips) == EMOJI
+    page.click("button:text-is('HTML')")
+    until(page, "document.getElementById('status').textContent.endsWith('copied')")
+    html = page.evaluate("navigator.clipboard.readText()")
+    assert re.sub("<.*?>", "", html) == EMOJI
+    assert re.findall('<mark title="(.*?)">(.*?)</mark>', html) == [(one["label"], one["text"]) for one in told]
+    place = page.locator("#answer .token", has_text="Oslo")
+    place.click()
+    page.click("text='is PER'")
+    page.wait_for_selector(".entity.forced")
+    assert "OsloPER" in entities(page) and page.inner_text("li.row q") == "Oslo"
+
+
+def scored(page):
+    page.wait_for_selector(".figures")
+    names = page.locator(".figures span").all_inner_texts()
+    return dict(zip(names, page.locator(".figures strong").all_inner_texts(), strict=True))
+
+
+@pytest.mark.parametrize("scheme", ["bio", "iob1", "iobes"])
+def test_scores_are_those_of_evaluate(visit, tmp_path, names_model, capsys, scheme):
+    from postil.commands.main import main
+    from postil.text.labels.schemes import convert
+
+    X, y = corpora.named_entities(20)
+    X = [["😀", *tokens, "👩‍👧"] for tokens in X]
+    y = [convert(["O", *labels, "O"], "bio", scheme) for labels in y]
+    (tmp_path / "gold").write_text(corpora.as_conll(X, y), encoding="utf8")
+    assert main(["evaluate", str(names_model), str(tmp_path / "gold"), "--json", "--mistakes"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    page = visit("errors", model="names")
+    page.set_input_files("#file", tmp_path / "gold")
+    page.wait_for_selector(".figures")
+    until(page, "document.querySelector('.figures strong').textContent === '20'")
+    shown = scored(page)
+    assert shown["F1"] == f"{report['f1']:.1f} %" and shown["precision"] == f"{report['precision']:.1f} %"
+    assert int(shown["mistakes"]) == len(report["mistakes"])
+
+
+def test_what_evaluate_refuses_is_refused(visit, tmp_path, names_model, capsys):
+    from postil.commands.main import main
+
+    page = visit("errors", model="names")
+    files = {
+        "a.png": (b"\x89PNG\r\n\x1a\n\x00\x00", "invalid UTF-8"),
+        "prose.txt": (b"This is prose.\nIt has many words in a line.\n\nAnother one.\n", "no labels: expected a label"),
+        "ragged.txt": (
+            b"Anna B-PER\nlives O\nin\nOslo B-LOC\n",
+            "line 3: the label is missing: expected 2 columns as on",
+        ),
+        "plain.txt": (b"Anna PER\nlives O\n", "got 'PER'"),
+        "empty.txt": (b"", "the file is empty: expected sentences, got 0 characters"),
+    }
+    (tmp_path / "good").write_text("Anna B-PER\n")
+    for name, (content, message) in files.items():
+        page.set_input_files("#file", tmp_path / "good")
+        page.wait_for_selector(".figures")
+        (tmp_path / name).write_bytes(content)
+        page.set_input_files("#file", tmp_path / name)
+        page.wait_for_selector(f'p.error:has-text("{name}")')
+        assert message in page.inner_text("p.error")
+        assert page.locator(".figures").count() == 0, "the scores of another file do not stay"
+        assert main(["evaluate", str(names_model), str(tmp_path / name)]) == 1
+        assert message in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------------ the shell
+
+
+def test_skipping_to_the_content_stays_in_the_view(visit):
+    page = visit("why", model="names", text=TEXT)
+    page.wait_for_selector(".effect")
+    before = page.url
+    page.focus("a.skip")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    assert page.url == before and page.inner_text("h1") == "Why"
+
+
+def test_a_model_of_another_kind_is_not_taken_silently(visit):
+    page = visit("tag", model="opinions", text=TEXT)
+    page.wait_for_selector("#answer .entity")
+    assert "opinions is a tree-classifier" in page.inner_text("#status")
+
+
+def test_a_server_that_is_gone_is_said_and_old_answers_are_grey(browser, start, names_model):
+    process, address = start(names_model)
+    visitor = Visitor(browser, address)
+    page = visitor.open("tag", text=TEXT)
+    page.wait_for_selector("#answer .entity")
+    process.kill()
+    process.wait()
+    page.fill("#text", "Bo lives in Lima.")
+    page.wait_for_selector("p.error:has-text('The server does not answer')")
+    assert "belongs to an earlier request" in page.inner_text("p.error")
+    assert float(page.locator(".grid").evaluate("e => getComputedStyle(e).opacity")) < 0.6
+    page.click("nav >> text='Lattice'")
+    page.wait_for_selector("h1:has-text('Lattice')")
+    assert "cannot be loaded" in page.inner_text("main") and page.locator("#answer").count() == 0
+    visitor.context.close()
+    assert all("net::ERR" in one for one in visitor.problems)
+
+
+def test_an_error_greys_the_answer_to_another_text(visit):
+    page = visit("tag", model="names", text=TEXT)
+    page.wait_for_selector("#answer .entity")
+    page.evaluate("document.querySelector('#text').value = 'Anna '.repeat(300000)")
+    page.evaluate("document.querySelector('#text').dispatchEvent(new Event('input'))")
+    page.wait_for_selector("p.error:has-text('too large')")
+    assert float(page.locator(".grid").evaluate("e => getComputedStyle(e).opacity")) < 0.6
+    page.fill("#text", TEXT)
+    until(page, "!document.querySelector('p.error')")
+    assert float(page.locator(".grid").evaluate("e => getComputedStyle(e).opacity")) == 1
+
+
+def test_marked_words_can_be_read_in_the_dark(visit, tmp_path):
+    (tmp_path / "both").write_text("Anna B-PER O\nof O O\n")
+    page = visit("errors", options={"color_scheme": "dark"}, model="names")
+    page.check("#both")
+    page.set_input_files("#file", tmp_path / "both")
+    page.wait_for_selector("ol.list mark")
+    colours = page.evaluate(
+        "[document.querySelector('ol.list mark'), document.body].map(e => getComputedStyle(e).color)"
+    )
+    assert colours[0] == colours[1]
 
 
 # ------------------------------------------------------------------------------------------------ Train
@@ -503,7 +679,7 @@ def test_the_window_score_and_its_margin_by_hand(tours):
     for name, expected in (("z", delta), ("b", delta), ("W", delta @ x.T), ("x", window["W"]["value"].T @ delta)):
         np.testing.assert_allclose(window[name]["gradient"], expected, atol=1e-12)
     margin = tours["margin"]
-    corrupt, _ = score(margin, ["Museums", "in", "are", "are", "amazing"])
+    corrupt, _ = score(margin, ["Museums", "in", "the", "are", "amazing"])
     assert margin["J"]["value"].item() == pytest.approx(max(0, 1 + corrupt - score(margin, words)[0]), abs=1e-12)
 
 
@@ -541,7 +717,7 @@ def hidden(nodes, words):
 
 def test_the_margin_by_hand(tours):
     nodes, words = tours["margin"], ["Museums", "in", "Paris", "are", "amazing"]
-    corrupt = ["Museums", "in", "are", "are", "amazing"]
+    corrupt = ["Museums", "in", "the", "are", "amazing"]
     (h, x), (h_c, x_c), u = hidden(nodes, words), hidden(nodes, corrupt), nodes["u"]["value"]
     assert nodes["J"]["value"].item() > 0
     delta, delta_c = -u * (1 - h**2), u * (1 - h_c**2)  # J = 1 + s_c - s

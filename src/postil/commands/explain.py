@@ -131,7 +131,7 @@ def _explain_trees(classifier: Any, sentences: list[Sentence], arguments: argpar
 def _write_page(arguments: argparse.Namespace, explanations: list[tuple[str, Markup]]) -> None:
     from postil.reports.explanations import explanation_page
 
-    write_text(arguments.report, [explanation_page(arguments.model, explanations)])
+    write_text(arguments.report, [explanation_page(Path(arguments.model).stem, explanations)])
 
 
 def _told_of_page(arguments: argparse.Namespace) -> int:

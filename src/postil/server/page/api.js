@@ -20,7 +20,10 @@ async function sent(path, body, signal, more) {
   const headers = { "Content-Type": "application/json", ...more };
   if (token) headers.Authorization = `Bearer ${token}`;
   const options = body === undefined ? { headers, signal } : { method: "POST", headers, signal, body: JSON.stringify(body) };
-  const answer = await fetch(path, options);
+  const answer = await fetch(path, options).catch((error) => {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError("unreachable", "The server does not answer. It was stopped, or the connection is lost; start it again, or try again.");
+  });
   const content = await answer.json();
   if (answer.status === 401 && asked()) return sent(path, body, signal, more);
   if (!answer.ok) throw new ApiError(content.error.code, content.error.message);

@@ -3,6 +3,7 @@
 
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
+import { characters } from "/page/characters.js";
 import { colour, h, percent, say } from "/page/dom.js";
 import { heading } from "/page/shared.js";
 
@@ -10,33 +11,59 @@ const AT_ONCE = 100;
 const MOST_LISTED = 200;
 const KINDS = ["boundary", "type", "boundary+type", "missed", "spurious"];
 
-/** Columns, a token a line, its label last: [{tokens, labels, predicted}]; `predicted` is the column before `labels`' own where both are there. */
-export function readColumns(content, hasPredictions = false) {
+const SPANNED = /^(O|[BIESLU]-.+)$/su;
+
+/** The text of a file in UTF-8; anything else is an error. */
+export function decoded(bytes, name) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error(`${name}: invalid UTF-8: expected text in UTF-8, a report or a labelled file in columns`);
+  }
+}
+
+/** Columns, a token a line, its label last: [{tokens, labels, predicted}]; `predicted` is the last of both columns where both are there.
+ *  Refuses what `postil evaluate` refuses: lines of other widths, labels that are none. */
+export function readColumns(content, hasPredictions = false, name = "the file") {
   const sentences = [];
-  const fresh = () => ({ tokens: [], labels: [], predicted: [] });
-  let now = fresh();
-  for (const line of `${content}\n\n`.split(/\r?\n/)) {
-    const cells = line.trim().split(/[\t ]+/);
-    if (!line.trim() || cells[0] === "-DOCSTART-") {
-      if (now.tokens.length) sentences.push(now);
-      now = fresh();
-    } else if (!line.startsWith("# ") && cells.length > (hasPredictions ? 2 : 1)) {
-      now.tokens.push(cells[0]);
-      now.labels.push(cells.at(hasPredictions ? -2 : -1));
-      now.predicted.push(cells.at(-1));
+  const lines = content.split(/\r?\n/).map((line, i) => ({ number: i + 1, cells: line.trim().split(/[\t ]+/), text: line.trim(), isComment: line.startsWith("# ") }));
+  const tokens = lines.filter((line) => line.text && !line.isComment && line.cells[0] !== "-DOCSTART-");
+  if (!content.trim()) throw new Error(`${name}: the file is empty: expected sentences, got ${content.length} characters`);
+  if (!tokens.length) throw new Error(`${name}: no sentences: expected a token and its label on each line`);
+  const width = tokens[0].cells.length;
+  if (width < (hasPredictions ? 3 : 2) || !tokens.some(({ cells }) => SPANNED.test(cells.at(-1)))) {
+    const isEven = width > 1 && tokens.every(({ cells }) => cells.length === width);
+    if (isEven) throw new Error(`${name}, line ${tokens[0].number}: these labels have no scheme: expected spans such as B-LOC, got '${tokens[0].cells.at(-1)}'`);
+    throw new Error(`${name}, line ${tokens[0].number}: no labels: expected a label for every token, got plain text`);
+  }
+  let now = null;
+  let last = null;
+  for (const { number, cells, text } of tokens) {
+    if (cells.length !== width) throw new Error(`${name}, line ${number}: the label is missing: expected ${width} columns as on line ${tokens[0].number}, got ${cells.length}: '${text.slice(0, 40)}'`);
+    for (const label of cells.slice(hasPredictions ? -2 : -1)) {
+      if (!SPANNED.test(label)) throw new Error(`${name}, line ${number}: not a label of spans: expected O or one such as B-LOC, got '${label}'`);
     }
+    if (now === null || lines.slice(last, number - 1).some((line) => !line.text || line.cells[0] === "-DOCSTART-")) {
+      now = { tokens: [], labels: [], predicted: [] };
+      sentences.push(now);
+    }
+    now.tokens.push(cells[0]);
+    now.labels.push(cells.at(hasPredictions ? -2 : -1));
+    now.predicted.push(cells.at(-1));
+    last = number;
   }
   return sentences;
 }
 
-/** Spans {start, end, label} in tokens, of BIO, IOB1 or IOBES labels. */
+/** Spans {start, end, label} in tokens, of BIO, IOB1, IOBES or BILOU labels, by conlleval's rules. */
 export function spansOf(labels) {
   const spans = [];
   labels.forEach((text, i) => {
     if (text === "O") return;
     const [letter, label] = [text[0], text.slice(2)];
     const last = spans.at(-1);
-    if ("IE".includes(letter) && last && last.end === i && last.label === label) last.end = i + 1;
+    const hasEnded = i > 0 && "ESLU".includes(labels[i - 1][0]);
+    if ("IEL".includes(letter) && !hasEnded && last && last.end === i && last.label === label) last.end = i + 1;
     else spans.push({ start: i, end: i + 1, label });
   });
   return spans;
@@ -90,7 +117,7 @@ export function readReport(content) {
 function placed(document) {
   const [starts, ends] = [new Map(), new Map()];
   let at = 0;
-  document.tokens.forEach((token, i) => { starts.set(at, i); ends.set(at + token.length, i + 1); at += token.length + 1; });
+  document.tokens.forEach((token, i) => { starts.set(at, i); const end = at + characters(token).length; ends.set(end, i + 1); at = end + 1; });
   return document.spans.map((one) => ({ ...one, start: starts.get(one.start), end: ends.get(one.end) }));
 }
 
@@ -111,16 +138,17 @@ export function mount(root, values, context) {
     const chosen = file.files[0];
     if (!chosen) return;
     problem.replaceChildren();
+    answer.replaceChildren();
+    figures = null;
     try {
-      const content = await chosen.text();
+      const content = decoded(await chosen.arrayBuffer(), chosen.name);
       const report = readReport(content);
       if (report) { ({ figures, mistakes } = report); draw(); return; }
-      await evaluate(readColumns(content, both.checked));
+      await evaluate(readColumns(content, both.checked, chosen.name));
     } catch (error) { problem.replaceChildren(h("p", { className: "error", role: "alert" }, error.message)); }
   }
 
   async function evaluate(sentences) {
-    if (!sentences.length) throw new Error("No sentences in columns and no report were found in this file.");
     if (!both.checked && !model) throw new Error("To label a file, the server needs a tagger of spans: postil serve MODEL. A report can be opened without one.");
     mistakes = [];
     const counts = { gold: 0, predicted: 0, right: 0, sentences: sentences.length };
@@ -181,7 +209,7 @@ export function mount(root, values, context) {
 
   const file = h("input", { type: "file", id: "file", onchange: opened });
   const both = h("input", { type: "checkbox", id: "both", onchange: opened });
-  const [answer, problem] = [h("div"), h("div")];
+  const [answer, problem] = [h("div"), h("div", { className: "problem" })];
   root.append(...heading("Errors", "Open a report of postil evaluate --json --mistakes, or a labelled file in columns: a token a line, its label last, an empty line between sentences. The browser reads it. Of a report nothing is sent, of a labelled file only its words, to this server."),
     h("div", { className: "card" }, h("label", { className: "field", htmlFor: "file" }, "Report or labelled file"), file,
       h("div", { className: "row" }, both, h("label", { htmlFor: "both" }, "the last two columns are gold and predicted labels"))), problem, answer);

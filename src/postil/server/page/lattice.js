@@ -32,7 +32,7 @@ export function mount(root, values, context) {
       problem.replaceChildren();
       open();
     } catch (error) {
-      problem.replaceChildren(failed(error));
+      problem.replaceChildren(failed(error, rows.length > 0));
     }
   }
 
@@ -198,7 +198,7 @@ export function mount(root, values, context) {
   // ---------------------------------------------------------------------------------------------- the page
   const askSoon = debounced(150, ask);
   const { field } = textBox(state.text, (text) => { state.text = text; state.sentence = 0; askSoon(); }, "Sentence", 2);
-  const [problem, details, best] = [h("div"), h("section", { className: "card", "aria-label": "Cell" }), h("div")];
+  const [problem, details, best] = [h("div", { className: "problem" }), h("section", { className: "card", "aria-label": "Cell" }), h("div")];
   const drawing = h("div", { className: "scroll", onpointerdown: down, onkeydown: key, tabIndex: 0, role: "region", "aria-label": "Drawing of the lattice" });
   const changed = h("span", { className: "note" });
   const undo = h("button", { onclick: () => change(() => { shown.chain.unary = shown.original.map((row) => [...row]); compute(); }) }, "Undo changes");

@@ -36,7 +36,13 @@ async function show() {
   const view = asked in VIEWS ? asked : "tag";
   shared = Object.fromEntries(SHARED.map((name) => [name, values.get(name)]));
   drawn(view, values);
-  const { mount } = await import(VIEWS[view][1]);
+  let mount = null;
+  try {
+    ({ mount } = await import(VIEWS[view][1]));
+  } catch {
+    mount = (root) => root.append(h("h1", {}, VIEWS[view][0]), h("p", { className: "error", role: "alert" }, "This view cannot be loaded: the server does not answer. Reload the page when it does."));
+  }
+  if (read().view !== asked) return; // another one was opened meanwhile
   close?.();
   main.replaceChildren();
   const name = values.get("model");
@@ -51,6 +57,13 @@ function chosen() {
   for (const name of ["force", "forbid", "span", "label"]) values.delete(name);
   location.hash = `/${view || "tag"}?${values}`;
 }
+
+// Its address would name a view.
+document.querySelector("a.skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+  main.scrollIntoView();
+});
 
 document.addEventListener("kept", (event) => {
   for (const name of SHARED) if (event.detail[name] !== undefined) shared[name] = event.detail[name];

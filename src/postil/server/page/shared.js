@@ -1,13 +1,15 @@
 // What several views have: the box for text, the model that fits, errors.
 
-import { h } from "/page/dom.js";
+import { h, say } from "/page/dom.js";
 
 export const EXAMPLE = "Museums in Paris are amazing.";
 
 /** The model of the address if it is of these kinds, else the first one that is; null where there is none. */
 export function fitting(context, ...kinds) {
   if (context.model && kinds.includes(context.model.kind)) return context.model;
-  return context.models.find((one) => kinds.includes(one.kind)) ?? null;
+  const found = context.models.find((one) => kinds.includes(one.kind)) ?? null;
+  if (context.model && found) say(`${context.model.name} is a ${context.model.kind}. This view needs a ${kinds.join(" or a ")} and uses ${found.name}.`, 8000);
+  return found;
 }
 
 /** The box to type into. */
@@ -20,8 +22,9 @@ export function heading(title, lead) {
   return [h("h1", {}, title), h("p", { className: "lead" }, lead)];
 }
 
-export function failed(error) {
-  return h("p", { className: "error", role: "alert" }, error.message);
+/** The message of an error. `isOld`: below it an older answer stays, which is greyed. */
+export function failed(error, isOld = false) {
+  return h("p", { className: "error", role: "alert" }, error.message, isOld ? " What is below belongs to an earlier request." : "");
 }
 
 export function missing(kind) {

@@ -2,6 +2,7 @@
 
 import { keep, written } from "/page/address.js";
 import { call } from "/page/api.js";
+import { characters } from "/page/characters.js";
 import { colour, copy, debounced, h, percent, say, tip } from "/page/dom.js";
 import { EXAMPLE, failed, fitting, heading, missing, textBox, whole } from "/page/shared.js";
 
@@ -27,6 +28,7 @@ export function mount(root, values, context) {
   const names = model.spans ? model.classes : model.labels;
   const all = whole(context, model);
   let answer = null;
+  let letters = null; // its text, cut where the answer says
   let selected = null; // {from, to} in tokens
   let menu = null;
 
@@ -54,11 +56,12 @@ export function mount(root, values, context) {
       const content = await call("/api/tag", request);
       if (content === null) return;
       [answer] = content.documents;
+      letters = characters(answer.text);
       problem.replaceChildren();
       draw();
       if (all) await askLayers();
     } catch (error) {
-      problem.replaceChildren(failed(error));
+      problem.replaceChildren(failed(error, answer !== null));
     }
     shown.classList.remove("busy");
   }
@@ -108,7 +111,7 @@ export function mount(root, values, context) {
     let box = null; // of the entity under construction
     answer.tokens.forEach((one, place) => {
       const span = entityOf(one);
-      const gap = answer.text.slice(end, one.start);
+      const gap = letters.slice(end, one.start);
       const isNew = span && span.start === one.start;
       (box && span && !isNew ? box : parts).push(gap);
       if (isNew) {
@@ -122,7 +125,7 @@ export function mount(root, values, context) {
       }
       end = one.end;
     });
-    parts.push(answer.text.slice(end));
+    parts.push(letters.slice(end));
     shown.replaceChildren(...parts.map((part) => (part.box ? h("span", {
       className: `entity ${colour(part.span.label, names)} ${part.isForced ? "forced" : ""}`,
     }, part.box, h("span", { className: "chip", "aria-hidden": "true" }, part.span.label)) : part)));
@@ -138,7 +141,7 @@ export function mount(root, values, context) {
       const places = answer.tokens.map((item, i) => [item, i]).filter(([item]) => one.start <= item.start && item.end <= one.end);
       const span = `${places[0]?.[1]}:${(places.at(-1)?.[1] ?? 0) + 1}`;
       return h("tr", {},
-        h("td", {}, one.text ?? answer.text.slice(one.start, one.end)),
+        h("td", {}, one.text ?? letters.slice(one.start, one.end)),
         h("td", {}, h("span", { className: `chip ${colour(one.label, names)}` }, one.label)),
         h("td", { className: "number" }, one.probability === undefined ? String(figure) : percent(figure)),
         h("td", { className: "barbox roomy" }, one.probability === undefined ? "" : h("span", { className: `bar ${colour(one.label, names)}`, style: { width: `${100 * figure}%` } })),
@@ -151,9 +154,9 @@ export function mount(root, values, context) {
 
   function drawConstraints() {
     const items = ["force", "forbid"].flatMap((kind) => state[kind].map((one, place) => h("li", { className: "row" },
-      h("span", {}, `${kind === "force" ? "is" : "is not"} ${one.label ?? "an entity"}: `, h("q", {}, answer.text.slice(one.start, one.end))),
+      h("span", {}, `${kind === "force" ? "is" : "is not"} ${one.label ?? "an entity"}: `, h("q", {}, letters.slice(one.start, one.end))),
       h("button", { onclick: () => { state[kind].splice(place, 1); ask(); say("constraint removed"); } }, "remove",
-        h("span", { className: "skip" }, ` constraint ${answer.text.slice(one.start, one.end)}`)))));
+        h("span", { className: "skip" }, ` constraint ${letters.slice(one.start, one.end)}`)))));
     fixed.replaceChildren(...(items.length ? [h("ul", { className: "list" }, items)] : [h("p", { className: "note" },
       "None. Select words in the text, by mouse or with the arrow keys and Enter, to say what they are or are not.")]));
   }
@@ -255,7 +258,7 @@ export function mount(root, values, context) {
     const first = answer.tokens[selected.from];
     const last = answer.tokens[selected.to];
     const place = { start: first.start, end: last.end };
-    const words = answer.text.slice(place.start, place.end);
+    const words = letters.slice(place.start, place.end);
     const inOne = answer.sentences.some(([from, to]) => from <= selected.from && selected.to < to);
     const item = (text, action) => h("button", { role: "menuitem", onclick: () => { action(); closeMenu(true); } }, text);
     const put = (kind, label) => () => {
@@ -317,10 +320,10 @@ export function mount(root, values, context) {
     let end = 0;
     let out = "";
     for (const one of answer.spans ?? []) {
-      out += `${safe(answer.text.slice(end, one.start))}<mark title="${safe(one.label)}">${safe(answer.text.slice(one.start, one.end))}</mark>`;
+      out += `${safe(letters.slice(end, one.start))}<mark title="${safe(one.label)}">${safe(letters.slice(one.start, one.end))}</mark>`;
       end = one.end;
     }
-    return `<p>${out}${safe(answer.text.slice(end))}</p>`;
+    return `<p>${out}${safe(letters.slice(end))}</p>`;
   }
 
   // ---------------------------------------------------------------------------------------------- the page
@@ -337,7 +340,7 @@ export function mount(root, values, context) {
     onmousedown: down, onmouseover: over, onkeydown: key,
   });
   const anchor = h("div", { className: "anchor" }, shown);
-  const [problem, entities, fixed, ranking, layers] = [h("div"), h("div"), h("div"), h("div"), h("div")];
+  const [problem, entities, fixed, ranking, layers] = [h("div", { className: "problem" }), h("div"), h("div"), h("div"), h("div")];
   const threshold = h("output", {}, state.threshold ? percent(state.threshold) : "as set in the model");
   const slider = h("input", {
     type: "range", id: "threshold", min: 0, max: 0.99, step: 0.01, value: state.threshold,

@@ -54,7 +54,8 @@ function maxMargin({ words, activation }) {
   const graph = new Graph();
   const parts = windowParts(graph, words);
   const u = graph.parameter("u", tables(12)(H, 1), "Weights of the score.");
-  const corrupt = words.map((word, i) => (i === Math.floor(words.length / 2) ? "are" : word));
+  const wrong = ["the", "of", "was", "and", "not", "or"].find((word) => !words.includes(word)); // in no window yet
+  const corrupt = words.map((word, i) => (i === Math.floor(words.length / 2) ? wrong : word));
   const shared = vectors(graph, [...words, ...corrupt]); // a word of both windows is one node
   const scored = (nodes, tag) => graph.apply("dot", `s${tag}`, [u, window(graph, nodes, activation, tag, parts)]);
   const score = scored(shared.slice(0, words.length), "");

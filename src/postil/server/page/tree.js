@@ -78,10 +78,13 @@ export function mount(root, values, context) {
   }
 
   function explained(one) {
-    const largest = Math.max(...one.words.map((word) => Math.abs(word.effect)), 1e-9);
+    // What `postil explain` calls "left out": phrases of one word. The only word of a sentence cannot be left out.
+    const alone = new Map(one.phrases.filter((phrase) => phrase.end === phrase.start + 1).map((phrase) => [phrase.start, phrase.effect]));
+    const words = one.words.map((word) => ({ word: word.word, effect: alone.get(word.position) ?? null }));
+    const largest = Math.max(...words.map((word) => Math.abs(word.effect ?? 0)), 1e-9);
     return h("section", { className: "card" }, h("h2", {}, "Why ", h("span", { className: `chip ${colour(one.label, model.labels)}` }, one.label), "?"),
       h("div", { className: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "Word left out"), h("th", { className: "number" }, "effect"), h("td", {}))),
-        h("tbody", {}, one.words.map((word) => h("tr", {}, h("td", {}, word.word), h("td", { className: "number" }, signed(word.effect, 3)), diverging(word.effect, largest)))))),
+        h("tbody", {}, words.map((word) => h("tr", {}, h("td", {}, word.word), h("td", { className: "number" }, signed(word.effect, 3)), diverging(word.effect, largest)))))),
       h("p", { className: "note" }, "The decrease of the label’s probability when the word is removed and its sibling takes the place of their parent."));
   }
 
@@ -89,7 +92,7 @@ export function mount(root, values, context) {
   const { field } = textBox(state.text, (text) => { state.text = text; askSoon(); }, "Sentence, or a tree in brackets such as (x (x not) (x bad))", 2);
   const shapes = h("select", { id: "shape", onchange: () => { state.shape = shapes.value; ask(); } },
     h("option", { value: "" }, "as in training"), ["balanced", "right"].map((name) => h("option", { value: name, selected: name === state.shape }, name)));
-  const [problem, answer, why] = [h("div"), h("div"), h("div")];
+  const [problem, answer, why] = [h("div", { className: "problem" }), h("div"), h("div")];
   root.append(...heading("Tree", "A label and its probability for every phrase. A sentence without brackets gets a tree of the chosen shape."),
     field, h("div", { className: "row" }, h("label", { htmlFor: "shape" }, "Shape of the tree over a sentence"), shapes), problem,
     h("div", { className: "grid" }, answer, why));

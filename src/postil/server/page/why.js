@@ -107,7 +107,7 @@ export function mount(root, values, context) {
 
   const askSoon = debounced(150, ask);
   const { field } = textBox(state.text, (text) => { state.text = text; state.span = ""; state.label = ""; askSoon(); });
-  const [problem, answer] = [h("div"), h("div")];
+  const [problem, answer] = [h("div", { className: "problem" }), h("div")];
   const measures = h("fieldset", { className: "row" }, h("legend", { className: "skip" }, "Colour by"), h("span", { className: "note", "aria-hidden": "true" }, "Colour by"), Object.entries(MEASURES).map(([name, title]) => h("label", {},
     h("input", { type: "radio", name: "by", value: name, checked: name === state.by, onchange: () => { state.by = name; keep("why", { ...state, model: model.name }); draw(); } }), ` ${title}`)));
   const back = h("a", { href: "#/tag", onclick: (event) => { event.preventDefault(); location.hash = written("tag", { model: model.name, text: state.text }).slice(1); } }, "Back to Tag");
