@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,6 +165,7 @@ def test_the_report_is_a_page_with_every_explanation(model, capsys, tmp_path):
     assert f"The report is in {path}" in shown
     page = read_page(path.read_text(encoding="utf8"))
     assert [h2.text for h2 in page.all("h2")][-2:] == ["Anna as PER", "New York as LOC"]
+    assert page.one("title").text == page.one("h1").text == f"Explanations by {Path(model).stem}", "not a path"
     assert "<" in page.one("section", id="explanation-1").one("p", class_="effects").text
     assert as_json(capsys, model, TEXT, "--report", str(path))  # replaces a report, prints JSON alone
     assert "New York as LOC" in path.read_text(encoding="utf8")

@@ -179,6 +179,53 @@ def test_limits_of_size(registry):
         assert post(client, "lattice", {"text": "a b c d e f g"}).json()["error"]["code"] == "tokens"
 
 
+@pytest.mark.parametrize(
+    ("path", "request_", "says"),
+    [
+        ("explain", {"text": "Paris " * 500, "model": "names"}, "passes of a token through the network"),
+        ("explain", {"text": "Anna lives in Oslo. " * 1_500}, "passes of a token"),
+        ("explain", {"tokens": ["a"] * 9_000, "span": {"start": 1, "end": 2}, "label": "LOC"}, "passes of a token"),
+        ("explain", {"tokens": ["a"] * 9_000, "span": {"start": 1, "end": 2}, "model": "places"}, "passes of a token"),
+        ("explain", {"text": "good " * 900, "model": "opinions"}, "nodes of trees"),
+        ("explain", {"brackets": "(x (x a) " * 900 + "(x b)" + ")" * 900}, "nodes of trees"),
+        ("tag", {"tokens": ["a"] * 9_000, "options": {"all_above": 1e-9}}, "spans"),
+        ("tag", {"tokens": ["a"] * 19_000, "options": {"marginals": True}, "model": "speech"}, "probabilities"),
+    ],
+)
+def test_what_costs_too_much_is_refused_before_it_is_begun(client, monkeypatch, path, request_, says):
+    from postil.server import answers
+
+    monkeypatch.setattr(answers, "MOST_MARGINALS", 50_000)
+    answer = post(client, path, request_)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "cost")
+    message = answer.json()["error"]["message"]
+    assert says in message and "at most" in message
+
+
+def test_costs_of_lattices_and_of_options_in_one_batch(registry, client, monkeypatch):
+    from postil.server import answers, lattice
+
+    monkeypatch.setattr(lattice, "MOST_STEPS", 100)
+    assert post(client, "lattice", {"text": "Anna. Bo. Oslo."}).json()["error"]["code"] == "cost"
+    served = registry.find("names", ("tagger",), "tag")
+    both = answers.tag_alike(served, {"all_above": 0.5}, [[{"tokens": ["a"] * 9_000}], [{"text": "Oslo"}]])
+    assert both[0].code == "cost" and json.loads(both[1])["documents"][0]["text"] == "Oslo"
+
+
+def test_words_of_brackets_are_tokens(registry):
+    from starlette.testclient import TestClient
+
+    from postil.server.app import create_app
+    from postil.server.settings import ServerSettings
+
+    settings = ServerSettings(max_tokens=5)
+    with TestClient(create_app(registry, settings), base_url="http://127.0.0.1") as client:
+        assert post(client, "tree", {"brackets": "(x (x not) (x bad))"}).status_code == 200
+        large = {"brackets": "(x (x a) " * 5 + "(x b)" + ")" * 5}
+        assert post(client, "tree", large).json()["error"]["code"] == "tokens"
+        assert post(client, "explain", large).json()["error"]["code"] == "tokens"
+
+
 def test_a_defect_shows_nothing_of_itself(client, monkeypatch, caplog):
     from postil.server import answers
 

@@ -430,7 +430,11 @@ def test_characters_beyond_the_basic_plane_are_shown_where_they_are(visit, clien
     page = visit("tag", options={"permissions": ["clipboard-read", "clipboard-write"]}, model="names", text=EMOJI)
     page.wait_for_selector("#answer .entity")
     assert entities(page) == [one["text"] + one["label"] for one in told]
-    without_chips = "e => { const c = e.cloneNode(true); c.querySelectorAll('.chip').forEach(x => x.remove()); return c.textContent; }"
+    without_chips = """shown => {
+        const copy = shown.cloneNode(true);
+        copy.querySelectorAll(".chip").forEach((chip) => chip.remove());
+        return copy.textContent;
+    }"""
     assert page.locator("#answer").evaluate(without_chips) == EMOJI
     page.click("button:text-is('HTML')")
     until(page, "document.getElementById('status').textContent.endsWith('copied')")

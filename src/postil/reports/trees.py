@@ -61,11 +61,10 @@ def _trees(answers: Sequence[Drawn]) -> Section:
     short = [one for one in answers if len(one.tree.tokens) <= LONGEST_DRAWN]
     chosen = sorted(short, key=lambda one: (not one.is_wrong, -one.probability))[:MOST_DRAWN]
     colours = colours_of_trees([one.tree for one in chosen])
-    meaning = note(
-        "The most confident mistakes at the root come first, right ones after them. A ring marks a phrase with another gold label."
-        if any(one.is_wrong for one in chosen)
-        else "The label at the root is right in all of these trees. A ring marks a phrase with another gold label."
-    )
+    order = "The most confident mistakes at the root come first, right ones after them."
+    if not any(one.is_wrong for one in chosen):
+        order = "The label at the root is right in all of these trees."
+    meaning = note(f"{order} A ring marks a phrase with another gold label.")
     drawn = [figure(_caption(one), drawn_tree(one.tree, one.gold, colours)) for one in chosen]
     return Section("trees", "Trees", joined([meaning, *(element("div", one, class_="scroll") for one in drawn)]))
 

@@ -69,12 +69,11 @@ def _number_of_tokens(document: dict[str, Any]) -> int:
     return len(document["tokens"] if "tokens" in document else tokenise(document["text"]).tokens)
 
 
-def check_cost(cost: int, most: int, what: str) -> None:
+def check_cost(cost: int, most: int, what: str, unit: str) -> None:
     """Refuse what would take too long, before it is begun."""
     if cost > most:
-        raise refused(
-            "cost", f"{what}: {cost:,} would be needed, at most {most:,} are computed; send fewer or shorter sentences"
-        )
+        limit = f"at most {most:,} are computed for one request"
+        raise refused("cost", f"{what} needs {cost:,} {unit}; {limit}: send fewer or shorter sentences")
 
 
 def unfit(error: PostilError) -> Refusal:
@@ -151,9 +150,10 @@ def _cost_of(served: Served, options: dict[str, Any], documents: Sequence[dict[s
     try:
         if "all_above" in options:
             spans = sum(length * length for length in lengths) * len(about.get("classes") or [""])
-            check_cost(spans, MOST_SPANS, "options: all_above, spans")
+            check_cost(spans, MOST_SPANS, "options: all_above", "spans")
         if options.get("marginals"):
-            check_cost(sum(lengths) * len(about.get("labels") or [""]), MOST_MARGINALS, "options: marginals, numbers")
+            numbers = sum(lengths) * len(about.get("labels") or [""])
+            check_cost(numbers, MOST_MARGINALS, "options: marginals", "probabilities")
     except Refusal as refusal:
         return refusal
     return None
@@ -264,7 +264,7 @@ def explain(registry: Registry, request: dict[str, Any]) -> Steps:
         if "span" in request:
             raise refused("unfit", "span: a tree classifier explains whole sentences")
         trees = _trees(served, request, model.config.tree)
-        check_cost(sum(len(tree) ** 2 for tree in trees), MOST_TREE_NODES, "nodes of trees with a phrase left out")
+        check_cost(sum(len(tree) ** 2 for tree in trees), MOST_TREE_NODES, "the explanation", "nodes of trees")
         for tree in trees:
             yield
             explanations.append(model.explain(tree, request.get("label")).to_dict())
@@ -275,7 +275,7 @@ def explain(registry: Registry, request: dict[str, Any]) -> Steps:
         places = [place_of_span(sentences, start, end, label)]
     else:
         places = list(places_of_entities(model, sentences, label))
-    check_cost(_passes(model, places), MOST_PASSES, "tokens through the network, a word left out in turn")
+    check_cost(_passes(model, places), MOST_PASSES, "the explanation", "passes of a token through the network")
     for at in places:
         yield
         explanations.append(model.explain(tokens_of(at.sentence), at.start, at.end, at.label).to_dict())

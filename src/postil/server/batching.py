@@ -9,6 +9,7 @@ in steps that has begun is given up before its next step.
 """
 
 import asyncio
+import contextlib
 import random
 import threading
 import time
@@ -135,7 +136,8 @@ class Worker:
     def _answer(self, batch: list[Job]) -> None:
         answered = self._answered(batch)
         assert self._loop is not None, "started"
-        self._loop.call_soon_threadsafe(self._deliver, *answered)
+        with contextlib.suppress(*([RuntimeError] if self._is_ending else [])):  # the event loop has ended
+            self._loop.call_soon_threadsafe(self._deliver, *answered)
 
     def _answered(self, batch: list[Job]) -> tuple[list[tuple[Job, Any]], float]:
         """The jobs with their answers, and the seconds they took."""
@@ -172,8 +174,9 @@ class Worker:
         size = max(1, sum(job.size for job, _ in answered))
         self._pace += _SMOOTHING * (seconds / size - self._pace)
         for job, answer in answered:
+            is_gone = job.future.done() or not job.is_waiting
             self.leave(job)
-            if job.future.done():
+            if is_gone:
                 continue
             if isinstance(answer, Exception):
                 job.future.set_exception(answer)

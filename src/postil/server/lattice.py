@@ -39,7 +39,7 @@ def lattices(registry: Registry, request: dict[str, Any], most_cells: int) -> St
     if cells > most_cells:
         raise refused("tokens", f"the lattice has {cells:,} cells; at most {most_cells:,} are shown")
     steps = sum(len(sentence) + 1 for sentence in sentences) * len(labels) ** 2
-    check_cost(steps, MOST_STEPS, "tokens times squared labels of the lattice")
+    check_cost(steps, MOST_STEPS, "the lattice", "terms (tokens times squared labels)")
     answers = []
     for sentence in sentences:
         yield
