@@ -384,6 +384,17 @@ def test_hostile_reports_and_files_with_predictions(visit, tmp_path):
     assert "missed" in page.inner_text("ol.list") and "type" in page.inner_text("ol.list")
 
 
+def test_a_long_text_is_explained_one_entity_at_a_time(visit, client):
+    text = "Anna lives in Oslo. " * 1_000 + "Museums of Lima are old."
+    assert client.post("/api/explain", json={"model": "names", "text": text}).json()["error"]["code"] == "cost"
+    page = visit("why", model="names", text=text)
+    page.wait_for_selector(".effect")
+    assert page.inner_text("h2 q") == "Anna" and page.locator("button:has-text(' as ')").count() >= 2_000
+    page.click("button:has-text('Oslo as LOC') >> nth=0")
+    page.wait_for_selector("h2 q:text-is('Oslo')")
+    assert page.locator(".effect").count() == 5, "its own sentence"
+
+
 def test_left_out_says_what_explain_says(visit, tree_model, capsys):
     from postil.commands.main import main
 

@@ -205,6 +205,16 @@ def test_the_report_draws_trees(folder, model, capsys):
     assert message.startswith("--train cannot be used here: a tree classifier")
 
 
+def test_right_trees_are_not_called_mistakes(folder, model, capsys):
+    root = postil.load(model).predict_nodes([["good", "film"]])[0][-1].label
+    for gold in (root, next(label for label in "12345" if label != root)):
+        (folder / "one.txt").write_text(f"({gold} (3 good) (3 film))\n", encoding="utf8")
+        run(capsys, "evaluate", model, folder / "one.txt", "--report", folder / "one.html", "--force")
+        html = (folder / "one.html").read_text(encoding="utf8")
+        assert ("confident mistakes" in html) is (gold != root)
+        assert ("is right in all of these trees" in html) is (gold == root)
+
+
 def test_a_model_of_roots_is_not_asked_for_other_labels(tmp_path, capsys):
     text = "(q (S (NP it) (VP ends)))\n(decl (S (NP it) (VP (VB may) (VB end))))\n" * 5
     (tmp_path / "t").write_text(text.replace("(NP it)", "(NP (PRP it))").replace("(VP ends)", "(VP (VB ends))"))

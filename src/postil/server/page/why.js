@@ -36,17 +36,41 @@ export function mount(root, values, context) {
       if (state.span) request.span = { start, end };
       else if (!model.spans) request.span = { start: 0, end: 1 };
       if (state.label && state.span) request.label = state.label;
-      const content = await call("/api/explain", request);
-      if (content === null) return;
-      explanations = content.explanations;
-      chosen = 0;
-      word = null;
+      const found = await explained(request);
+      if (found === null) return;
+      explanations = found;
       problem.replaceChildren();
-      draw();
+      await choose(0);
     } catch (error) {
       problem.replaceChildren(failed(error));
       answer.replaceChildren();
     }
+  }
+
+  /** All explanations; of a long text only what can be explained, each of them when it is chosen. */
+  async function explained(request) {
+    try {
+      return (await call("/api/explain", request))?.explanations ?? null;
+    } catch (error) {
+      if (error.code !== "cost" || request.span) throw error;
+    }
+    const content = await call("/api/tag", { ...request, options: { tokens: true } }, "entities");
+    if (content === null) return null;
+    const [{ spans, tokens }] = content.documents;
+    const [first, last] = [new Map(tokens.map((one, i) => [one.start, i])), new Map(tokens.map((one, i) => [one.end, i]))];
+    return spans.map(({ text, label, start, end }) => ({ text, label, start, end, request: { ...request, label, span: { start: first.get(start), end: last.get(end) + 1 } } }));
+  }
+
+  async function choose(place) {
+    const { request } = explanations[place] ?? {};
+    if (request) {
+      const content = await call("/api/explain", request);
+      if (content === null) return;
+      [explanations[place]] = content.explanations;
+    }
+    chosen = place;
+    word = null;
+    draw();
   }
 
   function draw() {
@@ -57,7 +81,7 @@ export function mount(root, values, context) {
     const one = explanations[chosen];
     const largest = Math.max(...one.words.map((item) => Math.abs(item[state.by] ?? 0)), 1e-9);
     const chips = h("div", { className: "row" }, explanations.map((item, i) => h("button", {
-      "aria-pressed": String(i === chosen), onclick: () => { chosen = i; word = null; draw(); },
+      "aria-pressed": String(i === chosen), onclick: () => choose(i).catch((error) => problem.replaceChildren(failed(error, true))),
     }, `${item.text} as ${item.label}`)));
     const words = one.words.map((item, i) => h("button", {
       className: `effect ${(item[state.by] ?? 0) < 0 ? "oppose" : "support"} ${one.start <= i && i < one.end ? "explained" : ""}`,
