@@ -158,7 +158,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def _close_with(self, code: str, message: str) -> None:
         refusal = refused(code, message)
-        body = json.dumps(refusal.as_dict()).encode()
+        body = json.dumps(refusal.to_dict()).encode()
         status = HTTPStatus(refusal.status)
         head = f"HTTP/1.1 {status} {status.phrase}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
         self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
