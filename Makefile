@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs pages rules bench faults sanitise portable wasm wheels constraints clean
+.PHONY: help demo test test-all clones check docs pages rules bench faults sanitise portable wasm wheels constraints clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -50,6 +50,12 @@ test: .venv/installed-dev .venv/english  ## set up, then run the tests
 test-all: .venv/installed-all .venv/english  ## with every extra: the tests that need one, and the documentation
 	POSTIL_EXTRAS=required $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m extra
 	$(MAKE) docs
+
+# Elsewhere: make clones WHOLE="python3.13 root"; a few tests everywhere, as in CI: make clones WHOLE=
+WHOLE ?= spaces
+
+clones: .venv/installed-dev  ## demo and test on clones in difficult places; all tests in one of them, a few in the others
+	$(BIN)/python tests/clones.py $(addprefix --whole=,$(WHOLE))
 
 check: .venv/installed-dev  ## ruff and strict types
 	$(BIN)/ruff check .

@@ -175,9 +175,9 @@ def _commands(text: str) -> Iterator[tuple[str, str]]:
 def _install_command(folder: Path) -> None:
     """Put a ``postil`` and a ``python`` that run this very package into the folder's ``.bin``."""
     (folder / ".bin").mkdir()
-    for name, call in (("postil", f"{sys.executable} -m postil"), ("python", sys.executable)):
+    for name, words in (("postil", [sys.executable, "-m", "postil"]), ("python", [sys.executable])):
         script = folder / ".bin" / name
-        script.write_text(f'#!/bin/sh\nexec {call} "$@"\n')
+        script.write_bytes(os.fsencode(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'))
         script.chmod(0o755)
 
 

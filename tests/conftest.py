@@ -3,6 +3,8 @@
 import importlib.util
 import os
 import shutil
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,9 @@ import isolation
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[_variable] = "1"
 
-isolation.watch()
+# A shell may start jobs in the background with Ctrl-C ignored. Processes inherit that, and some tests send Ctrl-C to them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A time limit per example, or for making examples, says something about the machine, not about the code.
 settings.register_profile("postil", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
@@ -24,6 +28,26 @@ settings.register_profile("ci", parent=settings.get_profile("postil"), derandomi
 # Before a release: pytest --hypothesis-profile=thorough
 settings.register_profile("thorough", parent=settings.get_profile("postil"), max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "postil")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the isolation of the tests."""
+    given = [config.getoption("basetemp"), os.environ.get("PYTEST_DEBUG_TEMPROOT")]
+    isolation.install(*filter(None, given))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Isolate the modules of the tests."""
+    with isolation.watched():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """Isolate the tests and their fixtures."""
+    with isolation.watched():
+        return (yield)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -101,6 +101,17 @@ def test_a_page_that_is_out_of_date_is_found_and_rewritten(tmp_path):
     assert runner.run_page(page)[0] == []
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+def test_commands_run_whatever_the_path_of_python_is(tmp_path, monkeypatch):
+    folder = tmp_path / "Zoë's $HOME; `my` Python"
+    folder.mkdir()
+    (folder / "python").symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+    page = tmp_path / "page.md"
+    page.write_text('```console\n$ python -c "print(1)" | cat\n1\n```\n')
+    assert runner.run_page(page)[0] == []
+
+
 # ------------------------------------------------------------------------------------------------ links and places
 
 

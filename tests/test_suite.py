@@ -2,15 +2,18 @@
 
 import importlib
 import os
+import shutil
 import socket
-import tempfile
+import subprocess
+import sys
 import tomllib
 import warnings
+from pathlib import Path
 
 import pytest
 from threadpoolctl import threadpool_info
 
-from isolation import ROOT, NotIsolated
+from isolation import ROOT, Isolation, NotIsolated, can_tell_neighbours
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
 
@@ -33,10 +36,68 @@ def test_no_test_writes_into_the_working_tree(monkeypatch):
     assert (ROOT / "README.md").exists() and not (ROOT / "left-behind").exists()
 
 
-@pytest.mark.skipif(ROOT.is_relative_to(tempfile.gettempdir()), reason="beside a clone in it is the temporary folder")
 def test_no_test_reads_what_stands_beside_the_repository():
+    if not can_tell_neighbours():
+        pytest.skip("anything may be next to this checkout")
     with pytest.raises(NotIsolated, match=r"corpora/x.conll: tests need nothing outside"):
         (ROOT.parent / "corpora" / "x.conll").read_text()
+
+
+@pytest.mark.parametrize(
+    ("root", "elsewhere", "refused", "allowed"),
+    [
+        ("/work/postil", ["/tmp"], ["/work/corpora/x"], ["/tmp/a", "/etc/fstab", "/work/.cache/x", "/work/postil/a"]),
+        ("/work/my postil", ["/tmp"], ["/work/my corpora"], ["/tmp/a", "/work/my postil/a"]),
+        ("/work/postil", ["/work/tmp"], ["/work/corpora/x"], ["/work/tmp/a"]),
+        ("/tmp/a/postil", ["/tmp"], [], ["/tmp/pytest-of-anna/0", "/tmp/a/corpora"]),
+        ("/tmp/postil", ["/tmp"], [], ["/tmp/pytest-of-anna/0"]),
+        ("/postil", ["/tmp"], [], ["/tmp/a", "/etc/fstab", "/work/corpora/x"]),
+        ("/usr/src/postil", ["/usr"], [], ["/usr/src/corpora", "/usr/lib/x.so"]),
+        ("/home/anna/postil", ["/tmp"], [], ["/home/anna/miniconda3/ssl/cert.pem", "/home/anna/.config/x"]),
+        ("/home/anna/src/postil", ["/tmp"], ["/home/anna/src/corpora/x"], ["/home/anna/x"]),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="paths of another kind")
+def test_where_a_neighbour_cannot_be_told_anything_may_be_read(root, elsewhere, refused, allowed, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/anna")
+    isolation = Isolation(Path(root), elsewhere)
+    for path in allowed:
+        isolation.check(path, writing=False)
+    for path in refused:
+        with pytest.raises(NotIsolated, match="nothing outside"):
+            isolation.check(path, writing=False)
+    isolation.check(f"{root}/build/x", writing=True)
+    with pytest.raises(NotIsolated, match="tests write into tmp_path"):
+        isolation.check(f"{root}/x", writing=True)
+
+
+def test_a_checkout_behind_a_link_is_the_same_checkout(tmp_path):
+    (tmp_path / "real" / "postil").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for root in (tmp_path / "real" / "postil", tmp_path / "link" / "postil"):
+        for path in (root / "x", root.resolve() / "x"):
+            with pytest.raises(NotIsolated, match="tests write"):
+                Isolation(root, []).check(path, writing=True)
+
+
+def test_options_of_pytest_may_name_files_anywhere(tmp_path):
+    """A report next to the repository is no neighbour that a test reads."""
+    (tmp_path / "postil" / "tests").mkdir(parents=True)
+    for name in ("conftest.py", "isolation.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "postil" / "tests")
+    (tmp_path / "postil" / "tests" / "test_it.py").write_text("def test_it(tmp_path): (tmp_path / 'x').touch()")
+    (tmp_path / "tmp").mkdir()
+    words = ["--junitxml=../report.xml", "--log-file=../log", "--basetemp=../base", "-o", "pythonpath=tests", "tests"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        cwd=tmp_path / "postil",
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp"), "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "report.xml").exists()
 
 
 def test_no_test_needs_the_network():
