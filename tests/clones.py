@@ -4,7 +4,7 @@
     python tests/clones.py --only spaces        only in the places whose names contain this word
     python tests/clones.py --whole spaces       all tests in these places, a few in the others
 
-Two places at a time: each runs next to the tests of another checkout. What is cloned is the last commit. Where only a few
+Two places at a time: each runs next to the tests of another checkout. The last commit is cloned. Where only a few
 tests run, the packages of this environment are used if the version of Python is the same; Postil itself is installed.
 """
 

@@ -17,7 +17,7 @@ import isolation
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[_variable] = "1"
 
-# A shell may start jobs in the background with Ctrl-C ignored. Processes inherit that, and some tests send Ctrl-C to them.
+# A shell may start jobs in the background with Ctrl-C ignored. Processes inherit that, and some tests send Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
