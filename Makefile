@@ -2,6 +2,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Old versions of pip would install packages without a pyproject.toml in a way that fails with today's setuptools.
 export PIP_USE_PEP517 := 1
+# The tests start hundreds of processes, and each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all clones check docs pages rules bench faults sanitise portable wasm wheels constraints clean

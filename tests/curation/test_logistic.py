@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from postil.curation.logistic import Logistic
 
@@ -12,6 +11,8 @@ def rows(seed, shift):
 
 
 def test_it_is_that_of_scikit_learn():
+    from sklearn.linear_model import LogisticRegression  # takes a second, in every process that collects the tests
+
     ordinary, others = rows(0, 0.0), rows(1, [0.5, 0.0, 0.1])[:80]
     ours = Logistic.between(ordinary, others)
     X = np.concatenate([ordinary, others])

@@ -18,7 +18,7 @@ from postil.features.inputs import InputFeatures, Inputs, Token
 from postil.features.named import FeatureToken, NamedFeatures
 from postil.features.vocabulary import Vocabulary
 from postil.gradcheck import Report, examine
-from postil.gradients.fitted_trees import examine_tree_parts
+from postil.gradients.fitted_trees import SAMPLING, examine_tree_parts
 from postil.graph import Node
 from postil.kernels import Attributes
 from postil.models.config import TaggerConfig
@@ -52,7 +52,7 @@ def examine_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Report:
 
     own = network.parameters()
     zero = without_gradient(parts.config, own)
-    return examine(loss, parameters=own, name="the model's loss", rng=rng, expect_zero=zero)
+    return examine(loss, parameters=own, name="the model's loss", rng=rng, expect_zero=zero, sampling=SAMPLING)
 
 
 def without_gradient(config: TaggerConfig, parameters: Iterable[str]) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.features.trees import Forest
-from postil.gradcheck import Report, examine
+from postil.gradcheck import Report, Sampling, examine
 from postil.graph import Node
 from postil.models.parts import Parts
 from postil.models.scoring.tree_network import TreeBatch, TreeExample, TreeNetwork
@@ -15,6 +15,8 @@ from postil.text.trees.tree import balanced, right_branching
 # Wider steps than usual: a phrase deep in a tree moves the loss by so little that rounding would hide it.
 _EPSILONS = (1e-3, 1e-4)
 _NOISE = 11  # the seed of dropout: the same noise at every evaluation
+# A model has dozens of arrays. A wrong entry shows in every random direction, so few arrays need a look at each entry.
+SAMPLING = Sampling(every_entry_up_to=60, entries=30, directions=30)
 
 
 def examine_tree_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Report:
@@ -32,7 +34,14 @@ def examine_tree_parts(parts: Parts[Any, Any], rng: np.random.Generator) -> Repo
     def loss() -> Node:
         return small.loss(example, rng=np.random.default_rng(_NOISE))
 
-    return examine(loss, parameters=small.parameters(), name="the model's loss", rng=rng, epsilons=_EPSILONS)
+    return examine(
+        loss,
+        parameters=small.parameters(),
+        name="the model's loss",
+        rng=rng,
+        epsilons=_EPSILONS,
+        sampling=SAMPLING,
+    )
 
 
 def _drawn(V: int, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
