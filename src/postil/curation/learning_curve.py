@@ -187,16 +187,19 @@ def forecast(points: list[CurvePoint], rng: np.random.Generator, sentences: int 
 
 def fit(sizes: Array, scores: Array) -> PowerLaw:
     """The law with the smallest squared error: for each power c the rest is linear. It never falls."""
-    best, law = np.inf, PowerLaw(float(scores.mean()), 0.0, 1.0)
-    for c in _POWERS:
-        A = np.stack([np.ones_like(sizes), -(sizes**-c)], axis=1)
-        (ceiling, b), *_ = np.linalg.lstsq(A, scores, rcond=None)
-        if ceiling > 1:  # more than everything right: the best law through 1 instead
-            ceiling, b = 1.0, float(-A[:, 1] @ (1 - scores) / (A[:, 1] @ A[:, 1]))
-        error = float(np.sum((scores - (ceiling + A[:, 1] * b)) ** 2))
-        if b >= 0 and error < best:
-            best, law = error, PowerLaw(float(ceiling), float(b), float(c))
-    return law
+    x = -(sizes ** -_POWERS[:, None])  # (powers, sizes): scores ≈ ceiling + b x, a straight line for each power
+    around = x - x.mean(axis=1, keepdims=True)
+    b = around @ scores / np.maximum(np.sum(around**2, axis=1), 1e-300)
+    ceiling = scores.mean() - b * x.mean(axis=1)
+    above = ceiling > 1  # more than everything right: the best law through 1 instead
+    b = np.where(above, x @ (scores - 1) / np.sum(x**2, axis=1), b)
+    ceiling = np.where(above, 1.0, ceiling)
+    errors = np.sum((scores - (ceiling + b * x.T).T) ** 2, axis=1)
+    rising = np.flatnonzero(b >= 0)
+    if not len(rising):
+        return PowerLaw(float(scores.mean()), 0.0, 1.0)
+    best = rising[np.argmin(errors[rising])]
+    return PowerLaw(float(ceiling[best]), float(b[best]), float(_POWERS[best]))
 
 
 def _residuals(scores: Array, fitted: Array) -> Array:
