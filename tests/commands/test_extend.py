@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
     for name, data in files.items():
         (folder / name).write_text(corpora.as_conll(*data), encoding="utf8")
     (folder / "raw.txt").write_text("\n".join(" ".join(tokens) for tokens in corpora.named_entities(80, seed=5)[0]))
-    postil.Tagger(hidden=16, seed=0).fit(*files["old.txt"]).save(folder / "ner.postil")
+    postil.Tagger(hidden=16, epochs=12, rate=0.02, seed=0).fit(*files["old.txt"]).save(folder / "ner.postil")
     return folder
 
 

@@ -9,6 +9,7 @@ import postil
 from oracles.corpora import as_conll, named_entities
 from postil.commands.main import main
 from postil.commands.training import gains, teaching
+from postil.models import config
 
 SMALL = ["--set", "epochs=2", "--set", "hidden=12", "--set", "word_dim=8"]
 
@@ -23,6 +24,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "words.txt").write_text("".join(f"{word}\t{len(word)}\n" for word in words))
     monkeypatch.setattr(teaching, "MEMBERS", 2)
     monkeypatch.setattr(teaching, "PRESET", "fast")
+    monkeypatch.setattr(config, "FEWEST_STEPS", 40)  # of the teacher
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -12,6 +12,7 @@ from oracles.corpora import as_conll, named_entities
 from postil.commands.main import main
 from postil.commands.terminal.training import Display
 from postil.commands.training import raw_encoders, teaching
+from postil.models import config
 from postil.models.fitting import masked_words
 
 SMALL = ["--set", "hidden=8", "--set", "word_dim=4", "--epochs", "2"]
@@ -26,6 +27,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "raw.txt").write_text("".join(f"{' '.join(words)}\n" for words in raw))
     monkeypatch.setattr(teaching, "MEMBERS", 2)
     monkeypatch.setattr(teaching, "PRESET", "fast")
+    monkeypatch.setattr(config, "FEWEST_STEPS", 40)  # of the teacher
     monkeypatch.setattr(masked_words, "MOST_PASSES", 2)
     monkeypatch.chdir(tmp_path)
     return tmp_path
