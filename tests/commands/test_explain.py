@@ -152,7 +152,8 @@ def test_mistakes(model, capsys, tmp_path):
     assert "this is the name of a file: expected a sentence" in complaint(capsys, model, model)
     assert explained(capsys, model, "Anna lives in York . " * 20)  # too long for a file's name
     assert "--label must be one of LOC, PER (got 'X')" in complaint(capsys, model, TEXT, "--label", "X")
-    assert "no such model" in complaint(capsys, str(tmp_path / "none"), TEXT)
+    (tmp_path / "my models").mkdir()  # a path may contain spaces, as a sentence does
+    assert "no such model" in complaint(capsys, str(tmp_path / "my models" / "none"), TEXT)
     for wrong in (("--span", "two"), ("--span", "1:2", "--entity", "Anna"), ("--input", "pdf")):
         with pytest.raises(SystemExit, match="2"):
             main(["explain", model, TEXT, *wrong])

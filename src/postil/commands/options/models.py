@@ -54,8 +54,17 @@ def text_among(inputs: Sequence[str]) -> str | None:
 
 
 def is_text(word: str) -> bool:
-    """Whether a word of the command line is a text: it contains a space, and no file has this name."""
-    return any(map(str.isspace, word)) and not os.path.exists(word)  # noqa: PTH110  # a text may be too long for a path
+    """Whether a word of the command line is a text: it contains a space, and is neither a file nor the name of one.
+
+    A missing file whose folder has a name with a space is a mistake in a path, not a sentence.
+    """
+    folder = os.path.dirname(word)  # noqa: PTH120  # a text may be too long for a path
+    in_a_folder = _has_space(folder) and os.path.isdir(folder)  # noqa: PTH112
+    return _has_space(word) and not in_a_folder and not os.path.exists(word)  # noqa: PTH110
+
+
+def _has_space(word: str) -> bool:
+    return any(map(str.isspace, word))
 
 
 def _is_model(word: str) -> bool:
