@@ -6,6 +6,7 @@ import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
 from postil.commands.main import main
 from postil.commands.training import raw_text, teaching
+from postil.models import config
 from postil.models.fitting import masked_words
 
 SMALL = ["--set", "epochs=2", "--set", "hidden=12", "--set", "word_dim=8"]
@@ -29,6 +30,7 @@ def train(*arguments):
 def test_a_teacher_is_trained_first_and_leaves_no_file(folder, capsys, monkeypatch):
     monkeypatch.setattr(teaching, "MEMBERS", 2)
     monkeypatch.setattr(teaching, "PRESET", "fast")
+    monkeypatch.setattr(config, "FEWEST_STEPS", 40)  # of the teacher
     assert train("--unlabelled", "raw.txt", "-o", "m.postil") == 0
     told = capsys.readouterr().err
     assert "training the teacher: 2 networks fast" in told
