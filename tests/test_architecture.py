@@ -15,7 +15,7 @@ import postil
 
 PACKAGE = Path(postil.__file__).parent
 FOUNDATION = [
-    *["errors", "lazy", "extras", "files", "arrays", "markup", "kernels"],
+    *["errors", "lazy", "extras", "files", "reading", "arrays", "markup", "kernels"],
     *["threads", "graph", "gradcheck", "archive"],
 ]
 STREAM = [

@@ -18,7 +18,6 @@ import mmap
 import os
 import zlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -26,6 +25,7 @@ import numpy as np
 from postil.arrays import Array, describe
 from postil.errors import ConfigurationError, DtypeError, ModelFileError
 from postil.files import replaced
+from postil.reading import open_regular, parsed_json
 
 VERSION = 2
 """The format's number. A reader refuses every other one."""
@@ -152,7 +152,7 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as the files of this module do. What follows may still be cut or damaged."""
     if not os.path.isfile(path):  # noqa: PTH113  # a text that is too long for a name is no file
         return False
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         return file.read(8 + len(MAGIC))[8:] == MAGIC
 
 
@@ -165,7 +165,7 @@ def load(
     read and compared when one of its rows is asked for.
     """
     try:
-        with Path(path).open("rb") as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
     except FileNotFoundError:
@@ -321,31 +321,12 @@ def _content(strings: object) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _json_object(text: str | bytes, part: str) -> dict[str, Any]:
     try:
-        found = json.loads(
-            text.decode("utf-8") if isinstance(text, bytes) else text,
-            object_pairs_hook=_without_repeats,
-            parse_float=_finite,
-            parse_constant=_finite,
-        )
-    except (ValueError, RecursionError) as error:
+        found = parsed_json(text)
+    except ValueError as error:
         raise ModelFileError(f"the model file is damaged in {part}", expected="JSON", got=str(error)[:120]) from None
     if not isinstance(found, dict):
         raise ModelFileError(f"the model file is damaged in {part}", expected="a JSON object", got=repr(found)[:40])
     return found
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name that stands twice")
-    return found
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"a number that is not finite: {text[:40]}")
-    return number
 
 
 def _place(name: str, entry: object) -> _Place:

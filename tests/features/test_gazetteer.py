@@ -108,7 +108,7 @@ def test_agrees_with_the_slow_way_and_with_itself_from_arrays(tmp_path_factory, 
             r"LOC.txt, line 2: a line of the gazetteer: expected a name, or CLASS<TAB>name, got 'LOC\\t '",
         ),
         (b"Paris\n\tRome\n", r"LOC.txt, line 2: .*got '\\tRome'"),
-        (b"Paris\nZ\xfcrich\n", r"LOC.txt, line 2: a name in the gazetteer: expected UTF-8, got b'Z\\xfcrich'"),
+        (b"Paris\nZ\xfcrich\n", r"LOC.txt, line 2: a line of the gazetteer: expected UTF-8, got b'Z\\xfcrich'"),
         (b"".join(b"%d\tx\n" % i for i in range(64)), "classes of a gazetteer must number 1 to 63 .got 64"),
     ],
 )

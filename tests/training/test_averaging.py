@@ -71,6 +71,6 @@ def test_states_that_do_not_fit_change_nothing():
     averaged.step({p: np.ones((3, 2))}, 0.1)
     with pytest.raises(ConfigurationError, match="expected settled/p, steps, total/p, got nothing"):
         averaged.restore({})
-    with pytest.raises(ShapeError, match=r"state total/p of an optimiser: expected \(3, 2\), got \(2,\)"):
+    with pytest.raises(ShapeError, match=r"total/p in the state of an optimiser: expected \(3, 2\), got \(2,\)"):
         averaged.restore({**averaged.state(), "total/p": np.zeros(2)})
     assert np.allclose(averaged.mean("p"), 0.9)

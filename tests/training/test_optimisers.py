@@ -130,7 +130,7 @@ def test_states_that_do_not_fit():
     with pytest.raises(ConfigurationError, match="state of an optimiser: expected mean/p, square/p, touches/p, got "):
         adam.restore({})
     state = adam.state()
-    with pytest.raises(ShapeError, match=r"state mean/p of an optimiser: expected \(8, 3\), got \(1,\)"):
+    with pytest.raises(ShapeError, match=r"mean/p in the state of an optimiser: expected \(8, 3\), got \(1,\)"):
         adam.restore({**state, "mean/p": np.zeros(1)})
 
 
@@ -153,7 +153,7 @@ def test_gradients_of_another_shape_or_float_type(name):
 
 def test_a_state_of_another_float_type():
     adam = Adam({"p": table()})
-    with pytest.raises(DtypeError, match="state mean/p of an optimiser: expected float64, got float32"):
+    with pytest.raises(DtypeError, match="mean/p in the state of an optimiser: expected float64, got float32"):
         adam.restore({**adam.state(), "mean/p": np.zeros((8, 3), np.float32)})
 
 

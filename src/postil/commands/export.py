@@ -3,12 +3,12 @@
 import argparse
 import importlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from postil.commands.options.models import open_model
 from postil.errors import ConfigurationError, printable
 from postil.models.installed import located
+from postil.reading import MOST_LIST_BYTES, read_text
 
 DESCRIPTION = """\
 Write a trained model in a form that runs without Python.
@@ -59,7 +59,7 @@ def _module(name: str) -> Any:
 def _to_c(arguments: argparse.Namespace) -> list[str]:
     texts = None
     if arguments.conformance is not None:
-        texts = Path(arguments.conformance).read_text(encoding="utf-8").splitlines()
+        texts = read_text(arguments.conformance, "the texts", MOST_LIST_BYTES).splitlines()
     written = _module("c").export_c(
         open_model(arguments.model),
         arguments.output,

@@ -16,10 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.files import append_line, held_alone, replaced
+from postil.reading import MOST_LIST_BYTES, DoubleKey, TooDeep, parsed_json, read_bytes
 from postil.text.annotations.records import parse
 from postil.text.annotations.spans import one_line
 from postil.text.labels.schemes import Span
@@ -29,6 +30,8 @@ OWN = "annotation"
 """The field with what only a journal needs."""
 ACCEPTED, IGNORED = "accept", "ignore"
 UNDONE, REPLACED = "undone", "replaced"
+_MOST_ROUNDS = 1 << 53
+_Value = TypeVar("_Value")
 
 
 @final
@@ -85,31 +88,56 @@ class Answer:
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any], where: str) -> "tuple[Answer, str | None]":
-        """The answer of a line, and its state."""
+        """The answer of a line, every field checked, and its state."""
         try:
-            own = record[OWN]
+            own, text = record[OWN], _checked(record["text"], str)
+            tokens = tuple((_checked(one["start"], int), _checked(one["end"], int)) for one in record["tokens"])
+            borders = [0, *(border for token in tokens for border in token), len(text)]
+            state = own.get("state")
+            if borders != sorted(borders) or state not in (None, UNDONE, REPLACED):
+                raise ValueError
             others = {"text", "tokens", "spans", "answer", OWN}
             answer = cls(
-                key=str(own["key"]),
-                text=str(record["text"]),
-                tokens=tuple((int(token["start"]), int(token["end"])) for token in record["tokens"]),
-                spans=_spans(record["spans"]) or (),
+                key=_checked(own["key"], str),
+                text=text,
+                tokens=tokens,
+                spans=_spans(record["spans"], len(tokens)) or (),
                 is_skipped=own.get("given", record["answer"]) == IGNORED,
-                round=own["round"],
-                predicted=_spans(own["predicted"]),
+                round=None if own["round"] is None else _count(own["round"], _MOST_ROUNDS),
+                predicted=_spans(own["predicted"], len(tokens)),
                 fields={name: value for name, value in record.items() if name not in others},
             )
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, AttributeError):
             expected = "a line that postil annotate has written"
             got = shortened(json.dumps(record, ensure_ascii=False))
             raise DataError("not an answer", expected=expected, got=got, where=where) from None
-        return answer, own.get("state")
+        return answer, state
 
 
-def _spans(values: Any) -> tuple[Span, ...] | None:
+def _checked(value: Any, kind: type[_Value]) -> _Value:
+    if type(value) is not kind:
+        raise TypeError
+    return value
+
+
+def _count(value: Any, most: int) -> int:
+    if not 0 <= _checked(value, int) <= most:
+        raise ValueError
+    return int(value)
+
+
+def _spans(values: Any, tokens: int) -> tuple[Span, ...] | None:
+    """Spans over tokens, one after the other."""
     if values is None:
         return None
-    return tuple(Span(value["label"], value["token_start"], value["token_end"] + 1) for value in values)
+    spans = tuple(
+        Span(_checked(one["label"], str), _count(one["token_start"], tokens), _count(one["token_end"], tokens - 1) + 1)
+        for one in _checked(values, list)
+    )
+    borders = [border for span in spans for border in (span.start, span.end)]
+    if borders != sorted(borders) or any(span.start == span.end or not span.label for span in spans):
+        raise ValueError
+    return spans
 
 
 @final
@@ -210,7 +238,7 @@ class Journal:
         if not self.path.exists():
             with replaced(self.path):  # an empty file: that it cannot be written is found now
                 pass
-        content = self.path.read_bytes()
+        content = read_bytes(self.path, "the answers", MOST_LIST_BYTES, unpack=False)
         lines = content.split(b"\n")
         end = 0
         for number, line in enumerate(lines, 1):
@@ -254,7 +282,9 @@ def _is_torn(line: bytes) -> bool:
     Where the power fails, a line may also end in, or be, zeros that the disk has never written.
     """
     try:
-        json.loads(line)
+        parsed_json(line, finite=False)
+    except (TooDeep, DoubleKey):
+        return False
     except ValueError:
         return line.startswith(b"{") or not line.strip(b"\0")
     return False

@@ -12,6 +12,7 @@ import numpy as np
 from postil.arrays import Array, describe
 from postil.errors import ConfigurationError, DataError, ModelFileError, is_printable
 from postil.features.vocabulary import Vocabulary, arrays_under
+from postil.reading import decoded_lines
 
 # The meaning of each id: outside every name, or beginning, inside, end of one, or a name of a single word.
 GAZETTEER_CODES = ("none", "B", "I", "E", "S")
@@ -165,24 +166,15 @@ def _files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
 
 def _names_in(path: Path) -> Iterator[tuple[str, str]]:
     """(class, name) for every line of a file that is not empty."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DataError("cannot read the gazetteer", got=error.strerror or error, where=path) from None
     count = 0
-    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        where = f"{path}, line {number}"
-        try:
-            text = line.decode("utf-8").rstrip("\r")
-        except UnicodeDecodeError as error:
-            raise DataError("a name in the gazetteer", expected="UTF-8", got=error.object, where=where) from None
+    for text, where in decoded_lines(path, "the gazetteer"):
         if not text.strip():
             continue
         before, tab, after = text.partition("\t")
         name_class, name = (before.strip(), after) if tab else (path.stem, before)
         if not name_class or not name.strip() or not is_printable(name_class):
             raise DataError(
-                "a line of the gazetteer", expected="a name, or CLASS<TAB>name", got=repr(text), where=where
+                "a line of the gazetteer", expected="a name, or CLASS<TAB>name", got=repr(text[:80]), where=where
             )
         yield name_class, name
         count += 1

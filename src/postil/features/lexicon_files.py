@@ -13,6 +13,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.features.gazetteer import names_in_files
 from postil.features.lexicon import ALONE, FIRST, INSIDE, LAST, Entry, Lexicon
 from postil.features.pretrained import load_part
+from postil.reading import decoded_lines
 
 MOST_BITS = 64
 
@@ -46,21 +47,8 @@ def _is_path(text: str) -> bool:
 
 
 def _rows(path: Path) -> Iterator[list[str]]:
-    try:
-        content = path.read_bytes()
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-    except (OSError, EOFError) as error:
-        raise DataError("cannot read the clusters", got=getattr(error, "strerror", None) or error, where=path) from None
     count = 0
-    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        where = f"{path}, line {number}"
-        try:
-            text = line.decode("utf-8").rstrip("\r")
-        except UnicodeDecodeError as error:
-            raise DataError("a line of the clusters", expected="UTF-8", got=error.object[:80], where=where) from None
-        if not text:
-            continue
+    for text, where in decoded_lines(path, "the clusters"):
         row = text.split("\t")
         if len(row) < 2 or not row[0] or not row[1]:
             expected = "path<TAB>word, or word<TAB>cluster"

@@ -3,19 +3,27 @@
 Each reader returns the words as bytes and a float32 matrix (V, D), in the order of the file.
 """
 
-import gzip
+import io
 import os
-import zlib
+import sys
 from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, BinaryIO, final
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import DataError
+from postil.reading import (
+    MOST_DIMENSIONS,
+    MOST_LINE_BYTES,
+    MOST_VECTOR_BYTES,
+    MOST_WORDS,
+    blocks_of_lines,
+    limit,
+    opened,
+)
 
+_WHAT = "the file of word vectors"
 _LINES_AT_ONCE = 2000
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _PRINTABLE = bytes(range(32, 127)) + b"\t\r\n"
@@ -25,49 +33,55 @@ Rows = tuple[list[bytes], Array]
 
 def read_file(path: str | os.PathLike[str]) -> Rows:
     """Find out the format and read the file; gzip is undone on the way."""
-    try:
-        with _opened(path) as file:
-            mark = len(_BYTE_ORDER_MARK) if file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK else 0
-            file.seek(mark)
-            first = file.readline()
-            header = _header(first)
-            if header is None:
-                file.seek(mark)
-                return _read_text(file, None, len(first.split()) - 1, path)
-            return _read_after_header(file, *header, path)
-    except (OSError, EOFError, zlib.error) as error:  # the last two: a gzip file that is cut or damaged
-        reason = getattr(error, "strerror", None) or error
-        raise DataError("cannot read the file of word vectors", got=reason, where=path) from None
-
-
-def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
-    with Path(path).open("rb") as file:
-        compressed = file.read(2) == b"\x1f\x8b"
-    return cast(IO[bytes], gzip.open(path)) if compressed else Path(path).open("rb")
+    with opened(path, _WHAT, MOST_VECTOR_BYTES) as file:
+        longest = limit(MOST_LINE_BYTES)
+        first = file.readline(longest).removeprefix(_BYTE_ORDER_MARK)
+        header = _header(first)
+        if header is None:
+            return _read_text(_Rest(first, file), None, len(first.split()) - 1, path)
+        _check_sizes(*header, path)
+        return _read_after_header(file, *header, path)
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
     """The number of words and of dimensions, if the line is the header of word2vec and fastText files."""
     fields = line.split()
-    if len(fields) == 2 and all(field.isdigit() for field in fields) and int(fields[1]) > 0:
-        return int(fields[0]), int(fields[1])
-    return None
+    if len(fields) != 2 or not all(field.isdigit() for field in fields) or not fields[1].strip(b"0"):
+        return None
+    V, D = (int(field) if len(field) < 20 else sys.maxsize for field in fields)
+    return V, D
 
 
-def _read_after_header(file: IO[bytes], V: int, D: int, path: Any) -> Rows:
+def _check_sizes(V: int, D: int, path: Any) -> None:
+    for number, most, what in ((V, MOST_WORDS, "words"), (D, MOST_DIMENSIONS, "dimensions")):
+        if number > limit(most):
+            raise DataError(f"too many {what} in {_WHAT}", expected=f"at most {limit(most):,}", got="more", where=path)
+
+
+@final
+class _Rest:
+    """A file some bytes of which were read already."""
+
+    def __init__(self, before: bytes, file: BinaryIO) -> None:
+        self._before, self._file = before, file
+
+    def read(self, size: int = -1) -> bytes:
+        before, self._before = self._before, b""
+        return before + self._file.read(size)
+
+
+def _read_after_header(file: BinaryIO, V: int, D: int, path: Any) -> Rows:
     """Text if the first row is a word and D numbers; else binary; if it is not that either, the text's error counts."""
-    after_header = file.tell()
-    first = file.readline()
-    file.seek(after_header)
+    first = file.readline(limit(MOST_LINE_BYTES))
     if _is_text_row(first, D):
-        return _read_text(file, V, D, path)
+        return _read_text(_Rest(first, file), V, D, path)
+    data = first + file.read()
     try:
-        return _read_binary(file.read(), V, D, path)
+        return _read_binary(data, V, D, path)
     except DataError:
         if first.translate(None, _PRINTABLE):
             raise
-        file.seek(after_header)
-        return _read_text(file, V, D, path)
+        return _read_text(io.BytesIO(data), V, D, path)
 
 
 def _is_text_row(line: bytes, D: int) -> bool:
@@ -81,11 +95,12 @@ def _is_text_row(line: bytes, D: int) -> bool:
 # ------------------------------------------------------------------------------------------------------------- text
 
 
-def _read_text(file: IO[bytes], V: int | None, D: int, path: Any) -> Rows:
+def _read_text(file: Any, V: int | None, D: int, path: Any) -> Rows:
     words: list[bytes] = []
+    _check_sizes(0, D, path)
     parts = [np.zeros((0, max(D, 0)), np.float32)]
     first_line = 1 if V is None else 2
-    for number, lines in _batches(file, first_line):
+    for number, lines in _batches(file, first_line, path):
         if D < 1:
             raise DataError(
                 "no word vector", expected="a word and its numbers", got=_quoted(lines[0]), where=_at(path, number)
@@ -93,16 +108,17 @@ def _read_text(file: IO[bytes], V: int | None, D: int, path: Any) -> Rows:
         batch, matrix = _fast_rows(lines, D) or _careful_rows(lines, D, path, number)
         words += batch
         parts.append(matrix)
+        _check_sizes(len(words), D, path)
     if V is not None and len(words) != V:
         raise DataError("file of word vectors", expected=f"{V} words, says its header", got=len(words), where=path)
     return words, np.concatenate(parts)
 
 
-def _batches(file: IO[bytes], number: int) -> Iterator[tuple[int, list[bytes]]]:
+def _batches(file: Any, first_line: int, path: Any) -> Iterator[tuple[int, list[bytes]]]:
     """The lines in batches, with the number of each batch's first line."""
-    while lines := list(islice(file, _LINES_AT_ONCE)):
-        yield number, lines
-        number += len(lines)
+    for number, lines in blocks_of_lines(file, _WHAT, path, first_line):
+        for place in range(0, len(lines), _LINES_AT_ONCE):
+            yield number + place, lines[place : place + _LINES_AT_ONCE]
 
 
 def _fast_rows(lines: list[bytes], D: int) -> Rows | None:

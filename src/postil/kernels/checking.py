@@ -16,11 +16,17 @@ def check_activation(activation: str) -> None:
         raise ConfigurationError("activation of a kernel", expected=" or ".join(ACTIVATIONS), got=repr(activation))
 
 
-def contiguous(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Array:
-    """``array`` itself where it is laid out as C expects it, else a copy that is."""
-    ready = np.ascontiguousarray(array, dtype)
+def contiguous(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Array:
+    """``array`` itself if it is laid out as C expects it, else a copy that is. Every array goes to C through here.
+
+    An array that C changes cannot be a copy: it must be ready, and writable.
+    """
+    ready = np.asarray(array, dtype, order="C")
     if ready.shape != shape:
         raise ShapeError("wrong shape", expected=shape, got=np.shape(array), where=where)
+    if changed and (ready is not array or not ready.flags.writeable):
+        expected = f"a writable C-contiguous array {shape} of {np.dtype(dtype)}"
+        raise ShapeError("an array that is changed", expected=expected, got=describe(np.asarray(array)), where=where)
     return ready
 
 

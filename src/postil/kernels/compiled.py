@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from postil.arrays import Array, checked_offsets
-from postil.errors import IndexRangeError
+from postil.errors import IndexRangeError, ShapeError
 from postil.kernels import plain
 from postil.kernels.checking import contiguous, label_scores
 from postil.kernels.forward_backward import ChainMessages
@@ -38,6 +38,11 @@ def pointer(array: Array, kind: Any) -> Any:
     return _from_buffer(kind, array)
 
 
+def reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
+    """The memory of an array of real numbers, checked; one that C changes is not copied."""
+    return _from_buffer(BYTES, contiguous(array, dtype, shape, where, changed=changed))
+
+
 def bytes_of(text: Any) -> Any:
     """A text as an argument. cffi takes bytes as they are; other buffers, such as mapped files, need a pointer."""
     return text if type(text) is bytes else _from_buffer(BYTES, text)
@@ -50,7 +55,9 @@ def finish(code: int, where: str, offsets: Array | None = None, rows: int = 0) -
     if code == lib.NOT_FINITE:
         np.multiply(_LARGEST, 2)  # raises the flag again where np.errstate hears it, as the twin would have done
     if code == lib.WRONG_OFFSETS:
-        checked_offsets(offsets, rows)
+        if offsets is not None:
+            checked_offsets(offsets, rows)
+        raise ShapeError("sizes that do not fit", where=where)
     if code == lib.WRONG_INDEX:
         raise IndexRangeError("an index points outside its table", where=where)
     if code == lib.NO_MEMORY:

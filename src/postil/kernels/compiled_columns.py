@@ -46,6 +46,9 @@ def _characters(text: bytes) -> Array:
 def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[Array, int]:
     """See ``plain_columns.number_words``."""
     cells = contiguous(cells, np.int64, (len(cells), 2), where="cells")
+    for name, dtype in (("key", np.uint64), ("slots", np.uint64), ("pool", np.uint8), ("ends", np.int64)):
+        array = getattr(words, name)
+        contiguous(array, dtype, (2,) if name == "key" else (array.size,), name, changed=name != "key")
     numbers, count = np.empty(len(cells), np.int64), np.array([known], np.int64)
     code = lib.number_words(
         *(ffi.from_buffer(BYTES, text), len(text)),

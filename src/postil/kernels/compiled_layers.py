@@ -8,18 +8,11 @@ from postil.arrays import FLOATS, Array
 from postil.errors import ShapeError
 from postil.kernels import plain_layers
 from postil.kernels.checking import ACTIVATIONS, check_activation, contiguous, floats
-from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
+from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets, reals
 from postil.kernels.library import ffi, lib
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Part, Totals
 
 DOUBLE = np.dtype(np.float64)
-
-
-def _reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str) -> Any:
-    """The memory of an input in the element type of the call."""
-    if not is_ready(array, dtype) or array.shape != shape:
-        array = contiguous(array, dtype, shape, where)
-    return ffi.from_buffer(BYTES, array)
 
 
 def windows(X: Array, padding: Array, offsets: Array, size: int) -> Array:
@@ -28,7 +21,7 @@ def windows(X: Array, padding: Array, offsets: Array, size: int) -> Array:
     offsets = ready_offsets(offsets, len(X))
     (N, D), B = X.shape, len(offsets) - 1
     Y = np.empty((N, size * D), X.dtype)
-    start = _reals(padding, X.dtype, (D,), "padding"), pointer(offsets, INTEGERS)
+    start = reals(padding, X.dtype, (D,), "padding"), pointer(offsets, INTEGERS)
     code = lib.windows(pointer(X, BYTES), X.itemsize == 4, *start, N, B, D, size, pointer(Y, BYTES))
     finish(code, "windows", offsets, N)
     return Y
@@ -67,7 +60,7 @@ def normalise_rows(X: Array, gain: Array, bias: Array, epsilon: float) -> tuple[
     X = floats(X, 2, where="layer norm")
     N, D = X.shape
     Y, Z, deviation = np.empty_like(X), np.empty_like(X), np.empty((N, 1), X.dtype)
-    learnt = _reals(gain, X.dtype, (D,), "gain"), _reals(bias, X.dtype, (D,), "bias")
+    learnt = reals(gain, X.dtype, (D,), "gain"), reals(bias, X.dtype, (D,), "bias")
     outputs = (pointer(array, BYTES) for array in (Y, Z, deviation))
     code = lib.normalise_rows(pointer(X, BYTES), X.itemsize == 4, *learnt, epsilon, N, D, *outputs)
     finish(code, "layer norm")
@@ -80,9 +73,9 @@ def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> t
     (N, D), kind = dY.shape, dY.dtype
     dX, dgain, dbias = np.empty_like(dY), np.empty(D, kind), np.empty(D, kind)
     inputs = (
-        _reals(Z, kind, (N, D), "Z"),
-        _reals(deviation, kind, (N, 1), "deviation"),
-        _reals(gain, kind, (D,), "gain"),
+        reals(Z, kind, (N, D), "Z"),
+        reals(deviation, kind, (N, 1), "deviation"),
+        reals(gain, kind, (D,), "gain"),
     )
     outputs = (pointer(array, BYTES) for array in (dX, dgain, dbias))
     finish(lib.normalise_rows_back(pointer(dY, BYTES), dY.itemsize == 4, *inputs, N, D, *outputs), "layer norm")
@@ -96,7 +89,7 @@ def activate(Z: Array, bias: Array | None, activation: str, noise: Noise, out: A
     if not _in_place(Z.dtype, Z.shape, out):
         return plain_layers.activate(Z, bias, activation, noise, out)
     slopes = np.empty_like(Z)
-    added = ffi.NULL if bias is None else _reals(bias, Z.dtype, Z.shape[1:], "bias")
+    added = ffi.NULL if bias is None else reals(bias, Z.dtype, Z.shape[1:], "bias")
     outputs = pointer(out, BYTES), pointer(slopes, BYTES)
     how = added, ACTIVATIONS.index(activation), *noise
     finish(lib.activate(pointer(Z, BYTES), Z.itemsize == 4, *how, *Z.shape, *outputs), "activation")
@@ -133,9 +126,9 @@ def _gradient(value: Array, part: Any, g: Array) -> list[Any]:
     V = len(value) if value.ndim else 1
     D = value.size // V if V else 0
     if part is ...:
-        return [ffi.NULL, _reals(g, value.dtype, value.shape, "gradient"), V, V, D]
+        return [ffi.NULL, reals(g, value.dtype, value.shape, "gradient"), V, V, D]
     rows = contiguous(part, np.int64, np.shape(part)[:1], where="rows of a gradient")
-    values = _reals(g, value.dtype, (len(rows), *value.shape[1:]), "gradient")
+    values = reals(g, value.dtype, (len(rows), *value.shape[1:]), "gradient")
     return [pointer(rows, INTEGERS), values, len(rows), V, D]
 
 
@@ -157,8 +150,7 @@ def _prepared(memory: AdamMemory) -> tuple[Any, ...] | None:
     counts = value.shape[:1] + (1,) * (value.ndim - 1)
     if not _in_place(value.dtype, value.shape, value, mean, square) or not is_ready(touches, INT64):
         return None
-    if touches.shape != counts:
-        raise ShapeError("touches of rows", expected=counts, got=touches.shape)
+    contiguous(touches, np.int64, counts, "touches of rows", changed=True)
     start = pointer(value, BYTES), value.itemsize == 4, pointer(mean, BYTES), pointer(square, BYTES)
     return *start, pointer(touches, INTEGERS)
 
@@ -166,15 +158,16 @@ def _prepared(memory: AdamMemory) -> tuple[Any, ...] | None:
 def _totals(value: Array, totals: Totals | None) -> tuple[Any, Any, int]:
     if totals is None:
         return ffi.NULL, ffi.NULL, 0
-    if totals.prepared is None:
-        if not _can_settle(totals.total, totals.settled, value):
-            raise ShapeError("totals of averages", expected=value.shape, got=totals.total.shape)
-        totals.prepared = pointer(totals.total, DOUBLES), pointer(totals.settled, INTEGERS)
+    if totals.prepared is None or totals.total.shape != value.shape:
+        total = contiguous(totals.total, np.float64, value.shape, "totals of averages", changed=True)
+        settled = contiguous(totals.settled, np.int64, value.shape[:1], "settled rows of averages", changed=True)
+        totals.prepared = pointer(total, DOUBLES), pointer(settled, INTEGERS)
     return *totals.prepared, totals.steps
 
 
 def _can_settle(total: Array, settled: Array, value: Array) -> bool:
-    return _in_place(DOUBLE, value.shape, total) and is_ready(settled, INT64) and settled.shape == value.shape[:1]
+    has_counts = is_ready(settled, INT64) and settled.shape == value.shape[:1] and settled.flags.writeable
+    return has_counts and _in_place(DOUBLE, value.shape, total)
 
 
 def adagrad_step(value: Array, square: Array, part: Part, g: Array, rate: float, epsilon: float) -> None:

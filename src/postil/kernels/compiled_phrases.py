@@ -7,8 +7,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import IndexRangeError
 from postil.kernels.checking import contiguous, floats
-from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
-from postil.kernels.compiled_trees import reals
+from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer, reals
 from postil.kernels.library import ffi, lib
 from postil.kernels.plain_phrases import CELLS, SUMS
 

@@ -8,8 +8,7 @@ import numpy as np
 from postil.arrays import Array
 from postil.kernels import plain_quadratic
 from postil.kernels.checking import contiguous, floats
-from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
-from postil.kernels.compiled_trees import reals
+from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer, reals
 from postil.kernels.library import lib
 
 _WHERE = "quadratic forms"

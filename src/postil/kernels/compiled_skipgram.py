@@ -7,17 +7,15 @@ import numpy as np
 from postil.arrays import Array
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, finish, pointer
-from postil.kernels.compiled_trees import reals
 from postil.kernels.library import ffi, lib
 from postil.kernels.plain_skipgram import RowChanges, ShardRoom, SkipgramChanges, SkipgramText, checked_text
 
 FLOATS, SMALL_INTEGERS = ffi.typeof("float[]"), ffi.typeof("int32_t[]")
-_SINGLE = np.dtype(np.float32)
 
 
 def table_pointer(table: Any, shape: tuple[int, int], where: str, *, changed: bool = False) -> Any:
     """A table (V, P) of float32 as C expects it."""
-    return ffi.cast("float *", reals(table, _SINGLE, shape, where, changed=changed))
+    return pointer(contiguous(table, np.float32, shape, where, changed=changed), FLOATS)
 
 
 class RowRoom:

@@ -45,7 +45,7 @@ def attribute_scores(attributes: Attributes, pairs: PairWeights, weights: Array,
 def attribute_sums(attributes: Attributes, table: Array, L: int) -> Array:
     """See ``plain_sparse.attribute_sums``."""
     ids, offsets = _ids(attributes.ids, "ids"), ready_offsets(attributes.offsets, len(attributes.ids))
-    table, N = contiguous(table, np.float64, table.shape, where="table"), len(offsets) - 1
+    table, N = contiguous(table, np.float64, np.shape(table)[:2], where="table"), len(offsets) - 1
     out = np.empty((N, L))
     code = lib.attribute_sums(
         *(pointer(ids, _SMALL), _values(attributes.values, len(ids)), pointer(offsets, INTEGERS), N, len(ids)),
@@ -63,8 +63,9 @@ def attribute_counts(
     firsts, targets = _pairs(pairs)
     if not 0 <= first <= end < len(firsts):
         raise IndexRangeError("an index points outside its table", where="attributes")
-    if out.shape != targets.shape or len(occurrences.starts) != len(firsts):
-        raise ShapeError("wrong shape", expected=targets.shape, got=out.shape, where="expectations")
+    contiguous(out, np.float64, targets.shape, "expectations", changed=True)
+    if len(occurrences.starts) != len(firsts):
+        raise ShapeError("wrong shape", expected=firsts.shape, got=occurrences.starts.shape, where="attributes")
     tokens, starts = _ids(occurrences.tokens, "tokens"), ready_offsets(occurrences.starts, len(occurrences.tokens))
     rows = contiguous(marginals, np.float64, (N, P), where="marginals")
     code = lib.attribute_counts(

@@ -10,7 +10,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels.checking import ACTIVATIONS
+from postil.kernels.checking import ACTIVATIONS, contiguous
 from postil.kernels.compiled import DOUBLES, INT64, INTEGERS, MOST_LABELS, is_ready, pointer
 from postil.kernels.library import ffi, lib
 from postil.kernels.packing import Scratch
@@ -123,8 +123,9 @@ class TaggerKernel:
         if len(known) != len(self._known) or not all(map(operator.is_, known, self._known)):
             if not _are_ready(known):
                 return False
-            self._known = known
+            self._known = []
             self._enter_parameters(tables, weights, forbidden)
+            self._known = known
         self._enter_batch(batch)
         self._make_room(len(batch.places), len(batch.offsets) - 1, self.step.U)
         return True
@@ -151,40 +152,58 @@ class TaggerKernel:
         step = self.step
         N = step.N = len(batch.places)
         of_words = [*batch.ids, *([] if batch.vectors is None else batch.vectors[1:]), batch.characters]
-        step.U = next((len(of_each) for of_each in of_words if of_each is not None), 0)
+        U = step.U = next((len(of_each) for of_each in of_words if of_each is not None), 0)
         step.B, step.share = len(batch.offsets) - 1, batch.share
+        self._check_parts(batch)
         step.block_tokens = -(-N // max(1, -(-N // BLOCK_TOKENS)))  # blocks of about the same size
         step.input_key, step.hidden_key = batch.keys[0], batch.keys[1]
         for i in range(self._shape.depth):
             self._blocks[i].key = batch.keys[2 + i]
-        self._enter(step, "", places=_integers(batch.places), offsets=_integers(batch.offsets))
+        offsets = contiguous(batch.offsets, INT64, (step.B + 1,), "offsets")
+        self._enter(step, "", places=contiguous(batch.places, INT64, (N,), "places"), offsets=offsets)
         for i, ids in enumerate(batch.ids):
-            self._enter(self._tables[i], f"table {i} ", ids=_integers(ids))
+            ids = contiguous(ids, INT64, (U, self._shape.features[i]), f"ids of table {i}")
+            self._enter(self._tables[i], f"table {i} ", ids=ids)
         if batch.vectors is not None:
             matrix, ids = batch.vectors
             step.vector_count = len(matrix)
-            self._enter(step, "", vectors=np.ascontiguousarray(matrix, SINGLE), vector_ids=_integers(ids))
+            vectors = contiguous(matrix, SINGLE, (len(matrix), self._shape.vector_dim), "vectors")
+            self._enter(step, "", vectors=vectors, vector_ids=contiguous(ids, INT64, (U,), "ids of vectors"))
         if batch.characters is not None:
-            step.characters.M = batch.characters.shape[1]
-            self._enter(step.characters, "characters ", ids=_integers(batch.characters))
+            M = step.characters.M = batch.characters.shape[1]
+            ids = contiguous(batch.characters, INT64, (U, M), "characters of words")
+            self._enter(step.characters, "characters ", ids=ids)
         self._enter_gold(batch.gold, N)
+
+    def _check_parts(self, batch: TaggerBatch) -> None:
+        """Whether a batch has everything that a tagger of this shape reads."""
+        shape = self._shape
+        expected = len(shape.widths), shape.vector_dim > 0, shape.spelling is not None, 2 + shape.depth
+        got = len(batch.ids), batch.vectors is not None, batch.characters is not None, len(batch.keys)
+        if got != expected:
+            what = "parts of a batch (tables, vectors, characters, keys)"
+            raise ShapeError(what, expected=expected, got=got)
 
     def _enter_gold(self, gold: Array | tuple[Array, Array], N: int) -> None:
         if not isinstance(gold, tuple):
             self.step.targets = ffi.NULL
-            self._enter(self.step, "", gold=_integers(gold))
+            self._enter(self.step, "", gold=contiguous(gold, INT64, (N,), "gold labels"))
             return
-        targets, steps = (np.ascontiguousarray(table, DOUBLE) for table in gold)
-        if targets.shape != (N, self._shape.L) or steps.shape != (self._shape.L, self._shape.L):
-            raise ShapeError("a teacher's expectations", expected=f"({N}, {self._shape.L})", got=targets.shape)
+        L, what = self._shape.L, "a teacher's expectations"
+        targets, steps = (contiguous(table, DOUBLE, of, what) for table, of in zip(gold, ((N, L), (L, L)), strict=True))
         self._enter(self.step, "", targets=targets, target_steps=steps)
 
     def _enter_parameters(self, tables: Sequence[Array], weights: Sequence[Array], forbidden: Sequence[Array]) -> None:
-        step = self.step
-        for i, table in enumerate(tables):
+        step, shape = self.step, self._shape
+        for i, (table, width) in enumerate(zip(tables, shape.widths, strict=True)):
             self._tables[i].V = len(table)
-            self._enter(self._tables[i], f"table {i} ", table=table)
+            self._enter(self._tables[i], f"table {i} ", table=contiguous(table, SINGLE, (len(table), width), "table"))
+        letters = len(weights[-4]) if shape.spelling is not None else 0
+        for weight, of in zip(weights, _shapes_of_weights(shape, letters), strict=True):
+            contiguous(weight, SINGLE, of, "weights of a tagger")
         self._gradients = self._gradients or [np.empty_like(weight) for weight in weights]
+        for weight, gradient in zip(weights, self._gradients, strict=True):
+            contiguous(gradient, SINGLE, weight.shape, "gradient of a weight", changed=True)
         pairs = iter(zip(weights, self._gradients, strict=True))
 
         def enter(target: Any, *names: str, whose: str = "") -> None:
@@ -202,7 +221,8 @@ class TaggerKernel:
             step.characters.V = len(weights[-4])
             enter(step.characters, "table", "padding", "W", "b", whose="characters ")
         flags = np.concatenate([np.ravel(table) for table in forbidden], dtype=np.uint8)
-        self._enter(step, "", forbidden=flags)
+        size = shape.L * shape.L + 2 * shape.L
+        self._enter(step, "", forbidden=contiguous(flags, np.uint8, (size,), "forbidden steps"))
 
     def _make_room(self, N: int, B: int, U: int) -> None:
         if all(map(operator.le, (N, B, U), self._room)):
@@ -265,8 +285,17 @@ class TaggerKernel:
         return ComingRows(rows, arrays["sums"], ffi.addressof(table, "found"), (table.V, table.width))
 
 
-def _integers(array: Array) -> Array:
-    return np.ascontiguousarray(array, np.int64)
+def _shapes_of_weights(shape: TaggerShape, letters: int) -> list[tuple[int, ...]]:
+    """Of all weights, in the order in which they are entered; ``letters`` are the rows of the characters' table."""
+    D, H, K, L = shape.D, shape.H, shape.K, shape.L
+    shapes: list[tuple[int, ...]] = [(D,), (H, K * D), (H,)]
+    shapes += [(H,), (H,), (H,), (H, K * H), (H,)] * shape.depth
+    shapes += [(H,), (H,)] * shape.is_normed
+    shapes += [(L, H), (L,), (L, L), (L,), (L,)]
+    if shape.spelling is not None:
+        F, size, width = shape.spelling
+        shapes += [(letters, width), (width,), (F, size * width), (F,)]
+    return shapes
 
 
 def tagger_kernel(shape: TaggerShape, product: tuple[int, bool] | None) -> TaggerKernel | None:
@@ -296,6 +325,9 @@ class AdamKernel:
             has_rows = rows is None or is_ready(rows, INT64)
             if not (has_rows and is_ready(g, SINGLE) and memory.value.flags.writeable):
                 return False
+            count = memory.value.shape[:1] if rows is None else rows.shape
+            if g.shape != (*count, *memory.value.shape[1:]):
+                raise ShapeError("gradient of a parameter", expected=memory.value.shape, got=g.shape)
             here, which = pointer(g, FLOATS), ffi.NULL if rows is None else pointer(rows, INTEGERS)
             gradients += [here, which]
             target.g, target.rows, target.found, target.rate = here, which, found or ffi.NULL, rate
@@ -322,11 +354,16 @@ class AdamKernel:
             arrays = {"value": memory.value, "mean": memory.mean, "square": memory.square}
             if not _are_ready(list(arrays.values())) or not is_ready(memory.touches, INT64):
                 return False
+            shape, rows = memory.value.shape, memory.value.shape[:1]
+            shapes = dict.fromkeys(arrays, shape) | {"touches": rows + (1,) * (len(shape) - 1)}
             arrays["touches"] = memory.touches
             if totals is not None:
                 arrays |= {"total": totals.total, "settled": totals.settled}
+                shapes |= {"total": shape, "settled": rows}
             for name, array in arrays.items():
-                self._kept.append(_at(array))
+                dtype = DOUBLE if name == "total" else INT64 if name in ("touches", "settled") else SINGLE
+                checked = contiguous(array, dtype, shapes[name], f"{name} of a parameter", changed=name != "value")
+                self._kept.append(_at(checked))
                 setattr(target, name, self._kept[-1])
             target.table = len(memory.value) if memory.value.ndim else 1
             target.columns = memory.value.size // max(1, target.table)

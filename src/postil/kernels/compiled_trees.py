@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from postil.arrays import Array
-from postil.errors import IndexRangeError, ShapeError
+from postil.errors import IndexRangeError
 from postil.kernels.checking import contiguous, floats
-from postil.kernels.compiled import BYTES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets
+from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer, ready_offsets, reals
 from postil.kernels.library import ffi, lib
 from postil.kernels.plain_trees import Level, TreeCells
 
@@ -27,22 +27,6 @@ def binary_shape(widths: Array, offsets: Array) -> tuple[Array, Array]:
     return back, heights
 
 
-def reals(array: Any, dtype: Any, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
-    """The memory of an array; one that is changed must be laid out as C expects it already."""
-    if not is_ready(array, dtype) or array.shape != shape:
-        if changed:
-            expected = f"a C-contiguous array {shape} of {dtype}"
-            raise ShapeError("an array that is changed", expected=expected, got=np.shape(array), where=where)
-        array = contiguous(array, dtype, shape, where)
-    return ffi.from_buffer(BYTES, array)
-
-
-def _integers(array: Any, shape: tuple[int, ...], where: str) -> Any:
-    if not is_ready(array, INT64) or array.shape != shape:
-        array = contiguous(array, np.int64, shape, where)
-    return ffi.from_buffer(INTEGERS, array)
-
-
 class _Batch:
     """TreeCells with their places in trees, checked, as the arguments that every kernel of cells begins with.
 
@@ -59,8 +43,10 @@ class _Batch:
             for name, array, shape in zip(TreeCells._fields, cells, TreeCells.shapes(n, P, H), strict=True)
         ]
         self.cells = ffi.new("void *[]", self._memory)
-        self.parents = _integers(parents, (n + P,), "parents")
-        self.children = None if children is None else _integers(children, (P, 2), "children")
+        self.parents = pointer(contiguous(parents, np.int64, (n + P,), "parents"), INTEGERS)
+        self.children = (
+            None if children is None else pointer(contiguous(children, np.int64, (P, 2), "children"), INTEGERS)
+        )
 
     def reals(self, array: Array, shape: tuple[int, ...], where: str, *, changed: bool = False) -> Any:
         return reals(array, self.kind, shape, where, changed=changed)

@@ -9,6 +9,7 @@ from postil.errors import ConfigurationError
 from postil.models.settings import check_fields, check_known, check_positive, one_of
 from postil.network import ACTIVATIONS, INITIALISERS
 from postil.network.tree_compositions import COMPOSITIONS
+from postil.reading import parsed_json
 from postil.text.trees.binarisation import Direction
 from postil.text.trees.tree import SHAPES
 from postil.training import OPTIMISERS, SCHEDULES
@@ -144,7 +145,7 @@ def explicit_weights(config: TreeConfig) -> dict[str, float]:
         got=config.class_weights,
     )
     try:
-        weights = json.loads(config.class_weights)
+        weights = parsed_json(config.class_weights)
     except ValueError:
         raise complaint from None
     if not isinstance(weights, dict) or not all(type(w) in (int, float) and 0 <= w < 1e9 for w in weights.values()):

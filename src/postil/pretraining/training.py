@@ -11,7 +11,7 @@ import numpy as np
 
 from postil import archive
 from postil.arrays import Array
-from postil.errors import ConfigurationError, ModelFileError, NumericalError, similar
+from postil.errors import ConfigurationError, ModelFileError, NumericalError, PostilError, similar
 from postil.features.vectors import WordVectors
 from postil.features.vocabulary import Vocabulary
 from postil.kernels.plain_skipgram import ShardRoom
@@ -20,6 +20,7 @@ from postil.pretraining.corpus import SENTENCE_END, Corpus, Texts, read_corpus
 from postil.pretraining.method import Method, Parameters, ShardResult, merge
 from postil.pretraining.ranking import Ranking
 from postil.pretraining.skipgram import Skipgram
+from postil.training.optimisers import checked_state
 
 SHARDS = 8
 """Parts of a block, always: a block can use at most this many cores."""
@@ -70,9 +71,7 @@ class Pretraining:
         self._threads = threads
         share = len(corpus.ids) // (SHARDS * _STEPS_PER_EPOCH)
         self._shard_words = min(max(share, _LEAST_SHARD_WORDS), SHARD_WORDS)
-        self.parameters: Parameters = (
-            self._resumed() if resume else self.method.initial(len(corpus.words), np.random.default_rng(config.seed))
-        )
+        self.parameters: Parameters = self._resumed() if resume else self._initial()
 
     def __iter__(self) -> Iterator[Step]:
         """One ``Step`` per block of text. The checkpoint is saved every two minutes."""
@@ -155,8 +154,19 @@ class Pretraining:
             if state[name] != self._state()[name]:
                 what = f"the checkpoint has other {title}" if name == "config" else "the checkpoint is of another text"
                 raise ConfigurationError(what, expected="the same command as before", where=self.checkpoint)
+        blocks = -(-len(self.corpus.ids) // (SHARDS * self._shard_words))
+        for name, most in (("epoch", self.config.epochs), ("block", blocks)):
+            if type(state[name]) is not int or not 0 <= state[name] <= most:
+                what = f"{name} of the checkpoint"
+                raise ModelFileError(what, expected=f"0 to {most}", got=repr(state[name])[:80], where=self.checkpoint)
         self.epoch, self.block = state["epoch"], state["block"]
-        return {name: np.array(array) for name, array in arrays.items()}
+        try:
+            return checked_state(arrays, self._initial(), "parameters of the checkpoint")
+        except PostilError as error:
+            raise ModelFileError(f"the checkpoint does not fit this training: {error}", where=self.checkpoint) from None
+
+    def _initial(self) -> Parameters:
+        return self.method.initial(len(self.corpus.words), np.random.default_rng(self.config.seed))
 
 
 def pretrain(texts: Texts, *, threads: int = 1, **settings: Any) -> WordVectors:

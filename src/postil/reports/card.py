@@ -4,7 +4,6 @@ A model file has neither dates nor timings, so that the same data and seed give 
 run, and what people write about a model, stands in ``NAME.card.json`` next to ``NAME.postil``.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from postil import archive
 from postil.errors import DataError
 from postil.metrics.tables import Cell, Table, format_cell, is_words
+from postil.reading import read_json
 
 _TEXTS = ("title", "about", "version", "date", "licence", "command")
 _MOST_CLASSES = 60
@@ -120,10 +120,7 @@ def _written(path: Path) -> dict[str, Any]:
     """The content of a card file, checked; that of an empty one where there is none."""
     if not path.is_file():
         return {"tables": [], "weaknesses": []}
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DataError("model card", expected="a JSON object", got=error, where=path) from None
+    content = read_json(path, "the model card")
     content = {"tables": [], "weaknesses": []} | content if isinstance(content, dict) else content
     if not isinstance(content, dict) or not _is_card(content):
         raise DataError(

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from postil.arrays import Array
+from postil.errors import IndexRangeError
 from postil.graph import Gradients
 from postil.kernels import Totals
 from postil.training.optimisers import FusedGradients, FusedRun, Optimiser, State, checked_state
@@ -73,8 +74,12 @@ class Averaged:
     def restore(self, state: Mapping[str, Array]) -> None:
         inner = {k.removeprefix("optimiser/"): v for k, v in state.items() if k.startswith("optimiser/")}
         sums = checked_state({k: v for k, v in state.items() if not k.startswith("optimiser/")}, like=self._memory())
+        steps = int(sums["steps"])
+        for name in self._totals:
+            if (sums[f"settled/{name}"] > steps).any():
+                raise IndexRangeError(f"settled/{name} in the state of the averages: expected at most {steps} steps")
         self.optimiser.restore(inner)
-        self.steps = int(sums["steps"])
+        self.steps = steps
         self._totals = {name: Totals(sums[f"total/{name}"], sums[f"settled/{name}"], 0) for name in self._totals}
 
     def _memory(self) -> State:

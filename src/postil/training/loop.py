@@ -14,13 +14,13 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.errors import ConfigurationError, NumericalError
+from postil.errors import ConfigurationError, ModelFileError, NumericalError
 from postil.features.vocabulary import arrays_under
 from postil.graph import Gradient, Node, Parameter, gradients, sum_of_two
 from postil.kernels import AdamKernel, Crew
 from postil.threads import Team
 from postil.training.clipping import clipping_factor
-from postil.training.optimisers import FusedGradients, FusedRun, State, one_step
+from postil.training.optimisers import MOST_STEPS, FusedGradients, FusedRun, State, checked_state, one_step
 
 Shard_contra = TypeVar("Shard_contra", contravariant=True)
 Shard = TypeVar("Shard")
@@ -143,6 +143,50 @@ class Progress:
     best_score: float | None = None
     best_epoch: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of_json(cls, values: object, epochs: int) -> "Progress":
+        """The progress of a training of at most ``epochs`` epochs, every value checked."""
+        if not isinstance(values, dict) or set(values) != set(cls.__dataclass_fields__):
+            expected = ", ".join(cls.__dataclass_fields__)
+            raise ModelFileError("progress of the training", expected=expected, got=_shown(values))
+        now = cls(**values)
+        history = now.history if isinstance(now.history, list) else ()
+        checks = {
+            "epoch": _is_count(now.epoch, epochs),
+            "batch": _is_count(now.batch, MOST_STEPS),
+            "steps": _is_count(now.steps, MOST_STEPS),
+            "loss_sum": _is_number(now.loss_sum),
+            "seconds": _is_number(now.seconds) and now.seconds >= 0,
+            "best_score": now.best_score is None or _is_number(now.best_score),
+            "best_epoch": _is_count(now.best_epoch, epochs) and (now.best_epoch == 0) == (now.best_score is None),
+            "history": len(history) == now.epoch and all(_is_epoch(n, one) for n, one in enumerate(history, 1)),
+        }
+        for name, holds in checks.items():
+            if not holds:
+                what = f"progress of the training: an impossible {name}"
+                raise ModelFileError(what, got=_shown(getattr(now, name)))
+        return now
+
+
+def _is_count(value: object, most: int) -> bool:
+    return type(value) is int and 0 <= value <= most
+
+
+def _is_number(value: object) -> bool:
+    return (type(value) is float or type(value) is int) and abs(value) < 1e100
+
+
+def _is_epoch(number: int, entry: object) -> bool:
+    """Whether an entry of the history is that of an epoch."""
+    if not isinstance(entry, dict) or set(entry) != {"epoch", "loss", "score", "seconds"}:
+        return False
+    has_score = entry["score"] is None or _is_number(entry["score"])
+    return entry["epoch"] == number and has_score and _is_number(entry["loss"]) and _is_number(entry["seconds"])
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:80]
 
 
 @final
@@ -285,6 +329,8 @@ class Training(Generic[Shard]):
         """Give the model the parameters of its best epoch, where there was a score."""
         parameters = self.model.parameters()
         for name, value in self.best.items():
+            if not np.isfinite(value).all():
+                raise NumericalError(f"the training has diverged: {name} is not finite; try a smaller rate")
             parameters[name].value = value.copy()
 
     def state(self) -> tuple[State, dict[str, Any]]:
@@ -295,9 +341,19 @@ class Training(Generic[Shard]):
         return arrays, vars(self.progress) | {"history": list(self.progress.history)}
 
     def restore(self, arrays: Mapping[str, Array], progress: Mapping[str, Any]) -> None:
-        """Go on where ``state()`` was taken."""
-        for name, value in arrays_under("model/", arrays).items():
-            self.model.parameters()[name].value = np.array(value)
-        self.best = {name: np.array(value) for name, value in arrays_under("best/", arrays).items()}
+        """Go on where ``state()`` was taken. What it is given may come from a file: nothing is used before a check."""
+        now = Progress.of_json(progress, self.plan.epochs)
+        for name in arrays:
+            if not name.startswith(("model/", "best/", "optimiser/")):
+                raise ModelFileError("the checkpoint has an array of another kind", got=name[:80])
+        parameters = self.model.parameters()
+        values = checked_state(arrays_under("model/", arrays), parameters, "parameters of the checkpoint")
+        best = arrays_under("best/", arrays)
+        if now.best_epoch:
+            best = checked_state(best, self.kept(), "best parameters of the checkpoint")
+        elif best:
+            raise ModelFileError("best parameters of the checkpoint", expected="none before an epoch is the best")
         self.optimiser.restore(arrays_under("optimiser/", arrays))
-        self.progress = Progress(**progress)
+        for name, value in values.items():
+            parameters[name].value = value
+        self.best, self.progress = best, now

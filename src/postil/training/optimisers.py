@@ -14,7 +14,7 @@ import numpy as np
 
 from postil import kernels
 from postil.arrays import Array
-from postil.errors import ConfigurationError, DtypeError, ShapeError
+from postil.errors import ConfigurationError, DtypeError, IndexRangeError, NumericalError, ShapeError
 from postil.graph import Gradient, Gradients, Node, Parameter, RowGradient
 from postil.kernels import AdamKernel, AdamUpdate, ComingRows, Crew, Totals
 
@@ -70,14 +70,34 @@ def one_step(crew: Crew) -> FusedRun:
     return run
 
 
-def checked_state(state: Mapping[str, Array], like: Mapping[str, Array]) -> State:
-    """Copies of the arrays of ``state``, if their names, shapes and types are those of ``like``."""
-    expected, got = sorted(like), sorted(state)
-    if expected != got:
-        raise ConfigurationError("state of an optimiser", expected=", ".join(expected), got=", ".join(got) or "nothing")
-    for key in expected:
-        _check_fits("state {} of an optimiser", key, state[key], like[key])
-    return {key: np.array(state[key]) for key in expected}
+MOST_STEPS = 1 << 53
+"""Counters in states are at most this; it is never reached, and far from where integers overflow."""
+
+
+def checked_state(
+    state: Mapping[str, Array], like: Mapping[str, Array | Parameter], what: str = "state of an optimiser"
+) -> State:
+    """Copies of the arrays of ``state``, if they fit: everything that a checkpoint holds passes through here.
+
+    Their names, shapes and types must be those of ``like``; numbers must be finite, and counters possible.
+    """
+    if state.keys() != like.keys():
+        missing, others = (sorted(a.keys() - b.keys()) for a, b in ((like, state), (state, like)))
+        got = f"{_listed(missing)} missing" if missing else f"{_listed(others)} as well"
+        got = got if state else "nothing"
+        raise ConfigurationError(what, expected=_listed(sorted(like)), got=got)
+    for key, array in state.items():
+        _check_fits(f"{{}} in the {what}", key, array, like[key])
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise NumericalError(f"{key} in the {what} has numbers that are not finite")
+        if array.dtype.kind in "iu" and array.size and not 0 <= array.min() <= array.max() <= MOST_STEPS:
+            raise IndexRangeError(f"{key} in the {what} has an impossible number")
+    return {key: np.array(array) for key, array in state.items()}
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(name[:80] for name in names[:10])
+    return f"{shown} and {len(names) - 10} others" if len(names) > 10 else shown or "nothing"
 
 
 def _check_fits(what: str, name: str, given: Gradient | ComingRows, like: Parameter | Array) -> None:
@@ -151,7 +171,11 @@ class Optimiser(ABC):
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Continue exactly where ``state()`` was taken."""
-        self._memory = checked_state(state, like=self._memory)
+        memory = checked_state(state, like=self._memory)
+        for key, array in memory.items():
+            if key.startswith("square") and array.size and array.min() < 0:
+                raise NumericalError(f"{key} in the state of an optimiser has a negative sum of squares")
+        self._memory = memory
 
     def _remember(self, kind: str, shape_of: Callable[[Parameter], tuple[int, ...]], dtype: type | None = None) -> None:
         """One array of zeros per parameter. The system hands out zero pages lazily: untouched rows take no memory."""

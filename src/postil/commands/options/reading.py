@@ -1,12 +1,12 @@
 """The options for reading files of tokens and labels."""
 
 import argparse
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from postil.commands.terminal.notices import warn
+from postil.errors import DataError
+from postil.reading import read_json
 from postil.text.formats import FORMATS, Reading
 from postil.text.options import CHOICES
 
@@ -88,19 +88,18 @@ def add_reading_arguments(
 
 def _label_names(text: str) -> dict[int, str]:
     """``O,B-PER,I-PER``, or a file: ["O", …], {"0": "O", …}, or doccano's [{"id": 3, "text": "PER"}, …]."""
-    path = Path(text)
     if not text.endswith(".json"):
         return dict(enumerate(part.strip() for part in text.split(",")))
     try:
-        value = json.loads(path.read_text("utf-8"))
+        value = read_json(text, "the names of labels")
         if isinstance(value, dict):
             return {int(number): str(name) for number, name in value.items()}
         if all(isinstance(name, str) for name in value):
             return dict(enumerate(value))
         return {int(one["id"]): str(one.get("text", one.get("name"))) for one in value}
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"cannot read {text}: {error.strerror}") from None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except DataError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         raise argparse.ArgumentTypeError(f"{text} must be a JSON list of names, or of ids with names") from None
 
 

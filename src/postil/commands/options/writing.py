@@ -1,7 +1,6 @@
 """Decide before a long computation whether its result may be written: the one place, for every command."""
 
 import argparse
-import json
 import os
 import re
 import stat
@@ -12,6 +11,7 @@ from pathlib import Path
 from postil.archive import MAGIC
 from postil.errors import ConfigurationError, PostilError
 from postil.files import is_temporary, remove_abandoned
+from postil.reading import parsed_json
 from postil.text.formats import FORMATS, format_named, format_of
 
 DOCS = "spacy"
@@ -98,7 +98,7 @@ def _kind_of(path: Path) -> str:
 def _is_log(head: bytes) -> bool:
     """The first line of what ``postil train --log`` appends."""
     try:
-        line = json.loads(head.split(b"\n", 1)[0])
+        line = parsed_json(head.split(b"\n", 1)[0], finite=False)
     except ValueError:
         return False
     return isinstance(line, dict) and "epoch" in line and "text" not in line

@@ -18,6 +18,7 @@ from typing import Any, Self, final
 
 from postil.errors import DataError
 from postil.integrations.crfsuite.estimator import CRF
+from postil.reading import MOST_JSON_BYTES, read_text
 
 FARTHEST = 8
 """Tokens that a template of CRF++ can look to either side."""
@@ -61,7 +62,7 @@ class Template:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The templates of a file."""
-        return cls(Path(path).read_text(encoding="utf8"), path)
+        return cls(read_text(path, "the templates", MOST_JSON_BYTES), path)
 
     def _add(self, line: str, where: str) -> None:
         if line.startswith("B"):

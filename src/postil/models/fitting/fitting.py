@@ -14,7 +14,7 @@ import numpy as np
 
 from postil import archive
 from postil.arrays import Array
-from postil.errors import CheckpointWarning, ConfigurationError, ModelFileError
+from postil.errors import CheckpointWarning, ConfigurationError, ModelFileError, PostilError
 from postil.features.vectors import VectorSources, WordVectors, listed_sources, load_vectors, side_by_side
 from postil.graph import Parameter
 from postil.models.parts import Parts
@@ -230,7 +230,10 @@ class Fitting(ABC, Iterator[Step | Epoch]):
                 got="different ones",
                 where=self.checkpoint,
             )
-        self.training.restore(arrays, metadata["progress"])
+        try:
+            self.training.restore(arrays, metadata["progress"])
+        except PostilError as error:
+            raise ModelFileError(f"the checkpoint does not fit this training: {error}", where=self.checkpoint) from None
 
 
 def scaled_vectors(sources: VectorSources, scale: float) -> WordVectors:

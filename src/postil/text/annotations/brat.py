@@ -18,6 +18,7 @@ from typing import Any
 
 from postil.errors import ConfigurationError, DataError
 from postil.files import naming
+from postil.reading import open_regular
 from postil.text.annotations.annotated import (
     AnnotatedSpan,
     AnnotatedText,
@@ -85,7 +86,8 @@ def _read_pair(file: Path, name: str, options: ReadOptions, report: Report) -> A
 def _read_text(path: Path, file: Path, options: ReadOptions) -> str:
     """The text with its line ends as they are: offsets count them."""
     try:
-        data = path.read_bytes()
+        with open_regular(path) as stream:
+            data = stream.read()
     except FileNotFoundError:
         raise DataError("the text of the annotations is missing", expected=path.name, where=file) from None
     encoding = options.encoding or "utf-8"

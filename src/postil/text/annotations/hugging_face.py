@@ -13,6 +13,7 @@ from typing import Any
 
 from postil.errors import ConfigurationError, DataError
 from postil.files import replaced
+from postil.reading import parsed_json
 from postil.text.annotations.records import name_of
 from postil.text.annotations.spans import one_line
 from postil.text.document import Sentence
@@ -168,9 +169,9 @@ def _schema(file: Any, options: ReadOptions, where: str) -> tuple[str | None, Se
     if options.label_names is not None:
         return labels, [options.label_names.get(n, str(n)) for n in range(max(options.label_names, default=-1) + 1)]
     try:
-        info = json.loads((schema.metadata or {}).get(_KEY, b"{}"))
+        info = parsed_json((schema.metadata or {}).get(_KEY, b"{}"), finite=False)
         return labels, _names_of(info["info"]["features"][labels])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         return labels, None
 
 

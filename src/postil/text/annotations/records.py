@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from postil.errors import DataError
+from postil.reading import DoubleKey, TooDeep, parsed_json
 from postil.text.annotations.alignment import CharacterSpan
 from postil.text.document import Rest
 from postil.text.labels.partial_label import SEPARATOR, UNKNOWN, PartialLabel
@@ -69,28 +70,17 @@ def as_record(value: Any, where: str) -> dict[str, Any]:
 def decode(text: str, where: str, expected: str) -> Any:
     """The JSON value that a text is. Deep nesting, double keys and half characters are mistakes, too."""
     try:
-        value = json.loads(text, object_pairs_hook=_object)
-    except RecursionError:
+        value = parsed_json(text, finite=False)
+    except TooDeep:
         raise DataError("JSON nested too deeply", expected=expected, where=where) from None
-    except _DoubleKey as error:
-        raise DataError("the same key twice in an object", expected="one value", got=str(error), where=where) from None
+    except DoubleKey as error:
+        what, got = "the same key twice in an object", shortened(error.key)
+        raise DataError(what, expected="one value", got=got, where=where) from None
     except ValueError as error:  # also numbers with thousands of digits
         what, got = _json_mistake(error, text)
         raise DataError(f"not valid JSON: {what}", expected=expected, got=got, where=where) from None
     if "\\u" in text:
         _refuse_half_characters(value, where)
-    return value
-
-
-class _DoubleKey(Exception):
-    """Without it the first of two values would be lost silently."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _DoubleKey(shortened(next(key for key in keys if keys.count(key) > 1)))
     return value
 
 
