@@ -6,10 +6,10 @@ export PIP_USE_PEP517 := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all clones check docs pages rules bench faults sanitise portable wasm wheels constraints clean
+.PHONY: help demo test test-all clones check docs pages rules bench faults faults-sanitised sanitise portable wasm wheels constraints clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## / - /' | awk -F ' - ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 # A stamp file per set of packages: a second call finds it newer than pyproject.toml and installs nothing.
 # make test CONSTRAINTS=packaging/constraints.txt installs the versions listed there.
@@ -92,12 +92,21 @@ faults: .venv/installed-dev  ## kills, signals, full disks, forged and damaged f
 
 # The sanitised library needs the sanitiser's run-time before Python's own; Python itself leaks, so leaks are not asked for.
 FUSED_TESTS = tests/models/scoring/test_fused.py
+SANITISED = PYTHONPATH=build/sanitised/lib POSTIL_KERNELS=compiled ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)"
 
-sanitise: .venv/installed-dev  ## the compiled kernels under AddressSanitizer and UndefinedBehaviorSanitizer
+build/sanitised/made: .venv/installed-dev $(KERNELS) $(wildcard src/postil/*.py src/postil/*/*.py src/postil/*/*/*.py)
 	POSTIL_SANITISE=1 $(BIN)/python setup.py --quiet build --build-base build/sanitised --build-lib build/sanitised/lib --force
-	PYTHONPATH=build/sanitised/lib POSTIL_KERNELS=compiled ASAN_OPTIONS=detect_leaks=0 \
-	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
-	$(BIN)/python -m pytest tests/kernels $(FUSED_TESTS) --ignore=tests/kernels/test_choice.py -p no:cacheprovider --capture=no
+	@touch $@
+
+# Forged models, checkpoints and other files; more of them: make faults-sanitised FORGERIES=10000 SEED=7.
+FORGERIES ?= 500
+
+faults-sanitised: build/sanitised/made  ## forged files under the sanitisers
+	$(SANITISED) $(BIN)/python -m benchmarks.faults --forgeries $(FORGERIES) --seed $(SEED)
+
+sanitise: build/sanitised/made  ## the compiled kernels under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(SANITISED) $(BIN)/python -m pytest tests/kernels $(FUSED_TESTS) --ignore=tests/kernels/test_choice.py -p no:cacheprovider --capture=no
 
 # An installation opens the library that suits the processor; here every one that can run here is run.
 portable: .venv/installed-dev  ## the compiled kernels of GCC and of Clang, baseline and AVX2

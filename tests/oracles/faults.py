@@ -6,6 +6,7 @@ counts of what it saw, and raises ``Violation`` where a promise is broken. ``ben
 
 import contextlib
 import gzip
+import importlib
 import importlib.util
 import io
 import json
@@ -16,6 +17,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +25,7 @@ from pathlib import Path
 
 import postil
 from oracles import forged_crfs as forged_crf_files
-from oracles import forgeries
+from oracles import forgeries, strangers
 from oracles.corpora import as_conll, named_entities
 from oracles.golden import FOLDER, answers
 from oracles.mutations import mutate
@@ -72,9 +74,19 @@ def demand(holds: object, what: str) -> None:
 class Laboratory:
     """A folder with data, and what commands write when nobody disturbs them; each made once, when it is needed."""
 
-    def __init__(self, folder: Path, *, repeats: int = 100, models: Mapping[str, Callable[[], bytes]] = GOLDEN) -> None:
-        """``repeats``: how long the text is that is tagged; ``models`` are forged and damaged."""
-        self.folder, self._models = folder, models
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        repeats: int = 100,
+        models: Mapping[str, Callable[[], bytes]] = GOLDEN,
+        forgeries: int = 150,
+    ) -> None:
+        """``repeats``: how long the text is that is tagged; ``models`` are forged and damaged.
+
+        ``forgeries`` are tried in a trial.
+        """
+        self.folder, self._models, self.forgeries = folder, models, forgeries
         self._made: dict[str, bytes] = {}
         (folder / "data").mkdir()
         (folder / "tmp").mkdir()
@@ -353,8 +365,24 @@ def _full_output(lab: Laboratory, rng: random.Random) -> Counter[str]:
 def forged_models(lab: Laboratory, rng: random.Random) -> Counter[str]:
     """Forged fields with correct checksums: refused in one line, quickly, or harmless."""
     name, content = lab.any_model(rng)
-    counts, wrong = forgeries.run(content, count=150, seed=rng.randrange(2**31))
-    demand(not wrong, f"{name}: {wrong[:3]}")
+    return _forgeries(name, forgeries.run(content, count=lab.forgeries, seed=rng.randrange(2**31)))
+
+
+def forged_checkpoints(lab: Laboratory, rng: random.Random) -> Counter[str]:
+    """Checkpoints of every kind of training, forged with correct checksums: refused in one line, or trained on."""
+    kind = rng.choice(sorted(strangers.CHECKPOINTS))
+    return _forgeries(kind, strangers.forged_checkpoints(kind, lab.forgeries, rng.randrange(2**31)))
+
+
+def mutated_files(lab: Laboratory, rng: random.Random) -> Counter[str]:
+    """Damaged and hostile vectors, clusters, gazetteers, answers and settings: read, or refused in one line."""
+    kind = rng.choice(sorted(strangers.AUXILIARY))
+    return _forgeries(kind, strangers.mutated_files(kind, lab.forgeries, rng.randrange(2**31)))
+
+
+def _forgeries(kind: str, found: tuple[Counter[str], list[str]]) -> Counter[str]:
+    counts, wrong = found
+    demand(not wrong, f"{kind}: {wrong[:3]}")
     return Counter({f"forgeries {what}": number for what, number in counts.items()})
 
 
@@ -368,6 +396,98 @@ def forged_crfs(lab: Laboratory, rng: random.Random) -> Counter[str]:
     )
     demand(not wrong, f"{wrong[:3]}")
     return Counter({f"forgeries {what}": number for what, number in counts.items()})
+
+
+def bombs(lab: Laboratory, rng: random.Random) -> Counter[str]:
+    """Small files that unpack to gigabytes, and lines and vectors without an end: refused within bounds of memory."""
+    kind = rng.choice(sorted(strangers.AUXILIARY))
+    counts, wrong = strangers.bombed_files(kind)
+    demand(not wrong, f"{kind}: {wrong[:3]}")
+    return Counter({f"bombs {what}": number for what, number in counts.items()})
+
+
+def special_files(lab: Laboratory, rng: random.Random) -> Counter[str]:
+    """Pipes, devices, sockets and folders where files are expected: refused at once, whatever the file is for."""
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder, strangers.special_files(Path(folder)) as paths:
+        for use in strangers.USES:
+            for name, path in paths.items():
+                if name == "folder" and use == "gazetteer":
+                    continue  # all files of a folder are gazetteers
+                with _in_time(f"{use}: {name}"):
+                    found = strangers.use_special(use, path)
+                demand(found == "refused", f"{use}: {name} was {found}")
+                counts["special files refused"] += 1
+    return counts
+
+
+@contextlib.contextmanager
+def _in_time(what: str, seconds: int = 60) -> Iterator[None]:
+    def hang(number: int, frame: object) -> None:
+        raise Violation(f"{what}: no end after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, hang)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def parts_folders(lab: Laboratory, rng: random.Random) -> Counter[str]:
+    """Parts of a folder that are cut, changed, exchanged or removed: the next run writes them again as they were."""
+    if importlib.util.find_spec("pyarrow") is None:
+        return Counter({"not tried: no pyarrow": 1})
+    from postil.integrations.column_files import ColumnJob, write_folder
+
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        source, folder = Path(name, "texts.csv"), Path(name, "out")
+        _parquet_of_texts(source.with_suffix(".parquet"))
+        files, model, job = [str(source.with_suffix(".parquet"))], postil.load(lab.model), ColumnJob()
+        write_folder(files, model, job, folder)
+        genuine = {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+        for _ in range(20):
+            changed = {}
+            for part in rng.sample(sorted(genuine), rng.randint(1, len(genuine))):
+                how = rng.choice(sorted(DAMAGE))
+                DAMAGE[how](folder / part, genuine, rng)
+                path = folder / part
+                changed[part] = how if not path.is_file() or path.read_bytes() != genuine[part] else "nothing changed"
+                counts[changed[part]] += 1
+            receipt = rng.random() < 0.2
+            if receipt:
+                path = rng.choice(sorted((folder / "_parts").iterdir()))
+                path.write_bytes(_damaged(path.read_bytes(), rng))
+            write_folder(files, model, job, folder)
+            found = {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+            demand(found == genuine, f"parts other than written at first, after {changed}")
+    return counts
+
+
+def _parquet_of_texts(path: Path) -> None:
+    pa, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+    texts = [" ".join(tokens) for tokens in named_entities(12)[0]]
+    parquet.write_table(pa.table({"text": texts}), path, row_group_size=3)
+
+
+def _exchange(path: Path, genuine: Mapping[str, bytes], rng: random.Random) -> None:
+    path.write_bytes(genuine[rng.choice(sorted(genuine))])
+
+
+def _become_a_pipe(path: Path, genuine: Mapping[str, bytes], rng: random.Random) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+DAMAGE: dict[str, Callable[[Path, Mapping[str, bytes], random.Random], object]] = {
+    "damaged": lambda path, genuine, rng: path.write_bytes(_damaged(genuine[path.name], rng)),
+    "emptied": lambda path, genuine, rng: path.write_bytes(b""),
+    "exchanged": _exchange,
+    "removed": lambda path, genuine, rng: path.unlink(missing_ok=True),
+    "replaced by a pipe": _become_a_pipe,
+}
 
 
 def damaged_models(lab: Laboratory, rng: random.Random) -> Counter[str]:
@@ -506,12 +626,21 @@ TRIALS: dict[str, Trial] = {
     "full disk": full_disk,
     "forged models": forged_models,
     "forged CRF models": forged_crfs,
+    "forged checkpoints": forged_checkpoints,
+    "mutated files": mutated_files,
+    "bombs": bombs,
+    "special files": special_files,
+    "parts folders": parts_folders,
     "damaged models": damaged_models,
     "mutated inputs, both paths": mutated_inputs,
     "workers killed or stopped": lost_workers,
     "signals while tagging": signals_while_tagging,
     "tagging killed": killed_tagging,
 }
+
+
+FORGING = ("forged models", "forged checkpoints", "mutated files")
+"""Trials that count forgeries."""
 
 
 def run(lab: Laboratory, name: str, seed: int, number: int) -> Counter[str]:

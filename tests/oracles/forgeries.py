@@ -19,6 +19,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -421,10 +422,9 @@ def sample(draft: Draft, count: int | None, seed: int) -> list[tuple[str, list[C
     return single + [(" and ".join(what for what, _ in pair), [f for _, fs in pair for f in fs]) for pair in pairs]
 
 
-def forged(content: bytes, count: int | None, seed: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Forgeries of a model file: what each of them changes, and what makes it."""
+def drafts(content: bytes, count: int | None, seed: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """Forgeries of a model file or a checkpoint: what each of them changes, and what makes it."""
     draft = Draft.of(content)
-    assert outcome(draft.copy().packed()) == "answered", "the genuine file, taken apart and put together"
     for what, forges in sample(draft, count, seed):
 
         def packed(forges: list[Callable[[Draft], None]] = forges) -> bytes:
@@ -436,7 +436,29 @@ def forged(content: bytes, count: int | None, seed: int) -> Iterator[tuple[str, 
         yield what, packed
 
 
-def _child(content: bytes, count: int | None, seed: int, pipe: object, of: str) -> None:
+def forged(content: bytes, count: int | None, seed: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """Forgeries of a model file."""
+    assert outcome(Draft.of(content).packed()) == "answered", "the genuine file, taken apart and put together"
+    yield from drafts(content, count, seed)
+
+
+Forged = Callable[[bytes, int | None, int], Iterator[tuple[str, Callable[[], bytes]]]]
+Cases = Callable[[], Iterator[tuple[str, bytes | None]]]
+"""What was done to a file, and the file; None: that was not possible. The first one is genuine, and must be used."""
+
+
+def cases(forged: Forged, content: bytes, count: int | None, seed: int) -> Iterator[tuple[str, bytes | None]]:
+    """The genuine file, and forgeries of it."""
+    yield "the genuine file", content
+    for what, make in forged(content, count, seed):
+        try:
+            packed = make()
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            packed = None  # the second of two forgeries had nothing to change
+        yield what, packed
+
+
+def _child(cases: Cases, outcome: Callable[[bytes], str], pipe: object) -> None:
     import warnings
 
     def hang(number: int, frame: object) -> None:
@@ -444,21 +466,20 @@ def _child(content: bytes, count: int | None, seed: int, pipe: object, of: str) 
 
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, hang)
-    kind = importlib.import_module(of)
-    assert kind.outcome(content) == "answered", "the genuine file"
+    tried = cases()
+    what, genuine = next(tried)
+    assert outcome(genuine) == "answered", what
     gc.collect()
     gc.freeze()  # collections need not look at the modules again
-    for what, make in kind.forged(content, count, seed):
+    for what, packed in tried:
         pipe.send(("begin", what))
-        try:
-            packed = make()
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-            pipe.send(("end", "not possible", 0.0, 0.0))  # the second of two forgeries had nothing to change
+        if packed is None:
+            pipe.send(("end", "not possible", 0.0, 0.0))
             continue
         before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
         signal.alarm(_HANGS_AFTER)
         try:
-            found = kind.outcome(packed)
+            found = outcome(packed)
         except BaseException:
             found = "FAILED: " + traceback.format_exc()[-1500:]
         signal.alarm(0)
@@ -473,9 +494,22 @@ def run(content: bytes, *, count: int | None = None, seed: int = 0, of: str = __
 
     ``of``: the module whose ``forged`` makes them, and whose ``outcome`` opens and asks them.
     """
+    kind = importlib.import_module(of)
+    return tried(partial(cases, kind.forged, content, count, seed), kind.outcome)
+
+
+def tried(
+    cases: Cases,
+    outcome: Callable[[bytes], str],
+    seconds_at_most: float | None = None,
+    megabytes: float | None = None,
+) -> tuple[Counter, list[str]]:
+    """Try files in a child process: how they ended, and what was wrong."""
+    seconds_at_most = SECONDS if seconds_at_most is None else seconds_at_most
+    megabytes = MEGABYTES if megabytes is None else megabytes
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(content, count, seed, send, of))
+    child = context.Process(target=_child, args=(cases, outcome, send))
     child.start()
     send.close()
     counts, wrong, what = Counter(), [], "the beginning"
@@ -488,9 +522,9 @@ def run(content: bytes, *, count: int | None = None, seed: int = 0, of: str = __
             counts[found.partition(":")[0]] += 1
             if found.startswith("FAILED"):
                 wrong.append(f"{what}: {found}")
-            if seconds > SECONDS and found == "refused":
+            if seconds > seconds_at_most and found == "refused":
                 wrong.append(f"{what}: {found} after {seconds:.1f} s")
-            if memory > MEGABYTES:
+            if memory > megabytes:
                 wrong.append(f"{what}: {found} took {memory:.0f} MB")
     except EOFError:
         child.join()

@@ -95,6 +95,7 @@ def tag_columns(arguments: argparse.Namespace) -> int:
     with progress_line("rows", to_file=True) as progress:
         written = write(arguments.files, model, job, arguments.target, threads=arguments.threads, progress=progress)
     kept = f", {len(written.kept):,} were there" if written.kept else ""
+    kept += f", {len(written.redone):,} were damaged and written again" if written.redone else ""
     files = f"{len(written.parts):,} file{'' if len(written.parts) == 1 else 's'}"
     print(printable(f"{arguments.target}: {written.rows:,} rows in {files}{kept}"), file=sys.stderr)
     return 0

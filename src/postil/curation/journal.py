@@ -127,14 +127,14 @@ def _count(value: Any, most: int) -> int:
 
 
 def _spans(values: Any, tokens: int) -> tuple[Span, ...] | None:
-    """Spans over tokens, one after the other."""
+    """Spans over tokens that do not overlap."""
     if values is None:
         return None
     spans = tuple(
         Span(_checked(one["label"], str), _count(one["token_start"], tokens), _count(one["token_end"], tokens - 1) + 1)
         for one in _checked(values, list)
     )
-    borders = [border for span in spans for border in (span.start, span.end)]
+    borders = [border for span in sorted(spans, key=lambda one: one.start) for border in (span.start, span.end)]
     if borders != sorted(borders) or any(span.start == span.end or not span.label for span in spans):
         raise ValueError
     return spans

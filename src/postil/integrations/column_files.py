@@ -1,8 +1,8 @@
 """Files of columns, larger than memory: Parquet and CSV in, Parquet with the answers added out.
 
 A job writes a folder of parts, one for each row group of Parquet or block of CSV. A part is written beside its place
-and renamed, so every part in the folder is complete, and a job that was interrupted continues with the missing parts.
-``_job.json`` says what the job was; readers of such folders skip names that begin with ``_`` or ``.``.
+and renamed, and a job that was interrupted continues with the parts that are missing or damaged (``part_folders``).
+``_job.json`` says what the job was.
 """
 
 import hashlib
@@ -21,7 +21,8 @@ from postil.integrations.arrow import tag_table
 from postil.integrations.column_answers import Threshold
 from postil.integrations.column_sources import CSVSource, ParquetSource, checked_schema
 from postil.integrations.extras import needed
-from postil.integrations.part_folders import as_stored, check_same_job, gathered
+from postil.integrations.part_folders import Hashed, as_stored, check_same_job, gathered, give_receipt, is_done
+from postil.reading import MOST_JSON_BYTES, open_regular, parsed_json, read_bytes
 from postil.serving.bulk import check_threads, in_order
 from postil.threads import one_blas_thread
 
@@ -75,10 +76,12 @@ class Written:
     parts: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     """Parts that were there already."""
+    redone: list[str] = field(default_factory=list)
+    """Parts that were there, but were not what this job wrote: cut, changed, or without a receipt."""
 
 
 def hash_of(path: str | os.PathLike[str]) -> str:
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -94,21 +97,28 @@ def write_folder(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Written:
-    """Tag the files into a folder of parts; those that are there already are kept."""
+    """Tag the files into a folder of parts; those that are there already, as they were written, are kept."""
     check_threads(threads)
     folder, files, written = Path(folder), list(files), Written()
     for path in files:  # mistakes are told before any work
         check_source(path, job)
     _begin(folder, files, job)
+    out = needed("pyarrow.fs", "arrow").LocalFileSystem()
     for path in files:
         source = source_of(path, job)
         for number, batches in source.parts():
             part = folder / part_name(path, number)
-            if part.exists():
+            target = part.absolute().as_posix()
+            if is_done(out, target):
                 written.kept.append(part.name)
                 continue
+            if part.is_symlink() or part.exists():
+                part.unlink()
+                written.redone.append(part.name)
             with replaced(part) as stream:
-                written.rows += _write(stream, batches(), source.schema, model, job, threads, progress)
+                hashed = Hashed(stream)
+                written.rows += _write(hashed, batches(), source.schema, model, job, threads, progress)
+            give_receipt(out, target, hashed.receipt())
             written.parts.append(part.name)
     return written
 
@@ -184,7 +194,7 @@ def _begin(folder: Path, files: list[str], job: ColumnJob) -> None:
 
 def _known_job(folder: Path) -> dict[str, Any]:
     try:
-        known = json.loads((folder / JOB).read_bytes())
+        known = parsed_json(read_bytes(folder / JOB, "the description of a job", MOST_JSON_BYTES, unpack=False))
         if isinstance(known, dict) and isinstance(known["job"], dict) and isinstance(known["files"], dict):
             return known
     except (ValueError, KeyError):

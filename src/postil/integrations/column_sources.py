@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.integrations.extras import needed
 from postil.integrations.part_folders import check_text_column
+from postil.reading import open_regular
 
 ROWS = 1 << 12
 """Rows of a batch."""
@@ -91,7 +91,7 @@ def checked_schema(source: ParquetSource | CSVSource, column: str) -> Any:
 @contextmanager
 def _told(path: str, title: str) -> Iterator[None]:
     """The errors of pyarrow in one line that names the file."""
-    Path(path).open("rb").close()  # the system's own words where there is no such file
+    open_regular(path).close()  # the system's own words if there is no such file, or if it is a pipe
     try:
         yield
     except (ValueError, OSError, NotImplementedError, LookupError) as error:  # pyarrow's errors are of these kinds

@@ -1,13 +1,12 @@
 """Parquet files in, a folder of Parquet parts out: which parts of a job are missing, and how one is written.
 
-A part holds whole row groups of one input file. Its name follows from the job, and it is written under another name
-and renamed, so a part that exists is complete: doing one twice changes nothing, and an interrupted job continues with
-those that are missing. ``_postil.json`` in the folder says which job its parts belong to. Nothing here knows Ray.
+A part holds whole row groups of one input file. Its name follows from the job, so doing one twice changes nothing, and
+an interrupted job continues with the parts that are missing or damaged (``part_folders``). ``_postil.json`` in the
+folder says which job its parts belong to. Nothing here knows Ray.
 """
 
 import json
 import posixpath
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,12 +17,21 @@ from typing import Any, final
 from postil.errors import ConfigurationError, DataError
 from postil.integrations.column_answers import Threshold
 from postil.integrations.extras import needed
-from postil.integrations.part_folders import as_stored, check_same_job, check_text_column, gathered
+from postil.integrations.part_folders import (
+    UNFINISHED,
+    as_stored,
+    check_same_job,
+    check_text_column,
+    gathered,
+    give_receipt,
+    is_done,
+    write_beside,
+)
+from postil.reading import MOST_JSON_BYTES, limit, parsed_json
 
 JOB_FILE = "_postil.json"  # readers of folders skip names that begin with "_" or "."
 _BATCH_ROWS = 1024
 _WAITING = 16  # footers that are fetched at the same time: on object stores each costs a round trip
-_UNFINISHED = ".partial"
 
 
 @final
@@ -107,14 +115,14 @@ def missing_parts(job: Job, system: Any, files: Sequence[str], out: Any, folder:
         groups = dict(zip(files, pool.map(lambda path: _row_groups(system, path, job), files), strict=True))
     out.create_dir(folder, recursive=True)
     known = _claimed(job, groups, out, folder)
-    fs = needed("pyarrow.fs", "ray")
-    names = {posixpath.basename(info.path) for info in out.get_file_info(fs.FileSelector(folder))}
     parts = [
         Part(source=path, first=first, end=end, target=f"{folder}/part-{known.index(path):05}-{first:05}.parquet")
         for path in files
         for first, end in _cuts(groups[path], job.part_rows)
     ]
-    return [part for part in parts if posixpath.basename(part.target) not in names], len(parts)
+    with ThreadPoolExecutor(_WAITING) as pool:
+        done = list(pool.map(lambda part: is_done(out, part.target), parts))
+    return [part for part, is_there in zip(parts, done, strict=True) if not is_there], len(parts)
 
 
 def _row_groups(system: Any, path: str, job: Job) -> list[int]:
@@ -148,8 +156,7 @@ def _claimed(job: Job, groups: dict[str, list[int]], out: Any, folder: str) -> l
     path = f"{folder}/{JOB_FILE}"
     told: dict[str, Any] = {**as_stored(job), "files": {}}
     if out.get_file_info(path).is_file:
-        with out.open_input_stream(path) as stream:
-            told = json.loads(stream.read())
+        told = _told(out, path)
         check_same_job(told, as_stored(job), folder)
         changed = [name for name in groups if told["files"].get(name, groups[name]) != groups[name]]
         if changed:
@@ -158,23 +165,28 @@ def _claimed(job: Job, groups: dict[str, list[int]], out: Any, folder: str) -> l
         raise ConfigurationError("folder", expected="an empty one, or one that a job like this began", got=folder)
     if not set(groups) <= set(told["files"]):
         told["files"] = {**told["files"], **groups}
-        _write(out, path, lambda stream: stream.write(json.dumps(told).encode()))
+        write_beside(out, path, lambda stream: stream.write(json.dumps(told).encode()))
     return list(told["files"])
+
+
+def _told(out: Any, path: str) -> dict[str, Any]:
+    """The description of the job of a folder, checked."""
+    with out.open_input_stream(path) as stream:
+        content = bytes(stream.read(limit(MOST_JSON_BYTES)))
+    try:
+        told = parsed_json(content)
+        files = told["files"]
+        if all(isinstance(rows, list) and all(type(n) is int and n >= 0 for n in rows) for rows in files.values()):
+            return dict(told)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise DataError("not the description of a job", expected="what postil tag wrote", where=path)
 
 
 def _parquet_names(out: Any, folder: str) -> Iterator[str]:
     fs = needed("pyarrow.fs", "ray")
     found = (posixpath.basename(info.path) for info in out.get_file_info(fs.FileSelector(folder)))
     return (name for name in found if name.endswith(".parquet"))
-
-
-def _write(out: Any, path: str, fill: Callable[[Any], object]) -> None:
-    """Write beside the place and rename: the file is complete or it is not there."""
-    folder, name = posixpath.split(path)
-    unfinished = f"{folder}/.{name}.{secrets.token_hex(4)}{_UNFINISHED}"
-    with out.open_output_stream(unfinished) as stream:
-        fill(stream)
-    out.move(unfinished, path)
 
 
 def write_part(part: Part, system: Any, out: Any, tagged: Callable[[Any], Any]) -> int:
@@ -195,7 +207,7 @@ def write_part(part: Part, system: Any, out: Any, tagged: Callable[[Any], Any]) 
             if writer is not None:
                 writer.close()
 
-    _write(out, part.target, fill)
+    give_receipt(out, part.target, write_beside(out, part.target, fill))
     return rows
 
 
@@ -203,5 +215,5 @@ def remove_unfinished(out: Any, folder: str) -> None:
     """Remove what killed workers left, once the folder is complete."""
     fs = needed("pyarrow.fs", "ray")
     for info in out.get_file_info(fs.FileSelector(folder)):
-        if posixpath.basename(info.path).startswith(".part-") and info.path.endswith(_UNFINISHED):
+        if posixpath.basename(info.path).startswith(".part-") and info.path.endswith(UNFINISHED):
             out.delete_file(info.path)

@@ -1,17 +1,26 @@
-"""What all jobs that write folders of Parquet parts share: which job a folder belongs to, how large row groups are.
+"""What all jobs that write folders of Parquet parts share: which job a folder belongs to, which parts are done.
 
-``column_files`` does such a job in one process, ``parquet_parts`` cuts one up for Ray.
+``column_files`` does such a job in one process, ``parquet_parts`` cuts one up for Ray. A part is done if the folder
+``_parts`` has a receipt for it, and the part still has the size and the SHA-256 that the receipt says. A part that was
+cut, changed or replaced is written again. Readers of such folders skip names that begin with ``_`` or ``.``.
 """
 
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import posixpath
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, final
 
 from postil.errors import ConfigurationError, DataError
 from postil.integrations.arrow import is_text, known_column
 from postil.integrations.extras import needed
+from postil.reading import parsed_json
 
+_RECEIPTS = "_parts"
+_MOST_RECEIPT = 1 << 16  # bytes
+UNFINISHED = ".partial"
 ROWS_WRITTEN, BYTES_WRITTEN = 1 << 16, 1 << 26
 """A row group is written when it has this many rows or bytes."""
 
@@ -29,6 +38,73 @@ def check_same_job(known: Mapping[str, Any], asked: Mapping[str, Any], folder: o
             what = "the folder holds parts of another job"
             expected = f"a new folder, or {name} {known.get(name)!r}"
             raise ConfigurationError(what, expected=expected, got=repr(value), where=folder)
+
+
+@final
+class Hashed:
+    """A stream that is written to, and the size and the SHA-256 of what was written."""
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._sha256, self.size = stream, hashlib.sha256(), 0
+
+    def write(self, content: Any) -> int:
+        content = memoryview(content)
+        self._stream.write(content)
+        self._sha256.update(content)
+        self.size += content.nbytes
+        return content.nbytes
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        """The one who opened the stream closes it."""
+
+    def receipt(self) -> dict[str, Any]:
+        return {"bytes": self.size, "sha256": self._sha256.hexdigest()}
+
+
+def write_beside(out: Any, path: str, fill: Callable[[Hashed], object]) -> dict[str, Any]:
+    """Write beside the place and rename: the file is complete or it is not there. Returns its receipt."""
+    folder, name = posixpath.split(path)
+    unfinished = f"{folder}/.{name}.{secrets.token_hex(4)}{UNFINISHED}"
+    with out.open_output_stream(unfinished) as stream:
+        fill(hashed := Hashed(stream))
+    out.move(unfinished, path)
+    return hashed.receipt()
+
+
+def give_receipt(out: Any, part: str, receipt: Mapping[str, Any]) -> None:
+    """Note that a part is done, on an Arrow file system."""
+    path = _receipt_of(part)
+    out.create_dir(posixpath.dirname(path), recursive=True)
+    write_beside(out, path, lambda stream: stream.write(json.dumps(dict(receipt)).encode()))
+
+
+def is_done(out: Any, part: str) -> bool:
+    """Whether a part is there as its receipt says."""
+    try:
+        with out.open_input_stream(_receipt_of(part)) as stream:
+            receipt = parsed_json(bytes(stream.read(_MOST_RECEIPT)))
+        info, sha256 = out.get_file_info(part), hashlib.sha256()
+        if not isinstance(receipt, dict) or not info.is_file or info.size != receipt.get("bytes"):
+            return False
+        with out.open_input_stream(part) as stream:
+            while piece := stream.read(1 << 20):
+                sha256.update(piece)
+        return sha256.hexdigest() == receipt.get("sha256")
+    except (OSError, ValueError):  # Arrow's errors are of these kinds
+        return False
+
+
+def _receipt_of(part: str) -> str:
+    folder, name = posixpath.split(part)
+    return f"{folder}/{_RECEIPTS}/{name}.json"
 
 
 def check_text_column(schema: Any, column: str, where: object) -> None:
