@@ -1,5 +1,6 @@
 """A short slice of the campaign of faults (`make faults`), and that it notices what is broken."""
 
+import itertools
 import os
 import random
 import signal
@@ -7,7 +8,8 @@ import sys
 
 import pytest
 
-from oracles import faults
+from oracles import faults, forgeries, strangers
+from postil import reading
 from postil.serving.labeller import Labeller
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -22,6 +24,93 @@ def lab(tmp_path):
 def test_a_trial_of_files(lab, name):
     counts = faults.run(lab, name, 0, 0)
     assert counts.total() >= 4
+
+
+@pytest.mark.parametrize("name", ["forged checkpoints", "mutated files"])
+def test_a_trial_of_forgeries(tmp_path, name):
+    lab = faults.Laboratory(tmp_path, forgeries=25)
+    assert faults.run(lab, name, 0, 0).total() == 25
+
+
+@pytest.mark.parametrize("kind", strangers.CHECKPOINTS)
+def test_a_checkpoint_whose_arrays_are_too_long_or_missing(kind):
+    """Kernels change these arrays in place: one that does not fit would be written beyond its end."""
+    draft = forgeries.Draft.of(strangers.genuine_checkpoint(kind))
+    forged = [forge for name in list(draft.arrays)[::4] for forge in (forgeries.removed(name), _doubled(name))]
+    for what, forge in forged:
+        copy = draft.copy()
+        forge(copy)
+        assert strangers.checkpoint_outcome(kind, copy.packed()) == "refused", what
+
+
+def _doubled(name):
+    def forge(draft):
+        dtype, shape, data = draft.arrays[name]
+        draft.arrays[name] = dtype, [2 * (shape or [1])[0], *shape[1:]], data * 2
+
+    return f"{name} twice as long", forge
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        *[("epoch", value) for value in (None, -1, 99, 1.0, True, "1", [])],
+        *[("batch", value) for value in (None, -1, 10**30, "x")],
+        *[("history", value) for value in ("x", None, {}, [5], [{}], [{"epoch": 1}])],
+        *[("loss_sum", value) for value in (None, "x", 1e300, 10**400)],
+        *[("seconds", value) for value in (-1.0, None, 10**400)],
+        *[("best_score", value) for value in ("x", [], None, 10**400)],
+        *[("best_epoch", value) for value in (0, 99, None, -1)],
+        ("steps", None),
+        ("unknown", 1),
+    ],
+)
+def test_a_checkpoint_with_impossible_progress(place, value):
+    draft = forgeries.Draft.of(strangers.genuine_checkpoint("tagger"))
+    draft.metadata["progress"][place] = value
+    assert strangers.checkpoint_outcome("tagger", draft.packed()) == "refused"
+
+
+def test_a_checkpoint_without_progress():
+    draft = forgeries.Draft.of(strangers.genuine_checkpoint("tagger"))
+    for value in (5, "x", [1], None, {}):
+        draft.metadata["progress"] = value
+        assert strangers.checkpoint_outcome("tagger", draft.packed()) == "refused"
+
+
+def test_special_files_are_refused_at_once(lab):
+    assert faults.run(lab, "special files", 0, 0)["special files refused"] > 50
+
+
+def test_bombs_are_refused(monkeypatch):
+    """Those of the campaign unpack to gigabytes; here, little is allowed instead."""
+    monkeypatch.setattr(reading, "FREE_EXPANSION", 1 << 20)
+    monkeypatch.setattr(reading, "MOST_LIST_BYTES", 1 << 22)
+    monkeypatch.setattr(strangers, "BOMB", 1 << 24)
+    for kind in ("vectors", "clusters", "gazetteer"):
+        files = itertools.islice(strangers.bombs(kind), 7)
+        outcomes = {what: strangers.auxiliary_outcome(kind, content) for what, content in files}
+        assert outcomes.pop("the genuine file") == "answered"
+        assert set(outcomes.values()) == {"refused"}
+
+
+@pytest.mark.extra("pyarrow")
+def test_damaged_parts_are_written_again(lab):
+    assert faults.run(lab, "parts folders", 0, 0).total() > 20
+
+
+def test_parts_that_stay_damaged_are_noticed(lab, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("postil.integrations.column_files.is_done", lambda out, part: os.path.lexists(part))
+    monkeypatch.setattr(faults, "DAMAGE", {"emptied": faults.DAMAGE["emptied"]})
+    with pytest.raises(faults.Violation, match="parts other than written at first"):
+        faults.run(lab, "parts folders", 0, 0)
+
+
+def test_a_reader_that_waits_or_fails_is_noticed(lab, monkeypatch):
+    monkeypatch.setitem(strangers.USES, "model", lambda path: None)
+    with pytest.raises(faults.Violation, match="model: pipe was answered"):
+        faults.run(lab, "special files", 0, 0)
 
 
 def test_a_trial_of_processes(lab):
