@@ -212,7 +212,7 @@ def parsed_json(text: str | bytes, *, finite: bool = True) -> Any:
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8")
-    numbers = {"parse_float": _finite, "parse_constant": _finite} if finite else {}
+    numbers: dict[str, Any] = {"parse_float": _finite, "parse_constant": _finite} if finite else {}
     try:
         value = json.loads(text, object_pairs_hook=_without_repeats, **numbers)
     except RecursionError:

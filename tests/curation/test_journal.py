@@ -129,6 +129,44 @@ def test_a_torn_last_line_is_dropped_wherever_it_was_cut(path):
         assert len(reopened(path)) == 2 + is_whole
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        *[(("spans", 0, "token_end"), value) for value in ({}, "1", None, 4, -1, 10**30, True, 1.0)],
+        *[(("spans", 0, "token_start"), value) for value in ([], 3, -1)],
+        *[(("spans", 0, "label"), value) for value in (None, 5, "")],
+        *[(("spans",), value) for value in ("x", {}, 5, [[]])],
+        *[(("tokens", 1, "start"), value) for value in (2, "5", None, -1, 99)],
+        *[(("tokens",), value) for value in (5, None, [5])],
+        *[(("annotation", "round"), value) for value in ("x", -1, 10**30, [])],
+        *[(("annotation", "predicted"), value) for value in (5, "x", [{}])],
+        *[(("annotation", "state"), value) for value in (5, "x", {})],
+        *[(("annotation", "key"), value) for value in (5, None, {})],
+        *[(("annotation",), value) for value in (5, None, [])],
+        (("text",), 5),
+    ],
+)
+def test_an_answer_with_an_impossible_value_is_told_and_stays(path, place, value):
+    record = answer("a", ("PER", 0, 1), round=2, predicted=(Span("LOC", 3, 4),)).record()
+    inner = record
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    content = (json.dumps(record) + "\n").encode()
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="line 1: not an answer"):
+        reopened(path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("deep", ["[" * 100_000, '{"a": ' * 300 + "1" + "}" * 300])
+def test_an_answer_that_is_nested_too_deeply_is_told_and_stays(path, deep):
+    path.write_text(deep)
+    with pytest.raises(DataError, match="line 1: "):
+        reopened(path)
+    assert path.read_text() == deep
+
+
 def test_zeros_after_a_power_failure_are_dropped(path):
     with Journal(path) as journal:
         journal.add(FIRST)

@@ -1,5 +1,6 @@
 """Files of columns: every row once, other columns kept, and an interrupted job continues with what is missing."""
 
+import os
 import subprocess
 import sys
 import time
@@ -94,6 +95,30 @@ def test_an_interrupted_job_does_only_what_is_missing(news, tmp_path, tagger, mo
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(path.read_bytes()[:-20]),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:50] + b"\xff" + path.read_bytes()[51:]),
+        lambda path: path.write_bytes(sorted(path.parent.glob("*.parquet"))[-1].read_bytes()),
+        lambda path: (path.unlink(), os.mkfifo(path)),
+        lambda path: path.with_name("_parts").joinpath(f"{path.name}.json").write_text("{}"),
+        lambda path: path.with_name("_parts").joinpath(f"{path.name}.json").unlink(),
+    ],
+    ids=["cut", "empty", "changed", "replaced", "a pipe", "another receipt", "no receipt"],
+)
+def test_a_part_that_is_damaged_is_written_again(news, tmp_path, tagger, damage):
+    folder, job = tmp_path / "out", ColumnJob()
+    whole = write_folder([news], tagger, job, folder)
+    content = {name: (folder / name).read_bytes() for name in whole.parts}
+    damage(folder / whole.parts[1])
+    written = write_folder([news], tagger, job, folder)
+    assert written.redone == written.parts == [whole.parts[1]] and len(written.kept) == len(whole.parts) - 1
+    assert content == {name: (folder / name).read_bytes() for name in whole.parts}
+    assert write_folder([news], tagger, job, folder).parts == []
+
+
 def test_parts_of_another_job_are_never_mixed(news, tmp_path, tagger):
     folder, job = tmp_path / "out", ColumnJob(model="a")
     write_folder([news], tagger, job, folder)
@@ -110,7 +135,7 @@ def test_parts_of_another_job_are_never_mixed(news, tmp_path, tagger):
     with pytest.raises(ConfigurationError, match="output must be a new folder or one of the same job"):
         write_folder([news], tagger, job, folder)
     with pytest.raises(ConfigurationError, match=r"output must be a folder, or a file .parquet"):
-        write_folder([news], tagger, job, folder / sorted(folder.iterdir())[0])
+        write_folder([news], tagger, job, next(folder.glob("*.parquet")))
 
 
 def test_files_of_one_name_do_not_meet(news, tmp_path, tagger):

@@ -1,11 +1,12 @@
 """Parts of a job: which row groups they hold, that they are whole, whom the folder belongs to."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from postil.errors import ConfigurationError, DataError
-from postil.integrations import parquet_parts
+from postil.integrations import parquet_parts, part_folders
 from postil.integrations.parquet_parts import Job, _cuts, input_files, located, missing_parts, write_part
 
 pytestmark = pytest.mark.extra("pyarrow")
@@ -76,7 +77,7 @@ def test_a_part_is_whole_or_not_there(source, tmp_path):
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 1
     assert [part.first for part in plan(JOB, tmp_path / "out", source)[0]] == [2, 4]
     assert list((tmp_path / "out").glob(".part*"))
-    parquet_parts.remove_unfinished(system, str(tmp_path / "out"))
+    part_folders.remove_unfinished(system, str(tmp_path / "out"))
     assert not list((tmp_path / "out").glob(".*"))
 
 
@@ -88,6 +89,25 @@ def test_all_parts_together_are_the_input(source, tmp_path):
         write_part(part, system, system, lambda table: table)
     assert parquet.read_table(tmp_path / "out").equals(parquet.read_table(source))
     assert plan(JOB, tmp_path / "out", source) == ([], 3)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and not much more", None])
+def test_a_part_that_is_damaged_is_missing(source, tmp_path, content):
+    system, _ = located(str(source))
+    parts = plan(JOB, tmp_path / "out", source)[0]
+    for part in parts:
+        write_part(part, system, system, lambda table: table)
+    damaged = Path(parts[1].target)
+    damaged.write_bytes(Path(parts[0].target).read_bytes() if content is None else content)
+    assert plan(JOB, tmp_path / "out", source)[0] == [parts[1]]
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"files": 5}', '{"files": {"a": "x"}}', "[" * 100_000])
+def test_a_description_that_is_damaged(source, tmp_path, content):
+    plan(JOB, tmp_path / "out", source)
+    (tmp_path / "out" / parquet_parts.JOB_FILE).write_text(content)
+    with pytest.raises(DataError, match="not the description of a job"):
+        plan(JOB, tmp_path / "out", source)
 
 
 def test_files_may_join_and_keep_their_numbers(source, tmp_path):

@@ -21,7 +21,15 @@ from postil.integrations.arrow import tag_table
 from postil.integrations.column_answers import Threshold
 from postil.integrations.column_sources import CSVSource, ParquetSource, checked_schema
 from postil.integrations.extras import needed
-from postil.integrations.part_folders import Hashed, as_stored, check_same_job, gathered, give_receipt, is_done
+from postil.integrations.part_folders import (
+    Hashed,
+    as_stored,
+    check_same_job,
+    gathered,
+    give_receipt,
+    is_done,
+    remove_unfinished,
+)
 from postil.reading import MOST_JSON_BYTES, open_regular, parsed_json, read_bytes
 from postil.serving.bulk import check_threads, in_order
 from postil.threads import one_blas_thread
@@ -118,8 +126,9 @@ def write_folder(
             with replaced(part) as stream:
                 hashed = Hashed(stream)
                 written.rows += _write(hashed, batches(), source.schema, model, job, threads, progress)
-            give_receipt(out, target, hashed.receipt())
+                give_receipt(out, target, hashed)
             written.parts.append(part.name)
+    remove_unfinished(out, folder.absolute().as_posix())
     return written
 
 

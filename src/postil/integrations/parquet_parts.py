@@ -18,12 +18,10 @@ from postil.errors import ConfigurationError, DataError
 from postil.integrations.column_answers import Threshold
 from postil.integrations.extras import needed
 from postil.integrations.part_folders import (
-    UNFINISHED,
     as_stored,
     check_same_job,
     check_text_column,
     gathered,
-    give_receipt,
     is_done,
     write_beside,
 )
@@ -207,13 +205,5 @@ def write_part(part: Part, system: Any, out: Any, tagged: Callable[[Any], Any]) 
             if writer is not None:
                 writer.close()
 
-    give_receipt(out, part.target, write_beside(out, part.target, fill))
+    write_beside(out, part.target, fill, receipted=True)
     return rows
-
-
-def remove_unfinished(out: Any, folder: str) -> None:
-    """Remove what killed workers left, once the folder is complete."""
-    fs = needed("pyarrow.fs", "ray")
-    for info in out.get_file_info(fs.FileSelector(folder)):
-        if posixpath.basename(info.path).startswith(".part-") and info.path.endswith(UNFINISHED):
-            out.delete_file(info.path)

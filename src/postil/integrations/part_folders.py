@@ -20,7 +20,7 @@ from postil.reading import parsed_json
 
 _RECEIPTS = "_parts"
 _MOST_RECEIPT = 1 << 16  # bytes
-UNFINISHED = ".partial"
+_UNFINISHED = ".partial"
 ROWS_WRITTEN, BYTES_WRITTEN = 1 << 16, 1 << 26
 """A row group is written when it has this many rows or bytes."""
 
@@ -69,21 +69,22 @@ class Hashed:
         return {"bytes": self.size, "sha256": self._sha256.hexdigest()}
 
 
-def write_beside(out: Any, path: str, fill: Callable[[Hashed], object]) -> dict[str, Any]:
-    """Write beside the place and rename: the file is complete or it is not there. Returns its receipt."""
+def write_beside(out: Any, path: str, fill: Callable[[Hashed], object], *, receipted: bool = False) -> None:
+    """Write beside the place and rename: the file is complete or it is not there. A part gets a receipt before."""
     folder, name = posixpath.split(path)
-    unfinished = f"{folder}/.{name}.{secrets.token_hex(4)}{UNFINISHED}"
+    unfinished = f"{folder}/.{name}.{secrets.token_hex(4)}{_UNFINISHED}"
     with out.open_output_stream(unfinished) as stream:
         fill(hashed := Hashed(stream))
+    if receipted:
+        give_receipt(out, path, hashed)
     out.move(unfinished, path)
-    return hashed.receipt()
 
 
-def give_receipt(out: Any, part: str, receipt: Mapping[str, Any]) -> None:
-    """Note that a part is done, on an Arrow file system."""
-    path = _receipt_of(part)
+def give_receipt(out: Any, part: str, written: Hashed) -> None:
+    """Note what a part will hold, on an Arrow file system: just before it gets its name."""
+    path, receipt = _receipt_of(part), written.receipt()
     out.create_dir(posixpath.dirname(path), recursive=True)
-    write_beside(out, path, lambda stream: stream.write(json.dumps(dict(receipt)).encode()))
+    write_beside(out, path, lambda stream: stream.write(json.dumps(receipt).encode()))
 
 
 def is_done(out: Any, part: str) -> bool:
@@ -100,6 +101,15 @@ def is_done(out: Any, part: str) -> bool:
         return sha256.hexdigest() == receipt.get("sha256")
     except (OSError, ValueError):  # Arrow's errors are of these kinds
         return False
+
+
+def remove_unfinished(out: Any, folder: str) -> None:
+    """Remove what killed processes left, once the folder is complete."""
+    fs = needed("pyarrow.fs", "arrow")
+    for place, beginning in ((folder, ".part-"), (f"{folder}/{_RECEIPTS}", ".")):
+        for info in out.get_file_info(fs.FileSelector(place, allow_not_found=True)):
+            if posixpath.basename(info.path).startswith(beginning) and info.path.endswith(_UNFINISHED):
+                out.delete_file(info.path)
 
 
 def _receipt_of(part: str) -> str:

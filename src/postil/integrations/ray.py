@@ -21,6 +21,7 @@ from postil.integrations.column_answers import Threshold, asked_parts, checked_u
 from postil.integrations.column_files import hash_of
 from postil.integrations.extras import needed
 from postil.integrations.parquet_parts import Job, Part
+from postil.integrations.part_folders import remove_unfinished
 from postil.models.storage import load, to_bytes
 from postil.threads import one_blas_thread
 
@@ -131,7 +132,7 @@ def tag_files(
     travelling, job = _job(ray, model, ship, column, tasks, parts, offsets, threshold, part_rows)
     missing, number = parquet_parts.missing_parts(job, system, files, out, inside)
     rows = _tag_parts(ray, missing, (travelling, job, system, out), workers, number, progress)
-    parquet_parts.remove_unfinished(out, inside)
+    remove_unfinished(out, inside)
     return TaggedFiles(rows, len(missing), number - len(missing))
 
 
