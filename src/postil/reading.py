@@ -63,7 +63,7 @@ def limit(number: int) -> int:
 # ------------------------------------------------------------------------------------------------ files
 
 
-def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
     """Open a file for reading. A pipe, a device or a folder is an OSError: reading from it might never end."""
     # Without O_NONBLOCK, opening a named pipe waits for somebody who writes to it.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))

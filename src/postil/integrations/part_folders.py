@@ -50,11 +50,11 @@ class Hashed:
         self._stream, self._sha256, self.size = stream, hashlib.sha256(), 0
 
     def write(self, content: Any) -> int:
-        content = memoryview(content)
-        self._stream.write(content)
-        self._sha256.update(content)
-        self.size += content.nbytes
-        return content.nbytes
+        given = memoryview(content)
+        self._stream.write(given)
+        self._sha256.update(given)
+        self.size += given.nbytes
+        return given.nbytes
 
     def tell(self) -> int:
         return self.size
