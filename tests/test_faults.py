@@ -71,6 +71,15 @@ def test_a_checkpoint_with_impossible_progress(place, value):
     assert strangers.checkpoint_outcome("tagger", draft.packed()) == "refused"
 
 
+@pytest.mark.parametrize("value", [3, "", {}, None, ()])
+def test_a_checkpoint_from_before_the_end_of_an_epoch(value):
+    draft = forgeries.Draft.of(strangers.genuine_checkpoint("encoder from raw text"))
+    assert draft.metadata["progress"]["history"] == []
+    draft.metadata["progress"]["history"] = value
+    expected = "answered" if value == () else "refused"  # which JSON writes as []
+    assert strangers.checkpoint_outcome("encoder from raw text", draft.packed()) == expected
+
+
 def test_a_checkpoint_without_progress():
     draft = forgeries.Draft.of(strangers.genuine_checkpoint("tagger"))
     for value in (5, "x", [1], None, {}):

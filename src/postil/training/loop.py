@@ -151,7 +151,6 @@ class Progress:
             expected = ", ".join(cls.__dataclass_fields__)
             raise ModelFileError("progress of the training", expected=expected, got=_shown(values))
         now = cls(**values)
-        history = now.history if isinstance(now.history, list) else ()
         checks = {
             "epoch": _is_count(now.epoch, epochs),
             "batch": _is_count(now.batch, MOST_STEPS),
@@ -160,7 +159,7 @@ class Progress:
             "seconds": _is_number(now.seconds) and now.seconds >= 0,
             "best_score": now.best_score is None or _is_number(now.best_score),
             "best_epoch": _is_count(now.best_epoch, epochs) and (now.best_epoch == 0) == (now.best_score is None),
-            "history": len(history) == now.epoch and all(_is_epoch(n, one) for n, one in enumerate(history, 1)),
+            "history": _is_history(now.history, now.epoch),
         }
         for name, holds in checks.items():
             if not holds:
@@ -175,6 +174,11 @@ def _is_count(value: object, most: int) -> bool:
 
 def _is_number(value: object) -> bool:
     return (type(value) is float or type(value) is int) and abs(value) < 1e100
+
+
+def _is_history(history: object, epochs: int) -> bool:
+    is_complete = isinstance(history, list) and len(history) == epochs
+    return is_complete and all(_is_epoch(number, entry) for number, entry in enumerate(history, 1))
 
 
 def _is_epoch(number: int, entry: object) -> bool:
