@@ -177,8 +177,9 @@ def _is_number(value: object) -> bool:
 
 
 def _is_history(history: object, epochs: int) -> bool:
-    is_complete = isinstance(history, list) and len(history) == epochs
-    return is_complete and all(_is_epoch(number, entry) for number, entry in enumerate(history, 1))
+    if not isinstance(history, list) or len(history) != epochs:
+        return False
+    return all(_is_epoch(number, entry) for number, entry in enumerate(history, 1))
 
 
 def _is_epoch(number: int, entry: object) -> bool:
