@@ -26,9 +26,9 @@ MOST_WORDS = 10_000_000
 MOST_DIMENSIONS = 10_000
 """Of a word vector."""
 MOST_LIST_BYTES = 1 << 30
-"""Of a file of clusters, a gazetteer, answers or a log, once it is decompressed."""
+"""Of a file of clusters, a gazetteer or answers, once it is decompressed."""
 MOST_JSON_BYTES = 64 << 20
-"""Of a file that is one JSON value: a preset, a card, names of labels, the description of a job."""
+"""Of a small file as a whole: a model card, names of labels, templates, the description of a job."""
 MOST_LINE_BYTES = 1 << 20
 """Of a line in any of these."""
 MOST_DEPTH = 200

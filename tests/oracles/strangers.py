@@ -211,8 +211,6 @@ def _read_label_names(path: Path) -> None:
 
 
 TEXT_VECTORS = "".join(f"word{i} {i / 7:.4f} {-i} 0.5 1e-3\n" for i in range(30)).encode()
-LOG = json.dumps({"postil-search": "0" * 32, "trials": 3}) + "\n"
-LOG += "".join(json.dumps({"trial": i, "epochs": 2, "seed": 1, "score": 0.5, "seconds": 1.5}) + "\n" for i in range(4))
 AUXILIARY: dict[str, Auxiliary] = {
     "vectors": Auxiliary(lambda: TEXT_VECTORS, load_vectors),
     "vectors with a header": Auxiliary(lambda: b"30 4\n" + TEXT_VECTORS, load_vectors),
@@ -222,9 +220,7 @@ AUXILIARY: dict[str, Auxiliary] = {
     "clusters, gzip": Auxiliary(lambda: gzip.compress(b"Anna\tx\nOslo\ty\n" * 9), load_clusters),
     "gazetteer": Auxiliary(lambda: "LOC\tNew York\nLOC\tŁódź\nPER\tAnna\n".encode(), Gazetteer.load),
     "answers": Auxiliary(lambda: _written(_answers), _read_answers),
-    "preset": Auxiliary(lambda: _written(lambda path: write_preset(path, "fast", {"hidden": 7})), read_preset),
     "label names": Auxiliary(lambda: b'[{"id": 0, "text": "O"}, {"id": 1, "text": "PER"}]', _read_label_names),
-    "log of a search": Auxiliary(lambda: LOG.encode(), lambda path: read_log(path, {})),
 }
 
 
@@ -239,8 +235,6 @@ def _use(kind: str, path: Path) -> str:
     try:
         AUXILIARY[kind].read(path)
     except PostilError as error:
-        if kind == "log of a search" and "of the same data" in str(error):  # the genuine one is of another question
-            return "answered"
         return _told(error, "refused")
     except OSError as error:  # which the command line shows in one line
         assert error.filename is not None and error.strerror is not None, repr(error)
