@@ -95,7 +95,7 @@ def test_bombs_are_refused(monkeypatch):
     """Those of the campaign unpack to gigabytes; here, little is allowed instead."""
     monkeypatch.setattr(reading, "FREE_EXPANSION", 1 << 20)
     monkeypatch.setattr(reading, "MOST_LIST_BYTES", 1 << 22)
-    monkeypatch.setattr(strangers, "BOMB", 1 << 24)
+    monkeypatch.setattr(strangers, "BOMB", 1 << 23)
     for kind in ("vectors", "clusters", "gazetteer"):
         files = itertools.islice(strangers.bombs(kind), 7)
         outcomes = {what: strangers.auxiliary_outcome(kind, content) for what, content in files}
