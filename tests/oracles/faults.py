@@ -639,7 +639,7 @@ TRIALS: dict[str, Trial] = {
 }
 
 
-FORGING = ("forged models", "forged checkpoints", "mutated files")
+FORGING = ("forged models", "forged CRF models", "forged checkpoints", "mutated files")
 """Trials that count forgeries."""
 
 

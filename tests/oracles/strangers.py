@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from postil.curation.trials import read_log
-from postil.models.preset_files import read_preset, write_preset
 
 import postil
 from oracles import forgeries
