@@ -102,15 +102,15 @@ class PostilError(Exception):
 class DataError(PostilError, ValueError):
     """A file or a text cannot be read; ``where`` names the file and the line.
 
-    Of what a file contains, a message quotes no more than a line: however long a token, a label or a tag is.
+    However long a token, a label or a tag is, a message quotes no more than a line of it. Paths are never cut.
     """
 
     def __init__(self, what: str, *, expected: object = None, got: object = None, where: object = None) -> None:
         super().__init__(_cut(what), expected=_cut(expected), got=_cut(got), where=where)
 
 
-_LONG_WORD = re.compile(r"(\S{79})\S{2,}")
-_MOST_QUOTED = 300
+_LONG_WORD = re.compile(r"""(?<!\S)(?!['"(]*(?:[/~]|[A-Za-z]:\\))(\S{79})\S{2,}""")  # words that are not paths
+_MOST_QUOTED = 1000
 
 
 def _cut(part: Any) -> Any:

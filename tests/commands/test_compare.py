@@ -45,7 +45,7 @@ def test_data_of_another_kind_are_refused(data, capsys):
 
 def test_a_task_is_compared_with_a_model_of_one_task(data, capsys):
     X, y = corpora.named_entities(40)
-    upper = [[("U" if token[:1].isupper() else "L") for token in tokens] for tokens in X]
+    upper = [[("upper" if token[:1].isupper() else "lower") for token in tokens] for tokens in X]
     several = postil.MultiTaskTagger(hidden=8, epochs=2, rate=0.02).fit(X, {"names": y, "case": upper})
     several.save("several.postil")
     several["names"].save("alone.postil")

@@ -256,7 +256,7 @@ def test_names_of_labels_that_are_numbers(names: str) -> None:
 
 def test_names_of_labels_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
     Path("odd.json").write_text("[3]")
-    for names, message in [("missing.json", "cannot read missing.json"), ("odd.json", "must be a JSON list of names")]:
+    for names, message in [("missing.json", "missing.json: cannot read"), ("odd.json", "must be a JSON list of names")]:
         with pytest.raises(SystemExit) as caught:
             convert("a.jsonl", "b.conll", "--label-names", names)
         assert caught.value.code == 2

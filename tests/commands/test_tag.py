@@ -228,7 +228,7 @@ def test_gold_labels_that_are_not_there(model, tmp_path, capsys):
     assert main(["tag", model, "--text", "Anna left.", "--keep-gold"]) == 1
     assert "--keep-gold needs labels in the input (got none)" in capsys.readouterr().err
     assert main(["tag", model, "--text", "Anna left.", "--keep-gold", "--output", "jsonl"]) == 1
-    assert "keep_gold needs output conll (got jsonl)" in capsys.readouterr().err
+    assert "--keep-gold needs output conll (got jsonl)" in capsys.readouterr().err
 
 
 CONLLU = """\

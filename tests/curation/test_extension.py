@@ -201,7 +201,7 @@ def test_no_sentence_is_stored(data, tagger):
         len(to_bytes(postil.extend(tagger, list(X) * n, list(y) * n, unlabelled=raw * n, epochs=1, batch_sentences=8)))
         for n in (1, 4)
     ]
-    assert abs(sizes[0] - sizes[1]) < 64  # digits of counts and losses
+    assert abs(sizes[0] - sizes[1]) < 128  # digits of counts and losses; 250 sentences would be thousands
     content = to_bytes(postil.extend(tagger, X, y, unlabelled=raw, epochs=1))
     for tokens in (*X, *raw):
         if len(tokens) > 3:

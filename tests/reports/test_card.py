@@ -63,5 +63,5 @@ def test_a_card_file_is_shown_beside_it(model):
 )
 def test_a_wrong_card_file_is_told(model, content):
     card_path(model).write_text(content)
-    with pytest.raises(DataError, match=r"m\.card\.json: model card"):
+    with pytest.raises(DataError, match=r"m\.card\.json: (the )?model card"):
         card_of(model)

@@ -37,7 +37,7 @@ async function attempt(action) {
   try {
     await action();
   } catch (error) {
-    const message = error.code ? error.message : "the server does not answer: nothing was saved";
+    const message = error.code && error.code !== "unreachable" ? error.message : "the server does not answer: nothing was saved";
     document.getElementById("problem")?.replaceChildren(h("p", { className: "error", role: "alert" }, message));
   }
 }
