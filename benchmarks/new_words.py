@@ -23,7 +23,8 @@ from postil.features import caps_class, normalise
 from postil.kernels import plain_words
 from postil.kernels.characters import frozen
 from postil.kernels.plain_words import WordRules, word_cells
-from postil.models.scoring.fast import FastScorer
+from postil.models.engine import Engine
+from postil.models.parts import MAIN
 from postil.text import Segmenter
 
 BLOCK = 4096  # words that come together, as many as are new in a large block of text
@@ -94,17 +95,15 @@ def main() -> int:
             module.word_features(*cells, rules)
 
         print(f"features, {name:<8}{cpu_microseconds(features, len(timed), turns):6.2f} µs a word")
-    for name, text, places in (("strings", None, None), ("bytes", *cells)):
+    text, places = cells
 
-        def rows(text: Any = text, places: Any = places) -> None:
-            scorer = FastScorer(parts.features, parts.network)
-            for first in range(0, len(timed), BLOCK):
-                if text is None:
-                    scorer._rows.look_up(timed[first : first + BLOCK])
-                else:
-                    scorer._rows.look_up_cells(text, np.ascontiguousarray(places[first : first + BLOCK]))
+    def scores() -> None:
+        engine = Engine(parts.features, {MAIN: parts.network})
+        for first in range(0, len(timed), BLOCK):
+            part = np.ascontiguousarray(places[first : first + BLOCK])
+            engine.scores_of_cells(text, part, np.array([0, len(part)]), [MAIN])
 
-        print(f"rows of {name:<12}{cpu_microseconds(rows, len(timed), arguments.turns):6.2f} µs a word")
+    print(f"scores of new words {cpu_microseconds(scores, len(timed), arguments.turns):6.2f} µs a word")
     return 1 if wrong else 0
 
 

@@ -9,8 +9,7 @@ counts. Their limits are what this machine needs at least:
 |---|---|
 | read: bytes to passages of text | the bytes, read once at the bandwidth of memory |
 | split: sentences and tokens | the same |
-| words: the row of each token's word | the table's slot and the word's bytes, at the bandwidth of memory |
-| network: rows to scores | the rows of the window at the bandwidth; the other layers at the speed of BLAS |
+| scores: words to rows to scores | the word's bytes and the window's rows at the bandwidth; other layers at BLAS's |
 | labels: Viterbi | the kernel alone |
 | probabilities: forward-backward | the kernel alone |
 | write | the bytes, written once at the bandwidth |
@@ -20,7 +19,6 @@ import io
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +28,6 @@ from benchmarks.measuring import Outcome, parser, report
 from postil.arrays import Array
 from postil.kernels import chain_moments, viterbi
 from postil.models.answers.posteriors import Posteriors
-from postil.models.scoring.blocks import scored_cells
 from postil.models.tagger import Tagger
 from postil.serving.bulk import PASSAGE, label
 from postil.serving.labeller import Labeller
@@ -108,25 +105,24 @@ def stages(tagger: Tagger, path: Path, options: TaggingOptions, most_bytes: int 
 def _steps(
     tagger: Tagger, content: bytes, passages: list[Passage], rows: list[PlainRows], options: TaggingOptions
 ) -> Iterator[Step]:
-    posteriors, scorer = Posteriors(tagger.fitted_parts()), tagger.fitted_parts().scorer()
+    posteriors = Posteriors(tagger.fitted_parts())
     passed = len(content) / bandwidth()
     yield Step("read", _best(lambda: _passages(content)), passed)
     yield Step("split", _best(lambda: [_rows(passage, options) for passage in passages]), passed)
-    words = _best(lambda: [scorer.look_up_cells(one.text, one.cells) for one in rows])
     N = sum(len(one.cells) for one in rows)
     bytes_of_words = sum(int((one.cells[:, 1] - one.cells[:, 0]).sum()) for one in rows)
-    yield Step("words", words, (bytes_of_words + _SLOT * N) / bandwidth())
     scored = _scored(tagger, rows)
-    seconds = _best(lambda: _scored(tagger, rows)) - words
-    yield Step("network", seconds, scoring_limit(tagger, N).seconds)
+    looked_up = (bytes_of_words + _SLOT * N) / bandwidth()
+    yield Step("scores", _best(lambda: _scored(tagger, rows)), looked_up + scoring_limit(tagger, N).seconds)
     lengths = [int(n) for _, offsets in scored for n in offsets[1:] - offsets[:-1]]
     L = len(tagger.labelling.labels)
-    labels = _best(lambda: [posteriors.labels_of_scores(scores, offsets) for scores, offsets in scored])
+    best = posteriors.answering(None, False, False)
+    labels = _best(lambda: [best(scores, offsets) for scores, offsets in scored])
     yield Step("labels", labels, recursion_seconds(viterbi, lengths, L))
-    answers = _best(lambda: [posteriors.answers_of_scores(scores, offsets) for scores, offsets in scored])
+    answer = posteriors.answering(None, True, False)
+    answers = _best(lambda: [answer(scores, offsets) for scores, offsets in scored])
     yield Step("probabilities", answers, recursion_seconds(chain_moments, lengths, L))
-    numbers = [posteriors.labels_of_cells(one.text, one.cells, one.offsets) for one in rows]
-    places = [tagger.labelling.places_of(found, one.offsets) for found, one in zip(numbers, rows, strict=True)]
+    places = [tagger.labelling.places_of(best(*of_rows).numbers, of_rows[1]) for of_rows in scored]
     names = [text.encode() for text in tagger.labelling.spellings]
 
     def write() -> list[bytes]:
@@ -136,9 +132,8 @@ def _steps(
 
 
 def _scored(tagger: Tagger, rows: list[PlainRows]) -> list[tuple[Array, Array]]:
-    scorer = tagger.fitted_parts().scorer()
-    blocks = chain.from_iterable(scored_cells(scorer, one.text, one.cells, one.offsets) for one in rows)
-    return [(scores, offsets) for _, _, scores, offsets in blocks]
+    engine, task = tagger.fitted_parts().engine(), tagger.fitted_parts().task
+    return [(engine.scores_of_cells(one.text, one.cells, one.offsets, [task])[task], one.offsets) for one in rows]
 
 
 def _beginning(path: Path, most: int) -> bytes:

@@ -43,25 +43,25 @@ def test_scores_and_transitions_are_the_mean_of_the_members(members):
 
 
 @pytest.mark.parametrize("preset", ["fast", "accurate", "sentence-sll", "linear-crf", "window-wll"])
-def test_the_fast_path_scores_as_the_graph_does(preset):
+def test_the_engine_scores_as_the_graph_does(preset):
     X, y = corpora.named_entities(20)
     tagger = postil.Tagger(preset=preset, ensemble=2, hidden=8, epochs=1).fit(X, y)
     parts = tagger.fitted_parts()
     inputs = parts.features.inputs(X[:5])
     graph = parts.network.scores(inputs).value
-    fast, _ = parts.scorer().scores(X[:5])
-    assert np.allclose(graph, fast, atol=1e-5)
+    scores, _ = parts.engine().scores(X[:5], [parts.task])
+    assert np.allclose(graph, scores[parts.task], atol=1e-5)
     assert np.allclose(graph, parts.network.unary(inputs), atol=1e-5)
 
 
-def test_the_fast_path_of_an_ensemble_knows_extra_columns_and_text(trained):
+def test_an_ensemble_knows_extra_columns_and_text(trained):
     X, y = corpora.named_entities(20)
     columns = [[(form, form[0]) for form in tokens] for tokens in X]
     tagger = postil.Tagger(preset="accurate", ensemble=3, hidden=8, epochs=1).fit(columns, y)
     parts = tagger.fitted_parts()
     graph = parts.network.scores(parts.features.inputs(columns[:5])).value
-    assert np.allclose(graph, parts.scorer().scores(columns[:5])[0], atol=1e-5)
-    assert trained.fitted_parts().scorer().takes_cells, "words of a text are looked up once for all members"
+    scores, _ = parts.engine().scores(columns[:5], [parts.task])
+    assert np.allclose(graph, scores[parts.task], atol=1e-5)
     tokens = [["Anna", "saw", "Oslo", "."], ["She", "likes", "Paris", "."]]
     found = [sentence.labels for sentence in trained.tag("Anna saw Oslo. She likes Paris.").sentences]
     assert found == trained.predict(tokens)

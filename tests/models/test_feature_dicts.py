@@ -79,12 +79,12 @@ def test_the_order_of_a_batch_changes_nothing(fitted):
     assert fitted.predict([[], *X_TEST])[1:] == together and fitted.predict([]) == []
 
 
-def test_the_fast_path_scores_as_the_general_one(fitted):
+def test_scores_are_those_of_the_flow_graph(fitted):
     parts = fitted.fitted_parts()
     tokens = [postil.features.named.FeatureToken.of(item["word"], item) for item in X_TEST[0]]
-    fast, _ = parts.scorer().scores([tokens])
+    scores, _ = parts.engine().scores([tokens], [parts.task])
     general = parts.network.unary(parts.features.inputs([tokens]))
-    np.testing.assert_allclose(fast, general, atol=1e-5)
+    np.testing.assert_allclose(scores[parts.task], general, atol=1e-5)
 
 
 def test_the_gradients_of_a_fitted_model():

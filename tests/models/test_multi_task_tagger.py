@@ -85,32 +85,20 @@ def test_each_task_answers_as_its_own_tagger_does(preset):
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_the_fast_path_scores_as_the_graph_does(preset):
+def test_the_engine_scores_as_the_graph_does(preset):
     parts = fitted(preset=preset, epochs=1).fitted_parts()
     X, _ = corpora.named_entities(30, seed=9)
-    scores, offsets = parts.task_scorer().scores(X)
+    scores, offsets = parts.engine().scores(X, list(parts.heads))
     inputs = parts.features.inputs(X)
     assert np.array_equal(offsets, inputs.offsets)
     for task, of_graph in parts.network.unary(inputs).items():
         np.testing.assert_allclose(scores[task], of_graph, atol=1e-5)
-        assert np.array_equal(scores[task], parts.heads[task].scorer().scores(X)[0]), "the same bits as the head's own"
+        alone, _ = parts.heads[task].engine().scores(X, [task])
+        assert np.array_equal(scores[task], alone[task]), "the same bits as when it is asked alone"
 
 
-def test_long_batches_are_scored_in_pieces(model, monkeypatch):
-    parts = model.fitted_parts()
-    X, _ = corpora.named_entities(50, seed=9)
-    whole, _ = parts.task_scorer().scores(X)
-    for module in ("pieces", "task_scorer"):
-        monkeypatch.setattr(f"postil.models.scoring.{module}.TOKENS_AT_ONCE", 20)
-    pieces, _ = parts.task_scorer().scores(X)
-    for task in whole:
-        np.testing.assert_allclose(pieces[task], whole[task], atol=1e-5)
-
-
-def test_all_heads_share_one_table_of_word_rows(model):
-    scorers = model.fitted_parts().task_scorer().heads
-    assert scorers["names"]._rows is scorers["words"]._rows
-    assert model["names"].fitted_parts().scorer() is scorers["names"]
+def test_all_heads_share_one_engine(model):
+    assert model["names"].fitted_parts().engine() is model["words"].fitted_parts().engine()
 
 
 def test_tasks_can_be_left_out(model):

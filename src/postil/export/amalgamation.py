@@ -1,4 +1,4 @@
-"""The C runtime as one source: the kernels of ``postil/kernels`` that it uses, and the runtime of this folder.
+"""The C runtime as one source: the kernels of ``postil/kernels`` that it uses, and the engine.
 
 The kernels have one source, that of the package. Here their files are put one after the other, without what nothing
 uses; kernels become static functions, and names that two files share get the name of their file. So a program that
@@ -16,9 +16,9 @@ from typing import NamedTuple
 from postil import kernels
 
 KERNELS = Path(kernels.__file__).parent
-RUNTIME = Path(__file__).parent / "runtime"
+RUNTIME = KERNELS / "engine"
 KERNEL_FILES = (
-    *("kernels.h", "portable.h", "characters.h", "matcher.h", "viterbi_body.h"),
+    *("kernels.h", "portable.h", "characters.h", "matcher.h", "shared.h", "viterbi_body.h"),
     *("forward_backward_body.h", "characters.c", "words.c", "tokens.c", "sentences.c", "windows.c", "answers.c"),
 )
 """The files that exported models need, in an order in which each comes after those that it includes."""

@@ -3,8 +3,9 @@
 from typing import Any
 
 from postil.export.flat_file import written
-from postil.export.sections import refused, tagger_sections
+from postil.export.sections import tagger_sections
 from postil.export.tree_sections import tree_sections
+from postil.models.engine import refused
 from postil.models.multi_task_tagger import MultiTaskTagger
 from postil.models.tagger import Tagger
 from postil.models.tree_classifier import TreeClassifier

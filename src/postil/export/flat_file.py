@@ -16,30 +16,18 @@
 import struct
 import zlib
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from postil.arrays import Array
 from postil.errors import ConfigurationError, ModelFileError
+from postil.kernels.checking import SECTION_TYPES
 
 MAGIC = b"POSTILX\0"
 VERSION = 1
 ALIGNMENT = 64
 _HEADER = struct.Struct("<8sIIQI36x")
 _ROW = struct.Struct("<48sII3QQQ")
-_TYPES: dict[str, int] = {
-    "uint8": 1,
-    "uint16": 2,
-    "int32": 3,
-    "uint32": 4,
-    "int64": 5,
-    "uint64": 6,
-    "float16": 7,
-    "float32": 8,
-    "float64": 9,
-}
-"""Type of an array -> its number in the file."""
 _MOST_DIMENSIONS = 3
 
 
@@ -53,7 +41,8 @@ def written(sections: Mapping[str, Array]) -> bytes:
         content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
         shape = [*array.shape, *[1] * (_MOST_DIMENSIONS - array.ndim)]
         place = first + len(body)
-        rows.append(_ROW.pack(name.encode("ascii"), _TYPES[array.dtype.name], array.ndim, *shape, place, len(content)))
+        kind = SECTION_TYPES[array.dtype.name]
+        rows.append(_ROW.pack(name.encode("ascii"), kind, array.ndim, *shape, place, len(content)))
         body += content
     after = b"".join(rows) + body
     return _HEADER.pack(MAGIC, VERSION, len(rows), _HEADER.size + len(after), zlib.crc32(after)) + after
@@ -69,7 +58,7 @@ def read(content: bytes) -> dict[str, Array]:
     is_whole = size == len(content) and _HEADER.size + count * _ROW.size <= size
     if not is_whole or zlib.crc32(content[_HEADER.size :]) != checksum:
         raise ModelFileError("exported model", expected="the content that was written", got="a damaged file")
-    names = {number: name for name, number in _TYPES.items()}
+    names = {number: name for name, number in SECTION_TYPES.items()}
     sections = {}
     for row in range(count):
         name, kind, dimensions, *rest = _ROW.unpack_from(content, _HEADER.size + row * _ROW.size)
@@ -82,7 +71,7 @@ def read(content: bytes) -> dict[str, Array]:
 
 def _check(name: str, array: Array) -> None:
     """A section that the format cannot hold is a mistake of this package, or of a model of absurd size."""
-    if len(name) >= 48 or array.dtype.name not in _TYPES or not 1 <= array.ndim <= _MOST_DIMENSIONS:
+    if len(name) >= 48 or array.dtype.name not in SECTION_TYPES or not 1 <= array.ndim <= _MOST_DIMENSIONS:
         raise ConfigurationError(
             f"section {name!r}", expected="a short name and an array of 1 to 3 dimensions", got=str(array.dtype)
         )
@@ -91,7 +80,3 @@ def _check(name: str, array: Array) -> None:
 def strings(values: list[str]) -> Array:
     """Strings as one array of bytes, each with a zero after it, as C wants them."""
     return np.frombuffer(b"".join(value.encode("utf-8", "surrogatepass") + b"\0" for value in values), np.uint8)
-
-
-def integers(*values: Any) -> Array:
-    return np.array(values, np.int64)

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from postil.export.flat_file import integers, strings
-from postil.export.sections import (
+from postil.export.flat_file import strings
+from postil.export.sections import TREE, about
+from postil.models.engine import (
     ACTIVATION_NAMES,
-    TREE,
     Sections,
-    about,
     character_sections,
+    integers,
     linear_arrays,
     refused,
     word_sections,

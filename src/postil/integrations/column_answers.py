@@ -4,7 +4,7 @@ The fast path goes from the column's bytes to arrays without an object per token
 without compiled kernels, take the general path, with the same result.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -15,15 +15,13 @@ from postil.arrays import Array
 from postil.errors import ConfigurationError
 from postil.kernels.plain_records import UNITS
 from postil.models.answers.posteriors import Posteriors
-from postil.models.answers.tagged import TaggedContent, tagged_content
+from postil.models.answers.tagged import Tagged
 from postil.models.detector import Detector
 from postil.models.sentences import sentences_of, takes_characters, tokens_of, warn_of_unspaced
 from postil.models.tagger import Tagger
 from postil.text import Sentence
 from postil.text.offsets import offsets_in
 
-FAST = not kernels.IN_USE.startswith("plain")
-"""The Python versions of the kernels are slower than the general path."""
 ENTITIES, TOKENS, LABELS, SENTENCES = "entities", "tokens", "labels", "sentences"
 PARTS = (ENTITIES, TOKENS, LABELS, SENTENCES)
 """What can be asked for."""
@@ -60,7 +58,7 @@ class ColumnTagger:
             self._posteriors = Posteriors(model.fitted_parts())
             spellings = self._posteriors.labelling.spellings
             self._numbers = np.array([self.names[TOKENS].index(name) for name in spellings])
-        self.is_fast = FAST and isinstance(model, Tagger) and self._posteriors.takes_cells and not self._by_characters
+        self.is_fast = isinstance(model, Tagger) and self._posteriors.takes_cells and not self._by_characters
 
     @property
     def _by_characters(self) -> bool:
@@ -71,25 +69,24 @@ class ColumnTagger:
         if not self.is_fast:
             return self._general([content[start:end].decode() for start, end in documents.tolist()])
         warn_of_texts(content, documents)
-        tagged = tagged_content(
-            content, documents, self._posteriors, self._threshold, label_probabilities=TOKENS in self.asked
+        task = self._model.fitted_parts().task
+        with_labels = TOKENS in self.asked
+        tagged = Tagged.of(
+            content, documents, {task: self._posteriors}, self._threshold, label_probabilities=with_labels
         )
-        return self.of_tagged(content, documents, tagged)
+        return self.of_tagged(tagged, task)
 
-    def of_tagged(self, content: bytes, documents: Array, tagged: TaggedContent) -> Answers:
-        """The answers about texts that are tagged already. Only if ``is_fast``."""
-        spans = {part: make(tagged) for part, make in self._fast.items() if part in self.asked}
-        return {part: _counted(content, documents, one, self._units) for part, one in spans.items()}
+    def of_tagged(self, tagged: Tagged, task: str) -> Answers:
+        """The answers of a task about texts that are tagged already. Only if ``is_fast``."""
+        makers = {ENTITIES: _entities, TOKENS: self._tokens, SENTENCES: _sentences}
+        spans = {part: make(tagged, task) for part, make in makers.items() if part in self.asked}
+        return {part: _counted(tagged.content, tagged.documents, one, self._units) for part, one in spans.items()}
 
     # -------------------------------------------------------------------------------------------- the fast path
 
-    @property
-    def _fast(self) -> dict[str, Callable[[TaggedContent], Spans]]:
-        return {ENTITIES: _entities, TOKENS: self._tokens, SENTENCES: _sentences}
-
-    def _tokens(self, tagged: TaggedContent) -> Spans:
-        segments, answers = tagged.segments, tagged.answers
-        numbers = self._numbers[tagged.labelling.places_of(answers.numbers, segments.offsets)]
+    def _tokens(self, tagged: Tagged, task: str) -> Spans:
+        segments, answers = tagged.segments, tagged.tasks[task]
+        numbers = self._numbers[answers.labelling.places_of(answers.numbers, segments.offsets)]
         return Spans(segments.documents, segments.cells, numbers, answers.label_probabilities)
 
     # -------------------------------------------------------------------------------------------- the general path
@@ -177,17 +174,17 @@ def checked_units(units: str) -> str:
 # ------------------------------------------------------------------------------------------------ fast: places in bytes
 
 
-def _entities(tagged: TaggedContent) -> Spans:
-    answers, cells = tagged.answers, tagged.segments.cells
-    before = tagged.segments.offsets[answers.spans[:, 0]]
-    places = np.stack([cells[before + answers.spans[:, 1], 0], cells[before + answers.spans[:, 2] - 1, 1]], axis=1)
-    return Spans(tagged.entity_edges, places, answers.spans[:, 3], answers.span_probabilities)
+def _entities(tagged: Tagged, task: str) -> Spans:
+    answers = tagged.tasks[task]
+    assert answers.spans is not None, "asked for"
+    places = tagged.entity_places(task)
+    return Spans(tagged.entity_edges[task], places, answers.spans[:, 3], answers.span_probabilities)
 
 
-def _sentences(tagged: TaggedContent) -> Spans:
+def _sentences(tagged: Tagged, task: str) -> Spans:
     cells, offsets = tagged.segments.cells, tagged.segments.offsets
     places = np.stack([cells[offsets[:-1], 0], cells[offsets[1:] - 1, 1]], axis=1)
-    return Spans(tagged.sentence_edges, places, None, tagged.answers.probabilities)
+    return Spans(tagged.sentence_edges, places, None, tagged.tasks[task].probabilities)
 
 
 def _counted(content: bytes, documents: Array, spans: Spans, units: str) -> Spans:

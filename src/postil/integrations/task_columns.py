@@ -5,9 +5,9 @@ from typing import final
 
 from postil.arrays import Array
 from postil.integrations.column_answers import TOKENS, Answers, ColumnTagger, Threshold, checked_parts, warn_of_texts
-from postil.models.answers.tagged import tagged_contents
+from postil.models.answers.posteriors import Posteriors
+from postil.models.answers.tagged import Tagged
 from postil.models.answers.task_labels import known_tasks
-from postil.models.answers.task_posteriors import TaskPosteriors
 from postil.models.multi_task_tagger import MultiTaskTagger
 
 
@@ -28,7 +28,7 @@ class TaskColumnTagger:
             head = model[task]
             of_task = threshold if head.labelling.has_spans else None
             self.tasks[task] = ColumnTagger(head, checked_parts(parts, head), units, of_task)
-        self._posteriors = TaskPosteriors(model.fitted_parts(), self.tasks)
+        self._heads = {task: Posteriors(model.fitted_parts().heads[task]) for task in self.tasks}
         # With a threshold each task is asked alone: whether an entity is dropped changes the labels around it.
         self._is_shared = threshold is None and all(tagger.is_fast for tagger in self.tasks.values())
 
@@ -38,5 +38,5 @@ class TaskColumnTagger:
             return {task: tagger.answers(content, documents) for task, tagger in self.tasks.items()}
         warn_of_texts(content, documents)
         with_labels = any(TOKENS in tagger.asked for tagger in self.tasks.values())
-        tagged = tagged_contents(content, documents, self._posteriors, label_probabilities=with_labels)
-        return {task: tagger.of_tagged(content, documents, tagged[task]) for task, tagger in self.tasks.items()}
+        tagged = Tagged.of(content, documents, self._heads, label_probabilities=with_labels)
+        return {task: tagger.of_tagged(tagged, task) for task, tagger in self.tasks.items()}

@@ -9,6 +9,18 @@ from postil.errors import ConfigurationError, DtypeError, ShapeError
 
 ACTIVATIONS = ("identity", "relu", "hardtanh")
 """The activations that kernels can fuse; their places here are their numbers in C."""
+SECTION_TYPES = {
+    "uint8": 1,
+    "uint16": 2,
+    "int32": 3,
+    "uint32": 4,
+    "int64": 5,
+    "uint64": 6,
+    "float16": 7,
+    "float32": 8,
+    "float64": 9,
+}
+"""Type of an array -> its number in a section, here and in the files of exported models."""
 
 
 def check_activation(activation: str) -> None:

@@ -249,6 +249,24 @@ int observed_features(const int64_t *starts, const int32_t *tokens, const double
                       const int64_t *labels, int64_t N, int64_t A, int64_t L, int64_t *firsts, int32_t *targets,
                       double *totals, double *row, uint8_t *seen);
 
+/* engine.c: from words to scores. A model is made of sections, arrays with names (see models/engine.py), which must stay
+   where they are until it is closed; any number of threads may share it. A workspace belongs to one thread at a time.
+   `scores` has a pointer to (N, L) for each head, NULL where they are not wanted. Codes are those of engine/postil.h. */
+typedef struct postil_model engine_model;
+typedef struct postil_workspace engine_workspace;
+typedef struct {
+    const char *name;
+    const void *values;
+    int64_t type, rows, columns, count; /* columns: 1 of a vector; count: of all items */
+} engine_section;
+int engine_open(const engine_section *directory, int64_t count, engine_model **opened);
+void engine_close(engine_model *model);
+int engine_workspace_new(const engine_model *model, void *product, int wide_integers, int64_t cached_bytes,
+                         engine_workspace **workspace);
+void engine_workspace_free(engine_workspace *workspace);
+int engine_score(engine_workspace *w, const uint8_t *text, int64_t size, const int64_t *cells, int64_t N,
+                 const int64_t *offsets, int64_t B, float *const *scores);
+
 /* columns.c */
 int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label, int64_t lines,
                 int64_t *cells, int64_t *offsets, int64_t *heads, int64_t *found);

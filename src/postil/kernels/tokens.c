@@ -7,17 +7,7 @@
 #include <string.h>
 
 #include "matcher.h"
-
-/* A key is a chunk, or a chunk with a space and one more character. */
-enum { KEY = 48, LONGEST_KEY = KEY - 5, WAYS = 4, LONGEST_CHUNK = 1 << 28 };
-
-typedef struct {
-    uint64_t cut; /* 0: it depends on the next chunk */
-    uint32_t tag;
-    uint8_t size; /* of the chunk in bytes; 0: the slot is free */
-    uint8_t unused[3];
-    uint8_t key[KEY];
-} slot;
+#include "shared.h"
 
 typedef struct {
     const token_rules *rules;
@@ -36,25 +26,6 @@ typedef struct {
 } tokeniser;
 
 /* ------------------------------------------------------------------------------------------------ cache */
-
-INLINED uint64_t mixed(uint64_t h, uint64_t word) {
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
-}
-
-INLINED uint64_t hash_of(const uint8_t *key, int64_t size, uint64_t seed) {
-    uint64_t h = seed ^ (uint64_t)size * 0xd6e8feb86659fd93u, word = 0;
-    if (size >= 8) {
-        for (int64_t i = 0; i < size - 8; i += 8) {
-            memcpy(&word, key + i, 8);
-            h = mixed(h, word);
-        }
-        memcpy(&word, key + size - 8, 8);
-    } else {
-        for (int64_t i = 0; i < size; i++) word = word << 8 | key[i];
-    }
-    return mixed(mixed(h, word), seed);
-}
 
 INLINED slot *cached(tokeniser *my, uint64_t h, const uint8_t *key, int64_t size) {
     slot *bucket = my->slots + (h & my->mask) * WAYS;

@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels.h"
-#include "portable.h"
+#include "shared.h"
 
 #define AHEAD 4 /* tokens by which rows are asked for before they are needed: they lie anywhere in memory */
 
@@ -16,12 +15,6 @@
 #else
 #define PREFETCH(address) ((void)(address))
 #endif
-
-INLINED float activated(float z, int activation) {
-    if (activation == RELU) return z > 0.0f || z != z ? z : 0.0f;
-    if (activation == HARDTANH) return z < -1.0f ? -1.0f : z > 1.0f ? 1.0f : z;
-    return z;
-}
 
 /* ------------------------------------------------------------------------------------------------ sums of rows */
 
@@ -116,52 +109,59 @@ int spread_windows(const float *dY, int64_t size, int64_t H, const int64_t *ids,
 
 /* ------------------------------------------------------------------------------------------------ rows of words */
 
-/* Columns and rows whose sums stay in registers: 16 of AVX-512, 8 of AVX, 8 of 128 bits (SSE, NEON, WebAssembly). */
+/* Floats of one register, and registers of sums for a row and a block of columns. */
 #if defined(__AVX512F__)
-#define WIDTH 64
+#define FLOATS 16
+#define ABREAST 4
 #elif defined(__AVX__)
-#define WIDTH 16
+#define FLOATS 8
+#define ABREAST 2
 #else
-#define WIDTH 8
+#define FLOATS 4
+#define ABREAST 2
 #endif
-#define GROUP 4
-#define WIDEST 64 /* columns of a block, at most */
+typedef float floats __attribute__((vector_size(4 * FLOATS), aligned(4), __may_alias__));
 
-/* `count` rows at `width` columns: both are constants of the caller, so the sums stay in registers while d runs. */
-INLINED void product_block(const float *X, const float *W, const float *bias, int64_t D, int64_t M, int count, int width,
+/* `count` rows at `across` vectors of columns: both are constants of the caller, so the sums stay in registers while d
+   runs. */
+INLINED void product_block(const float *X, const float *W, const float *bias, int64_t D, int64_t M, int count, int across,
                            float *out) {
-    float sums[GROUP][WIDEST];
+    floats sums[8][ABREAST];
     for (int r = 0; r < count; r++)
-        for (int i = 0; i < width; i++) sums[r][i] = 0.0f;
+        for (int v = 0; v < across; v++) sums[r][v] = (floats){0};
     for (int64_t d = 0; d < D; d++) {
-        const float *restrict row = W + d * M;
+        const floats *row = (const floats *)(W + d * M);
         for (int r = 0; r < count; r++) {
-            const float x = X[r * D + d];
-            for (int i = 0; i < width; i++) sums[r][i] += x * row[i];
+            const float x = X[r * D + d]; /* in every lane */
+            for (int v = 0; v < across; v++) sums[r][v] += x * row[v];
         }
     }
     for (int r = 0; r < count; r++)
-        for (int i = 0; i < width; i++) out[r * M + i] = sums[r][i] + bias[i];
+        for (int v = 0; v < across; v++) ((floats *)(out + r * M))[v] = sums[r][v] + ((const floats *)bias)[v];
 }
 
-/* All rows at `width` columns, several rows at once where there are. */
-INLINED void product_columns(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, int width,
-                             float *out) {
-    int64_t u = 0;
-    for (; u + GROUP <= U; u += GROUP) product_block(X + u * D, W, bias, D, M, GROUP, width, out + u * M);
-    for (; u < U; u++) product_block(X + u * D, W, bias, D, M, 1, width, out + u * M);
+INLINED void product_column(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
+    for (int64_t u = 0; u < U; u++) {
+        float sum = 0.0f;
+        for (int64_t d = 0; d < D; d++) sum += X[u * D + d] * W[d * M];
+        out[u * M] = sum + *bias;
+    }
 }
 
 /* Every element is summed over d from the first to the last: its bits do not depend on the rows and columns beside it. */
 int multiply_rows(const float *X, const float *W, const float *bias, int64_t U, int64_t D, int64_t M, float *out) {
     int64_t m = 0;
-#define COLUMNS(width) \
-    for (; m + (width) <= M; m += (width)) product_columns(X, W + m, bias + m, U, D, M, width, out + m)
-    COLUMNS(WIDTH);
-    if (WIDTH > 16) COLUMNS(16);
-    COLUMNS(4);
-    COLUMNS(1);
-#undef COLUMNS
+    for (; m + ABREAST * FLOATS <= M; m += ABREAST * FLOATS) {
+        int64_t u = 0;
+        for (; u + 4 <= U; u += 4) product_block(X + u * D, W + m, bias + m, D, M, 4, ABREAST, out + u * M + m);
+        for (; u < U; u++) product_block(X + u * D, W + m, bias + m, D, M, 1, ABREAST, out + u * M + m);
+    }
+    for (; m + FLOATS <= M; m += FLOATS) {
+        int64_t u = 0;
+        for (; u + 8 <= U; u += 8) product_block(X + u * D, W + m, bias + m, D, M, 8, 1, out + u * M + m);
+        for (; u < U; u++) product_block(X + u * D, W + m, bias + m, D, M, 1, 1, out + u * M + m);
+    }
+    for (; m < M; m++) product_column(X, W + m, bias + m, U, D, M, out + m);
     return DONE;
 }
 

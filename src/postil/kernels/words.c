@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "characters.h"
+#include "shared.h"
 
-/* As in plain_words.py and orthography.py. */
-enum { WORD, SHAPE, PREFIX, SUFFIX, CAPS, VECTOR };
-enum { NO_LETTERS, LOWER, TITLE, UPPER, SINGLE, MIXED_UPPER, MIXED_LOWER, WITHOUT_CASE };
 enum { ITSELF, ITSELF_IF_ASCII };
 enum { LONGEST_RUN = 3, IS_CATEGORY = 0x1f };
 

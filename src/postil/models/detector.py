@@ -205,10 +205,10 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     def decision(self, X: Sequence[Sequence[Token]]) -> list[Array]:
         """One score per token, an array (T,) for each sentence. Higher is likelier; scores are not probabilities."""
-        scorer, X = self.fitted_parts().scorer(), listed_sentences(X, word_key=self._word_key)
+        parts, X = self.fitted_parts(), listed_sentences(X, word_key=self._word_key)
         answers: list[Array] = [np.zeros(0)] * len(X)
-        for which, scores, offsets in scored(scorer, X):
-            of_tokens = scores[:, 0].astype(np.float64)  # so that comparing with a threshold is exact
+        for which, scores, offsets in scored(parts.engine(), X, [parts.task]):
+            of_tokens = scores[parts.task][:, 0].astype(np.float64)  # so that comparing with a threshold is exact
             for i, first, end in zip(which, offsets[:-1], offsets[1:], strict=True):
                 answers[i] = of_tokens[first:end]
         return answers

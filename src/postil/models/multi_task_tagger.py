@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial as partially
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
@@ -13,11 +12,10 @@ from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures, Token
 from postil.models.answers.decoding import Decoding
 from postil.models.answers.labelling import Labelling
-from postil.models.answers.posteriors import place_answers
+from postil.models.answers.posteriors import Posteriors, answers_of
 from postil.models.answers.predictions import Predictions
-from postil.models.answers.tagged import Answer, AnsweredSentences, TaggedTexts, tagged_tasks
+from postil.models.answers.tagged import Answer, AnsweredSentences, tagged_documents
 from postil.models.answers.task_labels import TaskLabels, known_tasks
-from postil.models.answers.task_posteriors import TaskPosteriors
 from postil.models.config import CHOICES, PRESETS, TaggerConfig
 from postil.models.estimator import Estimator
 from postil.models.inputs import checked_documents, listed_sentences
@@ -27,7 +25,7 @@ from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.task_network import TaskNetwork
 from postil.models.sentences import listed_texts, sentences_of, takes_characters, tokens_of, warn_of_unspaced
 from postil.models.settings import UNSET
-from postil.models.tagger import PAYS, Tagger
+from postil.models.tagger import Tagger
 from postil.text import Document, Entity, Sentence
 from postil.text.labels.partial import Annotates
 from postil.text.later import LaterItems
@@ -156,8 +154,10 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         """How the answers of each task are read from its scores; replace that of ``tagger[task]``."""
         return {task: head.decoding for task, head in self.fitted_parts().heads.items()}
 
-    def _posteriors(self, tasks: Iterable[str] | None) -> TaskPosteriors:
-        return TaskPosteriors(self.fitted_parts(), known_tasks(tasks, self.tasks))
+    def _posteriors(self, tasks: Iterable[str] | None) -> dict[str, Posteriors]:
+        """What the answers of some tasks are read from."""
+        heads = self.fitted_parts().heads
+        return {task: Posteriors(heads[task]) for task in known_tasks(tasks, self.tasks)}
 
     # -------------------------------------------------------------------------------------------- learning
 
@@ -253,26 +253,15 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         The sentences are encoded once, whatever the number of tasks. Constraints and thresholds are arguments of
         ``tagger[task].predict``.
         """
-        posteriors, X = self._posteriors(tasks), listed_sentences(X)
-        answers = {task: Predictions([] for _ in X) for task in posteriors.heads}
-        for which, texts in posteriors.labels(X):
-            for task, of_task in texts.items():
-                for i, labels in zip(which, of_task, strict=True):
-                    answers[task][i] = labels
-        return dict(answers)
+        answers = answers_of(self._posteriors(tasks), listed_sentences(X), probabilities=False)
+        return {task: Predictions(of_task.texts()) for task, of_task in answers.items()}
 
     def predict_with_probabilities(
         self, X: Sequence[Sequence[Token]], *, tasks: Iterable[str] | None = None
     ) -> dict[str, tuple[list[list[str]], list[Array]]]:
         """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence, by task."""
-        posteriors, X = self._posteriors(tasks), listed_sentences(X)
-        answers: dict[str, tuple[list[list[str]], list[Array]]] = {
-            task: (Predictions([] for _ in X), [np.zeros(0) for _ in X]) for task in posteriors.heads
-        }
-        for blocks in posteriors.answers(X, label_probabilities=True):
-            for task, block in blocks.items():
-                place_answers(block, posteriors.heads[task].labelling, *answers[task])
-        return answers
+        answers = answers_of(self._posteriors(tasks), listed_sentences(X), label_probabilities=True)
+        return {task: (Predictions(of_task.texts()), of_task.by_sentence()) for task, of_task in answers.items()}
 
     def score(self, X: "Corpora", y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, float]:
         """conlleval's F1 of tasks with spans, token accuracy of others; 0 to 1."""
@@ -322,13 +311,12 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
     def tag_many(self, texts: Iterable[str], *, tasks: Iterable[str] | None = None) -> list[Document]:
         """``tag`` for each of many texts: fastest where there are many, or long ones."""
         texts, posteriors = listed_texts(texts), self._posteriors(tasks)
-        main = self.main_task(list(posteriors.heads))
-        if not (PAYS and posteriors.takes_cells) or takes_characters(self.fitted_parts()):
+        main = self.main_task(list(posteriors))
+        if not posteriors[main].takes_cells or takes_characters(self.fitted_parts()):
             return [self._tag_sentences(text, posteriors, main) for text in texts]
         for text in texts:
             warn_of_unspaced(text)
-        batches = tagged_tasks(filter(is_utf8, texts), posteriors)
-        documents = (document for batch in batches for document in _documents(batch, main))
+        documents = tagged_documents(filter(is_utf8, texts), posteriors, main, list(posteriors))
         return [next(documents) if is_utf8(text) else self._tag_sentences(text, posteriors, main) for text in texts]
 
     def main_task(self, tasks: Sequence[str] | None = None) -> str:
@@ -339,7 +327,7 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         heads = self.fitted_parts().heads
         return next((task for task in tasks if heads[task].labelling.has_spans), tasks[0])
 
-    def _tag_sentences(self, text: str, posteriors: TaskPosteriors, main: str) -> Document:
+    def _tag_sentences(self, text: str, posteriors: Mapping[str, Posteriors], main: str) -> Document:
         """The general path: extra columns, half characters, no compiler."""
         sentences = sentences_of(text, takes_characters(self.fitted_parts()))
         answered = self._answered(sentences, posteriors)
@@ -355,8 +343,7 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         """
         sentences, posteriors = checked_documents(sentences), self._posteriors(tasks)
         answered = self._answered(sentences, posteriors)
-        for i, labels in answered[self.main_task(list(answered))].all_labels():
-            sentences[i].labels = labels
+        answered[self.main_task(list(answered))].put_labels()
         return {task: LaterItems(len(sentences), of_task.entities) for task, of_task in answered.items()}
 
     def answers(
@@ -367,24 +354,9 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         answered = self._answered(sentences, self._posteriors(tasks))
         return {task: LaterItems(len(sentences), of_task.answer) for task, of_task in answered.items()}
 
-    def _answered(self, sentences: list[Sentence], posteriors: TaskPosteriors) -> dict[str, AnsweredSentences]:
-        blocks = list(posteriors.answers([tokens_of(sentence) for sentence in sentences]))
-        return {
-            task: AnsweredSentences(sentences, of_task.labelling, [block[task] for block in blocks])
-            for task, of_task in posteriors.heads.items()
-        }
-
-
-def _documents(batch: Mapping[str, TaggedTexts], main: str) -> Iterator[Document]:
-    """Each text of a batch with its layers."""
-    for d, text in enumerate(batch[main].texts):
-        yield Document.later(partially(_field, batch, main, d), text=text)
-
-
-def _field(batch: Mapping[str, TaggedTexts], main: str, d: int, name: str) -> Any:
-    if name == "layers":
-        return {task: texts.document(d) for task, texts in batch.items()}
-    return batch[main].field(d, name)
+    def _answered(self, sentences: list[Sentence], heads: Mapping[str, Posteriors]) -> dict[str, AnsweredSentences]:
+        answers = answers_of(heads, [tokens_of(sentence) for sentence in sentences])
+        return {task: AnsweredSentences(sentences, of_task) for task, of_task in answers.items()}
 
 
 def _layer(text: str, sentences: list[Sentence], answered: AnsweredSentences) -> Document:
@@ -392,7 +364,6 @@ def _layer(text: str, sentences: list[Sentence], answered: AnsweredSentences) ->
     of_task = [
         Sentence(sentence.tokens, text=text, starts=sentence.starts, ends=sentence.ends) for sentence in sentences
     ]
-    for i, labels in answered.all_labels():
-        of_task[i].labels = labels
+    answered.put_labels(of_task)
     entities = [entity for i in range(len(sentences)) for entity in answered.entities(i)]
     return Document(text, of_task, entities)

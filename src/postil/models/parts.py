@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, final
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, final
 
 from postil.arrays import Array
 from postil.features.inputs import InputFeatures
 from postil.graph import Parameter
 from postil.models.answers.decoding import Decoding
-from postil.models.scoring.fast import FastScorer
+from postil.models.engine import Engine
 from postil.text.labels.partial import Annotates
-
-if TYPE_CHECKING:
-    from postil.models.scoring.task_scorer import TaskScorer
 
 LEARNT_FROM, LABELS = "learnt_from", "labels"
 """Entry of ``Parts.about``, and its value in models that were fitted to labelled data."""
@@ -84,32 +81,26 @@ class Parts(Generic[Labels, Network]):
     decoding: Decoding = field(default_factory=Decoding)
     about: dict[str, Any] = field(default_factory=dict)
     heads: "dict[str, Parts[Any, Any]]" = field(default_factory=dict)
-    _scorer: FastScorer | None = field(default=None, init=False, repr=False)
-    _task_scorer: "TaskScorer | None" = field(default=None, init=False, repr=False)
+    _engine: Engine | None = field(default=None, init=False, repr=False)
     _head_of: "tuple[Parts[Any, Any], str] | None" = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for task, head in self.heads.items():
             head._head_of = self, task
 
-    def task_scorer(self) -> "TaskScorer":
-        """The fast path to the scores of all tasks, where there are ``heads``."""
-        from postil.models.scoring.task_scorer import TaskScorer  # most models have one task
+    @property
+    def task(self) -> str:
+        """The name of this head."""
+        return MAIN if self._head_of is None else self._head_of[1]
 
-        scorer, network = self._task_scorer, cast(Any, self.network)
-        if scorer is None or not scorer.is_current(self.features, network):
-            scorer = self._task_scorer = TaskScorer.of(self.features, network)
-        return scorer
-
-    def scorer(self) -> FastScorer:
-        """The fast path from sentences to scores. It is kept from call to call once the network is frozen."""
-        if self._head_of is not None:  # heads share the rows of words
-            whole, task = self._head_of
-            return whole.task_scorer().heads[task]
-        scorer, network = self._scorer, cast(Any, self.network)
-        if scorer is None or not scorer.is_current(self.features, network):
-            scorer = self._scorer = FastScorer(self.features, network)
-        return scorer
+    def engine(self) -> Engine:
+        """What scores sentences, for all heads. It is kept from call to call once the network is frozen."""
+        if self._head_of is not None:
+            return self._head_of[0].engine()
+        engine, heads = self._engine, {task: cast(Any, head.network) for task, head in heads_of(self).items()}
+        if engine is None or not engine.is_current(self.features, heads):
+            engine = self._engine = Engine(self.features, heads)
+        return engine
 
     def freeze(self) -> None:
         """Make every array of the network read-only: what is computed from them may be kept."""

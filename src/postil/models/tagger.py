@@ -1,7 +1,7 @@
 """The tagger: labels on words, as whole label sequences with exact probabilities."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 
-from postil import kernels
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
@@ -17,9 +16,9 @@ from postil.features.vectors import VectorSources
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
 from postil.models.answers.labelling import Labelling
-from postil.models.answers.posteriors import Posteriors, place_answers
+from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.predictions import Predictions
-from postil.models.answers.tagged import Answer, AnsweredSentences, tagged
+from postil.models.answers.tagged import Answer, AnsweredSentences, tagged_documents
 from postil.models.config import PRESETS, TaggerConfig, configured
 from postil.models.inputs import (
     checked_documents,
@@ -51,9 +50,6 @@ if TYPE_CHECKING:
     from postil.models.answers.tuning import Tuned
     from postil.models.explaining.explanation import Explanation
     from postil.models.fitting.masked_words import EncoderFitting
-
-PAYS = not kernels.IN_USE.startswith("plain")
-"""Arrays instead of objects. The Python versions of the kernels are slower than the general path."""
 
 
 @final
@@ -270,27 +266,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         With ``constraints``, one or None per sentence, the best labels that satisfy them. Entities less probable than
         ``threshold`` (one for all classes, or by class) are dropped; the default is the thresholds of the model.
         """
-        posteriors, X = self._posteriors, listed_sentences(X, word_key=self._word_key)
-        answers = Predictions([] for _ in X)
-        for which, texts in self._label_texts(posteriors, X, constraints, threshold):
-            for i, labels in zip(which, texts, strict=True):
-                answers[i] = labels
-        return answers
-
-    def _label_texts(
-        self,
-        posteriors: Posteriors,
-        X: Sequence[Sequence[Token]],
-        constraints: Sequence[Constraints | None] | None,
-        threshold: float | Mapping[str, float] | None,
-    ) -> Iterator[tuple[list[int], list[list[str]]]]:
-        """Places of sentences and their labels, in blocks. Probabilities are computed only where a threshold asks."""
-        if posteriors.has_thresholds(threshold):
-            for block in posteriors.answers(X, constraints, threshold):
-                yield block.which, self.labelling.texts_of_sentences(block.numbers, block.offsets)
-        else:
-            for posterior in posteriors.of(X, constraints):
-                yield posterior.which, posterior.texts(posteriors.labels(posterior))
+        X = listed_sentences(X, word_key=self._word_key)
+        return Predictions(self._posteriors.answers(X, constraints, threshold, probabilities=False).texts())
 
     def predict_with_probabilities(
         self,
@@ -301,11 +278,8 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     ) -> tuple[list[list[str]], list[Array]]:
         """What ``predict`` answers, and the probability of each token's label there, (T,) per sentence."""
         X = listed_sentences(X, word_key=self._word_key)
-        answers = Predictions([] for _ in X)
-        probabilities: list[Array] = [np.zeros(0) for _ in X]
-        for block in self._posteriors.answers(X, constraints, threshold, label_probabilities=True):
-            place_answers(block, self.labelling, answers, probabilities)
-        return answers, probabilities
+        answers = self._posteriors.answers(X, constraints, threshold, label_probabilities=True)
+        return Predictions(answers.texts()), answers.by_sentence()
 
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> float:
         """conlleval's F1 for span schemes, otherwise token accuracy; 0 to 1."""
@@ -409,12 +383,12 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         Sentences and entities of a document are made when they are first looked at.
         """
         texts, posteriors = listed_texts(texts), self._posteriors
-        if not (PAYS and posteriors.takes_cells) or takes_characters(self.fitted_parts()):
+        if not posteriors.takes_cells or takes_characters(self.fitted_parts()):
             return [self._tag_sentences(text, None, threshold) for text in texts]
         for text in texts:
             warn_of_unspaced(text)
-        batches = tagged(filter(is_utf8, texts), posteriors, threshold)
-        documents = (document for batch in batches for document in batch.documents())
+        task = self.fitted_parts().task
+        documents = tagged_documents(filter(is_utf8, texts), {task: posteriors}, task, threshold=threshold)
         return [next(documents) if is_utf8(text) else self._tag_sentences(text, None, threshold) for text in texts]
 
     def _tag_sentences(
@@ -438,10 +412,18 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         Offsets of entities count characters where the sentence has a text, else tokens; those of constraints tokens.
         """
         sentences = checked_documents(sentences)
-        answered = AnsweredSentences.of(sentences, self._posteriors, constraints, threshold)
-        for i, labels in answered.all_labels():
-            sentences[i].labels = labels
+        answered = self._answered(sentences, constraints, threshold)
+        answered.put_labels()
         return LaterItems(len(sentences), answered.entities)
+
+    def _answered(
+        self,
+        sentences: list[Sentence],
+        constraints: Sequence[Constraints | None] | None,
+        threshold: float | Mapping[str, float] | None,
+    ) -> AnsweredSentences:
+        X = [tokens_of(sentence) for sentence in sentences]
+        return AnsweredSentences(sentences, self._posteriors.answers(X, constraints, threshold))
 
     def answers(
         self,
@@ -455,9 +437,7 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
         The answer about a sentence is made when it is first looked at.
         """
         sentences = checked_documents(sentences)
-        return LaterItems(
-            len(sentences), AnsweredSentences.of(sentences, self._posteriors, constraints, threshold).answer
-        )
+        return LaterItems(len(sentences), self._answered(sentences, constraints, threshold).answer)
 
     # -------------------------------------------------------------------------------------------- held-out data
 

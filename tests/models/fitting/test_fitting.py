@@ -9,7 +9,7 @@ import postil
 from oracles.corpora import named_entities
 from postil.commands.main import main
 from postil.errors import CheckpointWarning, ConfigurationError
-from postil.models.scoring.fast import FastScorer
+from postil.models.engine import Engine
 from postil.training.loop import Epoch, Step
 
 TRAIN, DEV = named_entities(30), named_entities(10, seed=1)
@@ -29,16 +29,16 @@ def values(parts):
 
 @pytest.fixture
 def built(monkeypatch):
-    """The fast scorers that are built from now on."""
-    scorers = []
-    init = FastScorer.__init__
+    """The engines that are built from now on."""
+    engines = []
+    init = Engine.__init__
 
     def counting(self, *arguments):
-        scorers.append(self)
+        engines.append(self)
         init(self, *arguments)
 
-    monkeypatch.setattr(FastScorer, "__init__", counting)
-    return scorers
+    monkeypatch.setattr(Engine, "__init__", counting)
+    return engines
 
 
 @every_kind
@@ -110,11 +110,11 @@ def test_checkpoints_of_every_kind(kind, stop, tmp_path):
     assert all((value == resumed[name]).all() for name, value in values(whole.parts).items())
 
 
-# ------------------------------------------------------------------------------------------------ the fast scorer
+# ------------------------------------------------------------------------------------------------ the engine
 
 
 @pytest.mark.parametrize("kind", ["tagger", "detector"])
-def test_after_fit_the_fast_scorer_is_built_once(kind, built):
+def test_after_fit_the_engine_is_built_once(kind, built):
     make, data, _ = ESTIMATORS[kind]
     estimator = make().fit(*data)
     for _ in range(3):
@@ -134,8 +134,8 @@ def test_what_is_calibrated_on_dev_is_predicted_with(kind, built):
     assert len(built) == judged + 1
 
 
-def test_after_the_command_the_fast_scorer_is_built_once(built, tmp_path, monkeypatch, capsys):
-    """What ``postil train`` has trained scores dev and test with one scorer; the model that it wrote needs one too."""
+def test_after_the_command_the_engine_is_built_once(built, tmp_path, monkeypatch, capsys):
+    """What ``postil train`` has trained scores dev and test with one engine; the model that it wrote needs one too."""
     path = tmp_path / "data.txt"
     lines = ["\n".join(map("\t".join, zip(*pair, strict=True))) for pair in zip(*TRAIN, strict=True)]
     path.write_text("\n\n".join(lines) + "\n", encoding="utf8")
@@ -153,14 +153,14 @@ def test_after_the_command_the_fast_scorer_is_built_once(built, tmp_path, monkey
     assert len(built) == 2
 
 
-def test_after_pickling_the_fast_scorer_is_built_once(built):
+def test_after_pickling_the_engine_is_built_once(built):
     tagger = pickle.loads(pickle.dumps(postil.Tagger(**SMALL).fit(*TRAIN)))
     for _ in range(2):
         tagger.predict(DEV[0])
     assert len(built) == 1
 
 
-def test_without_freezing_a_scorer_would_be_built_at_every_call(built):
+def test_without_freezing_an_engine_would_be_built_at_every_call(built):
     """The counts above can fail."""
     tagger = postil.Tagger(**SMALL).fit(*TRAIN)
     for parameter in tagger.parts.network.parameters().values():

@@ -1,8 +1,6 @@
 """Plain rows as bytes: what the reader of sentences reads and the writer of sentences writes."""
 
-import io
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.errors import DataError, PostilError
-from postil.text import Report, read
+from postil.text import Report
 from postil.text.bulk.passages import Passage
 from postil.text.bulk.plain_rows import are_writable, read_plain, write_plain
 from postil.text.columns.conll_writer import write_conll
@@ -131,19 +129,6 @@ def test_other_options_are_left_to_the_reader_of_sentences():
         assert read_plain(passage(text), replace(OPTIONS, **options)) is None
     assert read_plain(passage(text, mistake=DataError("a")), OPTIONS) is None
     assert read_plain(passage("\ud800\tO\n"), OPTIONS) is None
-
-
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=20), st.integers(1, 20))
-def test_groups_end_with_the_sentence_that_fills_them(lengths, size):
-    with read(io.BytesIO("\n".join("a\tO\n" * length for length in lengths).encode()), "conll") as reading:
-        (whole,) = reading.passages(1 << 20)
-    rows = read_plain(whole, OPTIONS)
-    parts = [rows.part(first, end) for first, end in pairwise([0, *rows.sentence_ends(size)])]
-    groups = [np.diff(part.offsets).tolist() for part in parts]
-    assert [length for group in groups for length in group] == lengths
-    assert all(sum(group) >= size for group in groups[:-1])
-    assert all(sum(group[:-1]) < size for group in groups)
-    assert sum(len(part.cells) for part in parts) == len(rows.cells)
 
 
 def test_labels_that_cannot_stand_in_a_column():

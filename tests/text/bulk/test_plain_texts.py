@@ -42,33 +42,13 @@ def test_lines_are_read_as_by_the_reader_of_sentences(rows, split):
         ]
 
 
-@given(lines, st.booleans(), st.integers(1, 30))
-def test_records_are_read_as_by_the_reader_of_sentences(rows, every, size):
+@given(lines, st.booleans())
+def test_records_are_read_as_by_the_reader_of_sentences(rows, every):
     source = passage("\n".join(json.dumps({"text": row, "id": i}) for i, row in enumerate(rows)), "jsonl")
     options = ReadOptions(features=(), every_record=every)
     expected = list(FORMATS["jsonl"].read(source, options, Report()))
     texts = read_texts(source, options)
     assert (sentences_of(texts) if texts is not None else []) == [s.tokens for s in expected if s.tokens]
-    if texts is None:
-        return
-    # Groups as the general path makes them: up to `size` tokens are reached, an empty record counts as one.
-    ends, tokens, filled = [], 0, 0
-    for sentence in expected:
-        if tokens >= size:
-            ends, tokens = [*ends, filled], 0
-        tokens, filled = tokens + (len(sentence) or 1), filled + bool(sentence.tokens)
-    assert texts.sentence_ends(size) == [*ends, filled]
-    assert texts.record_ends(10**6) == [filled]
-
-
-def test_the_sentences_of_a_text_stay_together():
-    source = passage(
-        "".join(json.dumps({"text": text}) + "\n" for text in ("A b. C d.", "", "", "E f g.", "H")), "jsonl"
-    )
-    texts = read_texts(source, OPTIONS)
-    assert len(texts.segments.offsets) == 5
-    assert texts.record_ends(1) == [2, 2, 2, 3, 4] and texts.record_ends(8) == [2, 4]
-    assert texts.sentence_ends(4) == [2, 3, 4]
 
 
 def test_other_fields_are_kept_as_they_are_written():

@@ -5,78 +5,98 @@ sentences -> scores of the network -> lattice -> calibrated lattice -> Distribut
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, final
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, final
 
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array
+from postil.arrays import Array, offsets_from_lengths
 from postil.features.inputs import Token
 from postil.models.answers.constraints import Constraints, check_constraints, constrained
 from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.distribution import Distribution, FoundSpan, calibrated_lattice
 from postil.models.answers.labelling import Labelling
 from postil.models.parts import Parts
-from postil.models.scoring.blocks import scored, scored_cells
+from postil.models.scoring.blocks import scored
+from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.objectives.lattice import ChainScores, Lattice
 from postil.objectives.long_chains import LONG
 
-
-class BlockAnswers(NamedTuple):
-    """What is answered about a block of sentences: N tokens, B sentences, M entities."""
-
-    which: list[int]  # the places of the sentences in what was asked
-    offsets: Array  # (B + 1,)
-    numbers: Array  # (N,) label numbers
-    probabilities: Array  # (B,) of each sentence's whole labelling
-    label_probabilities: Array | None  # (N,) of each token's label, where asked for
-    spans: Array  # (M, 4) sentence of the block, start, end, class
-    span_probabilities: Array  # (M,)
-
-
-def place_answers(
-    block: BlockAnswers, labelling: Labelling, labels: list[list[str]], probabilities: list[Array]
-) -> None:
-    """Put the labels of a block and their probabilities (T,) where its sentences stand in lists of all sentences."""
-    assert block.label_probabilities is not None, "asked for"
-    texts = labelling.texts_of_sentences(block.numbers, block.offsets)
-    by_sentence = np.split(block.label_probabilities, block.offsets[1:-1])
-    for i, of_sentence, values in zip(block.which, texts, by_sentence, strict=True):
-        labels[i], probabilities[i] = of_sentence, values
+TOKENS_AT_ONCE = 8192
+"""So many are scored and then answered: their scores stay near the processor."""
+Threshold = float | Mapping[str, float] | None
+"""The lowest probability of an entity, for all classes or by class; None: that of the model."""
 
 
 @final
-class CollectedAnswers:
-    """The answers about blocks of sentences, put together in the order of the sentences (B + 1,)."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Answers:
+    """What one task answers about B sentences with N tokens and M entities. What was not asked for is None."""
 
-    def __init__(self, offsets: Array, label_probabilities: bool) -> None:
-        N, B = int(offsets[-1]), len(offsets) - 1
-        self._offsets, self._numbers, self._probabilities = offsets, np.empty(N, np.int64), np.empty(B)
-        self._of_labels = np.empty(N) if label_probabilities else None
-        self._spans, self._of_spans = [np.zeros((0, 4), np.int64)], [np.zeros(0)]
+    labelling: Labelling
+    offsets: Array  # (B + 1,)
+    numbers: Array  # (N,) label numbers
+    probabilities: Array | None = None  # (B,) of each sentence's whole labelling
+    label_probabilities: Array | None = None  # (N,) of each token's label
+    spans: Array | None = None  # (M, 4) sentence, start, end, class
+    span_probabilities: Array | None = None  # (M,)
 
-    def add(self, tokens: Array | slice, answers: BlockAnswers) -> None:
-        """The answers about a block, whose tokens are these (n,) of all."""
-        which = answers.which
-        self._numbers[tokens], self._probabilities[which] = answers.numbers, answers.probabilities
-        if self._of_labels is not None:
-            self._of_labels[tokens] = answers.label_probabilities
-        answers.spans[:, 0] = np.array(which)[answers.spans[:, 0]]
-        self._spans.append(answers.spans)
-        self._of_spans.append(answers.span_probabilities)
+    def texts(self) -> list[list[str]]:
+        """The labels of each sentence, in the scheme of the data."""
+        return self.labelling.texts_of_sentences(self.numbers, self.offsets)
 
-    def in_order(self) -> BlockAnswers:
-        rows = np.concatenate(self._spans)
-        order = np.argsort(rows[:, 0], kind="stable")  # inside of a sentence they are in order
-        return BlockAnswers(
-            list(range(len(self._offsets) - 1)),
-            self._offsets,
-            self._numbers,
-            self._probabilities,
-            self._of_labels,
-            rows[order],
-            np.concatenate(self._of_spans)[order],
-        )
+    def by_sentence(self) -> list[Array]:
+        """The probabilities (T,) of the labels of each sentence."""
+        assert self.label_probabilities is not None, "asked for"
+        return np.split(self.label_probabilities, self.offsets[1:-1]) if len(self.offsets) > 1 else []
+
+    def entities(self) -> Array:
+        """(M, 3) first token, end and class of each entity, counted through all sentences."""
+        if self.spans is None:
+            places, classes = self.labelling.spans_of_sentences(self.numbers, self.offsets)
+            spans = np.column_stack([places, classes])
+        else:
+            spans = self.spans
+        placed: Array = spans[:, 1:].copy()
+        placed[:, :2] += self.offsets[spans[:, 0], None]
+        return placed
+
+
+def _joined(parts: Sequence[tuple[Sequence[int], Answers]], offsets: Array) -> Answers:
+    """The answers about blocks, whose sentences have these places among all (B + 1,), in the order of all sentences."""
+    if len(parts) == 1 and list(parts[0][0]) == list(range(len(offsets) - 1)):
+        return parts[0][1]
+    first = parts[0][1]
+    which = np.concatenate([np.array(places, np.int64) for places, _ in parts])
+    lengths = np.diff(offsets)[which]
+    tokens = np.repeat(offsets[which] - np.cumsum(lengths) + lengths, lengths) + np.arange(offsets[-1])
+
+    def placed(name: str, places: Array) -> Array | None:
+        values = [getattr(answers, name) for _, answers in parts]
+        if values[0] is None:
+            return None
+        whole = np.empty(len(places), values[0].dtype)
+        whole[places] = np.concatenate(values)
+        return whole
+
+    spans = span_probabilities = None
+    if first.spans is not None:
+        rows = [np.column_stack([np.array(places)[one.spans[:, 0]], one.spans[:, 1:]]) for places, one in parts]
+        spans = np.concatenate(rows)
+        order = np.argsort(spans[:, 0], kind="stable")  # inside of a sentence they are in order
+        spans = spans[order]
+        span_probabilities = np.concatenate([one.span_probabilities for _, one in parts])[order]
+    return Answers(
+        labelling=first.labelling,
+        offsets=offsets,
+        numbers=placed("numbers", tokens),
+        probabilities=placed("probabilities", which),
+        label_probabilities=placed("label_probabilities", tokens),
+        spans=spans,
+        span_probabilities=span_probabilities,
+    )
 
 
 @final
@@ -114,10 +134,9 @@ class Posteriors:
 
     def network_lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """The same as the network scores them, not calibrated."""
-        scorer = self._parts.scorer()
-        assert scorer.chain is not None, "the network of a tagger"
-        for which, scores, offsets in scored(scorer, X):
-            yield which, Lattice.over(scores, offsets, scorer.chain)
+        engine, task = self._parts.engine(), self._parts.task
+        for which, scores, offsets in scored(engine, X, [task]):
+            yield which, Lattice.over(scores[task], offsets, engine.chains[task])
 
     # -------------------------------------------------------------------------------------------- labels
 
@@ -158,96 +177,103 @@ class Posteriors:
         self,
         X: Sequence[Sequence[Token]],
         constraints: Sequence[Constraints | None] | None = None,
-        threshold: float | Mapping[str, float] | None = None,
+        threshold: Threshold = None,
         *,
+        probabilities: bool = True,
         label_probabilities: bool = False,
-    ) -> Iterator[BlockAnswers]:
-        """Labels, entities and all their probabilities, in blocks.
+    ) -> Answers:
+        """Labels, and with ``probabilities`` entities and all of theirs."""
+        if constraints is not None:
+            check_constraints(constraints, [len(tokens) for tokens in X])
+        if constraints is None or not any(constraints):
+            asked = {self._parts.task: self}
+            return answers_of(asked, X, threshold, probabilities, label_probabilities)[self._parts.task]
+        blocks = [
+            (posterior.which, self._general(posterior, threshold, label_probabilities))
+            for posterior in self.of(X, constraints)
+        ]
+        return _joined(blocks, _offsets(X))
 
-        The fast path is one kernel from scores to answers. Constraints, sentences of many thousand tokens, models that
-        may break their scheme, and scores so far apart that scaled probabilities underflow take the general path.
+    def answers_of_cells(
+        self,
+        text: bytes,
+        cells: Array,
+        offsets: Array,
+        threshold: Threshold = None,
+        *,
+        probabilities: bool = True,
+        label_probabilities: bool = False,
+    ) -> Answers:
+        """The same for sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8.
+
+        Only if ``takes_cells``.
         """
-        if constraints is not None and any(constraints):
-            for posterior in self.of(X, constraints):
-                yield self._general(posterior, threshold, label_probabilities)
-            return
-        answer = self.answering(threshold, label_probabilities)
-        for which, scores, offsets in scored(self._parts.scorer(), X):
-            yield answer(which, scores, offsets)
+        asked, words = {self._parts.task: self}, (text, cells, offsets)
+        return answers_of_cells(asked, words, threshold, probabilities, label_probabilities)[self._parts.task]
+
+    @property
+    def takes_cells(self) -> bool:
+        """Whether words need not be strings: labels depend on nothing else and are always valid sequences."""
+        return self._parts.engine().takes_cells and bool(self._parts.config.constrained)
 
     def answering(
-        self, threshold: float | Mapping[str, float] | None, label_probabilities: bool
-    ) -> Callable[[list[int], Array, Array], BlockAnswers]:
-        """What answers for blocks of sentences, from their places, scores and offsets."""
-        fuses = self._can_fuse and not (label_probabilities and self.labelling.scheme == "iob1")
+        self, threshold: Threshold, probabilities: bool, label_probabilities: bool
+    ) -> Callable[[Array, Array], Answers]:
+        """What answers for blocks of sentences, from their scores (N, L) and offsets (B + 1,).
+
+        One kernel goes from scores to answers. Sentences of many thousand tokens, models that may break their scheme,
+        and scores so far apart that scaled probabilities underflow take the general path. The probabilities of entities
+        cost more than the labels, so they are computed only where they are asked for or a threshold needs them.
+        """
+        if not (probabilities or label_probabilities or self.has_thresholds(threshold)):
+            return lambda scores, offsets: Answers(
+                labelling=self.labelling,
+                offsets=offsets,
+                numbers=self._posterior(scores, offsets).best(self.decoding.bias),
+            )
+        # Every best path must be a valid labelling, from which the kernel can read entities.
+        fuses = not self.labelling.has_spans or bool(self._parts.config.constrained)
+        fuses = fuses and not (label_probabilities and self.labelling.scheme == "iob1")
         chain, question = self._asked(threshold, label_probabilities)
 
-        def answer(which: list[int], scores: Array, offsets: Array) -> BlockAnswers:
-            answers = self._fused(which, scores, offsets, chain, question) if fuses else None
-            return answers or self._general(self._posterior(which, scores, offsets), threshold, label_probabilities)
+        def answer(scores: Array, offsets: Array) -> Answers:
+            if fuses and not (len(scores) > LONG and int(np.diff(offsets).max()) > LONG):
+                steps = chain.transitions, chain.start, chain.end
+                numbers, whole, of_labels, spans, of_spans, exact = kernels.chain_answers(
+                    scores, offsets, *steps, question
+                )
+                if exact.all():
+                    return Answers(
+                        labelling=self.labelling,
+                        offsets=offsets,
+                        numbers=numbers,
+                        probabilities=whole,
+                        label_probabilities=of_labels,
+                        spans=spans,
+                        span_probabilities=of_spans,
+                    )
+            return self._general(self._posterior(scores, offsets), threshold, label_probabilities)
 
         return answer
-
-    def _asked(
-        self, threshold: float | Mapping[str, float] | None, label_probabilities: bool
-    ) -> tuple[ChainScores, kernels.Question]:
-        """The scores of steps and what the kernel is asked. Without a threshold they are the same for every call."""
-        cache, thresholds = self._parts.scorer().questions, self.decoding.thresholds
-        decoding, known, *cached = cache.get(label_probabilities, (None, None))
-        if threshold is None and decoding is self.decoding and known == thresholds:  # a mapping can be written to
-            return cached[0], cached[1]
-        lowest = lowest_probabilities(thresholds if threshold is None else threshold, self.labelling)
-        chain, question = self._calibrated_chain(), self._question(lowest, label_probabilities)
-        if threshold is None:
-            cache[label_probabilities] = self.decoding, dict(thresholds), chain, question
-        return chain, question
 
     def question(self) -> tuple[ChainScores, kernels.Question]:
         """The calibrated scores of steps, and what a kernel is asked for all answers of the model's own decoding."""
         return self._asked(None, True)
 
-    def _fused(
-        self, which: list[int], scores: Array, offsets: Array, chain: ChainScores, question: kernels.Question
-    ) -> BlockAnswers | None:
-        """None where the general path has to answer."""
-        if len(scores) > LONG and int(np.diff(offsets).max()) > LONG:
-            return None
-        answers = kernels.chain_answers(scores, offsets, chain.transitions, chain.start, chain.end, question)
-        if not answers.is_exact.all():
-            return None
-        return BlockAnswers(which, offsets, *answers[:5])
-
-    def _general(
-        self, posterior: Distribution, threshold: float | Mapping[str, float] | None, label_probabilities: bool
-    ) -> BlockAnswers:
-        numbers, entities = self.labels_and_spans(posterior, threshold)
-        number_of = {name: i for i, name in enumerate(self.labelling.classes)}
-        rows = [(row, span.start, span.end, number_of[span.label]) for row, span, _ in entities]
-        return BlockAnswers(
-            posterior.which,
-            posterior.lattice.offsets,
-            numbers,
-            posterior.probabilities_of(numbers),
-            posterior.label_probabilities(numbers) if label_probabilities else None,
-            np.array(rows, np.int64).reshape(-1, 4),
-            np.array([entity.probability for entity in entities]),
-        )
-
-    @property
-    def _can_fuse(self) -> bool:
-        """Whether every best path is a valid labelling, from which the kernel can read entities."""
-        return not self.labelling.has_spans or bool(self._parts.config.constrained)
-
-    def _posterior(self, which: list[int], scores: Array, offsets: Array) -> Distribution:
-        chain = self._parts.scorer().chain
-        assert chain is not None, "the network of a tagger"
-        lattice = calibrated_lattice(Lattice.over(scores, offsets, chain), self.labelling, self.decoding)
-        return Distribution(which=which, lattice=lattice, labelling=self.labelling)
-
-    def _calibrated_chain(self) -> ChainScores:
-        chain, T = self._parts.scorer().chain, self.decoding.temperature
-        assert chain is not None, "the network of a tagger"
-        return ChainScores(transitions=chain.transitions / T, start=chain.start / T, end=chain.end / T)
+    def _asked(self, threshold: Threshold, label_probabilities: bool) -> tuple[ChainScores, kernels.Question]:
+        """The scores of steps and what the kernel is asked. Without a threshold they are the same for every call."""
+        cache, thresholds = self._parts.engine().questions, self.decoding.thresholds
+        key = self._parts.task, label_probabilities
+        decoding, known, *cached = cache.get(key, (None, None))
+        if threshold is None and decoding is self.decoding and known == thresholds:  # a mapping can be written to
+            return cached[0], cached[1]
+        lowest = lowest_probabilities(thresholds if threshold is None else threshold, self.labelling)
+        chain, T = self._chain, self.decoding.temperature
+        cooled = ChainScores(transitions=chain.transitions / T, start=chain.start / T, end=chain.end / T)
+        question = self._question(lowest, label_probabilities)
+        if threshold is None:
+            cache[key] = self.decoding, dict(thresholds), cooled, question
+        return cooled, question
 
     def _question(self, lowest: Mapping[str, float], label_probabilities: bool) -> kernels.Question:
         labelling, decoding = self.labelling, self.decoding
@@ -264,67 +290,107 @@ class Posteriors:
             alike=labelling.spelt_alike if label_probabilities else None,
         )
 
-    # -------------------------------------------------------------------------------------------- words as bytes
+    def _general(self, posterior: Distribution, threshold: Threshold, label_probabilities: bool) -> Answers:
+        numbers, entities = self.labels_and_spans(posterior, threshold)
+        number_of = {name: i for i, name in enumerate(self.labelling.classes)}
+        rows = [(row, span.start, span.end, number_of[span.label]) for row, span, _ in entities]
+        return Answers(
+            labelling=self.labelling,
+            offsets=posterior.lattice.offsets,
+            numbers=numbers,
+            probabilities=posterior.probabilities_of(numbers),
+            label_probabilities=posterior.label_probabilities(numbers) if label_probabilities else None,
+            spans=np.array(rows, np.int64).reshape(-1, 4),
+            span_probabilities=np.array([entity.probability for entity in entities]),
+        )
 
     @property
-    def takes_cells(self) -> bool:
-        """Whether words need not be strings: labels depend on nothing else and are always valid sequences."""
-        return self._parts.scorer().takes_cells and bool(self._parts.config.constrained)
+    def _chain(self) -> ChainScores:
+        return self._parts.engine().chains[self._parts.task]
 
-    def labels_of_cells(
-        self, text: bytes, cells: Array, offsets: Array, threshold: float | Mapping[str, float] | None = None
-    ) -> Array:
-        """Labels of sentences (B + 1,) whose words stand in cells (N, 2) of a text in UTF-8: (N,) label numbers.
+    def _posterior(self, scores: Array, offsets: Array) -> Distribution:
+        lattice = calibrated_lattice(Lattice.over(scores, offsets, self._chain), self.labelling, self.decoding)
+        return Distribution(which=list(range(len(offsets) - 1)), lattice=lattice, labelling=self.labelling)
 
-        Only if ``takes_cells``.
-        """
-        if self.has_thresholds(threshold):
-            return self.answers_of_cells(text, cells, offsets, threshold).numbers
-        numbers = np.empty(len(cells), np.int64)
-        for _, tokens, scores, block in scored_cells(self._parts.scorer(), text, cells, offsets):
-            numbers[tokens] = self.labels_of_scores(scores, block)
-        return numbers
 
-    def labels_of_scores(self, scores: Array, offsets: Array) -> Array:
-        """The best label numbers (N,) of a block of sentences (B + 1,), from the network's scores (N, L)."""
-        return self._posterior(list(range(len(offsets) - 1)), scores, offsets).best(self.decoding.bias)
+# ------------------------------------------------------------------------------------------------ some heads at once
 
-    def numbering(self) -> Callable[[Array, Array], Array]:
-        """What returns the answered label numbers (N,) of blocks, from scores (N, L) and offsets (B + 1,).
 
-        Probabilities are computed only where a threshold asks for them.
-        """
-        if self.has_thresholds():
-            answer = self.answering(None, False)
-            return lambda scores, offsets: answer(list(range(len(offsets) - 1)), scores, offsets).numbers
-        chain = self._parts.scorer().chain
-        assert chain is not None, "the network of a tagger"
+def answers_of(
+    heads: Mapping[str, Posteriors],
+    X: Sequence[Sequence[Token]],
+    threshold: Threshold = None,
+    probabilities: bool = True,
+    label_probabilities: bool = False,
+) -> dict[str, Answers]:
+    """The answers of some heads of one model, by task: sentences are scored once."""
+    engine = next(iter(heads.values()))._parts.engine()
+    answering = {task: one.answering(threshold, probabilities, label_probabilities) for task, one in heads.items()}
+    found: dict[str, list[tuple[Sequence[int], Answers]]] = {task: [] for task in heads}
+    for which, scores, offsets in scored(engine, X, list(heads), in_order=engine.takes_cells):
+        for task, answer in answering.items():
+            found[task].append((which, answer(scores[task], offsets)))
+    nothing = {task: [([], _nothing(one.labelling, label_probabilities))] for task, one in heads.items()}
+    return {task: _joined(found[task] or nothing[task], _offsets(X)) for task in heads}
 
-        def numbers(scores: Array, offsets: Array) -> Array:
-            lattice = calibrated_lattice(Lattice.over(scores, offsets, chain), self.labelling, self.decoding)
-            return Distribution(which=[], lattice=lattice, labelling=self.labelling).best(self.decoding.bias)
 
-        return numbers
+def answers_of_cells(
+    heads: Mapping[str, Posteriors],
+    words: tuple[bytes, Array, Array],
+    threshold: Threshold = None,
+    probabilities: bool = True,
+    label_probabilities: bool = False,
+    *,
+    only_spans: bool = False,
+) -> dict[str, Answers]:
+    """The same for a text in UTF-8, cells (N, 2) and offsets (B + 1,).
 
-    def answers_of_scores(self, scores: Array, offsets: Array) -> BlockAnswers:
-        """The same with the probabilities of entities and of whole labellings."""
-        return self.answering(None, False)(list(range(len(offsets) - 1)), scores, offsets)
+    With ``only_spans``, tasks without spans have labels alone.
+    """
+    text, cells, offsets = words
+    engine = next(iter(heads.values()))._parts.engine()
+    warn_of_long_sentences(engine.config, np.diff(offsets).tolist())
+    answering = {
+        task: one.answering(None, False, False)
+        if only_spans and not one.labelling.has_spans
+        else one.answering(threshold, probabilities, label_probabilities)
+        for task, one in heads.items()
+    }
+    found: dict[str, list[tuple[Sequence[int], Answers]]] = {task: [] for task in heads}
+    for first, end in _groups(offsets):
+        low, high = int(offsets[first]), int(offsets[end])
+        part = offsets[first : end + 1] - low
+        scores = engine.scores_of_cells(text, cells[low:high], part, list(heads))
+        for task, answer in answering.items():
+            found[task].append((range(first, end), answer(scores[task], part)))
+    return {task: _joined(found[task], offsets) for task in heads}
 
-    def answers_of_cells(
-        self,
-        text: bytes,
-        cells: Array,
-        offsets: Array,
-        threshold: float | Mapping[str, float] | None = None,
-        *,
-        label_probabilities: bool = False,
-    ) -> BlockAnswers:
-        """``answers`` for such sentences, in their order. Only if ``takes_cells``."""
-        answer = self.answering(threshold, label_probabilities)
-        if len(offsets) == 2:
-            ((which, _, scores, block),) = scored_cells(self._parts.scorer(), text, cells, offsets)
-            return answer(which, scores, block)
-        collected = CollectedAnswers(offsets, label_probabilities)
-        for which, tokens, scores, block in scored_cells(self._parts.scorer(), text, cells, offsets):
-            collected.add(tokens, answer(which, scores, block))
-        return collected.in_order()
+
+def _groups(offsets: Array) -> list[tuple[int, int]]:
+    """First and end of groups of sentences (B + 1,) that are scored and answered at once; at least one."""
+    B = len(offsets) - 1
+    if offsets[-1] <= TOKENS_AT_ONCE:
+        return [(0, B)]
+    ends = [0]
+    while ends[-1] < B:
+        reached = int(np.searchsorted(offsets, offsets[ends[-1]] + TOKENS_AT_ONCE, side="right")) - 1
+        ends.append(max(reached, ends[-1] + 1))
+    return list(pairwise(ends))
+
+
+def _nothing(labelling: Labelling, label_probabilities: bool) -> Answers:
+    """The answers about no sentences."""
+    nothing = np.zeros(0)
+    return Answers(
+        labelling=labelling,
+        offsets=np.zeros(1, np.int64),
+        numbers=np.zeros(0, np.int64),
+        probabilities=nothing,
+        label_probabilities=nothing if label_probabilities else None,
+        spans=np.zeros((0, 4), np.int64),
+        span_probabilities=nothing,
+    )
+
+
+def _offsets(X: Sequence[Sequence[Token]]) -> Array:
+    return offsets_from_lengths([len(tokens) for tokens in X])

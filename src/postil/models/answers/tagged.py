@@ -1,25 +1,23 @@
-"""Many sentences or raw texts and what is answered about them, in arrays: objects are made when they are looked at."""
+"""Raw texts and what is answered about them, in arrays: what documents and columns are views of.
+
+Objects of Python are made when somebody looks at them.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil import kernels
 from postil.arrays import Array, offsets_from_lengths
 from postil.kernels.plain_columns import cells_between
-from postil.models.answers.constraints import Constraints
-from postil.models.answers.labelling import Labelling
-from postil.models.answers.posteriors import BlockAnswers, Posteriors
-from postil.models.sentences import entity, tokens_of
+from postil.models.answers.posteriors import Answers, Posteriors, Threshold, answers_of_cells
+from postil.models.sentences import entity
 from postil.text import Document, Entity, Sentence
 from postil.text.splitting.segmenter import Segments, default_segmenter
-
-if TYPE_CHECKING:
-    from postil.models.answers.task_posteriors import TaskPosteriors
 
 BATCH = 1 << 19
 """Bytes of texts that are tagged at once."""
@@ -36,126 +34,147 @@ class Answer(NamedTuple):
 
 @final
 class AnsweredSentences:
-    """Sentences and what is answered about them."""
+    """Sentences and what one task answers about them."""
 
-    def __init__(self, sentences: list[Sentence], labelling: Labelling, blocks: Iterable[BlockAnswers]) -> None:
-        self._sentences, self._labelling, self._blocks = sentences, labelling, list(blocks)
-        self._places = np.full((len(sentences), 2), -1)  # of each sentence the block and the row in it
-        for number, block in enumerate(self._blocks):
-            self._places[block.which, 0] = number
-            self._places[block.which, 1] = np.arange(len(block.which))
+    def __init__(self, sentences: list[Sentence], answers: Answers) -> None:
+        self._sentences, self._answers = sentences, answers
+        edges = np.arange(len(sentences) + 1)
+        self._edges = edges if answers.spans is None else np.searchsorted(answers.spans[:, 0], edges)
 
-    @classmethod
-    def of(
-        cls,
-        sentences: list[Sentence],
-        posteriors: Posteriors,
-        constraints: Sequence[Constraints | None] | None = None,
-        threshold: float | Mapping[str, float] | None = None,
-    ) -> "AnsweredSentences":
-        X = [tokens_of(sentence) for sentence in sentences]
-        return cls(sentences, posteriors.labelling, posteriors.answers(X, constraints, threshold))
-
-    def all_labels(self) -> Iterator[tuple[int, list[str]]]:
-        """Every sentence's number and its labels."""
-        for block in self._blocks:
-            yield from zip(block.which, self._labelling.texts_of_sentences(block.numbers, block.offsets), strict=True)
+    def put_labels(self, sentences: Sequence[Sentence] | None = None) -> None:
+        """Put the labels on the sentences, or on others with the same tokens."""
+        for sentence, labels in zip(sentences or self._sentences, self._answers.texts(), strict=True):
+            sentence.labels = labels
 
     def answer(self, i: int) -> Answer:
-        number, row = self._places[i].tolist()
-        block = self._blocks[number]
-        first, end = block.offsets[row : row + 2].tolist()
-        labels = self._labelling.texts_of_sentences(block.numbers[first:end], np.array([0, end - first]))[0]
-        return Answer(labels, self.entities(i), float(block.probabilities[row]))
+        answers = self._answers
+        first, end = answers.offsets[i : i + 2].tolist()
+        (labels,) = answers.labelling.texts_of_sentences(answers.numbers[first:end], np.array([0, end - first]))
+        assert answers.probabilities is not None, "asked for"
+        return Answer(labels, self.entities(i), float(answers.probabilities[i]))
 
     def entities(self, i: int) -> list[Entity]:
-        number, row = self._places[i].tolist()
-        block, classes = self._blocks[number], self._labelling.classes
-        which = slice(*np.searchsorted(block.spans[:, 0], [row, row + 1]).tolist())
-        rows = zip(block.spans[which, 1:].tolist(), block.span_probabilities[which].tolist(), strict=True)
+        spans, probabilities = self._answers.spans, self._answers.span_probabilities
+        assert spans is not None and probabilities is not None, "asked for"
+        which, classes = slice(*self._edges[i : i + 2].tolist()), self._answers.labelling.classes
+        rows = zip(spans[which, 1:].tolist(), probabilities[which].tolist(), strict=True)
         return [entity(self._sentences[i], classes[kind], start, end, p) for (start, end, kind), p in rows]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class TaggedTexts:
-    """D texts with N tokens in B sentences and M entities."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tagged:
+    """D texts with N tokens in B sentences, and what each task answers about them."""
 
-    texts: Sequence[str]
-    content: bytes  # the texts in UTF-8, one after the other
-    edges: Array  # (D + 1,) of the texts among the bytes
-    segments: Segments
-    answers: BlockAnswers
-    labelling: Labelling
+    content: bytes  # in UTF-8
+    documents: Array  # (D, 2) first byte and end of each text
+    segments: Segments  # cells (N, 2) and offsets (B + 1,) of all texts; documents (D + 1,): the tokens of each text
+    tasks: Mapping[str, Answers]
     sentence_edges: Array  # (D + 1,) of the texts among the sentences
-    entity_edges: Array  # (D + 1,) of the texts among the entities
+    entity_edges: Mapping[str, Array]  # by task, (D + 1,) of the texts among the entities
+    texts: Sequence[str] = ()  # the same as strings, where they came as such
 
-    def documents(self) -> Iterator[Document]:
-        return map(self.document, range(len(self.texts)))
+    @classmethod
+    def of(
+        cls,
+        content: bytes,
+        documents: Array,
+        heads: Mapping[str, Posteriors],
+        threshold: Threshold = None,
+        *,
+        texts: Sequence[str] = (),
+        label_probabilities: bool = False,
+        only_spans: bool = False,
+    ) -> "Tagged":
+        """Cut the texts into sentences of tokens, and answer for each head. The heads take cells."""
+        segments = default_segmenter().cells(content, documents=documents)
+        words = content, segments.cells, segments.offsets
+        tasks = answers_of_cells(heads, words, threshold, True, label_probabilities, only_spans=only_spans)
+        edges = np.searchsorted(segments.offsets, segments.documents)
+        return cls(
+            content=content,
+            documents=documents,
+            segments=segments,
+            tasks=tasks,
+            sentence_edges=edges,
+            entity_edges={
+                task: np.searchsorted(answers.spans[:, 0], edges)
+                for task, answers in tasks.items()
+                if answers.spans is not None
+            },
+            texts=texts,
+        )
 
-    def document(self, d: int) -> Document:
-        return Document.later(partial(self.field, d), text=self.texts[d])
+    def entity_places(self, task: str, which: slice = slice(None)) -> Array:
+        """(M, 2) first byte and end of entities."""
+        answers, cells = self.tasks[task], self.segments.cells
+        if answers.spans is None:
+            return np.zeros((0, 2), np.int64)
+        spans = answers.spans[which]
+        before = self.segments.offsets[spans[:, 0]]
+        return np.stack([cells[before + spans[:, 1], 0], cells[before + spans[:, 2] - 1, 1]], axis=1)
 
-    def field(self, d: int, name: str) -> Any:
+    # -------------------------------------------------------------------------------------------- documents
+
+    def document(self, d: int, main: str, layers: Sequence[str] = ()) -> Document:
+        """Text d with the answers of one task, and those of ``layers``."""
+        return Document.later(partial(self._field, d, main, layers), text=self.texts[d])
+
+    def _field(self, d: int, main: str, layers: Sequence[str], name: str) -> Any:
         if name == "layers":
-            return {}
-        return self._sentences(d) if name == "sentences" else self._entities(d)
+            return {task: self.document(d, task) for task in layers}
+        return self._sentences(d, main) if name == "sentences" else self._entities(d, main)
 
     def _places(self, d: int, cells: Array) -> list[list[int]]:
         """Cells (n, 2) of a text, counted in its characters."""
-        first, end = int(self.edges[d]), int(self.edges[d + 1])
+        first, end = self.documents[d].tolist()
         places = cells - first
         if end - first != len(self.texts[d]):
             places = kernels.character_offsets(self.content[first:end], places.ravel()).reshape(-1, 2)
         listed: list[list[int]] = places.tolist()
         return listed
 
-    def _sentences(self, d: int) -> list[Sentence]:
-        text, segments = self.texts[d], self.segments
+    def _sentences(self, d: int, task: str) -> list[Sentence]:
+        text, segments, answers = self.texts[d], self.segments, self.tasks[task]
         offsets = segments.offsets[self.sentence_edges[d] : self.sentence_edges[d + 1] + 1]
         low, high = int(offsets[0]), int(offsets[-1])
         places = self._places(d, segments.cells[low:high])
-        labels = self.labelling.texts_of_sentences(self.answers.numbers[low:high], offsets - low)
+        labels = answers.labelling.texts_of_sentences(answers.numbers[low:high], offsets - low)
         tokens, starts, ends = [text[a:b] for a, b in places], [a for a, _ in places], [b for _, b in places]
         return [
             Sentence(tokens[a:b], labels=of_sentence, text=text, starts=starts[a:b], ends=ends[a:b])
             for (a, b), of_sentence in zip(pairwise((offsets - low).tolist()), labels, strict=True)
         ]
 
-    def _entities(self, d: int) -> list[Entity]:
-        text, answers, classes = self.texts[d], self.answers, self.labelling.classes
-        which = slice(int(self.entity_edges[d]), int(self.entity_edges[d + 1]))
-        spans = answers.spans[which]
-        before, cells = self.segments.offsets[spans[:, 0]], self.segments.cells
-        edges = np.stack([cells[before + spans[:, 1], 0], cells[before + spans[:, 2] - 1, 1]], axis=1)
-        rows = zip(
-            self._places(d, edges), spans[:, 3].tolist(), answers.span_probabilities[which].tolist(), strict=True
-        )
+    def _entities(self, d: int, task: str) -> list[Entity]:
+        text, answers = self.texts[d], self.tasks[task]
+        if answers.spans is None or answers.span_probabilities is None:
+            return []
+        which = slice(*self.entity_edges[task][d : d + 2].tolist())
+        places = self._places(d, self.entity_places(task, which))
+        rows = zip(places, answers.spans[which, 3].tolist(), answers.span_probabilities[which].tolist(), strict=True)
+        classes = answers.labelling.classes
         return [
             Entity(text=text[start:end], label=classes[kind], start=start, end=end, probability=p)
             for (start, end), kind, p in rows
         ]
 
 
-def tagged(
-    texts: Iterable[str], posteriors: Posteriors, threshold: float | Mapping[str, float] | None = None
-) -> Iterator[TaggedTexts]:
-    """The texts in batches, tagged. They can be written in UTF-8, and ``posteriors`` take cells."""
-    for batch, content, edges in _batches(texts):
-        documents = cells_between(edges)
-        yield TaggedTexts(batch, content, edges, *tagged_content(content, documents, posteriors, threshold))
+def tagged_documents(
+    texts: Iterable[str],
+    heads: Mapping[str, Posteriors],
+    main: str,
+    layers: Sequence[str] = (),
+    threshold: Threshold = None,
+) -> Iterator[Document]:
+    """The texts, which can be written in UTF-8, as documents with the answers of ``main`` and ``layers``.
 
-
-def tagged_tasks(texts: Iterable[str], posteriors: "TaskPosteriors") -> Iterator[dict[str, TaggedTexts]]:
-    """The same by task. The texts are cut into tokens, and the tokens encoded, once."""
+    The heads take cells. A document has the probabilities of its entities, and no others.
+    """
     for batch, content, edges in _batches(texts):
-        segments = default_segmenter().cells(content, documents=cells_between(edges))
-        # A document has the probabilities of its entities, and no others.
-        answers = posteriors.answers_of_cells(content, segments.cells, segments.offsets, only_spans=True)
-        yield {
-            task: TaggedTexts(batch, content, edges, *_placed(segments, of_task, posteriors.heads[task].labelling))
-            for task, of_task in answers.items()
-        }
+        tagged = Tagged.of(content, cells_between(edges), heads, threshold, texts=batch, only_spans=True)
+        for d in range(len(batch)):
+            yield tagged.document(d, main, layers)
 
 
 def _batches(texts: Iterable[str]) -> Iterator[tuple[list[str], bytes, Array]]:
@@ -172,46 +191,3 @@ def _batches(texts: Iterable[str]) -> Iterator[tuple[list[str], bytes, Array]]:
             batch, content, size = [], [], 0
     if batch:
         yield batch, b"".join(content), offsets_from_lengths([len(text) for text in content])
-
-
-class TaggedContent(NamedTuple):
-    """D texts of one content and what is answered about them."""
-
-    segments: Segments
-    answers: BlockAnswers
-    labelling: Labelling
-    sentence_edges: Array  # (D + 1,) of the texts among the sentences
-    entity_edges: Array  # (D + 1,) of the texts among the entities
-
-
-def tagged_content(
-    content: bytes,
-    documents: Array,
-    posteriors: Posteriors,
-    threshold: float | Mapping[str, float] | None = None,
-    *,
-    label_probabilities: bool = False,
-) -> TaggedContent:
-    """The texts at ``documents`` (D, 2), first byte and end of each, in order. ``posteriors`` take cells."""
-    segments = default_segmenter().cells(content, documents=documents)
-    answers = posteriors.answers_of_cells(
-        content, segments.cells, segments.offsets, threshold, label_probabilities=label_probabilities
-    )
-    return _placed(segments, answers, posteriors.labelling)
-
-
-def tagged_contents(
-    content: bytes, documents: Array, posteriors: "TaskPosteriors", *, label_probabilities: bool = False
-) -> dict[str, TaggedContent]:
-    """The same by task, without thresholds but those of the model. The texts are cut and encoded once."""
-    segments = default_segmenter().cells(content, documents=documents)
-    answers = posteriors.answers_of_cells(
-        content, segments.cells, segments.offsets, label_probabilities=label_probabilities
-    )
-    return {task: _placed(segments, of_task, posteriors.heads[task].labelling) for task, of_task in answers.items()}
-
-
-def _placed(segments: Segments, answers: BlockAnswers, labelling: Labelling) -> TaggedContent:
-    sentences = np.searchsorted(segments.offsets, segments.documents)
-    entities = np.searchsorted(answers.spans[:, 0], sentences)
-    return TaggedContent(segments, answers, labelling, sentences, entities)

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from postil import kernels
-from postil.arrays import Array, offsets_from_lengths
+from postil.arrays import Array
 from postil.errors import PostilError
 from postil.kernels import TokenCells
 from postil.text import plain
@@ -40,15 +40,6 @@ class PlainRows:
     offsets: Array  # (B + 1,)
     heads: Sequence[tuple[int, Sentence]] = ()
     """Sentences with comments or document marks, in their order, and a sentence of one token that has the same."""
-
-    def part(self, first: int, end: int) -> "PlainRows":
-        """Some of the sentences, without their heads."""
-        edges = self.offsets[first : end + 1]
-        return PlainRows(self.text, self.cells[edges[0] : edges[-1]], edges - edges[0])
-
-    def sentence_ends(self, tokens: int) -> list[int]:
-        """The ends of groups of sentences with at least ``tokens`` tokens each; the last group may have fewer."""
-        return group_ends(np.diff(self.offsets), tokens)
 
 
 def read_plain(passage: Passage, options: ReadOptions) -> PlainRows | None:
@@ -142,13 +133,3 @@ def are_writable(names: Sequence[str]) -> bool:
     return all(map(is_utf8, names)) and all(
         name == name.strip(" ") != "" and _UNWRITABLE.search(name) is None for name in names
     )
-
-
-def group_ends(lengths: Array, size: int) -> list[int]:
-    """Where a row of items (n,) is cut, and its end, so that each group but the last reaches ``size`` and no more
-    items than that takes."""
-    edges, ends, first = offsets_from_lengths(lengths), list[int](), 0
-    while first < len(lengths):
-        first = min(len(lengths), int(np.searchsorted(edges, edges[first] + size)))
-        ends.append(first)
-    return ends

@@ -17,7 +17,7 @@ from postil.errors import PostilError
 from postil.kernels.plain_records import ESCAPED
 from postil.text.annotations.records import NOT_ACCEPTED, parse
 from postil.text.bulk.passages import Passage
-from postil.text.bulk.plain_rows import LONGEST, PlainRows, group_ends
+from postil.text.bulk.plain_rows import LONGEST, PlainRows
 from postil.text.lines import lines_of
 from postil.text.options import ReadOptions
 from postil.text.splitting.segmenter import Segments, default_segmenter
@@ -64,24 +64,6 @@ class PlainTexts:
     def is_writable(self) -> bool:
         """Whether all tokens can be written in a column."""
         return not any(part in self.text for part in _UNWRITABLE)
-
-    def sentence_ends(self, tokens: int) -> list[int]:
-        """The ends of groups of sentences with at least ``tokens`` tokens each; the last group may have fewer.
-
-        A text without tokens counts as a sentence of one.
-        """
-        sentences, counts = self.segments.offsets, np.diff(self.segments.documents)
-        empty = np.searchsorted(sentences[:-1], self.segments.documents[:-1][counts == 0])
-        lengths = np.insert(np.diff(sentences), empty, 1)
-        filled = np.insert(np.ones(len(sentences) - 1, np.int64), empty, 0)
-        return [int(end) for end in np.cumsum(filled)[np.array(group_ends(lengths, tokens), np.int64) - 1]]
-
-    def record_ends(self, tokens: int) -> list[int]:
-        """The same where the sentences of one text stay together."""
-        if len(self.segments.cells) + len(self.documents) <= tokens:  # as a server gets them: one group
-            return [len(self.segments.offsets) - 1]
-        ends = np.array(group_ends(np.maximum(np.diff(self.segments.documents), 1), tokens), np.int64)
-        return [int(end) for end in np.searchsorted(self.segments.offsets, self.segments.documents[ends])]
 
 
 def read_texts(passage: Passage, options: ReadOptions) -> PlainTexts | None:

@@ -1,4 +1,4 @@
-"""The fast way of scoring against the plain one: every preset, every kind of feature, any number of threads."""
+"""The engine against the flow graph: every preset, every kind of feature, any number of threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -9,17 +9,26 @@ import pytest
 
 import postil
 from oracles.corpora import named_entities
+from postil import kernels
+from postil.errors import ConfigurationError, NumericalError
+from postil.kernels.plain_words import word_cells
 from postil.models import PRESETS
-from postil.models.scoring import fast as prepared
-from postil.models.scoring.fast import FastScorer
+from postil.models import engine as engine_module
+from postil.models.engine import Engine, cells_of
+from postil.models.parts import MAIN
 from postil.objectives.crf import Posterior
 from postil.objectives.crf_decoding import viterbi
 from postil.text.splitting.segmenter import Segmenter
 
+COMPILED = not kernels.IN_USE.startswith("plain")
+compiled = pytest.mark.skipif(not COMPILED, reason="without compiled kernels the flow graph does the work")
 TAGGERS = [name for name in PRESETS if name != "margin"]
 SMALL = {"hidden": 24, "word_dim": 12, "epochs": 2, "rate": 0.02, "batch_sentences": 8}
 X_TRAIN, Y_TRAIN = named_entities(40)
-SENTENCES = [*named_entities(25, seed=1)[0], [], ["Oslo"], ["unheard-of", "Wörter", "4711", "x" * 300], [], ["?"]]
+SENTENCES = [
+    *named_entities(25, seed=1)[0],
+    *([], ["Oslo"], ["unheard-of", "Wörter", "4711", "x" * 300, "", "a\nb", "\ud83d"], [], ["?"]),
+]
 
 
 def with_columns(sentences):
@@ -64,12 +73,21 @@ def plain_lattice(tagger, X):
     return network.lattice_over(network.unary(inputs), inputs.offsets)
 
 
+def scores_of(tagger, X):
+    scores, offsets = tagger.parts.engine().scores(X, [MAIN])
+    return scores[MAIN], offsets
+
+
+def same_scores(tagger, X, tolerance=1e-4):
+    assert np.allclose(scores_of(tagger, X)[0], plain_lattice(tagger, X).unary, rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("preset", TAGGERS)
 def test_scores_labels_and_probabilities_are_those_of_the_plain_path(files, preset, kind):
     tagger, X = fitted(files, preset, kind)
     expected = plain_lattice(tagger, X)
-    scores, offsets = tagger.parts.scorer().scores(X)
+    scores, offsets = scores_of(tagger, X)
     assert np.array_equal(offsets, expected.offsets)
     assert np.allclose(scores, expected.unary, rtol=1e-4, atol=1e-4)
     labels = viterbi(expected)
@@ -80,10 +98,12 @@ def test_scores_labels_and_probabilities_are_those_of_the_plain_path(files, pres
     assert np.allclose(np.concatenate(probabilities), sure, atol=1e-4)
 
 
+@compiled
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("preset", TAGGERS)
-def test_only_the_sentence_approach_is_left_out(files, preset):
-    tagger, _ = fitted(files, preset, "plain")
-    assert (not tagger.parts.scorer()._splits) == preset.startswith("sentence")
+def test_what_is_left_to_the_flow_graph(files, preset, kind):
+    tagger, _ = fitted(files, preset, kind)
+    assert tagger.parts.engine().takes_cells == (kind in ("plain", "vectors") and not preset.startswith("sentence"))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +121,20 @@ def test_only_the_sentence_approach_is_left_out(files, preset):
 )
 def test_other_architectures(files, settings):
     tagger, X = fitted(files, "fast", "plain", **settings)
-    assert np.allclose(tagger.parts.scorer().scores(X)[0], plain_lattice(tagger, X).unary, rtol=1e-4, atol=1e-4)
+    same_scores(tagger, X)
+    assert tagger.parts.engine().takes_cells == (COMPILED and settings != {"encoder": "average", "offsets": 3})
+
+
+def test_an_ensemble_and_the_heads_of_several_tasks(files):
+    tagger, X = fitted(files, "fast", "vectors", ensemble=2)
+    same_scores(tagger, X)
+    model = postil.MultiTaskTagger(**SMALL).fit({"a": X_TRAIN, "b": X_TRAIN}, {"a": Y_TRAIN, "b": Y_TRAIN})
+    scores, _ = model.parts.engine().scores(X, ["b", "a"])
+    expected = model.parts.network.unary(model.parts.features.inputs(X))
+    assert list(scores) == ["b", "a"]
+    assert all(np.allclose(scores[task], expected[task], rtol=1e-4, atol=1e-4) for task in scores)
+    assert model["b"].parts.engine() is model.parts.engine()
+    assert model["b"].predict(X) == model.predict(X)["b"]
 
 
 def test_a_detector_goes_the_same_way():
@@ -124,9 +157,9 @@ def test_extra_columns_of_no_use_are_passed_over(files):
 
 def test_a_frozen_model_is_prepared_once_and_cannot_be_written_to(files):
     tagger, X = fitted(files, "fast", "vectors")
-    before = tagger.parts.scorer()
+    before = tagger.parts.engine()
     tagger.predict(X)
-    assert tagger.parts.scorer() is before
+    assert tagger.parts.engine() is before
     for parameter in tagger.parts.network.parameters().values():
         assert not parameter.value.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
@@ -139,31 +172,27 @@ def test_other_parameters_are_seen_at_once(tmp_path):
     rng = np.random.default_rng(3)
     for parameter in tagger.parts.network.parameters().values():  # as averaging and loading do: another array
         parameter.value = rng.normal(size=parameter.shape).astype(np.float32)
-    assert np.allclose(
-        tagger.parts.scorer().scores(SENTENCES)[0], plain_lattice(tagger, SENTENCES).unary, rtol=1e-3, atol=1e-3
-    )
+    same_scores(tagger, SENTENCES, 1e-3)
     for parameter in tagger.parts.network.parameters().values():  # as an optimiser does: the same array
         parameter.value *= np.float32(0.5)
-    assert np.allclose(
-        tagger.parts.scorer().scores(SENTENCES)[0], plain_lattice(tagger, SENTENCES).unary, rtol=1e-3, atol=1e-3
-    )
+    same_scores(tagger, SENTENCES, 1e-3)
     tagger.save(tmp_path / "model.postil")
     loaded = postil.load(tmp_path / "model.postil")
-    assert loaded.parts.scorer() is loaded.parts.scorer()
+    assert loaded.parts.engine() is loaded.parts.engine()
     assert loaded.predict(SENTENCES) == tagger.predict(SENTENCES)
 
 
 def test_scores_during_training_are_those_of_the_present_parameters(monkeypatch):
-    """The fast way and the plain way must choose the same epochs."""
+    """The engine and the flow graph must choose the same epochs."""
     dev = named_entities(20, seed=5)
 
     def trained():
         return postil.Tagger(preset="fast", **{**SMALL, "epochs": 4}).fit(X_TRAIN, Y_TRAIN, dev)
 
-    fast = trained()
-    monkeypatch.setattr(prepared, "split_network", lambda network: None)
+    by_engine = trained()
+    monkeypatch.setattr(engine_module.Engine, "_opened", lambda self: None)
     plain = trained()
-    assert [row["score"] for row in history(fast)] == [row["score"] for row in history(plain)]
+    assert [row["score"] for row in history(by_engine)] == [row["score"] for row in history(plain)]
 
 
 def history(tagger):
@@ -173,40 +202,83 @@ def history(tagger):
 # ------------------------------------------------------------------------------------------------ any order
 
 
+@compiled
 @pytest.mark.parametrize("character_dim", [0, 9])
-@pytest.mark.parametrize("preset", ["fast", "accurate", "linear-crf"])
-def test_a_words_row_does_not_depend_on_who_asked_before(files, preset, character_dim):
+@pytest.mark.parametrize("preset", ["fast", "window-sll", "linear-crf"])
+def test_scores_have_the_same_bits_whatever_was_asked_before(files, preset, character_dim, monkeypatch):
+    """Nor do they depend on the other sentences, or on how many rows of words are kept: the smallest cache has 64."""
+    from postil.kernels import compiled_engine
+
     tagger, X = fitted(files, preset, "vectors", character_dim=character_dim)
-    forms = list(dict.fromkeys(form for tokens in X for form in tokens))
+    X = [tokens for tokens in X if "\ud83d" not in tokens]
+    X += [[f"word{i}", "in", f"other{i}"] for i in range(200)]
     parts = tagger.parts
-    at_once, one_by_one = (FastScorer(parts.features, parts.network) for _ in range(2))
-    rows, numbers = at_once._rows.look_up(forms)
-    for form, number in zip(reversed(forms), reversed(numbers), strict=True):
-        others, (place,) = one_by_one._rows.look_up([form])
-        assert np.array_equal(others[place], rows[number])
+    at_once, offsets = Engine(parts.features, {MAIN: parts.network}).scores(X, [MAIN])
+    monkeypatch.setattr(compiled_engine, "CACHED_BYTES", 0)
+    one_by_one = Engine(parts.features, {MAIN: parts.network})
+    again = one_by_one.scores(X, [MAIN])[0]
+    assert np.array_equal(again[MAIN], at_once[MAIN])
+    for i in reversed(range(len(X))):
+        scores, _ = one_by_one.scores([X[i]], [MAIN])
+        assert np.array_equal(scores[MAIN], at_once[MAIN][offsets[i] : offsets[i + 1]])
 
 
-def test_threads_get_what_one_gets(files):
-    tagger, X = fitted(files, "fast", "everything")
+@compiled
+def test_long_sentences_are_scored_in_pieces(files):
+    tagger, X = fitted(files, "accurate", "vectors")
+    words = [form for tokens in X for form in tokens if form != "\ud83d"]
+    long = (words * (20_000 // len(words) + 1))[:20_000]
+    same_scores(tagger, [long, ["Oslo"], long[:300]])
+
+
+def test_what_was_not_trained_is_said():
+    tagger = postil.Tagger(preset="fast", **SMALL).fit(X_TRAIN, Y_TRAIN)
+    tagger.parts.network.outputs[0].b.value = np.full_like(tagger.parts.network.outputs[0].b.value, np.nan)
+    with pytest.raises(NumericalError, match="finite"):
+        tagger.predict(SENTENCES)
+
+
+@compiled
+def test_sections_that_do_not_belong_together(files):
+    from postil.kernels.compiled_engine import CompiledEngine
+
+    tagger, _ = fitted(files, "fast", "plain")
+    sections = engine_module.engine_sections(tagger.parts.features, {MAIN: tagger.parts.network})
+    del sections["member0/first/b"]
+    with pytest.raises(ConfigurationError, match="engine"):
+        CompiledEngine(sections, [1], None)
+
+
+@pytest.mark.parametrize(
+    "forms", [[], ["a"], ["", ""], [""], ["é", "", "😀x"], ["a\nb", "c"], ["\ud83d", "a"], [("a", "x"), "b"]], ids=repr
+)
+def test_words_in_cells_of_a_text(forms):
+    text, cells = cells_of(forms)
+    words = [form if isinstance(form, str) else form[0] for form in forms]
+    assert [text[a:b].decode("utf-8", "surrogatepass") for a, b in cells.tolist()] == words
+    assert cells.shape == word_cells(words)[1].shape
+
+
+@pytest.mark.parametrize("kind", ["vectors", "everything"])
+def test_threads_get_what_one_gets(files, kind):
+    tagger, X = fitted(files, "fast", kind)
     expected = tagger.predict_with_probabilities(X)
     fresh = postil.Tagger(**tagger.get_params())
     fresh.parts = tagger.parts
-    fresh.parts._scorer = None
+    fresh.parts._engine = None
     with ThreadPoolExecutor(6) as pool:
         for labels, probabilities in pool.map(lambda _: fresh.predict_with_probabilities(X), range(12)):
             assert labels == expected[0]
             assert all(np.array_equal(a, b) for a, b in zip(probabilities, expected[1], strict=True))
 
 
+@compiled
 def test_words_as_the_segmenter_cuts_them(files):
     tagger, _ = fitted(files, "fast", "vectors")
-    text = "Anna saw Oslo. She likes\nthe Wörter of Paris, 1984! "
-    segments = Segmenter().cells(text.encode(), lines=True)
-    forms = [text.encode()[first:end].decode() for first, end in segments.cells.tolist()]
+    text = "Anna saw Oslo. She likes\nthe Wörter of Paris, 1984! ".encode()
+    segments = Segmenter().cells(text, lines=True)
+    forms = [text[first:end].decode() for first, end in segments.cells.tolist()]
     sentences = [forms[first:end] for first, end in pairwise(segments.offsets.tolist())]
-    scorer = tagger.parts.scorer()
-    assert scorer.takes_cells
-    rows, ids = scorer.look_up_cells(text.encode(), segments.cells)
-    scores = scorer.scores_of_words(rows, ids, segments.offsets)
-    again = FastScorer(tagger.parts.features, tagger.parts.network).scores(sentences)
-    assert np.array_equal(scores, again[0]) and np.array_equal(segments.offsets, again[1])
+    scores = tagger.parts.engine().scores_of_cells(text, segments.cells, segments.offsets, [MAIN])
+    again, offsets = Engine(tagger.parts.features, {MAIN: tagger.parts.network}).scores(sentences, [MAIN])
+    assert np.array_equal(scores[MAIN], again[MAIN]) and np.array_equal(segments.offsets, offsets)

@@ -8,7 +8,7 @@ enum { U8 = 1, U16, I32, U32, I64, U64, F16, F32, F64, LAST_TYPE = F64 };
 enum { TAGGER, TREE_CLASSIFIER };
 enum { LINEAR, ACTIVATE, NORMALISE, RESIDUAL };
 enum { TANH = HARDTANH + 1, SIGMOID, SOFTSIGN, LEAKY_RELU, LAST_FUNCTION = LEAKY_RELU };
-enum { MOST_PARTS = 10000, MOST_WIDTH = 1 << 24, MOST_LETTERS = 24 };
+enum { MOST_PARTS = 10000, MOST_WIDTH = 1 << 24, MOST_LETTERS = 24, VECTOR_OF_LABELS = 16 };
 #define LAYER_NORM_EPSILON 1e-5f
 
 static const int64_t ITEM_SIZE[] = {0, 1, 2, 4, 4, 8, 8, 2, 4, 8};
@@ -56,7 +56,8 @@ typedef struct {
     const double *transitions, *start, *end, *alike, *bonus, *lowest;
     const int64_t *class_of;
     const uint8_t *begins, *after;
-    linear_map *outputs; /* (members, maps) */
+    linear_map *outputs; /* (members, maps), each with `wide` columns: L and some zeros */
+    int64_t wide;
 } task_head;
 
 /* What a tree classifier has instead of a window: see trees.c. */
@@ -73,8 +74,10 @@ struct postil_model {
     void **allocated;  /* what else is to be freed: each block begins with a pointer to the next */
     const uint8_t *bytes;
     size_t size;
-    uint32_t sections;
-    int code; /* the first thing that was wrong */
+    const engine_section *directory;
+    int64_t sections;
+    int is_trusted; /* Python's own arrays, not a file that anybody may have written */
+    int code;       /* the first thing that was wrong */
 
     int64_t kind;
     const char *about;
@@ -171,7 +174,7 @@ static const uint8_t *directory_row(const postil_model *model, uint32_t i) {
 }
 
 /* Every section lies in the file, where it may be read as what it says. */
-static int is_section(const postil_model *model, const uint8_t *row) {
+static int read_section(const postil_model *model, const uint8_t *row, engine_section *section) {
     const uint32_t type = u32_at(row + NAME_SIZE), dimensions = u32_at(row + NAME_SIZE + 4);
     const uint64_t offset = u64_at(row + 80), size = u64_at(row + 88);
     uint64_t items = 1;
@@ -182,23 +185,19 @@ static int is_section(const postil_model *model, const uint8_t *row) {
         if (length > model->size || (d >= dimensions && length != 1)) return 0;
         items = length && items > model->size / length ? model->size + 1 : items * length;
     }
+    section->name = (const char *)row;
+    section->values = model->bytes + offset;
+    section->type = type;
+    section->rows = (int64_t)u64_at(row + 56);
+    section->columns = (int64_t)(u64_at(row + 64) * u64_at(row + 72));
+    section->count = (int64_t)items;
     return items <= model->size && items * (uint64_t)ITEM_SIZE[type] == size;
 }
 
-typedef struct {
-    const void *values;
-    int64_t type, rows, columns, count; /* columns: 1 of a vector; count: of all items */
-} section;
-
-static int find_section(const postil_model *model, const char *name, section *found) {
-    for (uint32_t i = 0; i < model->sections; i++) {
-        const uint8_t *row = directory_row(model, i);
-        if (strcmp((const char *)row, name) != 0) continue;
-        found->values = model->bytes + u64_at(row + 80);
-        found->type = u32_at(row + NAME_SIZE);
-        found->rows = (int64_t)u64_at(row + 56);
-        found->columns = (int64_t)(u64_at(row + 64) * u64_at(row + 72));
-        found->count = (int64_t)u64_at(row + 88) / ITEM_SIZE[found->type];
+static int find_section(const postil_model *model, const char *name, engine_section *found) {
+    for (int64_t i = 0; i < model->sections; i++) {
+        if (strcmp(model->directory[i].name, name) != 0) continue;
+        *found = model->directory[i];
         return 1;
     }
     return 0;
@@ -230,7 +229,7 @@ static section_name joined(const char *prefix, const char *rest) {
 
 /* A section that must be there, (rows, columns); a negative size is any. NULL, and the model is damaged, if not. */
 static const void *wanted(postil_model *model, const char *name, int64_t type, int64_t rows, int64_t columns) {
-    section found;
+    engine_section found;
     if (find_section(model, name, &found) && found.type == type && (rows < 0 || found.rows == rows) &&
         (columns < 0 || found.columns == columns))
         return found.values;
@@ -239,13 +238,13 @@ static const void *wanted(postil_model *model, const char *name, int64_t type, i
 }
 
 static int64_t rows_of(const postil_model *model, const char *name) {
-    section found;
+    engine_section found;
     return find_section(model, name, &found) ? found.rows : 0;
 }
 
 /* A number of a section of int64, which must lie between two others. */
 static int64_t whole_number(postil_model *model, const char *name, int64_t place, int64_t low, int64_t high) {
-    section found;
+    engine_section found;
     if (find_section(model, name, &found) && found.type == I64 && place < found.count) {
         const int64_t value = ((const int64_t *)found.values)[place];
         if (value >= low && value <= high) return value;
@@ -256,8 +255,8 @@ static int64_t whole_number(postil_model *model, const char *name, int64_t place
 
 static const float *wanted_floats(postil_model *model, const char *name, int64_t rows, int64_t columns) {
     const float *values = wanted(model, name, F32, rows, columns);
-    section found;
-    if (values == NULL || !find_section(model, name, &found)) return NULL;
+    engine_section found;
+    if (values == NULL || model->is_trusted || !find_section(model, name, &found)) return values;
     for (int64_t i = 0; i < found.count; i++) require(model, isfinite(values[i]));
     return values;
 }
@@ -271,13 +270,13 @@ static const double *wanted_doubles(postil_model *model, const char *name, int64
 }
 
 static int has_section(const postil_model *model, const char *name) {
-    section found;
+    engine_section found;
     return find_section(model, name, &found);
 }
 
 static number_table wanted_table(postil_model *model, const char *name) {
     number_table table = {NULL, NULL, 0, 0};
-    section found;
+    engine_section found;
     if (!find_section(model, name, &found) || (found.type != F32 && found.type != F16) || found.rows < 1 ||
         found.columns < 1 || found.columns > MOST_WIDTH) {
         fail(model, POSTIL_DAMAGED);
@@ -295,7 +294,7 @@ static number_table wanted_table(postil_model *model, const char *name) {
 
 static linear_map wanted_map(postil_model *model, const char *W, const char *b, int64_t inputs, int64_t outputs) {
     linear_map map = {NULL, NULL, inputs, outputs};
-    section found;
+    engine_section found;
     if (outputs < 0 && find_section(model, W, &found)) map.outputs = found.columns;
     require(model, map.outputs >= 1 && map.outputs <= MOST_WIDTH && inputs >= 1 && inputs <= MOST_WIDTH);
     map.W = wanted_floats(model, W, inputs, map.outputs);
@@ -305,7 +304,7 @@ static linear_map wanted_map(postil_model *model, const char *W, const char *b, 
 
 /* `count` strings, each with a zero after it. */
 static const char **wanted_strings(postil_model *model, const char *name, int64_t count) {
-    section found;
+    engine_section found;
     const char **strings = allocated(model, count, sizeof *strings);
     if (strings == NULL || !find_section(model, name, &found) || found.type != U8) {
         fail(model, POSTIL_DAMAGED);
@@ -348,7 +347,7 @@ static void read_characters(postil_model *model) {
     known->index = wanted(model, "characters/index", U8, blocks, 1);
     known->pages = wanted(model, "characters/pages", U8, -1, 1 << BLOCK_BITS);
     known->spaces = wanted(model, "characters/spaces", U8, 256, 1);
-    if (model->code != POSTIL_OK) return;
+    if (model->code != POSTIL_OK || model->is_trusted) return;
     for (int64_t i = 0; i < blocks; i++) require(model, known->index[i] < pages);
     for (int64_t i = 0; i < pages << BLOCK_BITS; i++) require(model, known->pages[i] < records);
     if (model->code != POSTIL_OK) return;
@@ -441,7 +440,7 @@ static void read_program(postil_model *model, const char *name, int64_t entries,
     program->sets = wanted(model, sets.text, U64, -1, -1);
     program->index = wanted(model, joined(name, "/index").text, U16, blocks, 1);
     program->pages = wanted(model, joined(name, "/pages").text, U16, -1, 1 << BLOCK_BITS);
-    section of_sets = {0};
+    engine_section of_sets = {0};
     program_check check = {program, rows_of(model, code.text), 0, 0, NULL, NULL, 0, 1};
     find_section(model, sets.text, &of_sets);
     check.sets = of_sets.count;
@@ -498,6 +497,7 @@ static void read_vocabularies(postil_model *model) {
         require(model, table->count >= 1 && table->slot_count >= 1 && (table->slot_count & (table->slot_count - 1)) == 0);
         /* The searches check every entry that they meet; what follows keeps them short. */
         if (model->code != POSTIL_OK) return;
+        if (model->is_trusted) continue;
         int64_t run = 0, longest = 0;
         for (int64_t k = 0; k < 2 * table->slot_count; k++) {
             run = table->slots[k & (table->slot_count - 1)] < 0 ? 0 : run + 1;
@@ -545,7 +545,7 @@ static void read_words(postil_model *model) {
     for (int64_t i = 0; i < model->lexicon_count && model->code == POSTIL_OK; i++) {
         word_lexicon *lexicon = model->lexicons + i;
         const section_name codes = named("lexicon", "%d/codes", i);
-        section found;
+        engine_section found;
         lexicon->column.kind = VECTOR;
         lexicon->column.table = *vocabulary_at(model, lexicons[2 * i] < 0 ? INT64_MAX : lexicons[2 * i]);
         require(model, lexicons[2 * i + 1] >= -1 && lexicons[2 * i + 1] < 128);
@@ -682,37 +682,58 @@ static void read_spans(postil_model *model, const char *prefix, task_head *head)
     }
 }
 
-static void read_head(postil_model *model, int64_t t, int64_t width) {
-    task_head *head = model->heads + t;
-    const section_name prefix = named("head", "%d/", t), numbers = joined(prefix.text, "numbers");
-    const int64_t L = head->L = whole_number(model, numbers.text, 0, 1, 1 << 16);
+/* The names of a head's labels, and how answers are read from its scores. */
+static void read_labels(postil_model *model, const char *prefix, task_head *head) {
+    const section_name numbers = joined(prefix, "numbers");
+    const int64_t L = head->L;
     head->C = whole_number(model, numbers.text, 1, 0, L);
     head->outside = whole_number(model, numbers.text, 2, -1, L - 1);
-    head->maps = whole_number(model, numbers.text, 3, 0, 3);
     head->is_iob1 = (int)whole_number(model, numbers.text, 4, 0, 1);
     head->spellings = head->is_iob1 ? 2 * L : L;
-    require(model, head->maps != 2 && (!head->is_iob1 || head->C > 0));
-    require(model, head->maps > 0 || (width == L && model->head_count == 1));
-    head->name = wanted_string(model, joined(prefix.text, "name").text);
-    head->labels = wanted_strings(model, joined(prefix.text, "labels").text, head->spellings);
-    head->class_names = wanted_strings(model, joined(prefix.text, "classes").text, head->C);
-    head->transitions = wanted_doubles(model, joined(prefix.text, "transitions").text, L, L);
-    head->start = wanted_doubles(model, joined(prefix.text, "start").text, L, 1);
-    head->end = wanted_doubles(model, joined(prefix.text, "end").text, L, 1);
-    head->alike = wanted_doubles(model, joined(prefix.text, "alike").text, L, L);
-    const double *reals = wanted_doubles(model, joined(prefix.text, "reals").text, 2, 1);
-    if (has_section(model, joined(prefix.text, "bonus").text))
-        head->bonus = wanted_doubles(model, joined(prefix.text, "bonus").text, L, 1);
+    require(model, !head->is_iob1 || head->C > 0);
+    head->name = wanted_string(model, joined(prefix, "name").text);
+    head->labels = wanted_strings(model, joined(prefix, "labels").text, head->spellings);
+    head->class_names = wanted_strings(model, joined(prefix, "classes").text, head->C);
+    head->transitions = wanted_doubles(model, joined(prefix, "transitions").text, L, L);
+    head->start = wanted_doubles(model, joined(prefix, "start").text, L, 1);
+    head->end = wanted_doubles(model, joined(prefix, "end").text, L, 1);
+    head->alike = wanted_doubles(model, joined(prefix, "alike").text, L, L);
+    const double *reals = wanted_doubles(model, joined(prefix, "reals").text, 2, 1);
+    if (has_section(model, joined(prefix, "bonus").text))
+        head->bonus = wanted_doubles(model, joined(prefix, "bonus").text, L, 1);
     if (model->code != POSTIL_OK) return;
     head->temperature = reals[0], head->shift = reals[1];
     require(model, head->temperature >= 1e-6 && head->temperature <= 1e6 && head->shift >= -1e6 && head->shift <= 1e6);
     for (int64_t i = 0; i < L * L; i++) require(model, head->alike[i] >= 0.0 && head->alike[i] <= 1.0);
-    if (head->C > 0) read_spans(model, prefix.text, head);
+    if (head->C > 0) read_spans(model, prefix, head);
+}
+
+/* The same map with more outputs, zeros: products of whole vectors are several times as fast, with the same bits. */
+static linear_map widened(postil_model *model, linear_map map, int64_t wide) {
+    float *W = allocated(model, map.inputs * wide, sizeof *W), *b = allocated(model, wide, sizeof *b);
+    const linear_map wider = {W, b, map.inputs, wide};
+    if (model->code != POSTIL_OK) return map;
+    for (int64_t d = 0; d < map.inputs; d++)
+        memcpy(W + d * wide, map.W + d * map.outputs, (size_t)map.outputs * sizeof *W);
+    memcpy(b, map.b, (size_t)map.outputs * sizeof *b);
+    return wider;
+}
+
+static void read_head(postil_model *model, int64_t t, int64_t width) {
+    task_head *head = model->heads + t;
+    const section_name prefix = named("head", "%d/", t), numbers = joined(prefix.text, "numbers");
+    const int64_t L = head->L = whole_number(model, numbers.text, 0, 1, 1 << 16);
+    head->maps = whole_number(model, numbers.text, 3, 0, 3);
+    require(model, head->maps != 2);
+    require(model, head->maps > 0 || (width == L && model->head_count == 1));
+    if (!model->is_trusted) read_labels(model, prefix.text, head); /* Python reads answers from the scores */
+    head->wide = (L + VECTOR_OF_LABELS - 1) / VECTOR_OF_LABELS * VECTOR_OF_LABELS;
     head->outputs = allocated(model, model->members * head->maps, sizeof *head->outputs);
     for (int64_t i = 0; i < model->members * head->maps && model->code == POSTIL_OK; i++) {
         const section_name member = named(prefix.text, "member%d/", i / head->maps);
         const section_name map = named(member.text, "map%d/", i % head->maps);
         head->outputs[i] = wanted_map(model, joined(map.text, "W").text, joined(map.text, "b").text, width, L);
+        if (model->code == POSTIL_OK) head->outputs[i] = widened(model, head->outputs[i], head->wide);
     }
 }
 
@@ -741,20 +762,24 @@ static void read_header(postil_model *model) {
         fail(model, POSTIL_OTHER_VERSION);
         return;
     }
-    model->sections = u32_at(bytes + 12);
-    require(model, u64_at(bytes + 16) == model->size && model->sections <= (model->size - HEADER_SIZE) / ROW_SIZE);
+    const uint32_t count = u32_at(bytes + 12);
+    require(model, u64_at(bytes + 16) == model->size && count <= (model->size - HEADER_SIZE) / ROW_SIZE);
     if (model->code != POSTIL_OK) return;
     require(model, checksum(model->crc, bytes + HEADER_SIZE, model->size - HEADER_SIZE) == u32_at(bytes + 24));
-    for (uint32_t i = 0; i < model->sections && model->code == POSTIL_OK; i++)
-        require(model, is_section(model, directory_row(model, i)));
+    engine_section *directory = allocated(model, count, sizeof *directory);
+    for (uint32_t i = 0; i < count && model->code == POSTIL_OK; i++)
+        require(model, read_section(model, directory_row(model, i), directory + i));
+    model->directory = directory, model->sections = count;
 }
 
 static void read_model(postil_model *model) {
     fill_crc(model->crc);
-    read_header(model);
-    if (model->code != POSTIL_OK) return;
-    model->kind = whole_number(model, "kind", 0, TAGGER, TREE_CLASSIFIER);
-    model->about = wanted_string(model, "about");
+    if (!model->is_trusted) {
+        read_header(model);
+        if (model->code != POSTIL_OK) return;
+        model->kind = whole_number(model, "kind", 0, TAGGER, TREE_CLASSIFIER);
+        model->about = wanted_string(model, "about");
+    }
     read_characters(model);
     if (model->code == POSTIL_OK) read_vocabularies(model);
     if (model->code == POSTIL_OK) read_words(model);
@@ -763,7 +788,7 @@ static void read_model(postil_model *model) {
         read_tree_network(model);
         return;
     }
-    read_rules(model);
+    if (!model->is_trusted) read_rules(model); /* Python cuts texts into tokens before */
     if (model->code != POSTIL_OK) return;
     const int64_t width = read_network(model);
     if (model->code == POSTIL_OK) read_heads(model, width);

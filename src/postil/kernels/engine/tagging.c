@@ -8,11 +8,11 @@ enum { PIECE = 256, WORDS_AT_ONCE = 32, WAYS_OF_ROWS = 4, LONGEST_CACHED = 44, C
 #define POSTIL_CACHED_BYTES (64 << 20) /* of rows of words, at most; a workspace of fixed size has an eighth of it */
 #endif
 
-/* A word whose row is in the cache. */
+/* A word whose row is in the cache. Zeros: the place is free. */
 typedef struct {
     uint64_t hash;
     int64_t used; /* the piece that last used it */
-    int32_t size; /* bytes; -1: free */
+    int32_t size; /* 1 + bytes */
     uint8_t word[LONGEST_CACHED];
 } cached_word;
 
@@ -26,13 +26,17 @@ struct postil_workspace {
     size_t capacity;          /* bytes of a text; tokens are at most one more */
     int grows, labels_only;
     uint64_t seed;
-    int64_t piece; /* number of the present one */
+    int64_t piece; /* number of the present one, from 1 */
+    int64_t cached_bytes;
+    void *product; /* cblas_sgemm, or NULL: then multiply_rows; `wide_integers`: its sizes are of 64 bits */
+    int wide_integers;
 
     uint8_t *chunks;
     cached_word *words;
     int64_t sets, width; /* of the cache; of a row: K * members * H */
     float *rows;         /* (1 + cached + PIECE + 2 reach, width); row 0 is that of places beyond the sentence */
     missing_word *missing;
+    uint64_t *hashes; /* (PIECE + 2 reach,) of the words of a piece */
     int64_t *cells_at_once, *ids, *piece_offsets;
     int32_t *features, *codes;
     float *X, *terms, *sums, *layer, *next, *windows, *maps;
@@ -41,7 +45,7 @@ struct postil_workspace {
     int64_t *cells, *offsets, *path, *spans;
     postil_span *tokens;
     int32_t *sentences;
-    float *scores; /* (N, L) of each task, one after the other */
+    float *scores, **head_scores; /* (N, L) of each task, one after the other; where those of each task begin */
     double *span_probabilities;
     uint8_t *exact;
     int32_t *labels;
@@ -82,11 +86,12 @@ static int64_t row_sets(int64_t width, int64_t most_bytes) {
 
 static void plan_caches(const postil_model *model, layout_plan *plan, postil_workspace *w) {
     const int64_t n = piece_room(model), M = model->members, width = model->K * M * model->H;
-    w->width = width, w->sets = row_sets(width, (int64_t)POSTIL_CACHED_BYTES / (w->grows ? 1 : 8));
+    w->width = width, w->sets = row_sets(width, w->cached_bytes);
     w->chunks = claimed(plan, CHUNK_BUCKETS * WAYS, sizeof(slot));
     w->words = claimed(plan, w->sets * WAYS_OF_ROWS, sizeof *w->words);
     w->rows = claimed(plan, (1 + w->sets * WAYS_OF_ROWS + n) * width, sizeof(float));
     w->missing = claimed(plan, n, sizeof *w->missing);
+    w->hashes = claimed(plan, n, sizeof *w->hashes);
     w->cells_at_once = claimed(plan, 2 * WORDS_AT_ONCE, sizeof(int64_t));
     w->ids = claimed(plan, n, sizeof(int64_t));
     w->piece_offsets = claimed(plan, n + 2, sizeof(int64_t));
@@ -98,7 +103,7 @@ static void plan_caches(const postil_model *model, layout_plan *plan, postil_wor
     w->layer = claimed(plan, n * model->widest, sizeof(float));
     w->next = claimed(plan, n * model->widest, sizeof(float));
     w->windows = claimed(plan, n * model->widest_windows, sizeof(float));
-    w->maps = claimed(plan, n * 3 * model->most_labels, sizeof(float));
+    w->maps = claimed(plan, n * 3 * (model->most_labels + VECTOR_OF_LABELS), sizeof(float));
 }
 
 /* What kernels allocate on the way, at most, for a text of n bytes and N tokens. */
@@ -118,6 +123,7 @@ static void plan_text(const postil_model *model, layout_plan *plan, postil_works
     w->tokens = claimed(plan, N, sizeof *w->tokens);
     w->sentences = claimed(plan, N + 2, sizeof(int32_t));
     w->scores = claimed(plan, N * model->all_labels, sizeof(float));
+    w->head_scores = claimed(plan, T, sizeof *w->head_scores);
     w->span_probabilities = claimed(plan, N, sizeof(double));
     w->exact = claimed(plan, N + 1, 1);
     w->labels = claimed(plan, N * T, sizeof(int32_t));
@@ -148,6 +154,7 @@ size_t postil_workspace_size(const postil_model *model, size_t max_bytes) {
     layout_plan plan = {NULL, 0, 0};
     postil_workspace w;
     memset(&w, 0, sizeof w);
+    w.cached_bytes = POSTIL_CACHED_BYTES / 8;
     if (model == NULL || max_bytes < 1 || max_bytes > LONGEST_TEXT) return 0;
     plan_all(model, &plan, &w, max_bytes);
     return plan.is_too_large ? 0 : plan.used + 64;
@@ -158,7 +165,7 @@ static void begin_workspace(const postil_model *model, postil_workspace *w) {
     w->seed = (uint64_t)(uintptr_t)w * 0x9e3779b97f4a7c15u;
     if (model->kind == TREE_CLASSIFIER) return;
     memset(w->chunks, 0, (size_t)CHUNK_BUCKETS * WAYS * sizeof(slot));
-    for (int64_t i = 0; i < w->sets * WAYS_OF_ROWS; i++) w->words[i].size = -1, w->words[i].used = -1;
+    memset(w->words, 0, (size_t)(w->sets * WAYS_OF_ROWS) * sizeof *w->words);
     for (int64_t m = 0; m < model->members; m++) /* members stand side by side, position by position */
         for (int64_t k = 0; k < model->K; k++)
             memcpy(w->rows + (k * model->members + m) * model->H, model->network[m].padding + k * model->H,
@@ -173,6 +180,7 @@ int postil_workspace_place(const postil_model *model, size_t max_bytes, void *me
     postil_workspace *w = memory;
     layout_plan plan = {memory, 0, 0};
     memset(w, 0, sizeof *w);
+    w->cached_bytes = POSTIL_CACHED_BYTES / 8;
     plan_all(model, &plan, w, max_bytes);
     w->capacity = max_bytes;
     begin_workspace(model, w);
@@ -181,6 +189,27 @@ int postil_workspace_place(const postil_model *model, size_t max_bytes, void *me
 }
 
 static uint8_t *on_line(void *memory) { return (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63); }
+
+/* A workspace that grows with the texts. */
+static int grown_workspace(const postil_model *model, int64_t cached_bytes, postil_workspace **workspace) {
+    postil_workspace measured;
+    layout_plan plan = {NULL, 0, 0};
+    memset(&measured, 0, sizeof measured);
+    measured.grows = 1, measured.cached_bytes = cached_bytes;
+    claimed(&plan, 1, sizeof measured);
+    if (model->kind == TAGGER) plan_caches(model, &plan, &measured);
+    void *memory = plan.is_too_large ? NULL : malloc(plan.used + 128);
+    if (memory == NULL) return POSTIL_NO_MEMORY;
+    postil_workspace *w = (postil_workspace *)(void *)on_line(memory);
+    *w = measured;
+    plan.base = (uint8_t *)w, plan.used = 0;
+    claimed(&plan, 1, sizeof *w);
+    if (model->kind == TAGGER) plan_caches(model, &plan, w);
+    w->owned = memory;
+    begin_workspace(model, w);
+    *workspace = w;
+    return POSTIL_OK;
+}
 
 int postil_workspace_new(const postil_model *model, size_t max_bytes, postil_workspace **workspace) {
     if (model == NULL || workspace == NULL || max_bytes > LONGEST_TEXT) return POSTIL_WRONG_ARGUMENT;
@@ -196,24 +225,7 @@ int postil_workspace_new(const postil_model *model, size_t max_bytes, postil_wor
             free(memory);
         return code;
     }
-    postil_workspace measured;
-    layout_plan plan = {NULL, 0, 0};
-    memset(&measured, 0, sizeof measured);
-    measured.grows = 1;
-    claimed(&plan, 1, sizeof measured);
-    if (model->kind == TAGGER) plan_caches(model, &plan, &measured);
-    void *memory = plan.is_too_large ? NULL : malloc(plan.used + 128);
-    if (memory == NULL) return POSTIL_NO_MEMORY;
-    postil_workspace *w = (postil_workspace *)(void *)on_line(memory);
-    memset(w, 0, sizeof *w);
-    w->grows = 1;
-    plan.base = (uint8_t *)w, plan.used = 0;
-    claimed(&plan, 1, sizeof *w);
-    if (model->kind == TAGGER) plan_caches(model, &plan, w);
-    w->owned = memory;
-    begin_workspace(model, w);
-    *workspace = w;
-    return POSTIL_OK;
+    return grown_workspace(model, POSTIL_CACHED_BYTES, workspace);
 }
 
 void postil_workspace_free(postil_workspace *workspace) {
@@ -376,16 +388,16 @@ static int compute_rows(postil_workspace *w, const uint8_t *text, int64_t size, 
 }
 
 /* The row of a word: that of the cache, or where it is to be computed. */
-static int64_t row_of_word(postil_workspace *w, const uint8_t *word, int64_t size, int64_t *spare, int *is_missing) {
+static int64_t row_of_word(postil_workspace *w, const uint8_t *word, int64_t size, uint64_t h, int64_t *spare,
+                           int *is_missing) {
     const int64_t cached = w->sets * WAYS_OF_ROWS;
     *is_missing = 1;
     if (size > LONGEST_CACHED) return 1 + cached + (*spare)++;
-    const uint64_t h = hash_of(word, size, w->seed);
     const int64_t first = (int64_t)(h & (uint64_t)(w->sets - 1)) * WAYS_OF_ROWS;
     int64_t oldest = first;
     for (int64_t i = first; i < first + WAYS_OF_ROWS; i++) {
         cached_word *at = w->words + i;
-        if (at->size == size && at->hash == h && memcmp(at->word, word, (size_t)size) == 0) {
+        if (at->hash == h && at->size == 1 + size && memcmp(at->word, word, (size_t)size) == 0) {
             at->used = w->piece, *is_missing = 0;
             return 1 + i;
         }
@@ -393,7 +405,7 @@ static int64_t row_of_word(postil_workspace *w, const uint8_t *word, int64_t siz
     }
     cached_word *at = w->words + oldest;
     if (at->used == w->piece) return 1 + cached + (*spare)++; /* all of them stand in this piece */
-    at->hash = h, at->size = (int32_t)size, at->used = w->piece;
+    at->hash = h, at->size = (int32_t)(1 + size), at->used = w->piece;
     memcpy(at->word, word, (size_t)size);
     return 1 + oldest;
 }
@@ -404,7 +416,12 @@ static int look_up(postil_workspace *w, const uint8_t *text, int64_t size, const
     int is_missing, code = POSTIL_OK;
     w->piece++;
     for (int64_t t = 0; t < n; t++) {
-        w->ids[t] = row_of_word(w, text + cells[2 * t], cells[2 * t + 1] - cells[2 * t], &spare, &is_missing);
+        const int64_t bytes = cells[2 * t + 1] - cells[2 * t];
+        w->hashes[t] = bytes > LONGEST_CACHED ? 0 : hash_of(text + cells[2 * t], bytes, w->seed);
+        __builtin_prefetch(w->words + (w->hashes[t] & (uint64_t)(w->sets - 1)) * WAYS_OF_ROWS);
+    }
+    for (int64_t t = 0; t < n; t++) {
+        w->ids[t] = row_of_word(w, text + cells[2 * t], cells[2 * t + 1] - cells[2 * t], w->hashes[t], &spare, &is_missing);
         if (is_missing) w->missing[count].place = t, w->missing[count++].row = w->ids[t];
     }
     for (int64_t first = 0; first < count && code == POSTIL_OK; first += WORDS_AT_ONCE) {
@@ -412,14 +429,16 @@ static int look_up(postil_workspace *w, const uint8_t *text, int64_t size, const
         code = compute_rows(w, text, size, cells, w->missing + first, some);
     }
     if (code != POSTIL_OK) /* words whose rows were not computed are not known */
-        for (int64_t i = 0; i < w->sets * WAYS_OF_ROWS; i++) w->words[i].size = -1, w->words[i].used = -1;
+        memset(w->words, 0, (size_t)(w->sets * WAYS_OF_ROWS) * sizeof *w->words);
     return code;
 }
 
 /* ------------------------------------------------------------------------------------------------ layers */
 
 static void activate_rows(float *x, int64_t count, int64_t function) {
-    for (int64_t i = 0; i < count; i++) {
+    if (function == IDENTITY) return;
+    for (int64_t i = 0; i < count && function <= HARDTANH; i++) x[i] = activated(x[i], (int)function);
+    for (int64_t i = 0; i < count && function > HARDTANH; i++) {
         const float z = x[i];
         switch (function) {
             case TANH: x[i] = tanhf(z); break;
@@ -429,14 +448,42 @@ static void activate_rows(float *x, int64_t count, int64_t function) {
                 break;
             }
             case SOFTSIGN: x[i] = z * (1.0f / (1.0f + fabsf(z))); break;
-            case LEAKY_RELU: x[i] = z > 0.0f ? z : z * 0.01f; break;
-            default: x[i] = activated(z, (int)function);
+            default: x[i] = z > 0.0f ? z : z * 0.01f; /* LEAKY_RELU */
         }
     }
 }
 
 static void apply_map(const linear_map *map, const float *X, int64_t n, float *out) {
     multiply_rows(X, map->W, map->b, n, map->inputs, map->outputs, out);
+}
+
+typedef void (*narrow_product)(int, int, int, int32_t, int32_t, int32_t, float, const float *, int32_t, const float *,
+                               int32_t, float, float *, int32_t);
+typedef void (*wide_product)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *,
+                             int64_t, float, float *, int64_t);
+
+enum { LEAST_FOR_BLAS = 1 << 12 }; /* weights; with fewer the kernel is as fast, and has the same bits everywhere */
+
+/* f(X W + b), added to `out` or instead of it; `room` is as large as out. */
+static void apply_layer(const postil_workspace *w, const linear_map *map, const float *X, int64_t n, int64_t function,
+                        int add, float *room, float *out) {
+    const int64_t D = map->inputs, H = map->outputs;
+    const int is_simple = function <= HARDTANH;
+    float *Y = add ? room : out;
+    if (w->product != NULL && D * H >= LEAST_FOR_BLAS) {
+        if (w->wide_integers)
+            ((wide_product)w->product)(101, 111, 111, n, H, D, 1.0f, X, D, map->W, H, 0.0f, Y, H);
+        else
+            ((narrow_product)w->product)(101, 111, 111, (int32_t)n, (int32_t)H, (int32_t)D, 1.0f, X, (int32_t)D, map->W,
+                                         (int32_t)H, 0.0f, Y, (int32_t)H);
+        add_bias(Y, map->b, n, H, is_simple ? (int)function : IDENTITY, is_simple && add, is_simple ? out : Y);
+        if (is_simple) return;
+    } else {
+        apply_map(map, X, n, Y);
+    }
+    activate_rows(Y, n * H, function);
+    if (add)
+        for (int64_t i = 0; i < n * H; i++) out[i] += Y[i];
 }
 
 /* One layer of one member on n rows; the result is in w->layer again. */
@@ -446,7 +493,7 @@ static void apply_step(postil_workspace *w, const network_step *step, int64_t n,
     float *const swapped = w->layer;
     switch (step->kind) {
         case LINEAR:
-            apply_map(&step->map, w->layer, n, w->next);
+            apply_layer(w, &step->map, w->layer, n, IDENTITY, 0, NULL, w->next);
             w->layer = w->next, w->next = swapped, *width = step->map.outputs;
             break;
         case ACTIVATE: activate_rows(w->layer, n * H, step->function); break;
@@ -456,9 +503,7 @@ static void apply_step(postil_workspace *w, const network_step *step, int64_t n,
         default:
             normalise_windows(w->layer, step->gain, step->bias, step->padding, offsets, n, B, H, step->size,
                               LAYER_NORM_EPSILON, w->windows);
-            apply_map(&step->map, w->windows, n, w->next);
-            activate_rows(w->next, n * H, step->function);
-            for (int64_t i = 0; i < n * H; i++) w->layer[i] += w->next[i];
+            apply_layer(w, &step->map, w->windows, n, step->function, 1, w->next, w->layer);
     }
 }
 
@@ -487,78 +532,87 @@ static void share_sums(const int64_t *offsets, int64_t B, int64_t half, int64_t 
 /* Add the scores of one member to those of the tokens left:right of a piece; out is the row of `left`. */
 static void add_scores(postil_workspace *w, const task_head *head, int64_t m, int64_t n, const int64_t *offsets, int64_t B,
                        int64_t left, int64_t right, float *out) {
-    const int64_t L = head->L;
+    const int64_t L = head->L, wide = head->maps > 0 ? head->wide : L;
     const float *maps[3] = {w->layer, NULL, NULL};
     for (int64_t i = 0; i < head->maps; i++) {
-        float *map = w->maps + i * n * L;
+        float *map = w->maps + i * n * wide;
         apply_map(head->outputs + m * head->maps + i, w->layer, n, map);
         maps[i] = map;
     }
-    for (int64_t b = 0; b < B; b++)
+    for (int64_t t = left; t < right && head->maps < 3; t++) {
+        const float *scores = maps[0] + t * wide;
+        float *row = out + (t - left) * L;
+        for (int64_t j = 0; j < L; j++) row[j] = m == 0 ? scores[j] : row[j] + scores[j];
+    }
+    for (int64_t b = 0; b < B && head->maps == 3; b++)
         for (int64_t t = offsets[b]; t < offsets[b + 1]; t++) {
             if (t < left || t >= right) continue;
             float *row = out + (t - left) * L;
             for (int64_t j = 0; j < L; j++) {
-                float score = maps[0][t * L + j];
-                if (head->maps == 3) {
-                    score += t > offsets[b] ? maps[1][(t - 1) * L + j] : 0.0f;
-                    score += t + 1 < offsets[b + 1] ? maps[2][(t + 1) * L + j] : 0.0f;
-                }
+                float score = maps[0][t * wide + j];
+                score += t > offsets[b] ? maps[1][(t - 1) * wide + j] : 0.0f;
+                score += t + 1 < offsets[b + 1] ? maps[2][(t + 1) * wide + j] : 0.0f;
                 row[j] = m == 0 ? score : row[j] + score;
             }
         }
 }
 
-/* The scores of all tasks of the tokens left:right of the piece first:first + n. `N` tokens in all. */
+/* Sentences of tokens that stand in cells of a text. */
+typedef struct {
+    const uint8_t *text;
+    int64_t size;
+    const int64_t *cells, *offsets; /* (N, 2), (B + 1,) */
+    int64_t N, B;
+} passage;
+
+/* The scores of the wanted tasks of the tokens left:right of a piece; those of the first go to row `place`. */
 static int score_piece(postil_workspace *w, int64_t n, const int64_t *offsets, int64_t B, int64_t left, int64_t right,
-                       int64_t place, int64_t N) {
+                       int64_t place, float *const *scores) {
     const postil_model *model = w->model;
     const int64_t M = model->members, H = model->H, rows = 1 + w->sets * WAYS_OF_ROWS + piece_room(model);
-    const int code = sum_windows(w->rows, rows, model->K, M * H, w->ids, offsets, n, B, (int)model->function, 0, w->sums);
+    float *sums = M == 1 ? w->layer : w->sums;
+    const int code = sum_windows(w->rows, rows, model->K, M * H, w->ids, offsets, n, B, (int)model->function, 0, sums);
     if (code != DONE) return error_of(code);
-    if (model->is_mean) share_sums(offsets, B, model->K / 2, M * H, w->sums);
+    if (model->is_mean) share_sums(offsets, B, model->K / 2, M * H, sums);
     for (int64_t m = 0; m < M; m++) {
         int64_t width = H;
-        for (int64_t t = 0; t < n; t++)
+        for (int64_t t = 0; t < n && M > 1; t++)
             memcpy(w->layer + t * H, w->sums + (t * M + m) * H, (size_t)H * sizeof(float));
         for (int64_t s = 0; s < model->step_count; s++)
             apply_step(w, model->network[m].steps + s, n, offsets, B, &width);
-        float *scores = w->scores;
-        for (int64_t h = 0; h < model->head_count; h++) {
-            const task_head *head = model->heads + h;
-            add_scores(w, head, m, n, offsets, B, left, right, scores + place * head->L);
-            scores += N * head->L;
-        }
+        for (int64_t h = 0; h < model->head_count; h++)
+            if (scores[h] != NULL)
+                add_scores(w, model->heads + h, m, n, offsets, B, left, right, scores[h] + place * model->heads[h].L);
     }
     return POSTIL_OK;
-}
-
-/* scores (N, L) of all tasks. A piece has more tokens on both sides, as many as its scores depend on. */
-static int score_tokens(postil_workspace *w, const uint8_t *text, int64_t size, int64_t N, int64_t sentences) {
-    const int64_t reach = w->model->reach;
-    int64_t sentence = 0;
-    int code = POSTIL_OK;
-    for (int64_t first = 0; first < N && code == POSTIL_OK; first += PIECE) {
-        const int64_t end = first + PIECE < N ? first + PIECE : N;
-        const int64_t from = first > reach ? first - reach : 0, to = end + reach < N ? end + reach : N;
-        while (sentence + 1 < sentences && w->offsets[sentence + 1] <= from) sentence++;
-        const int64_t B = piece_offsets(w->offsets, sentences, sentence, from, to, w->piece_offsets);
-        code = look_up(w, text, size, w->cells + 2 * from, to - from);
-        if (code == POSTIL_OK)
-            code = score_piece(w, to - from, w->piece_offsets, B, first - from, end - from, first, N);
-    }
-    return code;
 }
 
 /* The mean over members; nothing but numbers. */
 static int finish_scores(const postil_model *model, float *scores, int64_t count) {
     const float M = (float)model->members;
     int is_finite = 1;
-    for (int64_t i = 0; i < count; i++) {
-        if (model->members > 1) scores[i] /= M;
-        is_finite &= scores[i] >= -1e30f && scores[i] <= 1e30f;
-    }
+    for (int64_t i = 0; i < count && M > 1; i++) scores[i] /= M;
+    for (int64_t i = 0; i < count; i++) is_finite &= scores[i] >= -1e30f && scores[i] <= 1e30f;
     return is_finite ? POSTIL_OK : POSTIL_NOT_FINITE;
+}
+
+/* scores[h] (N, L) of the tasks whose pointers are not NULL. A piece has more tokens on both sides, as many as its scores
+   depend on. */
+static int score_tokens(postil_workspace *w, const passage *p, float *const *scores) {
+    const int64_t reach = w->model->reach, N = p->N;
+    int64_t sentence = 0;
+    int code = POSTIL_OK;
+    for (int64_t first = 0; first < N && code == POSTIL_OK; first += PIECE) {
+        const int64_t end = first + PIECE < N ? first + PIECE : N;
+        const int64_t from = first > reach ? first - reach : 0, to = end + reach < N ? end + reach : N;
+        while (sentence + 1 < p->B && p->offsets[sentence + 1] <= from) sentence++;
+        const int64_t B = piece_offsets(p->offsets, p->B, sentence, from, to, w->piece_offsets);
+        code = look_up(w, p->text, p->size, p->cells + 2 * from, to - from);
+        if (code == POSTIL_OK) code = score_piece(w, to - from, w->piece_offsets, B, first - from, end - from, first, scores);
+    }
+    for (int64_t h = 0; h < w->model->head_count && code == POSTIL_OK; h++)
+        if (scores[h] != NULL) code = finish_scores(w->model, scores[h], N * w->model->heads[h].L);
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------------ answers, in general
@@ -790,20 +844,19 @@ static void write_layer(postil_workspace *w, int64_t h, int64_t N, int64_t sente
 static int tag_cells(postil_workspace *w, const uint8_t *text, int64_t size, int64_t N, int64_t sentences,
                      postil_result *result) {
     const postil_model *model = w->model;
-    int code = score_tokens(w, text, size, N, sentences);
-    if (code == POSTIL_OK) code = finish_scores(model, w->scores, N * model->all_labels);
+    const passage p = {text, size, w->cells, w->offsets, N, sentences};
+    for (int64_t h = 0, before = 0; h < model->head_count; before += N * model->heads[h++].L) w->head_scores[h] = w->scores + before;
+    int code = score_tokens(w, &p, w->head_scores);
     if (code != POSTIL_OK) return code;
     for (int64_t t = 0; t < N; t++)
         w->tokens[t].begin = (int32_t)w->cells[2 * t], w->tokens[t].end = (int32_t)w->cells[2 * t + 1];
     for (int64_t b = 0; b <= sentences; b++) w->sentences[b] = (int32_t)w->offsets[b];
-    const float *scores = w->scores;
     for (int64_t h = 0; h < model->head_count; h++) {
         sentence_answers answers = {w->path, w->spans, 0, w->whole + h * sentences, w->probabilities + h * N,
                                     w->span_probabilities};
-        code = answer_task(w, model->heads + h, scores, N, sentences, &answers);
+        code = answer_task(w, model->heads + h, w->head_scores[h], N, sentences, &answers);
         if (code != POSTIL_OK) return code;
         write_layer(w, h, N, sentences, &answers);
-        scores += N * model->heads[h].L;
     }
     const postil_result all = {w->tokens, w->sentences, w->layers, (int32_t)N, (int32_t)sentences,
                                (int32_t)model->head_count, 0};

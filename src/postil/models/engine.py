@@ -1,0 +1,411 @@
+"""The engine: from words to scores in compiled code, the same that exported models contain (``kernels/engine``).
+
+A fitted network becomes named arrays, which the engine reads in place: tables of word features, the first layer taken
+apart by position, the layers after it, the output maps of each head.
+
+    W [x_t-2; …; x_t+2] + b = Σ_k (W_k x_t+k + b_k)
+
+Each term of the first layer depends on one word alone. So a distinct word costs a search for its features and K rows of
+H numbers once, and a token costs K additions of such rows (``kernels/windows.c``) and the layers above.
+
+The flow graph is the reference, and scores what the engine does not know: extra columns, gazetteers, feature dicts, the
+sentence approach, float64, and everything where nothing was compiled.
+"""
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, final
+
+import numpy as np
+
+from postil import kernels
+from postil.arrays import Array, offsets_from_lengths
+from postil.errors import ConfigurationError
+from postil.features.inputs import InputFeatures, Token, forms_of
+from postil.features.vectors import digit_mark
+from postil.features.vocabulary import Vocabulary
+from postil.features.words import WordFeatures
+from postil.kernels import ACTIVATIONS as FUSED
+from postil.kernels.characters import frozen
+from postil.kernels.orthography import shapes_of_categories
+from postil.kernels.plain_words import KINDS, SURROGATES, word_cells
+from postil.models.config import TaggerConfig
+from postil.models.scoring.ensemble_network import EnsembleNetwork, members_of
+from postil.models.scoring.network import ScoringNetwork
+from postil.models.scoring.pieces import reach
+from postil.models.scoring.tagger_network import TaggerNetwork
+from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, Residual, Window, WindowAverage
+from postil.network.characters import CharacterConvolution
+from postil.network.normalisation import EPSILON
+from postil.threads import blas_product, one_blas_thread
+
+Sections = dict[str, Array]
+ACTIVATION_NAMES = (*FUSED, "tanh", "sigmoid", "softsign", "leaky-relu")
+"""The activations of the engine; the kernels' own come first, under their own numbers."""
+LINEAR, ACTIVATE, NORMALISE, RESIDUAL = range(4)
+"""The layers of the engine after the first one."""
+
+
+def refused(what: str) -> ConfigurationError:
+    """The engine, and so an exported model, does not compute this."""
+    return ConfigurationError("export", expected="a model that the exported runtime supports", got=what)
+
+
+def integers(*values: Any) -> Array:
+    return np.array(values, np.int64)
+
+
+# ------------------------------------------------------------------------------------------------ the engine
+
+
+@final
+class Engine:
+    """The scores (N, L) of each head for sentences; made from networks that no longer change.
+
+    The heads of a model share all but their output maps. ``chains`` says what the labels of a tagger score besides
+    their tokens. Safe for any number of threads; a word's row does not depend on who asked for what before.
+    """
+
+    def __init__(self, features: InputFeatures, heads: Mapping[str, ScoringNetwork | EnsembleNetwork]) -> None:
+        self.features, self.heads = features, dict(heads)
+        networks = list(self.heads.values())
+        self.config: TaggerConfig = networks[0].config
+        self.chains = {
+            task: head.chain() for task, head in self.heads.items() if isinstance(head, TaggerNetwork | EnsembleNetwork)
+        }
+        self.questions: dict[Any, Any] = {}  # what answers are read with, see `Posteriors`
+        self._parameters = [p for network in networks for p in network.parameters().values()]
+        self._values = self._present_values()
+        self._compiled = self._opened()
+
+    @property
+    def takes_cells(self) -> bool:
+        """Whether the engine runs: then the scores depend on nothing but the words, which need not be strings."""
+        return self._compiled is not None
+
+    def _opened(self) -> Any:
+        """None where the flow graph has to do the work."""
+        if kernels.IN_USE.startswith("plain"):
+            return None
+        from postil.kernels.compiled_engine import CompiledEngine  # nothing of it is there without a compiler
+
+        try:
+            sections = engine_sections(self.features, self.heads)
+        except ConfigurationError:
+            return None
+        widths = [network.outputs[0].W.shape[0] for network in map(_first_member, self.heads.values())]
+        return CompiledEngine(sections, widths, blas_product())
+
+    def is_current(self, features: InputFeatures, heads: Mapping[str, Any]) -> bool:
+        """Whether the networks still are what they were: the same arrays, and none can have been written to."""
+        if features is not self.features or len(heads) != len(self.heads):
+            return False
+        if any(self.heads.get(task) is not network for task, network in heads.items()):
+            return False
+        return all(map(operator.is_, self._present_values(), self._values)) and not any(
+            value.flags.writeable for value in self._values
+        )
+
+    def _present_values(self) -> list[Array]:
+        """Every array that scores depend on."""
+        vectors = next(iter(self.heads.values())).vectors
+        return [parameter.value for parameter in self._parameters] + ([] if vectors is None else [vectors])
+
+    def scores(self, sentences: Sequence[Sequence[Token]], tasks: Sequence[str]) -> tuple[dict[str, Array], Array]:
+        """By task (N, L), and the offsets (B + 1,)."""
+        offsets = offsets_from_lengths([len(tokens) for tokens in sentences])
+        if self._compiled is not None:
+            found = self._of_cells(*cells_of(list(chain.from_iterable(sentences))), offsets, tasks)
+            if found is not None:
+                return found, offsets
+        return self._by_graph(sentences, tasks), offsets
+
+    def scores_of_cells(self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str]) -> dict[str, Array]:
+        """The same for words in cells (N, 2) of a text in UTF-8 and sentences (B + 1,). Only if ``takes_cells``."""
+        found = self._of_cells(text, cells, offsets, tasks)
+        if found is not None:
+            return found
+        words = [text[first:end].decode("utf-8", SURROGATES) for first, end in cells.tolist()]
+        return self._by_graph([words[a:b] for a, b in pairwise(offsets.tolist())], tasks)
+
+    def _of_cells(self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str]) -> dict[str, Array] | None:
+        names = list(self.heads)
+        with one_blas_thread():
+            scores = self._compiled.scores(text, cells, offsets, [names.index(task) for task in tasks])
+        return None if scores is None else dict(zip(tasks, scores, strict=True))
+
+    def _by_graph(self, sentences: Sequence[Sequence[Token]], tasks: Sequence[str]) -> dict[str, Array]:
+        inputs = self.features.inputs(sentences)
+        with one_blas_thread():
+            return {task: self.heads[task].unary(inputs) for task in tasks}
+
+
+def cells_of(tokens: list[Any]) -> tuple[bytes, Array]:
+    """A text in UTF-8 that holds the forms of tokens, and the cell (N, 2) of each."""
+    try:
+        joined = "\n".join(tokens)
+    except TypeError:  # some tokens have extra columns, which this model does not look at
+        tokens = forms_of(tokens)
+        joined = "\n".join(tokens)
+    try:
+        text = joined.encode()
+    except UnicodeEncodeError:
+        return word_cells(tokens)
+    breaks = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
+    if len(breaks) != len(tokens) - 1:
+        return word_cells(tokens)  # a token has a line break, or there are none
+    cells = np.empty((len(tokens), 2), np.int64)
+    cells[0, 0], cells[1:, 0], cells[:-1, 1], cells[-1, 1] = 0, breaks + 1, breaks, len(text)
+    return text, cells
+
+
+# ------------------------------------------------------------------------------------------------ the first layer
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WindowMap:
+    """Z_t = Σ_k (W_k x_t+k + b_k) over K positions around t, with ``padding`` for positions beyond the sentence."""
+
+    W: Array  # (K, H, D)
+    b: Array  # (K, H)
+    padding: Array  # (K, H) the whole term of a position beyond the sentence
+
+    @classmethod
+    def of_window(cls, window: Window, linear: Linear) -> "WindowMap":
+        """A linear layer after a window. Its bias is added once, at the middle position."""
+        H, K = len(linear.W.value), window.size
+        W = linear.W.value.reshape(H, K, -1).transpose(1, 0, 2)
+        b = np.zeros((K, H), W.dtype)
+        if linear.b is not None:
+            b[K // 2] = linear.b.value
+        return cls(W=W, b=b, padding=np.ascontiguousarray(W) @ window.padding.value + b)
+
+    @classmethod
+    def of_maps(cls, maps: Sequence[Linear]) -> "WindowMap":
+        """One linear layer per position, nothing beyond the sentence (C2)."""
+        W = np.stack([linear.W.value for linear in maps])
+        b = np.stack([np.zeros(W.shape[1], W.dtype) if linear.b is None else linear.b.value for linear in maps])
+        return cls(W=W, b=b, padding=np.zeros_like(b))
+
+    def transposed(self) -> Array:
+        """(D, K·H)."""
+        return np.ascontiguousarray(self.W.transpose(2, 0, 1)).reshape(self.W.shape[2], -1)
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Split:
+    """A network as a linear map of windows, and what comes after it."""
+
+    first: WindowMap
+    layers: Sequence[Any]  # on the sums of the first map
+    outputs: Sequence[Linear]  # of the layers; none where the sums are the scores themselves
+    is_mean: bool = False  # the sums are divided by the number of words in the window
+
+
+def split_network(network: ScoringNetwork) -> Split:
+    """The network taken apart after its first linear map, with which it must begin."""
+    encoder, outputs = network.encoder, network.outputs
+    if isinstance(encoder, WindowAverage) and len(outputs) == 1:
+        # A map of the mean of a window is the mean of the maps. The bias is added once, in equal parts.
+        return Split(first=WindowMap.of_maps([outputs[0]] * encoder.size), layers=[], outputs=[], is_mean=True)
+    match encoder.layers if isinstance(encoder, Chain) else None:
+        case []:
+            in_order = [outputs[1], outputs[0], outputs[2]] if len(outputs) == 3 else outputs
+            return Split(first=WindowMap.of_maps(in_order), layers=[], outputs=[])
+        case [Window() as window, Linear() as linear, *layers]:
+            return Split(first=WindowMap.of_window(window, linear), layers=layers, outputs=outputs)
+    raise refused("a network that does not begin with a window of words")
+
+
+# ------------------------------------------------------------------------------------------------ sections
+
+
+def _first_member(network: ScoringNetwork | EnsembleNetwork) -> Any:
+    return members_of(network)[0]
+
+
+def engine_sections(features: InputFeatures, heads: Mapping[str, ScoringNetwork | EnsembleNetwork]) -> Sections:
+    """The arrays of words, network and output maps; an error for what the engine does not compute."""
+    first = next(iter(heads.values()))
+    if features.columns:
+        raise refused("a model that needs extra columns beside each token")
+    if features.gazetteer is not None:
+        raise refused("a model with gazetteers of whole names (lists of names as features of words are supported)")
+    if features.named is not None:
+        raise refused("a model of feature dicts")
+    if reach(first.config) is None:
+        raise refused("the encoder 'sentence'")
+    members = members_of(first)
+    if members[0].dtype != np.float32:
+        raise refused("a network of float64")
+    splits = [split_network(member) for member in members]
+    if len(heads) > 1 and not splits[0].outputs:
+        raise refused("several tasks without a hidden layer")
+    sections = {**character_sections(), **word_sections(features.words), **_network_sections(members, splits)}
+    sections["heads"] = integers(len(heads))
+    for number, head in enumerate(heads.values()):
+        outputs = _output_sections(members_of(head), splits)
+        sections |= {f"head{number}/{name}": array for name, array in outputs.items()}
+    return sections
+
+
+def _output_sections(members: Sequence[Any], splits: Sequence[Split]) -> Sections:
+    """The output maps of one head, and as numbers: labels, classes, the label O, maps of each member, IOB1."""
+    maps = len(splits[0].outputs)
+    sections = {"numbers": integers(members[0].outputs[0].W.shape[0], 0, -1, maps, 0)}
+    for m, member in enumerate(members if maps else ()):
+        for i, output in enumerate(member.outputs):
+            sections |= {f"member{m}/map{i}/{name}": array for name, array in linear_arrays(output).items()}
+    return sections
+
+
+def character_sections() -> Sections:
+    """Case, category, digits and whitespace of all characters."""
+    known = frozen()
+    return {f"characters/{name}": getattr(known, name) for name in ("records", "index", "pages", "spaces")}
+
+
+def word_sections(words: WordFeatures) -> Sections:
+    """Columns of features with their vocabularies, lexicons, and the alphabet."""
+    vocabularies: list[Vocabulary] = []
+
+    def number(vocabulary: Vocabulary) -> int:
+        places = [place for place, other in enumerate(vocabularies) if other is vocabulary]
+        if not places:
+            vocabularies.append(vocabulary)
+        return places[0] if places else len(vocabularies) - 1
+
+    names = {id(vocabulary.table): vocabulary for vocabulary in words.vocabularies.values()}
+    columns = [
+        (KINDS.index(kind), length, -1 if table is None else number(names[id(table)]))
+        for kind, length, table in words.rules.columns
+    ]
+    mark = words.rules.digit_mark
+    sections: Sections = {
+        "words/columns": np.array(columns, np.int64).reshape(-1, 3),
+        "words/mark": integers(-1 if mark is None else ord(mark)),
+        "words/shapes": shapes_of_categories(),
+    }
+    lexicons = []
+    for i, lexicon in enumerate(words.lexicons.values()):
+        of_lexicon = digit_mark(lexicon.words)
+        lexicons.append((number(lexicon.words), -1 if of_lexicon is None else ord(of_lexicon)))
+        sections[f"lexicon{i}/codes"] = lexicon.codes
+    sections["lexicons"] = np.array(lexicons, np.int64).reshape(-1, 2)
+    if words.alphabet is not None:
+        sections["alphabet/codes"] = words.alphabet.codes.astype(np.int32)
+        sections["alphabet/ids"] = words.alphabet.ids.astype(np.int32)
+    sections["vocabularies"] = integers(len(vocabularies))
+    for i, vocabulary in enumerate(vocabularies):
+        if vocabulary.table.key is not None:
+            raise refused("a vocabulary whose words were chosen to collide")
+        arrays = vocabulary.arrays()
+        sections |= {f"vocabulary{i}/{name}": arrays[name] for name in ("text", "offsets", "slots")}
+    return sections
+
+
+def _network_sections(members: Sequence[Any], splits: Sequence[Split]) -> Sections:
+    """Tables, the first layer by position, and the layers after it, of every member."""
+    K, H = splits[0].first.b.shape
+    activation, layers = _fused(splits[0].layers)
+    steps = _steps(layers)
+    around = reach(members[0].config)
+    sections: Sections = {
+        "network": integers(
+            len(members), K, H, activation, splits[0].is_mean, len(steps), around, len(_form_tables(members[0]))
+        ),
+        "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
+    }
+    if members[0].vectors is not None:
+        sections["vectors"] = np.asarray(members[0].vectors, np.float32)
+    for m, (member, one) in enumerate(zip(members, splits, strict=True)):
+        _, of_member = _fused(one.layers)
+        for name, array in _member_sections(member, one.first, of_member).items():
+            sections[f"member{m}/{name}"] = array
+    return sections
+
+
+def _fused(layers: Sequence[Any]) -> tuple[int, list[Any]]:
+    """The activation of the first layer, and the layers after that."""
+    layers = [layer for layer in layers if not isinstance(layer, Dropout)]
+    if layers and isinstance(layers[0], Activation) and layers[0].function in FUSED:
+        return FUSED.index(layers[0].function), layers[1:]
+    return FUSED.index("identity"), layers
+
+
+def _form_tables(member: Any) -> list[Array]:
+    """The table (V, D) of each learnt feature of words."""
+    tables = member.form_tables
+    if tables is None:
+        return []
+    parameter_of = [i for i, group in enumerate(tables.groups) for _ in group]
+    return [
+        tables.tables[parameter_of[f]].value[tables.starts[f] : tables.starts[f] + V]
+        for f, (V, _) in enumerate(tables.sizes)
+    ]
+
+
+def _member_sections(member: Any, first: WindowMap, layers: list[Any]) -> Sections:
+    sections = {f"table{f}": table for f, table in enumerate(_form_tables(member))}
+    if member.characters is not None:
+        sections |= _filter_sections(member.characters)
+    sections |= {
+        "first/W": first.transposed(),
+        "first/b": first.b.reshape(-1),
+        "first/padding": first.padding.reshape(-1),
+    }
+    for s, (_, _, arrays) in enumerate(_steps(layers)):
+        sections |= {f"step{s}/{name}": array for name, array in arrays.items()}
+    return sections
+
+
+def _filter_sections(layer: CharacterConvolution) -> Sections:
+    """What each character adds to the filters at each position; row 0 is that of places beyond the word."""
+    W, D, size = layer.linear.W.value, layer.table.value.shape[1], layer.window.size
+    by_position = W.reshape(len(W), size, D).transpose(1, 0, 2).reshape(size * len(W), D)
+    vectors = np.concatenate([layer.window.padding.value[None], layer.table.value])
+    return {"characters/rows": vectors @ by_position.T, "characters/b": layer.linear.bias()}
+
+
+def _steps(layers: Sequence[Any]) -> list[tuple[int, int, Mapping[str, Array]]]:
+    """Layers after the first as the runtime knows them: kind, activation, arrays."""
+    steps: list[tuple[int, int, Mapping[str, Array]]] = []
+    layers = [layer for layer in layers if not isinstance(layer, Dropout)]
+    while layers:
+        first, *rest = layers
+        identity = ACTIVATION_NAMES.index("identity")
+        match first:
+            case Linear():
+                steps.append((LINEAR, identity, linear_arrays(first)))
+            case Activation(function=function):
+                steps.append((ACTIVATE, ACTIVATION_NAMES.index(function), {}))
+            case LayerNorm():
+                steps.append((NORMALISE, identity, _norm_arrays(first)))
+            case Residual(layer=Chain(layers=inner)):
+                steps.append(_residual(inner))
+            case _:
+                raise refused(f"a layer {type(first).__name__}")
+        layers = rest
+    return steps
+
+
+def _residual(inner: Sequence[Any]) -> tuple[int, int, Mapping[str, Array]]:
+    match [layer for layer in inner if not isinstance(layer, Dropout)]:
+        case [LayerNorm() as norm, Window() as window, Linear() as linear, Activation(function=function)]:
+            arrays = {**_norm_arrays(norm), "padding": window.padding.value, **linear_arrays(linear)}
+            return RESIDUAL, ACTIVATION_NAMES.index(function), arrays
+    raise refused("a residual layer of another kind")
+
+
+def linear_arrays(linear: Linear) -> Sections:
+    W = linear.W.value
+    return {"W": W.T, "b": np.zeros(len(W), W.dtype) if linear.b is None else linear.b.value}
+
+
+def _norm_arrays(norm: LayerNorm) -> Sections:
+    assert EPSILON == 1e-5, "the runtime has the same number"
+    return {"gain": norm.gain.value, "bias": norm.bias.value}
