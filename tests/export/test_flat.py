@@ -10,9 +10,9 @@ from oracles import corpora
 from oracles.c_runtime import Runtime, RuntimeFailure, needs_compiler
 from postil.errors import ConfigurationError
 from postil.export.flat import exported
-from postil.export.sections import word_sections
 from postil.models.answers.posteriors import Posteriors
 from postil.models.config import PRESETS
+from postil.models.engine import word_sections
 
 SMALL = {"hidden": 16, "epochs": 3, "rate": 0.02}
 TEXT = (

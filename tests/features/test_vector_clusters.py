@@ -134,14 +134,14 @@ def test_a_tagger_keeps_its_clusters_and_stores_their_words_once(data, vectors, 
 
 
 @pytest.mark.parametrize("preset", ["fast", "accurate", "sentence-sll"])
-def test_the_fast_path_scores_as_the_plain_one(data, vectors, preset):
+def test_the_engine_scores_as_the_graph_does(data, vectors, preset):
     X, y = data
     settings = {**SMALL, "preset": preset, "vectors": str(vectors), "vector_clusters": (2, 4)}
     parts = postil.Tagger(**settings).fit(X, y).fitted_parts()
     unseen = [*X, ["Zebra", "ANNA", "1984"], []]
-    np.testing.assert_allclose(
-        parts.scorer().scores(unseen)[0], parts.network.unary(parts.features.inputs(unseen)), rtol=1e-4, atol=1e-4
-    )
+    scores, _ = parts.engine().scores(unseen, [parts.task])
+    expected = parts.network.unary(parts.features.inputs(unseen))
+    np.testing.assert_allclose(scores[parts.task], expected, rtol=1e-4, atol=1e-4)
 
 
 def test_both_ways_of_looking_words_up_agree(data, vectors):

@@ -11,6 +11,7 @@ import postil
 from oracles.corpora import named_entities, parts_of_speech
 from postil.errors import ConfigurationError, DataError, UnspacedTextWarning
 from postil.integrations import arrow, column_answers
+from postil.models.engine import Engine
 from postil.text.offsets import utf8_offsets, utf16_offsets
 
 pytestmark = pytest.mark.extra("pyarrow")
@@ -27,7 +28,8 @@ def tagger_of(kind):
 
 @pytest.fixture(params=[True, False], ids=["fast", "general"])
 def path(request, monkeypatch):
-    monkeypatch.setattr(column_answers, "FAST", request.param)
+    if not request.param:
+        monkeypatch.setattr(Engine, "takes_cells", False)
 
 
 def table(texts):
@@ -108,7 +110,8 @@ def test_every_row_is_what_the_tagger_says(kind, texts, part, units, batch, fast
     tagger = tagger_of(kind)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrow, "BATCH", batch)
-        patch.setattr(column_answers, "FAST", fast)
+        if not fast:
+            patch.setattr(Engine, "takes_cells", False)
         answer = arrow.tag(table(texts), tagger, parts=part, offsets=units, threads=threads)
     answer.validate(full=True)
     assert rows(answer, part) == [expected(tagger, text, part, units) for text in texts]

@@ -7,7 +7,8 @@ import pytest
 import postil
 from oracles.corpora import named_entities, parts_of_speech
 from postil.errors import ConfigurationError
-from postil.integrations import arrow, column_answers
+from postil.integrations import arrow
+from postil.models.engine import Engine
 
 pytestmark = pytest.mark.extra("pyarrow")
 
@@ -17,7 +18,8 @@ TEXTS = ["Anna lives in Oslo. Bob left.", None, "", "  ", "😀 é Anna met Üna
 
 @pytest.fixture(params=[True, False], ids=["fast", "general"])
 def path(request, monkeypatch):
-    monkeypatch.setattr(column_answers, "FAST", request.param)
+    if not request.param:
+        monkeypatch.setattr(Engine, "takes_cells", False)
 
 
 def table(texts):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import postil
 from oracles.corpora import as_conll, named_entities, parts_of_speech
+from postil import kernels
 from postil.errors import PostilError
 from postil.serving import Labeller, TaggingOptions, fast_path, general_path, labelled
 from postil.serving.fast_path import FastPath
@@ -16,6 +17,7 @@ from postil.text import lines, read
 from postil.text.options import ReadOptions
 
 X, Y = named_entities(30)
+pytestmark = pytest.mark.skipif(kernels.IN_USE.startswith("plain"), reason="the fast path needs the compiled kernels")
 
 
 def trained(path, labels=Y, **settings):
@@ -43,7 +45,6 @@ def labeller_of(model, **options):
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(labelled, "BLOCK_TOKENS", 20)
-    monkeypatch.setattr(fast_path, "PAYS", True)  # the same results without a compiler
 
 
 def outcome(label, data, size, format="conll"):

@@ -3,14 +3,13 @@
 The format is described in ``c_files/conformance.c``.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from postil.arrays import Array
 from postil.models.answers.posteriors import Posteriors
-from postil.models.answers.tagged import tagged_content
+from postil.models.answers.tagged import Tagged
 from postil.models.parts import Parts, heads_of
 from postil.models.tree_classifier import TreeClassifier
 from postil.samples.corpora import made_up_sentences, made_up_trees
@@ -47,31 +46,23 @@ def conformance_file(model: Any, texts: Iterable[str] | None = None) -> bytes:
 def _record(parts: Parts[Any, Any], text: str) -> bytes:
     """One text: its tokens and sentences, and the answers of every task."""
     content = text.encode()
-    documents, heads = np.array([[0, len(content)]]), heads_of(parts)
-    layers, cells, offsets = [], np.zeros((0, 2), np.int64), np.zeros(1, np.int64)
-    for head in heads.values():
-        posteriors = Posteriors(head)
-        tagged = tagged_content(content, documents, posteriors, label_probabilities=True)
-        cells, offsets, answers = tagged.segments.cells, tagged.segments.offsets, tagged.answers
-        labels = posteriors.labelling.texts_of_sentences(answers.numbers, offsets)
-        assert answers.label_probabilities is not None, "asked for"
-        lines = [f"L {len(answers.spans)}"]
-        names = [label for of_sentence in labels for label in of_sentence]
-        lines += [f"{p:.9g} {name}" for p, name in zip(answers.label_probabilities.tolist(), names, strict=True)]
-        lines += _entity_lines(answers.spans, answers.span_probabilities, cells, offsets, posteriors.labelling.classes)
-        layers.append("\n".join(lines) + "\n")
+    heads = {task: Posteriors(head) for task, head in heads_of(parts).items()}
+    tagged = Tagged.of(content, np.array([[0, len(content)]]), heads, label_probabilities=True)
+    cells, offsets = tagged.segments.cells, tagged.segments.offsets
+    layers = []
+    for task, answers in tagged.tasks.items():
+        assert answers.label_probabilities is not None and answers.span_probabilities is not None, "asked for"
+        names = [label for of_sentence in answers.texts() for label in of_sentence]
+        lines = [f"{p:.9g} {name}" for p, name in zip(answers.label_probabilities.tolist(), names, strict=True)]
+        places = tagged.entity_places(task).tolist()
+        classes = [answers.labelling.classes[kind] for kind in answers.entities()[:, 2].tolist()]
+        entities = zip(places, answers.span_probabilities.tolist(), classes, strict=True)
+        lines += [f"{begin} {end} {p:.9g} {name}" for (begin, end), p, name in entities]
+        layers.append("\n".join([f"L {len(places)}", *lines]) + "\n")
     head_line = f"T {len(content)} {len(cells)} {len(offsets) - 1} {len(heads)}\n"
     spans = "".join(f"{begin} {end}\n" for begin, end in cells.tolist())
     sizes = " ".join(map(str, np.diff(offsets).tolist())) + "\n"
     return head_line.encode() + content + b"\n" + (spans + sizes + "".join(layers)).encode()
-
-
-def _entity_lines(
-    spans: Array, probabilities: Array, cells: Array, offsets: Array, classes: Sequence[str]
-) -> Iterator[str]:
-    for (sentence, start, end, kind), p in zip(spans.tolist(), probabilities.tolist(), strict=True):
-        first = int(offsets[sentence])
-        yield f"{cells[first + start, 0]} {cells[first + end - 1, 1]} {p:.9g} {classes[kind]}"
 
 
 def _tree_records(model: TreeClassifier, texts: Iterable[str] | None) -> Iterator[bytes]:

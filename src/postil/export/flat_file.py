@@ -10,7 +10,7 @@
                shape (3 x uint64; 1 where there is no such dimension), offset and size in bytes (uint64 each)
     sections   arrays in C order, little-endian, each on a multiple of 64 bytes, in the order of the directory
 
-``sections.py`` and ``tree_sections.py`` say which sections a model has; ``runtime/model.c`` reads them.
+``sections.py`` and ``tree_sections.py`` say which sections a model has; ``kernels/engine/model.c`` reads them.
 """
 
 import struct

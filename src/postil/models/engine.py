@@ -123,8 +123,8 @@ class Engine:
         return self._by_graph(sentences, tasks), offsets
 
     def scores_of_cells(self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str]) -> dict[str, Array]:
-        """The same for words in cells (N, 2) of a text in UTF-8 and sentences (B + 1,). Only if ``takes_cells``."""
-        found = self._of_cells(text, cells, offsets, tasks)
+        """The same for words in cells (N, 2) of a text in UTF-8 and sentences (B + 1,): fast if ``takes_cells``."""
+        found = None if self._compiled is None else self._of_cells(text, cells, offsets, tasks)
         if found is not None:
             return found
         words = [text[first:end].decode("utf-8", SURROGATES) for first, end in cells.tolist()]

@@ -23,6 +23,7 @@ from postil.models.scoring.blocks import scored
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.objectives.lattice import ChainScores, Lattice
 from postil.objectives.long_chains import LONG
+from postil.threads import one_blas_thread
 
 TOKENS_AT_ONCE = 8192
 """So many are scored and then answered: their scores stay near the processor."""
@@ -73,21 +74,25 @@ def _joined(parts: Sequence[tuple[Sequence[int], Answers]], offsets: Array) -> A
     lengths = np.diff(offsets)[which]
     tokens = np.repeat(offsets[which] - np.cumsum(lengths) + lengths, lengths) + np.arange(offsets[-1])
 
-    def placed(name: str, places: Array) -> Array | None:
+    def joined(name: str) -> Any:
         values = [getattr(answers, name) for _, answers in parts]
-        if values[0] is None:
+        return None if values[0] is None else np.concatenate(values)
+
+    def placed(name: str, places: Array) -> Any:
+        values = joined(name)
+        if values is None:
             return None
-        whole = np.empty(len(places), values[0].dtype)
-        whole[places] = np.concatenate(values)
+        whole = np.empty_like(values)
+        whole[places] = values
         return whole
 
-    spans = span_probabilities = None
-    if first.spans is not None:
-        rows = [np.column_stack([np.array(places)[one.spans[:, 0]], one.spans[:, 1:]]) for places, one in parts]
-        spans = np.concatenate(rows)
+    spans, span_probabilities = joined("spans"), joined("span_probabilities")
+    if spans is not None:
+        entities = [len(answers.spans) for _, answers in parts if answers.spans is not None]
+        before = np.cumsum([0, *(len(places) for places, _ in parts)])[:-1]  # sentences before each block
+        spans[:, 0] = which[np.repeat(before, entities) + spans[:, 0]]
         order = np.argsort(spans[:, 0], kind="stable")  # inside of a sentence they are in order
-        spans = spans[order]
-        span_probabilities = np.concatenate([one.span_probabilities for _, one in parts])[order]
+        spans, span_probabilities = spans[order], span_probabilities[order]
     return Answers(
         labelling=first.labelling,
         offsets=offsets,
@@ -330,7 +335,9 @@ def answers_of(
     for which, scores, offsets in scored(engine, X, list(heads), in_order=engine.takes_cells):
         for task, answer in answering.items():
             found[task].append((which, answer(scores[task], offsets)))
-    nothing = {task: [([], _nothing(one.labelling, label_probabilities))] for task, one in heads.items()}
+    nothing: dict[str, list[tuple[Sequence[int], Answers]]] = {
+        task: [([], _nothing(one.labelling, label_probabilities))] for task, one in heads.items()
+    }
     return {task: _joined(found[task] or nothing[task], _offsets(X)) for task in heads}
 
 
@@ -357,12 +364,13 @@ def answers_of_cells(
         for task, one in heads.items()
     }
     found: dict[str, list[tuple[Sequence[int], Answers]]] = {task: [] for task in heads}
-    for first, end in _groups(offsets):
-        low, high = int(offsets[first]), int(offsets[end])
-        part = offsets[first : end + 1] - low
-        scores = engine.scores_of_cells(text, cells[low:high], part, list(heads))
-        for task, answer in answering.items():
-            found[task].append((range(first, end), answer(scores[task], part)))
+    with one_blas_thread():
+        for first, end in _groups(offsets):
+            low, high = int(offsets[first]), int(offsets[end])
+            part = offsets[first : end + 1] - low
+            scores = engine.scores_of_cells(text, cells[low:high], part, list(heads))
+            for task, answer in answering.items():
+                found[task].append((range(first, end), answer(scores[task], part)))
     return {task: _joined(found[task], offsets) for task in heads}
 
 

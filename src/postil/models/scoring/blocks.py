@@ -9,6 +9,7 @@ from postil.features.inputs import Token
 from postil.models.inputs import checked_sentences
 from postil.models.scoring.pieces import warn_of_long_sentences
 from postil.text.lines import shortened
+from postil.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from postil.models.engine import Engine
@@ -33,13 +34,14 @@ def scored(
     check_sentences(X)
     lengths = [len(tokens) for tokens in X]
     warn_of_long_sentences(engine.config, lengths)
-    for which in blocks(lengths, in_order=in_order):
-        try:
-            scores, offsets = engine.scores([X[i] for i in which], tasks)
-        except (TypeError, AttributeError, LookupError):
-            checked_sentences(X)  # says which token is none; what else went wrong is a defect
-            raise
-        yield which, scores, offsets
+    with one_blas_thread():  # for what is done with the scores as well
+        for which in blocks(lengths, in_order=in_order):
+            try:
+                scores, offsets = engine.scores([X[i] for i in which], tasks)
+            except (TypeError, AttributeError, LookupError):
+                checked_sentences(X)  # says which token is none; what else went wrong is a defect
+                raise
+            yield which, scores, offsets
 
 
 def blocks(lengths: Sequence[int], size: int = TOKENS_PER_BLOCK, *, in_order: bool = False) -> Iterator[list[int]]:
