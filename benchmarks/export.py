@@ -21,7 +21,7 @@ import postil
 from benchmarks.measuring import Outcome, parser, report
 from postil.export.c import export_c
 from postil.export.precision import halved
-from postil.models.answers.posteriors import Posteriors
+from postil.models.answers.posteriors import Posteriors, answers_of
 from postil.models.parts import heads_of
 from postil.models.tree_classifier import TreeClassifier
 from postil.text.formats import read
@@ -166,26 +166,18 @@ def from_tokens(folder: Path, X: list[Any]) -> tuple[float, list[tuple[Any, Any]
 
 
 def in_python(model: Any, X: list[Any]) -> tuple[float, list[tuple[list[str], Any]]]:
-    """The same by the fast path in Python."""
-    posteriors = [Posteriors(head) for head in heads_of(model.fitted_parts()).values()]
-    best = np.inf
+    """The same by the engine in Python."""
+    heads = {task: Posteriors(head) for task, head in heads_of(model.fitted_parts()).items()}
+    best, found = np.inf, {}
     for turn in range(REPEATS + 1):
         begin = time.process_time()
-        blocks = [list(one.answers(X, label_probabilities=True)) for one in posteriors]
+        found = answers_of(heads, X, label_probabilities=True)
         seconds = time.process_time() - begin
         best = min(best, seconds) if turn else best
-    expected = []
-    for one, of_task in zip(posteriors, blocks, strict=True):
-        labels: dict[int, list[str]] = {}
-        probabilities: dict[int, Any] = {}
-        for block in of_task:
-            texts = one.labelling.texts_of_sentences(block.numbers, block.offsets)
-            assert block.label_probabilities is not None
-            parts = np.split(block.label_probabilities, block.offsets[1:-1])
-            for i, names, values in zip(block.which, texts, parts, strict=True):
-                labels[i], probabilities[i] = names, values
-        names = [label for i in range(len(X)) for label in labels[i]]
-        expected.append((names, np.concatenate([np.zeros(0), *(probabilities[i] for i in range(len(X)))])))
+    expected = [
+        ([label for labels in answers.texts() for label in labels], answers.label_probabilities)
+        for answers in found.values()
+    ]
     return sum(map(len, X)) / best, expected
 
 

@@ -28,7 +28,8 @@ struct postil_workspace {
     uint64_t seed;
     int64_t piece; /* number of the present one, from 1 */
     int64_t cached_bytes;
-    void *product; /* cblas_sgemm, or NULL: then multiply_rows; `wide_integers`: its sizes are of 64 bits */
+    void (*multiply)(const postil_workspace *w, const float *X, const float *W, int64_t n, int64_t D, int64_t H, float *Y);
+    void *product; /* what `multiply`, Y (n, H) = X (n, D) W (D, H), calls, see engine.c; NULL both: multiply_rows does it */
     int wide_integers;
 
     uint8_t *chunks;
@@ -457,11 +458,6 @@ static void apply_map(const linear_map *map, const float *X, int64_t n, float *o
     multiply_rows(X, map->W, map->b, n, map->inputs, map->outputs, out);
 }
 
-typedef void (*narrow_product)(int, int, int, int32_t, int32_t, int32_t, float, const float *, int32_t, const float *,
-                               int32_t, float, float *, int32_t);
-typedef void (*wide_product)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *,
-                             int64_t, float, float *, int64_t);
-
 enum { LEAST_FOR_BLAS = 1 << 12 }; /* weights; with fewer the kernel is as fast, and has the same bits everywhere */
 
 /* f(X W + b), added to `out` or instead of it; `room` is as large as out. */
@@ -470,12 +466,8 @@ static void apply_layer(const postil_workspace *w, const linear_map *map, const 
     const int64_t D = map->inputs, H = map->outputs;
     const int is_simple = function <= HARDTANH;
     float *Y = add ? room : out;
-    if (w->product != NULL && D * H >= LEAST_FOR_BLAS) {
-        if (w->wide_integers)
-            ((wide_product)w->product)(101, 111, 111, n, H, D, 1.0f, X, D, map->W, H, 0.0f, Y, H);
-        else
-            ((narrow_product)w->product)(101, 111, 111, (int32_t)n, (int32_t)H, (int32_t)D, 1.0f, X, (int32_t)D, map->W,
-                                         (int32_t)H, 0.0f, Y, (int32_t)H);
+    if (w->multiply != NULL && D * H >= LEAST_FOR_BLAS) {
+        w->multiply(w, X, map->W, n, D, H, Y);
         add_bias(Y, map->b, n, H, is_simple ? (int)function : IDENTITY, is_simple && add, is_simple ? out : Y);
         if (is_simple) return;
     } else {
