@@ -337,6 +337,7 @@ TESTED_ELSEWHERE = {
     "kernels/compiled_sparse.py": "kernels/test_sparse.py",
     "kernels/plain_sparse.py": "kernels/test_sparse.py",
     "commands/training/stopping.py": "commands/test_train.py",
+    "kernels/compiled_engine.py": "models/test_engine.py",
     "models/scoring/ensemble_network.py": "models/test_ensemble.py",
     "models/answers/task_labels.py": "models/test_multi_task_tagger.py",
     "models/fitting/tasks.py": "models/test_multi_task_tagger.py",

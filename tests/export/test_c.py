@@ -185,7 +185,7 @@ def test_sources_are_part_of_an_installation():
     package = root / "src" / "postil"
     installed = {path for pattern in patterns for path in package.glob(pattern)}
     needed = {package / "kernels" / name for name in KERNEL_FILES}
-    needed |= {package / "export" / "runtime" / name for name in (*RUNTIME_FILES, "postil.h")}
+    needed |= {package / "kernels" / "engine" / name for name in (*RUNTIME_FILES, "postil.h")}
     needed |= set((package / "export" / "c_files").iterdir())
     assert needed <= installed
 

@@ -144,10 +144,6 @@ class InputFeatures:
         """Ids (U, F) of the learnt features of some forms, and their rows (U,) among the fixed vectors."""
         return self._with_vectors(self.words.rows(forms))
 
-    def form_ids_of_cells(self, text: bytes, cells: Array) -> tuple[Array, Array]:
-        """The same for forms that stand in cells (U, 2) of a text in UTF-8."""
-        return self._with_vectors(self.words.rows_of_cells(text, cells))
-
     def _with_vectors(self, rows: Array) -> tuple[Array, Array]:
         if not self.words.config.vector_dim:
             return rows, np.zeros(len(rows), np.int32)

@@ -2,15 +2,14 @@
 
 The work is done by kernels; their NumPy twins stand in ``kernels/plain_layers.py``.
 
-A linear layer of windows, W [x_t-2; …; x_t+2] + b, is computed in four ways. They agree up to rounding; the first is
+A linear layer of windows, W [x_t-2; …; x_t+2] + b, is computed in three ways. They agree up to rounding; the first is
 the reference, and each of the others is faster where something more is known:
 
 | where                                 | used for                           | W is multiplied with        | gradient |
 |---------------------------------------|------------------------------------|-----------------------------|----------|
 | ``Window``, ``Linear``: `convolution` | every other case: extra columns, … | every window                | yes      |
 | ``shared_windows.py``                 | training, features of words alone  | each word, once a batch     | yes      |
-| ``precomputed.py``                    | tagging, the first layer           | each word, once for good    | no       |
-| ``inference.py``                      | tagging, convolutions above it     | every window; fused         | no       |
+| ``models/engine.py``                  | tagging                            | each word, once for good    | no       |
 """
 
 from collections.abc import Callable

@@ -6,6 +6,7 @@ sentences -> scores of the network -> lattice -> calibrated lattice -> Distribut
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, final
 
@@ -18,6 +19,7 @@ from postil.models.answers.constraints import Constraints, check_constraints, co
 from postil.models.answers.decoding import Decoding, lowest_probabilities
 from postil.models.answers.distribution import Distribution, FoundSpan, calibrated_lattice
 from postil.models.answers.labelling import Labelling
+from postil.models.engine import Engine
 from postil.models.parts import Parts
 from postil.models.scoring.blocks import scored
 from postil.models.scoring.pieces import warn_of_long_sentences
@@ -112,6 +114,11 @@ class Posteriors:
         self.labelling, self.decoding = parts.labelling, decoding or parts.decoding
         self._parts = parts
 
+    @cached_property
+    def engine(self) -> Engine:
+        """What scores sentences: made once, also while the network still changes."""
+        return self._parts.engine()
+
     # -------------------------------------------------------------------------------------------- distributions
 
     def of(
@@ -139,7 +146,7 @@ class Posteriors:
 
     def network_lattices(self, X: Sequence[Sequence[Token]]) -> Iterator[tuple[list[int], Lattice]]:
         """The same as the network scores them, not calibrated."""
-        engine, task = self._parts.engine(), self._parts.task
+        engine, task = self.engine, self._parts.task
         for which, scores, offsets in scored(engine, X, [task]):
             yield which, Lattice.over(scores[task], offsets, engine.chains[task])
 
@@ -219,7 +226,7 @@ class Posteriors:
     @property
     def takes_cells(self) -> bool:
         """Whether words need not be strings: labels depend on nothing else and are always valid sequences."""
-        return self._parts.engine().takes_cells and bool(self._parts.config.constrained)
+        return self.engine.takes_cells and bool(self._parts.config.constrained)
 
     def answering(
         self, threshold: Threshold, probabilities: bool, label_probabilities: bool
@@ -267,7 +274,7 @@ class Posteriors:
 
     def _asked(self, threshold: Threshold, label_probabilities: bool) -> tuple[ChainScores, kernels.Question]:
         """The scores of steps and what the kernel is asked. Without a threshold they are the same for every call."""
-        cache, thresholds = self._parts.engine().questions, self.decoding.thresholds
+        cache, thresholds = self.engine.questions, self.decoding.thresholds
         key = self._parts.task, label_probabilities
         decoding, known, *cached = cache.get(key, (None, None))
         if threshold is None and decoding is self.decoding and known == thresholds:  # a mapping can be written to
@@ -311,7 +318,7 @@ class Posteriors:
 
     @property
     def _chain(self) -> ChainScores:
-        return self._parts.engine().chains[self._parts.task]
+        return self.engine.chains[self._parts.task]
 
     def _posterior(self, scores: Array, offsets: Array) -> Distribution:
         lattice = calibrated_lattice(Lattice.over(scores, offsets, self._chain), self.labelling, self.decoding)
@@ -329,7 +336,7 @@ def answers_of(
     label_probabilities: bool = False,
 ) -> dict[str, Answers]:
     """The answers of some heads of one model, by task: sentences are scored once."""
-    engine = next(iter(heads.values()))._parts.engine()
+    engine = next(iter(heads.values())).engine
     answering = {task: one.answering(threshold, probabilities, label_probabilities) for task, one in heads.items()}
     found: dict[str, list[tuple[Sequence[int], Answers]]] = {task: [] for task in heads}
     for which, scores, offsets in scored(engine, X, list(heads), in_order=engine.takes_cells):
@@ -355,7 +362,7 @@ def answers_of_cells(
     With ``only_spans``, tasks without spans have labels alone.
     """
     text, cells, offsets = words
-    engine = next(iter(heads.values()))._parts.engine()
+    engine = next(iter(heads.values())).engine
     warn_of_long_sentences(engine.config, np.diff(offsets).tolist())
     answering = {
         task: one.answering(None, False, False)

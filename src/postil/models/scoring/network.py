@@ -182,16 +182,6 @@ class ScoringNetwork(Parameterised, ABC):
             return graph.concatenate(parts, axis=1)
         return parts[0] if isinstance(parts[0], Result) else Input(parts[0])
 
-    def form_vectors(self, forms: Array, vectors: Array) -> Array:
-        """All features of U distinct forms side by side, (U, D'): the part of token vectors that they alone decide."""
-        features, characters = self.form_columns(forms)
-        parts = [] if self.form_tables is None else [self.form_tables.forward(features, Run())[0]]
-        if self.vectors is not None:
-            parts.append(self.vectors[vectors].astype(self.dtype, copy=False))
-        if self.characters is not None:
-            parts.append(self.characters.forward(characters, Run())[0])
-        return np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
-
     @property
     def alphabet(self) -> int:
         """Characters that have ids."""
