@@ -140,7 +140,7 @@ def tagging() -> str:
         "How predict labels tokens",
         [
             (("tokens",), ""),
-            (("row numbers", "(N,)"), "dict"),
+            (("row numbers", "(N,)"), "a hash table"),
             (("hidden", "(N, H)"), "sum_windows:\nK rows, activation"),
             (("scores", "(N, L)"), "matrix products"),
             (("labels",), "viterbi"),
@@ -154,7 +154,7 @@ def fast_path() -> str:
         [
             (("bytes",), ""),
             (("cells", "(N, 2)"), "token_cells:\nwhere tokens are"),
-            (("row numbers", "(N,)"), "number_words:\na hash table"),
+            (("row numbers", "(N,)"), "engine:\na hash table"),
             (("label numbers", "(N,)"), "network, Viterbi"),
             (("labelled bytes",), "write_rows"),
         ],
