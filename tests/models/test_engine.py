@@ -103,7 +103,9 @@ def test_scores_labels_and_probabilities_are_those_of_the_plain_path(files, pres
 @pytest.mark.parametrize("preset", TAGGERS)
 def test_what_is_left_to_the_flow_graph(files, preset, kind):
     tagger, _ = fitted(files, preset, kind)
-    assert tagger.parts.engine().takes_cells == (kind in ("plain", "vectors") and not preset.startswith("sentence"))
+    engine, runs = tagger.parts.engine(), not preset.startswith("sentence")
+    assert (engine._compiled is not None) == runs
+    assert engine.takes_cells == (runs and kind in ("plain", "vectors")), "else words must be strings"
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,12 @@ def tagger_sections(parts: Parts[Any, Any], half: bool = False) -> Sections:
     heads = heads_of(parts)
     if takes_characters(parts):
         raise refused("a model whose tokens are characters")
+    if parts.features.columns:
+        raise refused("a model that needs extra columns beside each token")
+    if parts.features.gazetteer is not None:
+        raise refused("a model with gazetteers of whole names (lists of names as features of words are supported)")
+    if parts.features.named is not None:
+        raise refused("a model of feature dicts")
     if not parts.config.constrained and any(head.labelling.has_spans for head in heads.values()):
         raise refused("a model with constrained=False, whose label sequences may be invalid")
     sections = {

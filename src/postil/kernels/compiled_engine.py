@@ -44,9 +44,17 @@ class CompiledEngine:
         self._free: list[Any] = []  # workspaces; a list's append and pop are safe for threads
         self._made = 0
 
-    def scores(self, text: bytes, cells: Array, offsets: Array, heads: Sequence[int]) -> list[Array] | None:
+    def scores(
+        self,
+        text: bytes,
+        cells: Array,
+        offsets: Array,
+        heads: Sequence[int],
+        extra: tuple[Array, Array] | None = None,
+    ) -> list[Array] | None:
         """The scores (N, L) of some heads, for words in cells (N, 2) of a text in UTF-8 and sentences (B + 1,).
 
+        ``extra``: rows that are added to the first layer, as wide as those of words, and which of them, (N,).
         None where the words are no UTF-8 or the scores no numbers: the flow graph says what is wrong.
         """
         N, B = len(cells), len(offsets) - 1
@@ -58,9 +66,13 @@ class CompiledEngine:
             pointers[head] = kept[-1]
         words = ffi.from_buffer("int64_t[]", np.ascontiguousarray(cells, np.int64))
         sentences = ffi.from_buffer("int64_t[]", np.ascontiguousarray(offsets, np.int64))
+        more: list[Any] = [ffi.NULL, 0, ffi.NULL]
+        if extra is not None:
+            rows, ids = np.ascontiguousarray(extra[0], np.float32), np.ascontiguousarray(extra[1], np.int64)
+            more = [ffi.from_buffer(_FLOATS, rows), len(rows), ffi.from_buffer("int64_t[]", ids)]
         workspace = self._workspace()
         try:
-            code = lib.engine_score(workspace, text, len(text), words, N, sentences, B, pointers)
+            code = lib.engine_score(workspace, text, len(text), words, N, sentences, B, *more, pointers)
         finally:
             self._free.append(workspace)
         if code in (_NOT_UTF8, _NOT_FINITE):

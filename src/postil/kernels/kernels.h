@@ -251,7 +251,8 @@ int observed_features(const int64_t *starts, const int32_t *tokens, const double
 
 /* engine.c: from words to scores. A model is made of sections, arrays with names (see models/engine.py), which must stay
    where they are until it is closed; any number of threads may share it. A workspace belongs to one thread at a time.
-   `scores` has a pointer to (N, L) for each head, NULL where they are not wanted. Codes are those of engine/postil.h. */
+   `extra_rows` (extra_count, K * members * H), of which row 0 is zeros, are added to the first layer by `extra_ids` (N,);
+   NULL: nothing is. `scores` has a pointer to (N, L) for each head, NULL where they are not wanted. Codes are those of engine/postil.h. */
 typedef struct postil_model engine_model;
 typedef struct postil_workspace engine_workspace;
 typedef struct {
@@ -265,7 +266,8 @@ int engine_workspace_new(const engine_model *model, void *product, int wide_inte
                          engine_workspace **workspace);
 void engine_workspace_free(engine_workspace *workspace);
 int engine_score(engine_workspace *w, const uint8_t *text, int64_t size, const int64_t *cells, int64_t N,
-                 const int64_t *offsets, int64_t B, float *const *scores);
+                 const int64_t *offsets, int64_t B, const float *extra_rows, int64_t extra_count,
+                 const int64_t *extra_ids, float *const *scores);
 
 /* columns.c */
 int token_cells(const uint8_t *text, int64_t size, int tabs, int64_t width, int64_t token, int64_t label, int64_t lines,

@@ -8,8 +8,9 @@ apart by position, the layers after it, the output maps of each head.
 Each term of the first layer depends on one word alone. So a distinct word costs a search for its features and K rows of
 H numbers once, and a token costs K additions of such rows (``kernels/windows.c``) and the layers above.
 
-The flow graph is the reference, and scores what the engine does not know: extra columns, gazetteers, feature dicts, the
-sentence approach, float64, and everything where nothing was compiled.
+Features of tokens in their sentences, such as extra columns and gazetteers, are computed in Python and added as rows of
+their own. The flow graph is the reference. It scores what the engine does not know: the sentence approach, float64, and
+everything where nothing was compiled.
 """
 
 import operator
@@ -32,12 +33,14 @@ from postil.kernels.characters import frozen
 from postil.kernels.orthography import shapes_of_categories
 from postil.kernels.plain_words import KINDS, SURROGATES, word_cells
 from postil.models.config import TaggerConfig
-from postil.models.scoring.ensemble_network import EnsembleNetwork, members_of
+from postil.models.scoring.ensemble_network import EnsembleNetwork, mean_scores, members_of
 from postil.models.scoring.network import ScoringNetwork
 from postil.models.scoring.pieces import reach
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, Residual, Window, WindowAverage
+from postil.network.attributes import sums_of_rows
 from postil.network.characters import CharacterConvolution
+from postil.network.layer import Run
 from postil.network.normalisation import EPSILON
 from postil.threads import blas_product, one_blas_thread
 
@@ -82,8 +85,13 @@ class Engine:
 
     @property
     def takes_cells(self) -> bool:
-        """Whether the engine runs: then the scores depend on nothing but the words, which need not be strings."""
-        return self._compiled is not None
+        """Whether the engine runs and scores depend on nothing but the words, which then need not be strings."""
+        return self._compiled is not None and not self._needs_tokens
+
+    @property
+    def _needs_tokens(self) -> bool:
+        """Whether there are features of tokens in their sentences: extra columns, gazetteers, feature dicts."""
+        return bool(self.features.columns) or self.features.gazetteer is not None or self.features.named is not None
 
     def _opened(self) -> Any:
         """None where the flow graph has to do the work."""
@@ -95,6 +103,8 @@ class Engine:
             sections = engine_sections(self.features, self.heads)
         except ConfigurationError:
             return None
+        self._members = members_of(next(iter(self.heads.values())))
+        self._splits = [split_network(member) for member in self._members]
         widths = [network.outputs[0].W.shape[0] for network in map(_first_member, self.heads.values())]
         return CompiledEngine(sections, widths, blas_product())
 
@@ -116,11 +126,30 @@ class Engine:
     def scores(self, sentences: Sequence[Sequence[Token]], tasks: Sequence[str]) -> tuple[dict[str, Array], Array]:
         """By task (N, L), and the offsets (B + 1,)."""
         offsets = offsets_from_lengths([len(tokens) for tokens in sentences])
-        if self._compiled is not None:
-            found = self._of_cells(*cells_of(list(chain.from_iterable(sentences))), offsets, tasks)
-            if found is not None:
-                return found, offsets
-        return self._by_graph(sentences, tasks), offsets
+        if self._compiled is None:
+            return self._by_graph(sentences, tasks), offsets
+        tokens: list[Any] = list(chain.from_iterable(sentences))
+        extra = self._extra_rows(sentences, len(tokens)) if self._members[0].extra_tables is not None else None
+        found = self._of_cells(*cells_of(tokens), offsets, tasks, extra)
+        if found is None:
+            return self._by_graph(sentences, tasks), offsets
+        if self.features.named is not None:
+            attributes = self.features.named.of(sentences)
+            for task in tasks:
+                weights = [member.named.value for member in members_of(self.heads[task])]
+                found[task] += mean_scores([sums_of_rows(of_member, attributes) for of_member in weights])
+        return found, offsets
+
+    def _extra_rows(self, sentences: Sequence[Sequence[Token]], N: int) -> tuple[Array, Array]:
+        """What features of tokens in their sentences add to the first layer: a row for each combination of values."""
+        extra = self.features.extra(sentences, [forms_of(tokens) for tokens in sentences], N)
+        distinct, ids = _distinct_rows(extra)
+        K, H = self._splits[0].first.b.shape
+        rows = np.zeros((1 + len(distinct), K, len(self._members), H), np.float32)  # as words have them: by position
+        for m, (member, split) in enumerate(zip(self._members, self._splits, strict=True)):
+            vectors = member.extra_tables.forward(distinct, Run())[0]
+            rows[1:, :, m] = np.einsum("ud,khd->ukh", vectors, split.first.W[:, :, member.form_dim :])
+        return rows.reshape(len(rows), -1), ids + 1
 
     def scores_of_cells(self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str]) -> dict[str, Array]:
         """The same for words in cells (N, 2) of a text in UTF-8 and sentences (B + 1,): fast if ``takes_cells``."""
@@ -130,10 +159,17 @@ class Engine:
         words = [text[first:end].decode("utf-8", SURROGATES) for first, end in cells.tolist()]
         return self._by_graph([words[a:b] for a, b in pairwise(offsets.tolist())], tasks)
 
-    def _of_cells(self, text: bytes, cells: Array, offsets: Array, tasks: Sequence[str]) -> dict[str, Array] | None:
+    def _of_cells(
+        self,
+        text: bytes,
+        cells: Array,
+        offsets: Array,
+        tasks: Sequence[str],
+        extra: tuple[Array, Array] | None = None,
+    ) -> dict[str, Array] | None:
         names = list(self.heads)
         with one_blas_thread():
-            scores = self._compiled.scores(text, cells, offsets, [names.index(task) for task in tasks])
+            scores = self._compiled.scores(text, cells, offsets, [names.index(task) for task in tasks], extra)
         return None if scores is None else dict(zip(tasks, scores, strict=True))
 
     def _by_graph(self, sentences: Sequence[Sequence[Token]], tasks: Sequence[str]) -> dict[str, Array]:
@@ -159,6 +195,16 @@ def cells_of(tokens: list[Any]) -> tuple[bytes, Array]:
     cells = np.empty((len(tokens), 2), np.int64)
     cells[0, 0], cells[1:, 0], cells[:-1, 1], cells[-1, 1] = 0, breaks + 1, breaks, len(text)
     return text, cells
+
+
+def _distinct_rows(ids: Array) -> tuple[Array, Array]:
+    """The different rows of ids (N, E), and which of them belongs to each token, (N,)."""
+    sizes = ids.max(axis=0, initial=0) + 1
+    if float(np.prod(sizes, dtype=np.float64)) >= 2**62:  # too many for one number: every token has its own
+        return ids, np.arange(len(ids))
+    steps = np.concatenate([[1], np.cumprod(sizes[:-1])])
+    _, first, places = np.unique(ids @ steps, return_index=True, return_inverse=True)
+    return ids[first], places
 
 
 # ------------------------------------------------------------------------------------------------ the first layer
@@ -190,9 +236,9 @@ class WindowMap:
         b = np.stack([np.zeros(W.shape[1], W.dtype) if linear.b is None else linear.b.value for linear in maps])
         return cls(W=W, b=b, padding=np.zeros_like(b))
 
-    def transposed(self) -> Array:
-        """(D, K·H)."""
-        return np.ascontiguousarray(self.W.transpose(2, 0, 1)).reshape(self.W.shape[2], -1)
+    def of_words(self, D: int) -> Array:
+        """(D, K·H) the columns of the features of words alone."""
+        return np.ascontiguousarray(self.W[:, :, :D].transpose(2, 0, 1)).reshape(D, -1)
 
 
 @final
@@ -231,12 +277,8 @@ def _first_member(network: ScoringNetwork | EnsembleNetwork) -> Any:
 def engine_sections(features: InputFeatures, heads: Mapping[str, ScoringNetwork | EnsembleNetwork]) -> Sections:
     """The arrays of words, network and output maps; an error for what the engine does not compute."""
     first = next(iter(heads.values()))
-    if features.columns:
-        raise refused("a model that needs extra columns beside each token")
-    if features.gazetteer is not None:
-        raise refused("a model with gazetteers of whole names (lists of names as features of words are supported)")
-    if features.named is not None:
-        raise refused("a model of feature dicts")
+    if not first.form_dim:
+        raise refused("a model without features of words")
     if reach(first.config) is None:
         raise refused("the encoder 'sentence'")
     members = members_of(first)
@@ -354,7 +396,7 @@ def _member_sections(member: Any, first: WindowMap, layers: list[Any]) -> Sectio
     if member.characters is not None:
         sections |= _filter_sections(member.characters)
     sections |= {
-        "first/W": first.transposed(),
+        "first/W": first.of_words(member.form_dim),
         "first/b": first.b.reshape(-1),
         "first/padding": first.padding.reshape(-1),
     }

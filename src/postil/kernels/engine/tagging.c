@@ -555,15 +555,22 @@ typedef struct {
     int64_t size;
     const int64_t *cells, *offsets; /* (N, 2), (B + 1,) */
     int64_t N, B;
+    /* What else is added to the first layer, from features of tokens in their sentences; NULL: nothing. Row 0 is zeros. */
+    const float *extra_rows; /* (extra_count, K * members * H) */
+    const int64_t *extra_ids; /* (N,) */
+    int64_t extra_count;
 } passage;
 
-/* The scores of the wanted tasks of the tokens left:right of a piece; those of the first go to row `place`. */
-static int score_piece(postil_workspace *w, int64_t n, const int64_t *offsets, int64_t B, int64_t left, int64_t right,
-                       int64_t place, float *const *scores) {
+/* The scores of the wanted tasks of the tokens left:right of a piece of n, which begins at token `from`. */
+static int score_piece(postil_workspace *w, const passage *p, int64_t from, int64_t n, const int64_t *offsets, int64_t B,
+                       int64_t left, int64_t right, float *const *scores) {
     const postil_model *model = w->model;
     const int64_t M = model->members, H = model->H, rows = 1 + w->sets * WAYS_OF_ROWS + piece_room(model);
     float *sums = M == 1 ? w->layer : w->sums;
-    const int code = sum_windows(w->rows, rows, model->K, M * H, w->ids, offsets, n, B, (int)model->function, 0, sums);
+    const int function = (int)model->function, more = p->extra_rows != NULL;
+    int code = sum_windows(w->rows, rows, model->K, M * H, w->ids, offsets, n, B, more ? IDENTITY : function, 0, sums);
+    if (code == DONE && more)
+        code = sum_windows(p->extra_rows, p->extra_count, model->K, M * H, p->extra_ids + from, offsets, n, B, function, 1, sums);
     if (code != DONE) return error_of(code);
     if (model->is_mean) share_sums(offsets, B, model->K / 2, M * H, sums);
     for (int64_t m = 0; m < M; m++) {
@@ -574,7 +581,8 @@ static int score_piece(postil_workspace *w, int64_t n, const int64_t *offsets, i
             apply_step(w, model->network[m].steps + s, n, offsets, B, &width);
         for (int64_t h = 0; h < model->head_count; h++)
             if (scores[h] != NULL)
-                add_scores(w, model->heads + h, m, n, offsets, B, left, right, scores[h] + place * model->heads[h].L);
+                add_scores(w, model->heads + h, m, n, offsets, B, left, right,
+                           scores[h] + (from + left) * model->heads[h].L);
     }
     return POSTIL_OK;
 }
@@ -600,7 +608,7 @@ static int score_tokens(postil_workspace *w, const passage *p, float *const *sco
         while (sentence + 1 < p->B && p->offsets[sentence + 1] <= from) sentence++;
         const int64_t B = piece_offsets(p->offsets, p->B, sentence, from, to, w->piece_offsets);
         code = look_up(w, p->text, p->size, p->cells + 2 * from, to - from);
-        if (code == POSTIL_OK) code = score_piece(w, to - from, w->piece_offsets, B, first - from, end - from, first, scores);
+        if (code == POSTIL_OK) code = score_piece(w, p, from, to - from, w->piece_offsets, B, first - from, end - from, scores);
     }
     for (int64_t h = 0; h < w->model->head_count && code == POSTIL_OK; h++)
         if (scores[h] != NULL) code = finish_scores(w->model, scores[h], N * w->model->heads[h].L);
@@ -836,7 +844,7 @@ static void write_layer(postil_workspace *w, int64_t h, int64_t N, int64_t sente
 static int tag_cells(postil_workspace *w, const uint8_t *text, int64_t size, int64_t N, int64_t sentences,
                      postil_result *result) {
     const postil_model *model = w->model;
-    const passage p = {text, size, w->cells, w->offsets, N, sentences};
+    const passage p = {text, size, w->cells, w->offsets, N, sentences, NULL, NULL, 0};
     for (int64_t h = 0, before = 0; h < model->head_count; before += N * model->heads[h++].L) w->head_scores[h] = w->scores + before;
     int code = score_tokens(w, &p, w->head_scores);
     if (code != POSTIL_OK) return code;
