@@ -63,7 +63,7 @@ def test_thresholds_hold():
 def test_a_document_has_its_parts_only_when_asked(monkeypatch):
     calls = []
     make = tagged_module.Entity
-    monkeypatch.setattr(tagged_module, "Entity", lambda text, *rest: calls.append(text) or make(text, *rest))
+    monkeypatch.setattr(tagged_module, "Entity", lambda **fields: calls.append(fields["text"]) or make(**fields))
     documents = tagger_of("bio").tag_many(["Anna saw Oslo", "Anna", "Oslo"])
     assert calls == [] and [entity.text for entity in documents[1].entities] == ["Anna"] == calls
 
