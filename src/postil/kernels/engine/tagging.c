@@ -165,8 +165,10 @@ static void begin_workspace(const postil_model *model, postil_workspace *w) {
     w->model = model;
     w->seed = (uint64_t)(uintptr_t)w * 0x9e3779b97f4a7c15u;
     if (model->kind == TREE_CLASSIFIER) return;
-    memset(w->chunks, 0, (size_t)CHUNK_BUCKETS * WAYS * sizeof(slot));
-    memset(w->words, 0, (size_t)(w->sets * WAYS_OF_ROWS) * sizeof *w->words);
+    if (!w->grows) { /* else the memory is zeros already, which cost nothing until they are used */
+        memset(w->chunks, 0, (size_t)CHUNK_BUCKETS * WAYS * sizeof(slot));
+        memset(w->words, 0, (size_t)(w->sets * WAYS_OF_ROWS) * sizeof *w->words);
+    }
     for (int64_t m = 0; m < model->members; m++) /* members stand side by side, position by position */
         for (int64_t k = 0; k < model->K; k++)
             memcpy(w->rows + (k * model->members + m) * model->H, model->network[m].padding + k * model->H,
@@ -199,7 +201,7 @@ static int grown_workspace(const postil_model *model, int64_t cached_bytes, post
     measured.grows = 1, measured.cached_bytes = cached_bytes;
     claimed(&plan, 1, sizeof measured);
     if (model->kind == TAGGER) plan_caches(model, &plan, &measured);
-    void *memory = plan.is_too_large ? NULL : malloc(plan.used + 128);
+    void *memory = plan.is_too_large ? NULL : calloc(1, plan.used + 128);
     if (memory == NULL) return POSTIL_NO_MEMORY;
     postil_workspace *w = (postil_workspace *)(void *)on_line(memory);
     *w = measured;
