@@ -15,7 +15,7 @@ import pytest
 import postil
 from postil.models import TaggerConfig, TreeConfig
 from postil.models.config import configured
-from postil.models.settings import descriptions
+from postil.models.settings import rules
 from postil.models.tree_config import configured_tree
 
 ROOT = Path(__file__).parent.parent
@@ -192,14 +192,14 @@ def test_the_table_of_equations_names_places_that_exist():
 
 
 def settings_table(**columns: TaggerConfig | TreeConfig) -> str:
-    """The settings as a table: name, value in each column (``a_b`` is headed `a-b`), and the text below the field."""
+    """The settings as a table: name, value in each column (``a_b`` is headed `a-b`), and the description."""
     config = type(next(iter(columns.values())))
     names = [name.replace("_", "-") for name in columns]
     rows = [f"| setting | {' | '.join(f'`{name}`' for name in names)} | |"]
     rows += ["|---|" + "---|" * len(columns) + "---|"]
     for field in dataclasses.fields(config):
         values = " | ".join(f"`{getattr(values, field.name)!r}`" for values in columns.values())
-        rows.append(f"| `{field.name}` | {values} | {descriptions(config)[field.name].replace('``', '`')} |")
+        rows.append(f"| `{field.name}` | {values} | {rules(config)[field.name].text.replace('``', '`')} |")
     return "\n".join(rows) + "\n"
 
 

@@ -8,7 +8,7 @@ import pytest
 from postil.commands import presets
 from postil.commands.main import main
 from postil.models.config import PRESETS, TaggerConfig, adapted, configured, parsed_setting
-from postil.models.settings import descriptions
+from postil.models.settings import rules
 from postil.models.tree_config import DEFAULTS
 
 
@@ -33,7 +33,7 @@ def test_all_settings_of_one_are_what_set_takes(capsys, name):
     lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith("    ")]
     settings = dict(parsed_setting(word) for word, _ in lines)
     assert TaggerConfig(**settings) == configured(name, {})
-    assert [text for _, text in lines] == [descriptions(TaggerConfig)[name].replace("``", "") for name in settings]
+    assert [text for _, text in lines] == [rules(TaggerConfig)[name].text.replace("``", "") for name in settings]
 
 
 def test_what_is_off_is_not_called_automatic(capsys):

@@ -14,6 +14,7 @@ from postil.gradients.model_requirements import tree_inputs
 from postil.gradients.requirements import gaps, required, requirements_of
 from postil.graph import Node, Result, operations
 from postil.models import config, tree_config
+from postil.models.settings import rules
 from postil.network import Layer, containers, linear
 from postil.objectives import margin
 
@@ -65,6 +66,7 @@ def test_a_new_activation_is_a_gap_wherever_it_can_be_chosen(monkeypatch):
     assert set(gaps(CHECKS)) == {
         "network.activations.Activation: function=gelu",
         *(f"network.tree.{kind}Composition: activation=gelu" for kind in ("Sum", "Affine", "Tensor")),
+        *(f"{config}: activation=gelu" for config in ("TaggerConfig", "TreeConfig")),
     }
 
 
@@ -91,13 +93,13 @@ def test_a_new_kind_of_input_is_a_gap_of_every_preset(monkeypatch):
 def test_a_new_composition_is_a_gap(monkeypatch):
     monkeypatch.setitem(network.COMPOSITIONS, "mean", network.SumComposition)
     monkeypatch.setitem(tree_config.DEFAULTS, "mean", {})
-    monkeypatch.setitem(tree_config.CHOICES, "composition", tuple(network.COMPOSITIONS))
     assert gaps(CHECKS) == [f"TreeClassifier mean: {inputs}" for inputs in tree_inputs()]
 
 
 @pytest.mark.parametrize("field", ["encoder", "objective", "activation", "offsets"])
 def test_a_new_choice_of_a_setting_is_a_gap(field, monkeypatch):
-    monkeypatch.setitem(config.CHOICES, field, (*config.CHOICES[field], "new"))
+    declared = rules(config.TaggerConfig)
+    monkeypatch.setitem(declared, field, declared[field]._replace(choices=(*declared[field].choices, "new")))
     assert gaps(CHECKS) == [f"TaggerConfig: {field}=new"]
 
 

@@ -5,7 +5,6 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_type_hints
 
 from postil.commands.main import COMMANDS
 
@@ -91,11 +90,12 @@ def _presets() -> tuple[str, ...]:
 
 def settings() -> dict[str, tuple[str, ...]]:
     """Name of a setting -> its possible values, where they are a list."""
-    from postil.models.config import CHOICES, TaggerConfig
+    from postil.models.config import TaggerConfig
+    from postil.models.settings import rules
     from postil.models.tree_config import TreeConfig
 
-    names = sorted({*get_type_hints(TaggerConfig), *get_type_hints(TreeConfig)})
-    return {name: tuple(map(str, CHOICES.get(name, ()))) for name in names}
+    declared = {**rules(TreeConfig), **rules(TaggerConfig)}
+    return {name: tuple(map(str, declared[name].choices or ())) for name in sorted(declared)}
 
 
 # ------------------------------------------------------------------------------------------------ shells

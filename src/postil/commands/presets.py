@@ -2,13 +2,12 @@
 
 import argparse
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from postil.errors import ConfigurationError, similar
 from postil.models.config import PRESETS, TaggerConfig, configured
-from postil.models.settings import descriptions, spelt
+from postil.models.settings import rules, spelt
 from postil.models.tree_config import DEFAULTS, TreeConfig, configured_tree
 
 DESCRIPTION = """\
@@ -58,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{name}: {row['purpose']}")
         print(f"  postil train TRAIN --{row['option']} {name} -o MODEL")
         if arguments.name is not None:
-            _print_described(row["settings"], descriptions(TreeConfig if name in DEFAULTS else TaggerConfig))
+            _print_described(name, row["settings"])
         else:
-            print("".join(f"    {line}\n" for line in _wrapped(_words(row["settings"]))))
+            print("".join(f"    {line}\n" for line in _wrapped(_words(name, row["settings"]))))
     return 0
 
 
@@ -85,16 +84,20 @@ def _complete(name: str, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {**rows[name], "settings": asdict(config)}
 
 
-def _words(settings: dict[str, Any]) -> list[str]:
-    return [f"{name}={spelt(name, value)}" for name, value in settings.items()]
+def _config_of(preset: str) -> type:
+    return TreeConfig if preset in DEFAULTS else TaggerConfig
 
 
-def _print_described(settings: dict[str, Any], texts: Mapping[str, str]) -> None:
-    """A setting a line, and what it means."""
-    words = _words(settings)
+def _words(preset: str, settings: dict[str, Any]) -> list[str]:
+    return [f"{name}={spelt(_config_of(preset), name, value)}" for name, value in settings.items()]
+
+
+def _print_described(preset: str, settings: dict[str, Any]) -> None:
+    """Print each setting and its description on a line."""
+    words = _words(preset, settings)
     width = max(map(len, words))
     for word, name in zip(words, settings, strict=True):
-        print(f"    {word:<{width}}  {texts[name].replace('``', '')}")
+        print(f"    {word:<{width}}  {rules(_config_of(preset))[name].text.replace('``', '')}")
 
 
 def _wrapped(words: list[str], width: int = 100) -> list[str]:

@@ -17,7 +17,7 @@ from postil.commands.training.files import LoadedTask, TrainingFiles, examples
 from postil.commands.training.raw_encoders import remove_encoders
 from postil.commands.training.stopping import interrupted, stop_on_request
 from postil.errors import ConfigurationError
-from postil.models.config import PRESETS, parsed_setting
+from postil.models.config import PRESETS, TaggerConfig, parsed_setting
 from postil.models.estimator import Estimator
 from postil.models.parts import MAIN, is_encoder
 from postil.models.sentence_estimator import SentenceEstimator
@@ -204,7 +204,7 @@ def _take_pretrained(arguments: argparse.Namespace) -> None:
     known: Any = open_model(arguments.pretrained, for_training=True)
     if is_encoder(known.fitted_parts()) and arguments.preset in (None, known.preset):  # what is none is refused later
         arguments.preset = known.preset
-        inherited = [f"{name}={spelt(name, value)}" for name, value in _of_architecture(known).items()]
+        inherited = [f"{name}={spelt(TaggerConfig, name, value)}" for name, value in _of_architecture(known).items()]
         arguments.settings = inherited + arguments.settings
 
 

@@ -1,15 +1,16 @@
 """What must be checked of the estimators: every preset with every kind of input, and every setting no preset uses."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
 from postil.errors import ConfigurationError
 from postil.features.inputs import InputFeatures
 from postil.models import PRESETS, MultiTaskTagger, TaggerConfig, TreeClassifier, TreeConfig, tree_config
-from postil.models import config as sentence_config
+from postil.models.config import configured
 from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.settings import rules
 from postil.network import COMPOSITIONS
 
 BY_DEFAULT = "forms"
@@ -38,7 +39,7 @@ def estimator_requirements() -> Iterator[str]:
 def sentence_estimators(base: Any = SentenceEstimator) -> list[type[SentenceEstimator[Any, Any]]]:
     """All kinds of models over sentences."""
     below = [kind for child in base.__subclasses__() for kind in sentence_estimators(child)]
-    return below if inspect.isabstract(base) else [base, *below]
+    return below if not hasattr(base, "KIND") else [base, *below]
 
 
 def networks_of_estimators() -> list[type]:
@@ -81,7 +82,7 @@ def inputs_of(estimator: type[SentenceEstimator[Any, Any]], preset: str) -> list
 
     A detector of a tagger's preset is made of a tagger's layers and a detector's objective, both checked in full.
     """
-    is_own = config_of(estimator, preset).objective == sentence_config.configured(preset, {}).objective
+    is_own = config_of(estimator, preset).objective == configured(preset, {}).objective
     return sentence_inputs() if is_own else [BY_DEFAULT]
 
 
@@ -113,17 +114,17 @@ def unused_settings(config: type) -> Iterator[tuple[str, Any]]:
     has.
     """
     rows = _configs(config)
-    choices, limits = _tables(config)
-    for name, values in choices.items():
+    for name, rule in rules(config).items():
         used = {getattr(row, name) for row in rows}
-        yield from ((name, value) for value in values if value not in used and name not in _NOT_ABOUT_THE_LOSS)
+        if name not in _NOT_ABOUT_THE_LOSS and name != "loss":
+            yield from ((name, value) for value in rule.choices or () if value not in used)
     if config is TaggerConfig:  # the switches of trees are checked with every composition
         yield from ((name, not default) for name, default in _switches(config))
     if config is TaggerConfig:
         yield "ensemble", 2
-    for name, (smallest, _) in limits.items():
+    for name, rule in rules(config).items():
         used = {getattr(row, name) for row in rows}
-        if smallest == 0 and name not in _NOT_ABOUT_THE_LOSS and (used == {0} or 0 not in used):
+        if rule.low == 0 and name not in _NOT_ABOUT_THE_LOSS and (used == {0} or 0 not in used):
             yield name, _small_amount(config, name) if used == {0} else 0
 
 
@@ -136,8 +137,3 @@ def _configs(config: type) -> list[Any]:
     if config is TreeConfig:
         return [tree_config.configured_tree(composition, {}) for composition in COMPOSITIONS]
     return [config_of(kind, preset) for kind in sentence_estimators() for preset in presets_of(kind)]
-
-
-def _tables(config: type) -> tuple[Mapping[str, Any], Mapping[str, tuple[float, float]]]:
-    module = tree_config if config is TreeConfig else sentence_config
-    return {name: values for name, values in module.CHOICES.items() if name != "loss"}, module.LIMITS

@@ -1,21 +1,31 @@
 """What a tagger or a detector is made of: features x encoder x objective x optimiser, in one frozen table of settings.
 
 Every field can be set from Python (``Tagger(hidden=200)``) and from the command line (``--set hidden=200``). A field
-of ADAPTIVE that is None adapts to the size of the training data. A preset is a row of PRESETS: the fields in which it
-differs.
+that ``adapts`` and is None depends on the size of the training data. A preset is a row of PRESETS: the fields in which
+it differs.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from postil.errors import ConfigurationError
 from postil.features.named import MOST_BUCKETS
 from postil.features.vector_clusters import check_numbers_of_clusters
-from postil.features.words import LEARNT_DIMS, LEXICONS
+from postil.features.words import LEARNT_DIMS
 from postil.models.scoring.encoders import ENCODERS
-from postil.models.settings import check_fields, check_known, check_positive, one_of, parsed
+from postil.models.settings import (
+    WIDEST,
+    CommonParameters,
+    check_fields,
+    check_known,
+    one_of,
+    parsed,
+    rule,
+    setting,
+)
 from postil.network import ACTIVATIONS, INITIALISERS
 from postil.objectives.margin import NORMALISATIONS
 from postil.training.names import OPTIMISER_NAMES, SCHEDULE_NAMES
@@ -31,147 +41,203 @@ class TaggerConfig:
     """All settings of a tagger. A dimension of 0 disables a feature."""
 
     # Features of the word alone (A2)
-    word_dim: int = 50
-    """Width of learnt word vectors. Pre-trained vectors (``vectors``) come on top."""
-    min_count: int | None = None
-    """Words seen less often in training are unknown words. None: 1 with ``word_dropout``, otherwise 2."""
-    caps_dim: int = 5
-    """Width of the vectors of capitalisation: all lower case, first letter upper case, and so on."""
-    shape_dim: int = 0
-    """Width of the vectors of word shapes, such as Xx-00."""
-    prefix_dim: int = 0
-    """Width of the vectors of prefixes."""
-    suffix_dim: int = 0
-    """Width of the vectors of suffixes."""
-    prefix_lengths: tuple[int, ...] = (2, 3, 4)
-    """Lengths of prefixes, in characters."""
-    suffix_lengths: tuple[int, ...] = (1, 2, 3, 4)
-    """Lengths of suffixes, in characters."""
-    min_affix_count: int = 3
-    """Prefixes, suffixes and shapes seen less often in training are unknown."""
-    cluster_dim: int = 12
-    """Each column of the word clusters."""
-    vector_clusters: tuple[int, ...] = ()
-    """Numbers of clusters that are made of the pre-trained vectors: each is a feature, of width ``cluster_dim``."""
-    name_dim: int = 12
-    """Each class of the lists of names that are features of words."""
-    character_dim: int = 0
-    """Width of what a convolution over the characters of a word finds, the largest value of each filter."""
-    vector_scale: float = 1.0
-    """Pre-trained vectors are brought to this root mean square."""
+    word_dim: int = setting(
+        50, "Width of learnt word vectors. Pre-trained vectors (``vectors``) come on top.", low=0, high=WIDEST
+    )
+    min_count: int | None = setting(
+        None,
+        "Words seen less often in training are unknown words. None: 1 with ``word_dropout``, otherwise 2.",
+        low=1,
+        adapts=True,
+    )
+    caps_dim: int = setting(
+        5,
+        "Width of the vectors of capitalisation: all lower case, first letter upper case, and so on.",
+        low=0,
+        high=WIDEST,
+    )
+    shape_dim: int = setting(0, "Width of the vectors of word shapes, such as Xx-00.", low=0, high=WIDEST)
+    prefix_dim: int = setting(0, "Width of the vectors of prefixes.", low=0, high=WIDEST)
+    suffix_dim: int = setting(0, "Width of the vectors of suffixes.", low=0, high=WIDEST)
+    prefix_lengths: tuple[int, ...] = setting((2, 3, 4), "Lengths of prefixes, in characters.")
+    suffix_lengths: tuple[int, ...] = setting((1, 2, 3, 4), "Lengths of suffixes, in characters.")
+    min_affix_count: int = setting(3, "Prefixes, suffixes and shapes seen less often in training are unknown.", low=1)
+    cluster_dim: int = setting(12, "Each column of the word clusters.", low=0, high=WIDEST)
+    vector_clusters: tuple[int, ...] = setting(
+        (), "Numbers of clusters that are made of the pre-trained vectors: each is a feature, of width ``cluster_dim``."
+    )
+    name_dim: int = setting(12, "Each class of the lists of names that are features of words.", low=0, high=WIDEST)
+    character_dim: int = setting(
+        0,
+        "Width of what a convolution over the characters of a word finds, the largest value of each filter.",
+        low=0,
+        high=WIDEST,
+    )
+    vector_scale: float = setting(1.0, "Pre-trained vectors are brought to this root mean square.", positive=True)
     # Features of the place in the sentence
-    word_key: str | None = None
-    """The key of the word in feature dicts, whose other features are learnt as well. None: tokens are words."""
-    min_feature_count: int = 1
-    """Features of dicts seen less often in training are unknown."""
-    feature_buckets: int | None = None
-    """Features of dicts are hashed into this number of weights for each label. None: each has its own."""
-    column_dim: int = 10
-    """Width of the vectors of each extra column of the data."""
-    gazetteer_dim: int = 5
-    """Width of the vectors of membership in each gazetteer class."""
-    position_dim: int = 5
-    """Width of the vectors of the distance to the word being tagged (encoder sentence only)."""
+    word_key: str | None = setting(
+        None, "The key of the word in feature dicts, whose other features are learnt as well. None: tokens are words."
+    )
+    min_feature_count: int = setting(1, "Features of dicts seen less often in training are unknown.", low=1)
+    feature_buckets: int | None = setting(
+        None,
+        "Features of dicts are hashed into this number of weights for each label. None: each has its own.",
+        low=1,
+        high=MOST_BUCKETS,
+    )
+    column_dim: int = setting(10, "Width of the vectors of each extra column of the data.", low=1, high=WIDEST)
+    gazetteer_dim: int = setting(5, "Width of the vectors of membership in each gazetteer class.", low=1, high=WIDEST)
+    position_dim: int = setting(
+        5, "Width of the vectors of the distance to the word being tagged (encoder sentence only).", low=1, high=WIDEST
+    )
     # Encoder
-    encoder: str = "window"
-    """How a word sees its neighbours."""
-    window: int = 5
-    """Words seen at once, an odd number: the word itself and its neighbours on both sides."""
-    hidden: int = 300
-    """Width of the hidden layers."""
-    layers: int = 1
-    """Number of hidden layers (encoders window and convolutions)."""
-    activation: str = "hardtanh"
-    """Non-linearity of the hidden layers."""
-    initialiser: str = "xavier"
-    """Distribution of the initial weights."""
-    ensemble: int = 1
-    """Networks that are trained side by side and whose scores are averaged (taggers only)."""
+    encoder: str = setting("window", "How a word sees its neighbours.", choices=ENCODERS)
+    window: int = setting(
+        5, "Words seen at once, an odd number: the word itself and its neighbours on both sides.", low=1, high=99
+    )
+    hidden: int = setting(300, "Width of the hidden layers.", low=1, high=WIDEST)
+    layers: int = setting(1, "Number of hidden layers (encoders window and convolutions).", low=1, high=100)
+    activation: str = setting("hardtanh", "Non-linearity of the hidden layers.", choices=ACTIVATIONS)
+    initialiser: str = setting("xavier", "Distribution of the initial weights.", choices=INITIALISERS)
+    ensemble: int = setting(
+        1, "Networks that are trained side by side and whose scores are averaged (taggers only).", low=1, high=100
+    )
     # Noise
-    input_dropout: float | None = 0.0
-    """Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 where ``epochs`` adapts."""
-    hidden_dropout: float | None = 0.0
-    """Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3."""
-    word_dropout: float = 0.0
-    """Words are replaced by the unknown word with probability word_dropout / (word_dropout + count)."""
-    mention_replacement: float = 0.0
-    """Share of the mentions that are replaced by others of their class, anew in every epoch (taggers of spans only)."""
+    input_dropout: float | None = setting(
+        0.0,
+        "Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 where ``epochs`` adapts.",
+        low=0,
+        high=0.999,
+        adapts=True,
+    )
+    hidden_dropout: float | None = setting(
+        0.0,
+        "Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3.",
+        low=0,
+        high=0.999,
+        adapts=True,
+    )
+    word_dropout: float = setting(
+        0.0, "Words are replaced by the unknown word with probability word_dropout / (word_dropout + count).", low=0
+    )
+    mention_replacement: float = setting(
+        0.0,
+        "Share of the mentions that are replaced by others of their class, anew in every epoch"
+        " (taggers of spans only).",
+        low=0,
+        high=1,
+    )
     # Objective
-    objective: str = "crf"
-    """What is learnt: labels word by word, whole label sequences, or a margin (detectors only)."""
-    offsets: int = 1
-    """Output maps per word: 1, or 3 for the neighbours' too (C2)."""
-    constrained: bool = True
-    """Label sequences that the scheme forbids are impossible."""
-    corrupt: int = 50
-    """Windows without the label that are sampled for each window with it (margin objective only)."""
-    margin: float = 1.0
-    """By how much a true window must outscore a corrupt one (B2's Δ)."""
-    pairs: str = "mean"
-    """Over the pairs of a batch: their mean cost, or as E4 prints it their sum."""
-    l2: float = 0.0
-    """Weight of the L2 penalty on the parameters."""
+    objective: str = setting(
+        "crf",
+        "What is learnt: labels word by word, whole label sequences, or a margin (detectors only).",
+        choices=OBJECTIVES,
+    )
+    offsets: int = setting(1, "Output maps per word: 1, or 3 for the neighbours' too (C2).", choices=(1, 3))
+    constrained: bool = setting(True, "Label sequences that the scheme forbids are impossible.")
+    corrupt: int = setting(
+        50,
+        "Windows without the label that are sampled for each window with it (margin objective only).",
+        low=1,
+        high=WIDEST,
+    )
+    margin: float = setting(1.0, "By how much a true window must outscore a corrupt one (B2's Δ).", low=0)
+    pairs: str = setting(
+        "mean", "Over the pairs of a batch: their mean cost, or as E4 prints it their sum.", choices=NORMALISATIONS
+    )
+    l2: float = setting(0.0, "Weight of the L2 penalty on the parameters.", low=0)
     # Learning
-    optimiser: str = "adam"
-    """How parameters follow their gradients."""
-    rate: float | None = None
-    """Learning rate at its height. None: 0.005 with adam, 0.02 with adagrad, otherwise 0.05."""
-    word_rate: float = 1.0
-    """Tables of word features learn at this multiple of the rate: most words are rare and have few steps."""
-    schedule: str = "linear"
-    """How the rate changes: linear (up, then down), constant, or inverse-decay (B8)."""
-    warm_up: float = 0.05
-    """Schedule linear: share of the training in which the rate rises."""
-    final_share: float = 0.05
-    """Schedule linear: what is left of the rate at the end."""
-    tau: float = 0.2
-    """Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t."""
-    epochs: int | None = None
-    """Passes over the training data. None: 10; below 720 sentences more, to reach 600 steps."""
-    patience: int | None = None
-    """Epochs without a better score on dev before training stops; those below 90 steps count less. None: never."""
-    batch_sentences: int | None = None
-    """Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 where ``epochs`` adapts."""
-    shards: int | None = None
-    """Parts of a batch for the cores; results depend on it, not on the number of threads. None: 1 or 2."""
-    clip: float = 5.0
-    """Gradients whose norm is larger are scaled down to it."""
+    optimiser: str = setting("adam", "How parameters follow their gradients.", choices=OPTIMISER_NAMES)
+    rate: float | None = setting(
+        None,
+        "Learning rate at its height. None: 0.005 with adam, 0.02 with adagrad, otherwise 0.05.",
+        positive=True,
+        adapts=True,
+    )
+    word_rate: float = setting(
+        1.0,
+        "Tables of word features learn at this multiple of the rate: most words are rare and have few steps.",
+        positive=True,
+    )
+    schedule: str = setting(
+        "linear",
+        "How the rate changes: linear (up, then down), constant, or inverse-decay (B8).",
+        choices=SCHEDULE_NAMES,
+    )
+    warm_up: float = setting(0.05, "Schedule linear: share of the training in which the rate rises.", low=0, high=1)
+    final_share: float = setting(0.05, "Schedule linear: what is left of the rate at the end.", low=0, high=1)
+    tau: float = setting(
+        0.2,
+        "Schedule inverse-decay: share of the training with the full rate; after it the rate falls like 1/t.",
+        low=0,
+        high=1,
+        positive=True,
+    )
+    epochs: int | None = setting(
+        None,
+        "Passes over the training data. None: 10; below 720 sentences more, to reach 600 steps.",
+        low=1,
+        adapts=True,
+    )
+    patience: int | None = setting(
+        None,
+        "Epochs without a better score on dev before training stops; those below 90 steps count less. None: never.",
+        low=1,
+    )
+    batch_sentences: int | None = setting(
+        None,
+        "Sentences in a step of training. None: 8 to 32, more for more data; 2 to 8 where ``epochs`` adapts.",
+        low=1,
+        adapts=True,
+    )
+    shards: int | None = setting(
+        None,
+        "Parts of a batch for the cores; results depend on it, not on the number of threads. None: 1 or 2.",
+        low=1,
+        adapts=True,
+    )
+    clip: float = setting(5.0, "Gradients whose norm is larger are scaled down to it.", positive=True)
 
     def __post_init__(self) -> None:
-        check_fields(self, CHOICES, LIMITS)
+        check_fields(self)
         if self.window % 2 == 0:
             raise ConfigurationError("window", expected="an odd number", got=self.window)
-        check_positive(self, "rate", "word_rate", "tau", "clip", "vector_scale")
         check_numbers_of_clusters(self.vector_clusters)
         if not any(getattr(self, name) for name in LEARNT_DIMS):
             raise ConfigurationError("features of words", expected="a dimension above 0", got="all switched off")
 
 
-CHOICES: dict[str, Any] = {
-    "encoder": tuple(ENCODERS),
-    "objective": OBJECTIVES,
-    "activation": tuple(ACTIVATIONS),
-    "initialiser": tuple(INITIALISERS),
-    "optimiser": OPTIMISER_NAMES,
-    "schedule": SCHEDULE_NAMES,
-    "offsets": (1, 3),
-    "pairs": NORMALISATIONS,
-}
-LIMITS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys((*LEARNT_DIMS, *LEXICONS.values()), (0, 100_000)),
-    **dict.fromkeys(("column_dim", "gazetteer_dim", "position_dim"), (1, 100_000)),
-    "hidden": (1, 100_000),
-    "window": (1, 99),
-    "layers": (1, 100),
-    "ensemble": (1, 100),
-    **dict.fromkeys(("shards", "epochs", "patience", "batch_sentences"), (1, 10**9)),
-    "corrupt": (1, 100_000),
-    **dict.fromkeys(("min_count", "min_affix_count", "min_feature_count"), (1, 10**9)),
-    "feature_buckets": (1, MOST_BUCKETS),
-    **dict.fromkeys(("input_dropout", "hidden_dropout"), (0, 0.999)),
-    **dict.fromkeys(("word_dropout", "l2", "margin"), (0, 10**9)),
-    **dict.fromkeys(("warm_up", "final_share", "tau", "mention_replacement"), (0, 1)),
-}
+_PRESET = "The kind of model: a row of ``postil.models.PRESETS``, listed by ``postil presets``."
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerParameters(CommonParameters, TaggerConfig):
+    """The parameters of a Tagger: its settings, and those below, which the config of a fitted model does not have."""
+
+    preset: str = setting("fast", _PRESET)
+    clusters: str | os.PathLike[str] | None = setting(
+        None,
+        "Clusters of words: a file with ``path<TAB>word`` or ``word<TAB>cluster`` on each line, or brown.",
+        kind="str, path or None",
+    )
+    gazetteers: Sequence[str | os.PathLike[str]] = setting(
+        (),
+        "Files with names of a class, one per line, matched as phrases; or names, places, which are features of words.",
+        kind="sequence of str or path",
+    )
+    pretrained: str | os.PathLike[str] | None = setting(
+        None, "Vectors and clusters together: a file of ``postil pretrain --with-clusters``.", kind="str, path or None"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorParameters(TaggerParameters):
+    """The parameters of a Detector."""
+
+    label: str = field(
+        metadata=rule("The label to detect. Labels of a scheme (B-LOC, I-LOC) count as their class (LOC).")
+    )
+    preset: str = setting("margin", _PRESET)
 
 
 # One width for all small features: they then share one table, which is faster.

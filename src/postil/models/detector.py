@@ -1,6 +1,5 @@
 """The detector: which words are of one class, by a score that ranks them (B2, E4)."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, final
@@ -10,11 +9,10 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
-from postil.features.vectors import VectorSources
 from postil.metrics.detection import DetectionScores, average_precision, best_threshold, score_detection
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.target import UNDECIDED, Target
-from postil.models.config import PRESETS, TaggerConfig, configured
+from postil.models.config import PRESETS, DetectorParameters, TaggerConfig, configured
 from postil.models.explaining.explanation import Explanation, explain_detection
 from postil.models.inputs import checked_documents, checked_for_scores, checked_sentence, listed_sentences
 from postil.models.parts import Parts
@@ -23,7 +21,7 @@ from postil.models.scoring.detector_network import DetectorNetwork
 from postil.models.scoring.network import feature_sizes
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.sentences import entity, tokens_of
-from postil.models.settings import UNSET, Unset
+from postil.models.settings import takes
 from postil.text import Entity, Sentence, labels_from_spans, recognise, with_marks
 
 _FIXED = {"objective": "margin", "ensemble": 1}  # whatever the preset says
@@ -70,85 +68,13 @@ class Detector(SentenceEstimator[Target, DetectorNetwork]):
 
     label: str
 
-    def __init__(
-        self,
-        *,
-        label: str,
-        preset: str = "margin",
-        vectors: VectorSources | None = None,
-        clusters: str | os.PathLike[str] | None = None,
-        gazetteers: Sequence[str | os.PathLike[str]] = (),
-        pretrained: str | os.PathLike[str] | None = None,
-        seed: int = 0,
-        threads: int = 1,
-        minutes: float | None = None,
-        word_dim: int | Unset = UNSET,
-        min_count: int | Unset | None = UNSET,
-        caps_dim: int | Unset = UNSET,
-        shape_dim: int | Unset = UNSET,
-        prefix_dim: int | Unset = UNSET,
-        suffix_dim: int | Unset = UNSET,
-        prefix_lengths: tuple[int, ...] | Unset = UNSET,
-        suffix_lengths: tuple[int, ...] | Unset = UNSET,
-        min_affix_count: int | Unset = UNSET,
-        cluster_dim: int | Unset = UNSET,
-        vector_clusters: tuple[int, ...] | Unset = UNSET,
-        name_dim: int | Unset = UNSET,
-        character_dim: int | Unset = UNSET,
-        vector_scale: float | Unset = UNSET,
-        word_key: str | Unset | None = UNSET,
-        min_feature_count: int | Unset = UNSET,
-        feature_buckets: int | Unset | None = UNSET,
-        column_dim: int | Unset = UNSET,
-        gazetteer_dim: int | Unset = UNSET,
-        position_dim: int | Unset = UNSET,
-        encoder: str | Unset = UNSET,
-        window: int | Unset = UNSET,
-        hidden: int | Unset = UNSET,
-        layers: int | Unset = UNSET,
-        activation: str | Unset = UNSET,
-        initialiser: str | Unset = UNSET,
-        ensemble: int | Unset = UNSET,
-        input_dropout: float | Unset | None = UNSET,
-        hidden_dropout: float | Unset | None = UNSET,
-        word_dropout: float | Unset = UNSET,
-        mention_replacement: float | Unset = UNSET,
-        objective: str | Unset = UNSET,
-        offsets: int | Unset = UNSET,
-        constrained: bool | Unset = UNSET,
-        corrupt: int | Unset = UNSET,
-        margin: float | Unset = UNSET,
-        pairs: str | Unset = UNSET,
-        l2: float | Unset = UNSET,
-        optimiser: str | Unset = UNSET,
-        rate: float | Unset | None = UNSET,
-        word_rate: float | Unset = UNSET,
-        schedule: str | Unset = UNSET,
-        warm_up: float | Unset = UNSET,
-        final_share: float | Unset = UNSET,
-        tau: float | Unset = UNSET,
-        epochs: int | Unset | None = UNSET,
-        patience: int | Unset | None = UNSET,
-        batch_sentences: int | Unset | None = UNSET,
-        shards: int | Unset | None = UNSET,
-        clip: float | Unset = UNSET,
-    ) -> None:
-        self._store(locals())
+    @takes(DetectorParameters)
+    def __init__(self, **parameters: Any) -> None:
+        self._store(parameters)
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "detector"
-    _PARAMETERS: ClassVar[tuple[str, ...]] = (
-        "label",
-        "preset",
-        "vectors",
-        "clusters",
-        "gazetteers",
-        "pretrained",
-        "seed",
-        "threads",
-        "minutes",
-    )
     _LABELS: ClassVar[Any] = Target
 
     @classmethod

@@ -1,39 +1,29 @@
 """What every estimator shares: scikit-learn's rules, the fitted parts, the model file."""
 
-import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from postil.errors import ConfigurationError, not_fitted
 from postil.features.vectors import VectorSources
 from postil.models import storage
-from postil.models.documentation import Documented
 from postil.models.parts import LearntLabels, Parts, TrainedNetwork
-from postil.models.settings import UNSET, check_names
+from postil.models.settings import Declared
 
 Labels = TypeVar("Labels", bound=LearntLabels)
 Network = TypeVar("Network", bound=TrainedNetwork)
 
 
-class Estimator(Generic[Labels, Network], metaclass=Documented):
-    """An estimator. Its parameters are ``_PARAMETERS`` and, beyond them, the fields of its config, by default UNSET."""
+class Estimator(Declared, Generic[Labels, Network]):
+    """An estimator."""
 
     KIND: ClassVar[str]
     """The name of this kind of model in a model file."""
     _HAS_TASKS: ClassVar[bool] = False
     """Whether models of this kind have a head for each of several tasks."""
-    _PARAMETERS: ClassVar[tuple[str, ...]]
-    _CONFIG: ClassVar[type]
-    """The dataclass of its settings."""
-    _CHOICES: ClassVar[Mapping[str, Any]]
-    """Name of a setting -> its possible values, where they can be listed."""
-    _ROW: ClassVar[str]
-    """The parameter that selects a row of settings: a preset, a composition."""
     _LABELS: ClassVar[Any]
     """The class of its labels; its ``from_json`` reads what their ``as_json`` has written into a model file."""
     _parts: Parts[Labels, Network] | None = None
@@ -42,11 +32,6 @@ class Estimator(Generic[Labels, Network], metaclass=Documented):
     seed: int
     threads: int
     minutes: float | None
-
-    @classmethod
-    @abstractmethod
-    def _rows(cls) -> Mapping[str, Any]:
-        """Each preset (or composition) that a model of this kind can have -> its config."""
 
     @abstractmethod
     def _configured(self, settings: Mapping[str, Any]) -> Any:
@@ -59,43 +44,6 @@ class Estimator(Generic[Labels, Network], metaclass=Documented):
 
     # -------------------------------------------------------------------------------------------- estimator rules
 
-    if not TYPE_CHECKING:  # editors and type checkers read the signature of __init__ and nothing else
-
-        def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
-            """Refuse unknown names before ``__init__`` does, with a suggestion."""
-            check_names(parameters, cls._names())
-            return super().__new__(cls)
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        """All parameters."""
-        return list(dict.fromkeys([*cls._PARAMETERS, *(field.name for field in fields(cls._CONFIG))]))
-
-    def _store(self, arguments: Mapping[str, Any]) -> None:
-        """Keep the arguments of the constructor, unchanged: they are checked by ``fit``, as scikit-learn wants it."""
-        for name in self._names():
-            setattr(self, name, arguments[name])
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The hyperparameters that are set: they override the preset."""
-        return {name: value for name, value in self._given().items() if name not in self._PARAMETERS}
-
-    def _given(self) -> dict[str, Any]:
-        """All parameters that are set."""
-        return {name: value for name, value in self.get_params().items() if value is not UNSET}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters by name, as the constructor takes them; UNSET where the value of the preset is used."""
-        return {name: getattr(self, name) for name in self._names()}
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Change parameters. Unknown names are refused and change nothing; values are checked by ``fit``."""
-        check_names(parameters, self._names())
-        for name, value in parameters.items():
-            setattr(self, name, value)
-        return self
-
     def __sklearn_tags__(self) -> Any:
         """Asked by scikit-learn only, which is therefore there to be imported.
 
@@ -107,12 +55,6 @@ class Estimator(Generic[Labels, Network], metaclass=Documented):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.parts is not None
-
-    def __repr__(self) -> str:
-        """The parameters that differ from their defaults."""
-        parameters = inspect.signature(type(self)).parameters
-        differing = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(parameters[k].default)]
-        return f"{type(self).__name__}({', '.join(differing)})"
 
     def check(self) -> None:
         """Refuse impossible parameters. ``fit`` does this too; a command does it before it reads its files."""

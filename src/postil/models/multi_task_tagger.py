@@ -16,7 +16,7 @@ from postil.models.answers.posteriors import Posteriors, answers_of
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.tagged import Answer, AnsweredSentences, tagged_documents
 from postil.models.answers.task_labels import TaskLabels, known_tasks
-from postil.models.config import CHOICES, PRESETS, TaggerConfig
+from postil.models.config import PRESETS, TaggerConfig, TaggerParameters
 from postil.models.estimator import Estimator
 from postil.models.inputs import checked_documents, listed_sentences
 from postil.models.parts import Parts
@@ -24,7 +24,7 @@ from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.task_network import TaskNetwork
 from postil.models.sentences import listed_texts, sentences_of, takes_characters, tokens_of, warn_of_unspaced
-from postil.models.settings import UNSET
+from postil.models.settings import UNSET, takes
 from postil.models.tagger import Tagger
 from postil.text import Document, Entity, Sentence
 from postil.text.labels.partial import Annotates
@@ -71,14 +71,14 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
     [['B-PER', 'O', 'O']]
     """
 
-    __init__ = Tagger.__init__  # the same parameters
+    @takes(TaggerParameters)
+    def __init__(self, **parameters: Any) -> None:
+        self._store(parameters)
 
     KIND: ClassVar[str] = "multi-task-tagger"
     _HAS_TASKS: ClassVar[bool] = True
-    _PARAMETERS: ClassVar[tuple[str, ...]] = Tagger._PARAMETERS
     _LABELS: ClassVar[Any] = Labelling
     _CONFIG: ClassVar[type] = TaggerConfig
-    _CHOICES: ClassVar[Mapping[str, Any]] = CHOICES
     _ROW: ClassVar[str] = "preset"
     clusters: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]

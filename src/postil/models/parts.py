@@ -48,7 +48,6 @@ class Stored(Protocol):
 
     KIND: ClassVar[str]
     _HAS_TASKS: ClassVar[bool]
-    _PARAMETERS: ClassVar[tuple[str, ...]]
     _CONFIG: ClassVar[type]
     _LABELS: ClassVar[Any]
     parts: "Parts[Any, Any] | None"

@@ -2,13 +2,13 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from postil.errors import ConfigurationError
 from postil.features.inputs import Token
-from postil.models.config import CHOICES, TaggerConfig
+from postil.models.config import TaggerConfig
 from postil.models.estimator import Estimator
 from postil.models.parts import Parts, WordLabels
 from postil.models.scoring.ensemble_network import EnsembleNetwork
@@ -29,7 +29,6 @@ class SentenceEstimator(Estimator[Labels, Network]):
     """An estimator over sentences; its ``settings`` are fields of TaggerConfig on top of a preset."""
 
     _CONFIG: ClassVar[type] = TaggerConfig
-    _CHOICES: ClassVar[Mapping[str, Any]] = CHOICES
     _ROW: ClassVar[str] = "preset"
     clusters: str | os.PathLike[str] | None
     gazetteers: Sequence[str | os.PathLike[str]]

@@ -1,18 +1,27 @@
-"""What the configs of all kinds of models share: fields that check themselves, their descriptions, and their form on a
-command line; and the value of a hyperparameter that is not set."""
+"""Settings, declared once: a config is a frozen dataclass whose fields are made by ``setting``.
 
+A field carries its default, its description and the values it may have. Everything else is derived from it: checks, the
+form of a setting on the command line (``--set``, ``postil presets``), and, for an estimator whose ``__init__`` is
+decorated with ``takes``, the signature, ``get_params`` and the section Parameters of its docstring.
+"""
+
+import inspect
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
+import textwrap
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from functools import cache
-from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, Final, get_args, get_type_hints
+from types import UnionType
+from typing import Any, ClassVar, Concatenate, Final, NamedTuple, ParamSpec, Self, get_args, get_type_hints
 
 import numpy as np
 
 from postil.errors import ConfigurationError, similar
+from postil.features.vectors import VectorSources
+
+P = ParamSpec("P")
 
 
 class Unset(Enum):
@@ -27,42 +36,100 @@ class Unset(Enum):
 UNSET: Final = Unset.UNSET
 """The value of a hyperparameter that is not set: that of the preset is used. None means "adapt to the data"."""
 
+_OPEN = 10**9
+"""A limit from which on a message does not name it: nobody reaches it by mistake."""
+
+
+WIDEST = 100_000
+"""The largest width of a layer or a vector."""
+
+
+class Rule(NamedTuple):
+    """The description of a setting and the values that it may have."""
+
+    text: str
+    low: float | None = None
+    high: float = _OPEN
+    choices: Collection[Any] | None = None
+    positive: bool = False
+    adapts: bool = False
+    """None adapts to the training data, instead of switching something off."""
+    kind: str | None = None
+    """The type in the words of the documentation, if the annotation does not say it well."""
+
+
+def rule(text: str, **values: Any) -> dict[str, Any]:
+    """The metadata of a field without a default; ``values`` are fields of Rule."""
+    return {"rule": Rule(text, **values)}
+
+
+def setting(default: Any, text: str, **values: Any) -> Any:
+    """A field of a config: its default, its description, and the values that it may have (fields of Rule)."""
+    return field(default=default, metadata=rule(text, **values))
+
 
 @cache
-def descriptions(config: type) -> Mapping[str, str]:
-    """The text below each field of a config, by name. They stand in the source only, which is read on request."""
-    import ast
-    import inspect
-
-    body = ast.parse(inspect.getsource(config)).body[0]
-    texts: dict[str, str] = {}
-    for statement, following in pairwise([*getattr(body, "body", ()), ast.Pass()]):
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            value = following.value if isinstance(following, ast.Expr) else None
-            text = value.value if isinstance(value, ast.Constant) else ""
-            texts[statement.target.id] = " ".join(str(text).split())
-    return texts
+def rules(config: type) -> Mapping[str, Rule]:
+    """What was declared about each field of a config, by name."""
+    return {one.name: one.metadata["rule"] for one in fields(config)}
 
 
-def check_fields(config: Any, choices: Mapping[str, Any], limits: Mapping[str, tuple[float, float]]) -> None:
-    """Bring every field of a frozen dataclass to its plain type, and refuse what is not possible."""
-    for name, hint in get_type_hints(type(config)).items():
-        object.__setattr__(config, name, of_type(name, getattr(config, name), hint))
-    for name, known in choices.items():
-        one_of(name, getattr(config, name), known)
-    for name, (smallest, largest) in limits.items():
-        within(name, getattr(config, name), smallest, largest)
+@cache
+def _hints(config: type) -> Mapping[str, Any]:
+    return get_type_hints(config)
 
 
-def check_positive(config: Any, *names: str) -> None:
-    for name in names:
-        if getattr(config, name) is not None and not 0 < getattr(config, name) < math.inf:
-            raise ConfigurationError(name, expected="a positive number", got=getattr(config, name))
+# ------------------------------------------------------------------------------------------------ checks
 
 
-def check_known(config: type, settings: Mapping[str, Any]) -> None:
-    """Refuse settings that are no fields of a config."""
-    check_names(settings, [field.name for field in fields(config)])
+def check_fields(config: Any) -> None:
+    """Convert every field of a frozen dataclass to its plain type, and raise if a value is not possible."""
+    kind: type = type(config)
+    for name, hint in _hints(kind).items():
+        object.__setattr__(config, name, _of_type(name, getattr(config, name), hint))
+    for name, rule in rules(kind).items():
+        value = getattr(config, name)
+        if rule.choices is not None:
+            one_of(name, value, rule.choices)
+        if rule.low is not None:
+            _check_within(name, value, rule.low, rule.high)
+        if rule.positive and value is not None and not 0 < value < math.inf:
+            raise ConfigurationError(name, expected="a positive number", got=value)
+
+
+def one_of(name: str, value: Any, known: Collection[Any]) -> None:
+    if value not in known:
+        raise ConfigurationError(name, expected=f"one of {', '.join(map(str, known))}", got=repr(value))
+
+
+def _check_within(name: str, value: float | None, smallest: float, largest: float) -> None:
+    if value is not None and not smallest <= value <= largest:
+        is_open = value < smallest and largest >= _OPEN
+        expected = f"at least {smallest}" if is_open else f"{smallest} to {largest}"
+        raise ConfigurationError(name, expected=expected, got=value)
+
+
+def _of_type(name: str, value: Any, hint: Any) -> Any:
+    """The value in the field's own plain type: a NumPy number becomes a number, a list a tuple."""
+    kinds = get_args(hint) or (hint,)
+    if value is None and type(None) in kinds:
+        return None
+    kind = next(kind for kind in kinds if kind is not type(None))
+    if Ellipsis in kinds and isinstance(value, list | tuple):
+        return tuple(_of_type(name, part, int) for part in value)
+    accepted: dict[Any, Any] = {int: Integral, float: Real, bool: (bool, np.bool_), str: str}
+    if Ellipsis in kinds or not isinstance(value, accepted[kind]) or (kind is not bool and isinstance(value, bool)):
+        expected = "whole numbers" if Ellipsis in kinds else _PLAIN_NAMES[kind]
+        raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value))
+    return kind(value)
+
+
+_PLAIN_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+
+
+def check_known(config: type, settings: Iterable[str]) -> None:
+    """Raise if there are settings that are not fields of a config."""
+    check_names(settings, rules(config))
 
 
 def check_names(settings: Iterable[str], known: Iterable[str]) -> None:
@@ -73,7 +140,7 @@ def check_names(settings: Iterable[str], known: Iterable[str]) -> None:
             raise _unknown(name, known)
 
 
-# What settings are called in scikit-learn, spaCy and PyTorch.
+# The names of settings in scikit-learn, spaCy and PyTorch.
 _ELSEWHERE = {
     "random_state": "seed",
     "n_jobs": "threads",
@@ -112,7 +179,7 @@ def _unknown(name: str, known: Iterable[str]) -> ConfigurationError:
 def parsed(text: str, config: type) -> tuple[str, Any]:
     """``name=value`` of the command line, with the value in the type of that field of a config."""
     name, equals, value = text.partition("=")
-    hints = get_type_hints(config)
+    hints = _hints(config)
     if not equals:
         raise ConfigurationError("setting", expected="NAME=VALUE", got=repr(text))
     if name not in hints:
@@ -136,49 +203,173 @@ def _parsed(name: str, value: str, hint: Any) -> Any:
         raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value)) from None
 
 
-ADAPTIVE = (
-    *("min_count", "input_dropout", "hidden_dropout", "batch_sentences", "epochs", "shards", "rate"),
-    "batch_trees",
-)
-"""Settings whose None adapts to the training data; None of another one switches it off."""
-
-
-def spelt(name: str, value: Any) -> str:
+def spelt(config: type, name: str, value: Any) -> str:
     """The value of a setting as ``parsed`` takes it: None is ``auto`` if it adapts to the data, else ``none``."""
     if value is None:
-        return "auto" if name in ADAPTIVE else "none"
+        return "auto" if rules(config)[name].adapts else "none"
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
 
 
-def one_of(name: str, value: Any, known: Any) -> None:
-    if value not in known:
-        raise ConfigurationError(name, expected=f"one of {', '.join(map(str, known))}", got=repr(value))
+# ------------------------------------------------------------------------------------------------ estimators
 
 
-_OPEN = 10**9
-"""A limit from which on a message does not name it: nobody reaches it by mistake."""
+@dataclass(frozen=True, kw_only=True)
+class CommonParameters:
+    """The parameters that every estimator has beside its settings."""
+
+    vectors: VectorSources | None = setting(
+        None,
+        "Pre-trained word vectors: a GloVe, word2vec or fastText file, or glove-50d. Those of several files stand side"
+        " by side. None: all vectors are learnt.",
+        kind="str, path, sequence of these, or None",
+    )
+    seed: int = setting(0, "Seed of all randomness. The same seed and data produce the same bits.")
+    threads: int = setting(1, "Number of cores to train with. Does not change the result.")
+    minutes: float | None = setting(
+        None, "Time budget: the schedule is shortened so that it ends in time. None: no limit."
+    )
 
 
-def within(name: str, value: float | None, smallest: float, largest: float) -> None:
-    if value is not None and not smallest <= value <= largest:
-        is_open = value < smallest and largest >= _OPEN
-        expected = f"at least {smallest}" if is_open else f"{smallest} to {largest}"
-        raise ConfigurationError(name, expected=expected, got=value)
+def takes(declared: Callable[P, object]) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
+    """Give an ``__init__`` with ``**parameters`` the fields of a dataclass as its keywords.
+
+    Type checkers and editors take them from the dataclass, ``Declared`` takes from it what is asked for at run time.
+    """
+
+    def of(init: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
+        init.__dict__["declared"] = declared
+        return init
+
+    return of
 
 
-def of_type(name: str, value: Any, hint: Any) -> Any:
-    """The value in the field's own plain type: a NumPy number becomes a number, a list a tuple."""
-    kinds = get_args(hint) or (hint,)
-    if value is None and type(None) in kinds:
-        return None
-    kind = next(kind for kind in kinds if kind is not type(None))
-    if Ellipsis in kinds and isinstance(value, list | tuple):
-        return tuple(of_type(name, part, int) for part in value)
-    accepted: dict[Any, Any] = {int: Integral, float: Real, bool: (bool, np.bool_), str: str}
-    if Ellipsis in kinds or not isinstance(value, accepted[kind]) or (kind is not bool and isinstance(value, bool)):
-        expected = "whole numbers" if Ellipsis in kinds else _PLAIN_NAMES[kind]
-        raise ConfigurationError(f"setting {name}", expected=expected, got=repr(value))
-    return kind(value)
+class Declared:
+    """A class whose ``__init__`` is decorated with ``takes``: its signature, its parameters and its docstring.
+
+    Parameters that are not settings come first; settings are UNSET by default, which stands for the value of the row
+    of settings (preset, composition) that the parameter ``_ROW`` selects.
+    """
+
+    _CONFIG: ClassVar[type]
+    """The dataclass of its settings."""
+    _ROW: ClassVar[str]
+    """The parameter that selects a row of settings: a preset, a composition."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        init = vars(cls).get("__init__")
+        if init is not None:
+            init.__signature__ = _signature(init.declared, rules(cls._CONFIG), cls._ROW)
+            cls.__doc__ = _Documentation(cls.__doc__)  # type: ignore[assignment]
+
+    @classmethod
+    def _rows(cls) -> Mapping[str, Any]:
+        """Each preset (or composition) that a model of this kind can have -> its config."""
+        raise NotImplementedError
+
+    @classmethod
+    def _parameters(cls) -> Mapping[str, inspect.Parameter]:
+        return dict(list(inspect.signature(cls.__init__).parameters.items())[1:])
+
+    def _store(self, given: Mapping[str, Any]) -> None:
+        """Keep the arguments of the constructor, unchanged: they are checked by ``fit``, as scikit-learn wants it."""
+        parameters = self._parameters()
+        check_names(given, parameters)
+        for name, parameter in parameters.items():
+            if parameter.default is parameter.empty and name not in given:
+                raise TypeError(f"{type(self).__name__}() needs the argument {name!r}")
+            setattr(self, name, given.get(name, parameter.default))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters by name, as the constructor takes them; UNSET where the value of the preset is used."""
+        return {name: getattr(self, name) for name in self._parameters()}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters. Unknown names raise and change nothing; values are checked by ``fit``."""
+        check_names(parameters, self._parameters())
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        return self
+
+    def _given(self) -> dict[str, Any]:
+        """All parameters that are set."""
+        return {name: value for name, value in self.get_params().items() if value is not UNSET}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The hyperparameters that are set: they override the preset."""
+        parameters = self._parameters()
+        return {name: value for name, value in self._given().items() if parameters[name].default is UNSET}
+
+    def __repr__(self) -> str:
+        """The parameters that differ from their defaults."""
+        parameters = self._parameters()
+        differing = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(parameters[k].default)]
+        return f"{type(self).__name__}({', '.join(differing)})"
 
 
-_PLAIN_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+def _signature(declared: type, settings: Collection[str], row: str) -> inspect.Signature:
+    """Without the types: ``help`` shows it, and nobody can read fifty of them. They stand in the docstring."""
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
+    for one in sorted(
+        fields(declared), key=lambda one: (one.default is not MISSING, one.name != row, one.name in settings)
+    ):
+        default = UNSET if one.name in settings and one.name != row else one.default
+        default = inspect.Parameter.empty if default is MISSING else default
+        parameters.append(inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default))
+    return inspect.Signature(parameters)
+
+
+class _Documentation:
+    """The docstring of a Declared class with the section Parameters, completed when somebody reads it."""
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text  # None under python -OO
+
+    def __get__(self, instance: object, owner: type[Declared]) -> str | None:
+        if self._text is None:
+            return None
+        before, attributes, after = inspect.cleandoc(self._text).partition("Attributes\n----------\n")
+        return f"{before}Parameters\n----------\n{''.join(_entries(owner))}\n{attributes}{after}"
+
+
+def _entries(kind: type[Declared]) -> Iterator[str]:
+    """One entry per parameter, in the order of the signature."""
+    declared = vars(kind.__init__)["declared"]
+    parameters, rows, hints = kind._parameters(), kind._rows(), _hints(declared)
+    default_row = rows[parameters[kind._ROW].default]
+    for name, rule in ((name, rules(declared)[name]) for name in parameters):
+        default, text = parameters[name].default, rule.text
+        if default is UNSET:
+            default = getattr(default_row, name)
+            text = f"{text} {_others(name, rows, default, kind._ROW)}".rstrip()
+        heading = f"{name} : {rule.kind or type_text(hints[name], rule.choices)}"
+        heading += "" if default is inspect.Parameter.empty else f", default={default!r}"
+        yield "\n".join(
+            [
+                heading,
+                *textwrap.wrap(text, 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False),
+                "",
+            ]
+        )
+
+
+def _others(name: str, rows: Mapping[str, Any], default: Any, row: str) -> str:
+    """The values of the other presets that differ from the default: ``Other presets: 160 (accurate), 100 (…).``"""
+    names: dict[str, list[str]] = {}
+    for other, config in rows.items():
+        if getattr(config, name) != default:
+            names.setdefault(repr(getattr(config, name)), []).append(other)
+    values = [f"{value} ({', '.join(others)})" for value, others in names.items()]
+    return f"Other {row}s: {', '.join(values)}." if values else ""
+
+
+def type_text(hint: Any, choices: Collection[Any] | None = None) -> str:
+    """A type as scikit-learn's documentation writes it: ``int or None``, ``{'a', 'b'}``, ``tuple of int``."""
+    if choices is not None:
+        return f"{{{', '.join(map(repr, choices))}}}"
+    if isinstance(hint, UnionType):
+        return " or ".join(type_text(part) for part in get_args(hint))
+    if get_args(hint):
+        return f"{hint.__origin__.__name__} of {type_text(get_args(hint)[0])}"
+    return "None" if hint is type(None) else str(hint.__name__)

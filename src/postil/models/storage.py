@@ -392,14 +392,14 @@ def _check_parameters(estimator: Stored, labels: LearntLabels) -> None:
     """What the estimator was made with is what one can be made with again."""
     parameters = estimator.get_params()
     for name, kind in _PARAMETERS.items():
-        if name in estimator._PARAMETERS:
+        if name in parameters:
             _check_shape(parameters[name], kind, f"parameter {name}", whole=True)
     for name in ("vectors", "gazetteers"):
         value = parameters.get(name)
         if isinstance(value, tuple) and not all(isinstance(path, str) for path in value):
             raise ConfigurationError(name, expected="names of files", got=repr(value)[:80])
     estimator.check()
-    if "label" in estimator._PARAMETERS and [parameters["label"]] != labels.labels:
+    if "label" in parameters and [parameters["label"]] != labels.labels:
         raise ConfigurationError("label", expected=repr(labels.labels[0]), got=repr(parameters["label"])[:80])
 
 

@@ -1,6 +1,5 @@
 """The tagger: labels on words, as whole label sequences with exact probabilities."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -12,14 +11,13 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Token
-from postil.features.vectors import VectorSources
 from postil.models.answers.constraints import Constraints
 from postil.models.answers.decoding import Decoding, check_probability, lowest_probabilities
 from postil.models.answers.labelling import Labelling
 from postil.models.answers.posteriors import Posteriors
 from postil.models.answers.predictions import Predictions
 from postil.models.answers.tagged import Answer, AnsweredSentences, tagged_documents
-from postil.models.config import PRESETS, TaggerConfig, configured
+from postil.models.config import PRESETS, TaggerConfig, TaggerParameters, configured
 from postil.models.inputs import (
     checked_documents,
     checked_for_scores,
@@ -40,7 +38,7 @@ from postil.models.sentences import (
     tokens_of,
     warn_of_unspaced,
 )
-from postil.models.settings import UNSET, Unset
+from postil.models.settings import takes
 from postil.text import Document, Entity, Sentence, with_marks
 from postil.text.later import LaterItems
 from postil.text.output import is_utf8
@@ -86,83 +84,13 @@ class Tagger(SentenceEstimator[Labelling, TaggerNetwork | EnsembleNetwork]):
     [('Anna', 'PER'), ('Oslo', 'LOC')]
     """
 
-    def __init__(
-        self,
-        *,
-        preset: str = "fast",
-        vectors: VectorSources | None = None,
-        clusters: str | os.PathLike[str] | None = None,
-        gazetteers: Sequence[str | os.PathLike[str]] = (),
-        pretrained: str | os.PathLike[str] | None = None,
-        seed: int = 0,
-        threads: int = 1,
-        minutes: float | None = None,
-        word_dim: int | Unset = UNSET,
-        min_count: int | Unset | None = UNSET,
-        caps_dim: int | Unset = UNSET,
-        shape_dim: int | Unset = UNSET,
-        prefix_dim: int | Unset = UNSET,
-        suffix_dim: int | Unset = UNSET,
-        prefix_lengths: tuple[int, ...] | Unset = UNSET,
-        suffix_lengths: tuple[int, ...] | Unset = UNSET,
-        min_affix_count: int | Unset = UNSET,
-        cluster_dim: int | Unset = UNSET,
-        vector_clusters: tuple[int, ...] | Unset = UNSET,
-        name_dim: int | Unset = UNSET,
-        character_dim: int | Unset = UNSET,
-        vector_scale: float | Unset = UNSET,
-        word_key: str | Unset | None = UNSET,
-        min_feature_count: int | Unset = UNSET,
-        feature_buckets: int | Unset | None = UNSET,
-        column_dim: int | Unset = UNSET,
-        gazetteer_dim: int | Unset = UNSET,
-        position_dim: int | Unset = UNSET,
-        encoder: str | Unset = UNSET,
-        window: int | Unset = UNSET,
-        hidden: int | Unset = UNSET,
-        layers: int | Unset = UNSET,
-        activation: str | Unset = UNSET,
-        initialiser: str | Unset = UNSET,
-        ensemble: int | Unset = UNSET,
-        input_dropout: float | Unset | None = UNSET,
-        hidden_dropout: float | Unset | None = UNSET,
-        word_dropout: float | Unset = UNSET,
-        mention_replacement: float | Unset = UNSET,
-        objective: str | Unset = UNSET,
-        offsets: int | Unset = UNSET,
-        constrained: bool | Unset = UNSET,
-        corrupt: int | Unset = UNSET,
-        margin: float | Unset = UNSET,
-        pairs: str | Unset = UNSET,
-        l2: float | Unset = UNSET,
-        optimiser: str | Unset = UNSET,
-        rate: float | Unset | None = UNSET,
-        word_rate: float | Unset = UNSET,
-        schedule: str | Unset = UNSET,
-        warm_up: float | Unset = UNSET,
-        final_share: float | Unset = UNSET,
-        tau: float | Unset = UNSET,
-        epochs: int | Unset | None = UNSET,
-        patience: int | Unset | None = UNSET,
-        batch_sentences: int | Unset | None = UNSET,
-        shards: int | Unset | None = UNSET,
-        clip: float | Unset = UNSET,
-    ) -> None:
-        self._store(locals())
+    @takes(TaggerParameters)
+    def __init__(self, **parameters: Any) -> None:
+        self._store(parameters)
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tagger"
-    _PARAMETERS: ClassVar[tuple[str, ...]] = (
-        "preset",
-        "vectors",
-        "clusters",
-        "gazetteers",
-        "pretrained",
-        "seed",
-        "threads",
-        "minutes",
-    )
     _LABELS: ClassVar[Any] = Labelling
 
     @classmethod

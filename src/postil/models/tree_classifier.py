@@ -10,7 +10,6 @@ from postil.arrays import Array
 from postil.errors import DataError
 from postil.features.inputs import InputFeatures
 from postil.features.trees import Forest, Schedule
-from postil.features.vectors import VectorSources
 from postil.metrics import TreeScores, score_trees
 from postil.models.answers.node_labels import NodeLabel, NodeLabels, TreeAnswers
 from postil.models.answers.tree_labels import TreeLabels
@@ -18,8 +17,8 @@ from postil.models.estimator import Estimator
 from postil.models.explaining.tree_explanation import TreeExplanation, explained
 from postil.models.inputs import checked_root_labels, checked_trees
 from postil.models.scoring.tree_network import TreeInputs, TreeNetwork
-from postil.models.settings import UNSET, Unset
-from postil.models.tree_config import CHOICES, DEFAULTS, TreeConfig, configured_tree
+from postil.models.settings import takes
+from postil.models.tree_config import DEFAULTS, TreeConfig, TreeParameters, configured_tree
 from postil.objectives import softmax
 from postil.text.trees.tree import Tree, widths_of_nodes
 from postil.threads import one_blas_thread
@@ -62,50 +61,14 @@ class TreeClassifier(Estimator[TreeLabels, TreeNetwork]):
 
     composition: str
 
-    def __init__(
-        self,
-        *,
-        composition: str = "tree-lstm",
-        vectors: VectorSources | None = None,
-        seed: int = 0,
-        threads: int = 1,
-        minutes: float | None = None,
-        binarise: str | Unset = UNSET,
-        tree: str | Unset = UNSET,
-        word_dim: int | Unset = UNSET,
-        min_count: int | Unset = UNSET,
-        vector_scale: float | Unset = UNSET,
-        learn_vectors: bool | Unset = UNSET,
-        hidden: int | Unset = UNSET,
-        activation: str | Unset = UNSET,
-        initialiser: str | Unset = UNSET,
-        input_dropout: float | Unset = UNSET,
-        hidden_dropout: float | Unset = UNSET,
-        word_dropout: float | Unset = UNSET,
-        loss: str | Unset = UNSET,
-        class_weights: str | Mapping[str, float] | Unset = UNSET,
-        l2: float | Unset = UNSET,
-        optimiser: str | Unset = UNSET,
-        rate: float | Unset = UNSET,
-        word_rate: float | Unset = UNSET,
-        schedule: str | Unset = UNSET,
-        warm_up: float | Unset = UNSET,
-        final_share: float | Unset = UNSET,
-        tau: float | Unset = UNSET,
-        epochs: int | Unset = UNSET,
-        patience: int | Unset | None = UNSET,
-        batch_trees: int | Unset | None = UNSET,
-        shards: int | Unset = UNSET,
-        clip: float | Unset = UNSET,
-    ) -> None:
-        self._store(locals())
+    @takes(TreeParameters)
+    def __init__(self, **parameters: Any) -> None:
+        self._store(parameters)
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
     KIND: ClassVar[str] = "tree-classifier"
-    _PARAMETERS: ClassVar[tuple[str, ...]] = ("composition", "vectors", "seed", "threads", "minutes")
     _CONFIG: ClassVar[type] = TreeConfig
-    _CHOICES: ClassVar[Mapping[str, Any]] = CHOICES
     _ROW: ClassVar[str] = "composition"
     _LABELS: ClassVar[Any] = TreeLabels
 
