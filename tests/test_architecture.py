@@ -340,7 +340,6 @@ TESTED_ELSEWHERE = {
     "kernels/compiled_engine.py": "models/test_engine.py",
     "models/scoring/ensemble_network.py": "models/test_ensemble.py",
     "models/answers/task_labels.py": "models/test_multi_task_tagger.py",
-    "models/fitting/tasks.py": "models/test_multi_task_tagger.py",
     "models/fitting/training_set.py": "models/fitting/test_sentences.py",
     "models/scoring/task_network.py": "models/test_multi_task_tagger.py",
     "models/task_parts.py": "models/test_multi_task_tagger.py",

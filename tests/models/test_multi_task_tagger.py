@@ -12,7 +12,7 @@ from postil import archive
 from postil.errors import ConfigurationError, DataError, ForgettingWarning, ModelFileError
 from postil.gradients.fitted import examine_parts
 from postil.models import storage
-from postil.models.fitting.tasks import batch_shares, batches_by_task, joint_score
+from postil.models.fitting.sentences import batch_shares, batches_by_task, joint_score
 from postil.models.scoring.network import Example
 
 SETTINGS = {"hidden": 16, "epochs": 4, "rate": 0.02}

@@ -22,6 +22,7 @@ from postil.models.config import adapted
 from postil.models.fitting.running import run
 from postil.models.fitting.sentences import SentenceFitting, sentences_with_words
 from postil.models.inputs import checked_dev, checked_labelled, checked_sentences, listed_sentences
+from postil.models.sentence_estimator import FitData
 from postil.models.tagger import Tagger
 from postil.text.labels.partial import Annotates, classes_of, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.labels.partial_label import SEPARATOR, PartialLabel
@@ -163,11 +164,13 @@ class Extending:
         self._student = _student(tagger, sentences, {**self._settings, "threads": threads})
         self.fitting = SentenceFitting(
             self._student,
-            sentences,
-            learnt,
-            self._dev if self._has_all_classes() else None,
-            warm_start=tagger,
-            partial=False,  # the marks are there already
+            FitData(
+                sentences,
+                learnt,
+                self._dev if self._has_all_classes() else None,
+                warm_start=tagger,
+                partial=False,  # the marks are there already
+            ),
             completed_by=tagger,
             completed=completed,
         )

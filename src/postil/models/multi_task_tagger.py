@@ -1,9 +1,7 @@
 """A tagger of several tasks: shared words and encoder, one head for each task."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -17,29 +15,26 @@ from postil.models.answers.predictions import Predictions
 from postil.models.answers.tagged import Answer, AnsweredSentences, tagged_documents
 from postil.models.answers.task_labels import TaskLabels, known_tasks
 from postil.models.config import PRESETS, TaggerConfig, TaggerParameters
-from postil.models.estimator import Estimator
 from postil.models.inputs import checked_documents, listed_sentences
 from postil.models.parts import Parts
 from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.task_network import TaskNetwork
+from postil.models.sentence_estimator import Corpora, WordEstimator
 from postil.models.sentences import listed_texts, sentences_of, takes_characters, tokens_of, warn_of_unspaced
 from postil.models.settings import UNSET, takes
 from postil.models.tagger import Tagger
 from postil.text import Document, Entity, Sentence
-from postil.text.labels.partial import Annotates
 from postil.text.later import LaterItems
 from postil.text.output import is_utf8
 
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
     from postil.models.explaining.explanation import Explanation
-    from postil.models.fitting.tasks import Corpora, TaskFitting
-    from postil.models.fitting.teaching import Teacher
 
 
 @final
-class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
+class MultiTaskTagger(WordEstimator[TaskLabels, TaskNetwork]):
     """Labels words for several tasks at once: names and parts of speech, say. Takes the parameters of a Tagger.
 
     X and y are dicts from the name of a task to its data, as a Tagger takes them; the corpora of the tasks may be
@@ -78,12 +73,6 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
     KIND: ClassVar[str] = "multi-task-tagger"
     _HAS_TASKS: ClassVar[bool] = True
     _LABELS: ClassVar[Any] = Labelling
-    _CONFIG: ClassVar[type] = TaggerConfig
-    _ROW: ClassVar[str] = "preset"
-    clusters: str | os.PathLike[str] | None
-    gazetteers: Sequence[str | os.PathLike[str]]
-    pretrained: str | os.PathLike[str] | None
-    preset: str
 
     # -------------------------------------------------------------------------------------------- its kind of model
 
@@ -123,6 +112,9 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         first = TaggerNetwork(config, **feature_sizes(config, features), vectors=vectors, mask=mask, rng=rng)
         return TaskNetwork.of(first, masks, rng)
 
+    def _labels_of(self, y: Sequence[Sequence[str]]) -> Labelling:
+        return Labelling.of(y)
+
     def _head(self, parts: Parts[Any, Any]) -> Tagger:
         return self._of_one_task()._with_parts(parts)
 
@@ -159,90 +151,6 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         heads = self.fitted_parts().heads
         return {task: Posteriors(heads[task]) for task in known_tasks(tasks, self.tasks)}
 
-    # -------------------------------------------------------------------------------------------- learning
-
-    def fit(
-        self,
-        X: "Corpora",
-        y: Mapping[str, Sequence[Sequence[str]]],
-        dev: Mapping[str, tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]] | None = None,
-        *,
-        warm_start: "MultiTaskTagger | Tagger | None" = None,
-        freeze_encoder: bool = False,
-        partial: bool | None = None,
-        annotates: Mapping[str, Annotates] | None = None,
-        unlabelled: "Corpora | None" = None,
-        teachers: "Mapping[str, Sequence[Teacher]] | None" = None,
-        verbose: bool = False,
-    ) -> Self:
-        """Train on the sentences X[task] with the labels y[task] of each task.
-
-        X may also be one list of sentences, if y labels these for every task.
-
-        With ``dev``, {task: (X_dev, y_dev)} for some or all tasks, the epoch with the smallest geometric mean of their
-        errors is kept, and their probabilities are calibrated. ``annotates`` and ``partial`` are those of
-        ``Tagger.fit``, the former by task.
-
-        With ``warm_start``, a fitted model of the same architecture, training continues from it: its tasks stay (that
-        of a Tagger is called ``main``), and those that are new in y start fresh on top of its encoder. With
-        ``freeze_encoder``, only heads learn: the answers of tasks that y does not have stay the same.
-
-        ``unlabelled`` and ``teachers`` are those of ``Tagger.fit``, the latter by task: only the tasks that have
-        teachers learn from raw text, which may be a dict by task, too. A task of a fitted model, ``model[task]``, can
-        be a teacher.
-
-        Each batch has sentences of one task. The batches of an epoch are divided among the tasks in proportion to the
-        square root of the number of their sentences.
-        """
-        from postil.models.fitting.running import run  # training code is loaded only to train
-
-        fitting = self.fitting(
-            X,
-            y,
-            dev,
-            warm_start=warm_start,
-            freeze_encoder=freeze_encoder,
-            partial=partial,
-            annotates=annotates,
-            unlabelled=unlabelled,
-            teachers=teachers,
-        )
-        run(fitting, verbose=verbose)
-        return self
-
-    def fitting(
-        self,
-        X: "Corpora",
-        y: Mapping[str, Sequence[Sequence[str]]],
-        dev: Mapping[str, tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]] | None = None,
-        *,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-        warm_start: "MultiTaskTagger | Tagger | None" = None,
-        freeze_encoder: bool = False,
-        partial: bool | None = None,
-        annotates: Mapping[str, Annotates] | None = None,
-        unlabelled: "Corpora | None" = None,
-        teachers: "Mapping[str, Sequence[Teacher]] | None" = None,
-    ) -> "TaskFitting":
-        """``fit`` step by step: see ``Tagger.fitting``."""
-        from postil.models.fitting.tasks import TaskFitting  # training code is loaded only to train
-
-        return TaskFitting(
-            self,
-            X,
-            y,
-            dev,
-            checkpoint=checkpoint,
-            resume=resume,
-            warm_start=warm_start,
-            freeze_encoder=freeze_encoder,
-            partial=partial,
-            annotates=annotates,
-            unlabelled=unlabelled,
-            teachers=teachers,
-        )
-
     # -------------------------------------------------------------------------------------------- answers
 
     def predict(
@@ -263,20 +171,20 @@ class MultiTaskTagger(Estimator[TaskLabels, TaskNetwork]):
         answers = answers_of(self._posteriors(tasks), listed_sentences(X), label_probabilities=True)
         return {task: (Predictions(of_task.texts()), of_task.by_sentence()) for task, of_task in answers.items()}
 
-    def score(self, X: "Corpora", y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, float]:
+    def score(self, X: Corpora, y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, float]:
         """conlleval's F1 of tasks with spans, token accuracy of others; 0 to 1."""
         return {task: evaluation.main_score for task, evaluation in self.evaluate(X, y).items()}
 
-    def evaluate(self, X: "Corpora", y: Mapping[str, Sequence[Sequence[str]]]) -> "dict[str, Evaluation]":
+    def evaluate(self, X: Corpora, y: Mapping[str, Sequence[Sequence[str]]]) -> "dict[str, Evaluation]":
         """All scores of each task of y."""
         return {task: self[task].evaluate(*data) for task, data in self._labelled(X, y).items()}
 
-    def calibrate(self, X: "Corpora", y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, Decoding]:
+    def calibrate(self, X: Corpora, y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, Decoding]:
         """Fit temperature and shift of each task of y to held-out data: see ``Tagger.calibrate``."""
         return {task: self[task].calibrate(*data) for task, data in self._labelled(X, y).items()}
 
-    def _labelled(self, X: "Corpora", y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, tuple[Any, Any]]:
-        from postil.models.fitting.tasks import by_task  # what only held-out data need is loaded with them
+    def _labelled(self, X: Corpora, y: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, tuple[Any, Any]]:
+        from postil.models.fitting.sentences import by_task  # what only held-out data need is loaded with them
 
         names = known_tasks(y, self.tasks)
         sentences = by_task(X, names)

@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cache
 from numbers import Integral, Real
 from types import UnionType
-from typing import Any, ClassVar, Concatenate, Final, NamedTuple, ParamSpec, Self, get_args, get_type_hints
+from typing import Any, ClassVar, Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from postil.errors import ConfigurationError, similar
 from postil.features.vectors import VectorSources
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Unset(Enum):
@@ -230,15 +231,19 @@ class CommonParameters:
     )
 
 
-def takes(declared: Callable[P, object]) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
-    """Give an ``__init__`` with ``**parameters`` the fields of a dataclass as its keywords.
+def takes(declared: Callable[P, object]) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+    """Give a method with ``**options`` the fields of a dataclass as its arguments.
 
-    Type checkers and editors take them from the dataclass, ``Declared`` takes from it what is asked for at run time.
+    Type checkers and editors take them from the dataclass, ``help`` and scikit-learn from the signature. Those of an
+    ``__init__`` are put in order by ``Declared``.
     """
 
-    def of(init: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
-        init.__dict__["declared"] = declared
-        return init
+    def of(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
+        arguments = inspect.signature(declared).parameters.values()
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        untyped = [one.replace(annotation=one.empty) for one in arguments]
+        method.__dict__.update(declared=declared, __signature__=inspect.Signature([own, *untyped]))
+        return method
 
     return of
 

@@ -35,6 +35,7 @@ from postil.models.answers.labelling import Labelling
 from postil.models.installed import hint, located
 from postil.models.parts import MAIN, LearntLabels, Parts, Stored, TrainedNetwork, heads_of
 from postil.models.settings import UNSET
+from postil.models.task_parts import new_parts
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
 KINDS = {
@@ -200,24 +201,8 @@ def _parts(kind: type[Stored], arrays: Mapping[str, Any], metadata: Mapping[str,
     features = _features(config, arrays, _mapping(metadata, "features"), vectors, metadata.get("unicode"))
     for name, of_head in labels.items():
         _check_output(arrays, name, len(of_head.labels))
-    parts: Parts[Any, Any]
-    if kind._HAS_TASKS:
-        from postil.models.answers.task_labels import TaskLabels  # most models have one task
-        from postil.models.task_parts import task_parts
-
-        network = kind._network(config, features, TaskLabels(labels), vectors, None)
-        parts = task_parts(config, labels, features, network, decodings, about)
-    else:
-        network = kind._network(config, features, labels[MAIN], vectors, None)
-        parts = Parts(
-            config=config,
-            labelling=labels[MAIN],
-            features=features,
-            network=network,
-            decoding=decodings[MAIN],
-            about=about,
-        )
-    _fill(network, arrays)
+    parts = new_parts(kind, config, labels, features, vectors, None, decodings, about)
+    _fill(parts.network, arrays)
     unknown = sorted(set(arrays) - set(_arrays(parts)))
     if unknown:
         raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])

@@ -9,7 +9,6 @@ import postil
 from oracles import corpora
 from postil.models.answers.distribution import Distribution
 from postil.models.fitting.completing import Completion
-from postil.models.fitting.sentences import SentenceFitting
 from postil.models.fitting.training_set import TrainingSet
 from postil.text.labels.partial import with_marks
 
@@ -26,7 +25,7 @@ def teacher():
 @pytest.fixture(scope="module")
 def student(teacher):
     """The parts of a student that knows a class more."""
-    return SentenceFitting(postil.Tagger(**SMALL), [TOKENS], [["O", "O", "B-ORG"]], warm_start=teacher).parts
+    return postil.Tagger(**SMALL).fitting([TOKENS], [["O", "O", "B-ORG"]], warm_start=teacher).parts
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ import hashlib
 import logging
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol, final, overload
+from typing import Any, final, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from postil.arrays import Array
 from postil.errors import CheckpointWarning, ConfigurationError, ModelFileError, PostilError
 from postil.features.vectors import VectorSources, WordVectors, listed_sources, load_vectors, side_by_side
 from postil.graph import Parameter
+from postil.models.estimator import Estimator
 from postil.models.parts import Parts
 from postil.models.scoring.fused import fused_training
 from postil.threads import one_blas_thread
@@ -46,23 +47,6 @@ class Batches(Sequence[Batch[Any]]):
         return self._make(self._order[index])
 
 
-class Trainee(Protocol):
-    """What a training asks of an estimator of any kind."""
-
-    vectors: VectorSources | None
-    seed: int
-    threads: int
-    minutes: float | None
-    parts: Any
-
-    @property
-    def settings(self) -> dict[str, Any]: ...
-    def check(self) -> None: ...
-    def _configured(self, settings: Mapping[str, Any]) -> Any: ...
-    def _network(self, config: Any, features: Any, labels: Any, vectors: Any, rng: Any) -> Any: ...
-    def _with_parts(self, parts: Any) -> Any: ...
-
-
 class Fitting(ABC, Iterator[Step | Epoch]):
     """One training of one estimator: iterating trains, and yields an event after every batch and every epoch.
 
@@ -80,7 +64,7 @@ class Fitting(ABC, Iterator[Step | Epoch]):
 
     def __init__(
         self,
-        estimator: Trainee,
+        estimator: Estimator[Any, Any],
         parts: Parts[Any, Any],
         *,
         judged: bool,
@@ -246,7 +230,7 @@ def _scaled(vectors: WordVectors, scale: float) -> WordVectors:
     return vectors._replace(matrix=vectors.matrix * np.float32(scale / max(size, 1e-12)))
 
 
-def about(estimator: Trainee, sentences: Sequence[Sequence[Any]], digest: str) -> dict[str, Any]:
+def about(estimator: Estimator[Any, Any], sentences: Sequence[Sequence[Any]], digest: str) -> dict[str, Any]:
     """Where a model comes from, for its file."""
     return {
         "seed": estimator.seed,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -24,11 +24,12 @@ from postil.features.words import Column
 from postil.graph import Node, Parameter, Parameterised
 from postil.models.config import TaggerConfig, adapted
 from postil.models.fitting.fitting import Batches, Fitting, about
-from postil.models.fitting.sentences import SentenceTrainee, data_digest, new_features, pretrained_encoder
+from postil.models.fitting.sentences import data_digest, new_features, pretrained_encoder
 from postil.models.inputs import checked_sentences, listed_sentences
 from postil.models.parts import Parts
 from postil.models.scoring.ensemble_network import members_of
 from postil.models.scoring.tagger_network import TaggerNetwork
+from postil.models.sentence_estimator import SentenceEstimator
 from postil.network import INITIALISERS, Linear
 from postil.objectives import softmax_cross_entropy
 from postil.training.loop import Batch
@@ -139,10 +140,6 @@ def _new_map(member: TaggerNetwork, size: int, rng: np.random.Generator) -> Line
 # ---------------------------------------------------------------------------------------------------------- training
 
 
-class EncoderTrainee(SentenceTrainee, Protocol):
-    """What the training of an encoder asks of a tagger."""
-
-
 @final
 class EncoderFitting(Fitting):
     """Words and encoder of a tagger learnt from raw ``sentences``: a training as Fitting describes it.
@@ -153,7 +150,7 @@ class EncoderFitting(Fitting):
 
     def __init__(
         self,
-        estimator: EncoderTrainee,
+        estimator: SentenceEstimator[Any, Any],
         sentences: Sequence[Sequence[Token]],
         *,
         checkpoint: Path | None = None,

@@ -1,16 +1,19 @@
-"""From labelled sentences to a fitted model: features, network and the training loop put together."""
+"""From labelled sentences to a fitted model: features, network and the training loop put together.
+
+A model has a head for each task; that of a tagger or a detector is called main.
+"""
 
 import hashlib
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from postil.archive import is_model_file
 from postil.arrays import Array
-from postil.errors import ConfigurationError, DataError, LowerCaseWarning, warn_caller
+from postil.errors import ConfigurationError, DataError, ForgettingWarning, LowerCaseWarning, warn_caller
+from postil.features.batching import batches_of_similar_length
 from postil.features.gazetteer import Gazetteer
 from postil.features.inputs import InputFeatures, Token, forms_of
 from postil.features.lexicon import Lexicon
@@ -21,23 +24,23 @@ from postil.features.sources import with_pretrained
 from postil.features.vector_clusters import vector_clusters
 from postil.features.vectors import VectorSources, WordVectors
 from postil.features.words import WordFeatureConfig
+from postil.graph import Parameter
+from postil.models.answers.labelling import Labelling
+from postil.models.answers.task_labels import checked_tasks
 from postil.models.config import TaggerConfig, adapted, patience_in_epochs
+from postil.models.estimator import Estimator
 from postil.models.fitting.completing import Completion
-from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
-from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson
+from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
+from postil.models.fitting.teaching import Lesson, Teacher, checked_lesson, missing_half
 from postil.models.fitting.training_set import TrainingSet
-from postil.models.fitting.warm_start import (
-    continued,
-    extended_features,
-    in_scale_of,
-    take_over,
-    take_over_encoder,
-)
-from postil.models.inputs import checked_dev, checked_labelled
-from postil.models.parts import LABELS, LEARNT_FROM, Parts, is_encoder
+from postil.models.fitting.warm_start import continued, extended_features, in_scale_of, take_over, take_over_encoder
+from postil.models.inputs import checked_dev, checked_labelled, described
+from postil.models.parts import LABELS, LEARNT_FROM, MAIN, Parts, heads_of, is_encoder
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
+from postil.models.sentence_estimator import Corpora, Data, FitData, WordEstimator
 from postil.models.sentences import CHARACTERS, INPUT
+from postil.models.task_parts import new_parts
 from postil.text.labels import scheme_checks
 from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.labels.partial_label import UNKNOWN
@@ -45,123 +48,120 @@ from postil.text.labels.schemes import recognise
 from postil.text.splitting.characters import are_characters
 from postil.training.loop import Batch
 
-Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
 
+class _Corpus(NamedTuple):
+    """The training data of one task; ``raw`` sentences are learnt from what ``teachers`` say about them."""
 
-class WordTrainee(Trainee, Protocol):
-    """What the features of words are made by."""
-
-    KIND: ClassVar[str]
-    preset: str
-    gazetteers: Sequence[str | os.PathLike[str]]
-    pretrained: str | os.PathLike[str] | None
-    clusters: str | os.PathLike[str] | None
-
-
-class SentenceTrainee(WordTrainee, Protocol):
-    """What a training on sentences asks of a tagger or a detector."""
-
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> Any: ...
-    def _check_dev(self, y: Sequence[Sequence[str]]) -> None: ...
-    def _check_warm_start(self, known: Parts[Any, Any]) -> None: ...
-
-
-class FittedTrainee(Protocol):
-    """What a training asks of a fitted model to go on from."""
-
-    KIND: ClassVar[str]
-
-    def fitted_parts(self) -> Parts[Any, Any]: ...
+    X: Sequence[Sequence[Token]]
+    y: Sequence[Sequence[str]]
+    annotates: Annotates
+    raw: Sequence[Sequence[Token]]
+    teachers: Sequence[Teacher]
 
 
 @final
 class SentenceFitting(Fitting):
-    """One training of a tagger or a detector, as Fitting describes it.
+    """One training on sentences, as Fitting describes it; ``data`` are the arguments of ``fit``.
 
-    With ``warm_start`` it begins with the parameters of that model, as far as they are about the same words, features
-    and labels. ``partial`` says whether labels may be marks such as ``?``, ``annotates`` which classes the sentences
-    annotate, ``unlabelled`` and ``teachers`` what else is learnt from: see ``SentenceEstimator.fit``. What marks leave
-    open in the sentences ``completed`` is learnt as the posterior of ``completed_by``; then no sentence may be without
-    words or altogether unknown.
+    What marks leave open in the sentences ``completed`` is learnt as the posterior of ``completed_by``; then no
+    sentence may be without words or altogether unknown. The score of an epoch is the ``joint_score`` of the tasks that
+    have held-out data.
     """
 
     def __init__(
         self,
-        estimator: SentenceTrainee,
-        X: Sequence[Sequence[Token]],
-        y: Sequence[Sequence[str]],
-        dev: Data | None = None,
+        estimator: WordEstimator[Any, Any],
+        data: FitData,
         *,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-        warm_start: FittedTrainee | None = None,
-        partial: bool | None = None,
-        annotates: Annotates = None,
-        unlabelled: Sequence[Sequence[Token]] | None = None,
-        teachers: Sequence[Teacher] = (),
         completed_by: Teacher | None = None,
         completed: Sequence[int] = (),
     ) -> None:
         estimator.check()
         config = estimator._configured(estimator.settings)
-        labelled = checked_labelled(X, y, word_key=config.word_key)
-        X, y, annotates = checked_training_data(*labelled, partial, annotates)
-        if config.word_key is not None:
-            _warn_of_lower_case(config.word_key, X)
-        raw = checked_lesson(estimator, unlabelled, teachers, config.word_key)
-        dev = checked_dev(dev, config.word_key)
-        all_sentences = [*X, *raw]
-        warm_start = pretrained_encoder(estimator, warm_start) or warm_start
-        start = None if warm_start is None else _start(estimator, warm_start, y)
+        corpora = _checked_corpora(estimator, data, config.word_key)
+        dev = data.dev if estimator._HAS_TASKS else {MAIN: checked_dev(data.dev, config.word_key)}
+        self._is_frozen = data.freeze_encoder
+        start = _start(estimator, data, corpora)
+        labelled = [tokens for corpus in corpora.values() for tokens in corpus.X]
+        all_sentences = labelled + [tokens for corpus in corpora.values() for tokens in corpus.raw]
         config = adapted(
             config,
             len(all_sentences),
             sum(map(len, all_sentences)),
-            continued=start is not None and start.with_labels,
-            known_words=start is not None and not start.with_labels,
+            continued=start is not None and bool(start.before),
+            known_words=start is not None and not start.before,
         )
-        parts = _new_parts(estimator, config, all_sentences, y, start)
-        if annotates is not None:
-            y = parts.labelling.widened(y, annotates)
-        held_out = None if dev is None else checked_held_out(dev, parts.labelling, partial)
-        if held_out is not None:
-            estimator._check_dev(held_out[1])
+        parts = _new_parts(estimator, config, corpora, all_sentences, start, self._is_frozen)
+        heads = heads_of(parts)
+        held_out = _checked_held_out(estimator, dev or {}, heads, data.partial)
         warn_of_long_sentences(config, map(len, all_sentences))
-        self._gold = parts.labelling.numbers(y)
-        self._lesson = Lesson(teachers, raw, X, self._gold, parts) if raw else None
-        learnt = all_sentences if self._lesson is None else [*list(X) * self._lesson.repeats, *raw]
-        completion = Completion(completed_by, X, self._gold, completed, parts) if completed_by and completed else None
-        self._examples = TrainingSet(parts, learnt, self._gold, self._lesson, completion=completion)
-        self._judge, self._judged_on = estimator._with_parts(parts), held_out or (X, y)
-        self._is_held_out = held_out is not None
-        parts.about |= {"preset": estimator.preset, LEARNT_FROM: LABELS} | about(estimator, X, data_digest(X, y))
-        if are_characters(map(forms_of, X)):
+        examples = {task: (corpus.X, _widened(corpus, heads[task].labelling)) for task, corpus in corpora.items()}
+        self._gold = {task: heads[task].labelling.numbers(y) for task, (_, y) in examples.items()}
+        lessons: dict[str, Lesson] = {}
+        self.training_sets: dict[str, TrainingSet] = {}
+        for task, (X, _, _, raw, teachers) in corpora.items():
+            head, gold, learnt = heads[task], self._gold[task], X
+            if raw:
+                lessons[task] = Lesson(teachers, raw, X, gold, head)
+                learnt = [*list(X) * lessons[task].repeats, *raw]
+            completion = Completion(completed_by, X, gold, completed, head) if completed_by and completed else None
+            name = task if estimator._HAS_TASKS else ""
+            self.training_sets[task] = TrainingSet(head, learnt, gold, lessons.get(task), name, completion)
+        self._held_out, self._judged_on = held_out, {**examples, **held_out}
+        self._judges = {task: estimator._head(heads[task]) for task in self._judged_on}
+        digests = {task: data_digest(*of_task) for task, of_task in examples.items()}
+        counts = {task: _counts(*of_task) for task, of_task in examples.items()}
+        counts = {task: row | (lessons[task].about() if task in lessons else {}) for task, row in counts.items()}
+        parts.about["preset"] = estimator.preset
+        if estimator._HAS_TASKS:
+            parts.about |= about(estimator, all_sentences, data_digest([list(digests)], [list(digests.values())]))
+            parts.about["data"]["tasks"] = counts
+        else:
+            parts.about |= {LEARNT_FROM: LABELS} | about(estimator, labelled, digests[MAIN])
+            parts.about["data"] |= counts[MAIN]
+        if are_characters(map(forms_of, all_sentences if estimator._HAS_TASKS else labelled)):
             parts.about[INPUT] = CHARACTERS
-        if any(map(is_partial, y)):
-            parts.about["data"] |= {"partial": count_marks(y)}
-        if self._lesson is not None:
-            parts.about["data"] |= self._lesson.about()
-        digests = [data_digest(*data) for data in ((X, y), *([dev] if dev is not None else []))] if checkpoint else []
-        digests += [self._lesson.digest()] if checkpoint and self._lesson is not None else []
+        if data.checkpoint is not None:
+            digests |= {f"dev {task}": data_digest(*of_task) for task, of_task in held_out.items()}
+            digests |= {f"lesson {task}": lesson.digest() for task, lesson in lessons.items()}
         super().__init__(
-            estimator, parts, judged=held_out is not None, checkpoint=checkpoint, digests=digests, resume=resume
+            estimator,
+            parts,
+            judged=bool(held_out),
+            checkpoint=data.checkpoint,
+            digests=[*(f"{name} {digest}" for name, digest in digests.items()), f"frozen: {self._is_frozen}"],
+            resume=data.resume,
         )
+
+    def _learnt_parameters(self) -> dict[str, Parameter]:
+        if self._is_frozen:
+            parameters: dict[str, Parameter] = self.parts.network.head_parameters()
+            return parameters
+        return super()._learnt_parameters()
 
     def _batches(self, rng: np.random.Generator) -> Sequence[Batch[Example]]:
-        size = self.parts.config.batch_sentences
-        self._examples.redraw(rng)
+        size, sets = self.parts.config.batch_sentences, self.training_sets
+        for examples in sets.values():
+            examples.redraw(rng)
+        order: list[tuple[str, Array]]
         if self.parts.config.objective == "margin":
-            return Batches(self._examples.batch, batches_with_label(self._gold, size, rng))
-        return Batches(self._examples.batch, self._examples.order(size, rng))
+            order = [(MAIN, which) for which in batches_with_label(self._gold[MAIN], size, rng)]
+        elif len(sets) == 1:
+            order = [(task, which) for task, examples in sets.items() for which in examples.order(size, rng)]
+        else:
+            order = batches_by_task({task: examples.lengths for task, examples in sets.items()}, size, rng)
+        return Batches(lambda of_task: sets[of_task[0]].batch(of_task[1]), order)
 
     def _patience(self) -> int | None:
-        return patience_in_epochs(self.parts.config, len(self._examples.lengths))
+        sentences = sum(len(examples.lengths) for examples in self.training_sets.values())
+        return patience_in_epochs(self.parts.config, sentences)
 
     def _score(self) -> float:
-        return float(self._judge.score(*self._judged_on))
+        return joint_score([float(self._judges[task].score(*data)) for task, data in self._held_out.items()])
 
     def _calibrate(self) -> None:
-        self._judge._calibrate_after_fit(*self._judged_on, held_out=self._is_held_out)
+        for task, judge in self._judges.items():
+            judge._calibrate_after_fit(*self._judged_on[task], held_out=task in self._held_out)
 
 
 def batches_with_label(gold: Sequence[Array], size: int, rng: np.random.Generator) -> list[Array]:
@@ -179,113 +179,121 @@ def batches_with_label(gold: Sequence[Array], size: int, rng: np.random.Generato
     return [rng.permutation(np.concatenate(pair)) for pair in dealt]
 
 
-def pretrained_encoder(estimator: WordTrainee, warm_start: object = None) -> "FittedTrainee | None":
-    """The tagger in the estimator's pretrained file, which has learnt from raw text alone; None where it has none."""
-    path = estimator.pretrained
-    if path is None or not is_model_file(path) or not holds_model(path):
-        return None
-    if warm_start is not None:
-        raise ConfigurationError("warm start", expected="must not be given with a pretrained encoder", where=path)
-    from postil.models.storage import load  # which knows the classes of all models
+def joint_score(scores: Sequence[float]) -> float:
+    """One less the geometric mean of the tasks' errors, so that a tenth of an error counts alike in every task.
 
-    known: FittedTrainee = load(path)
-    if not is_encoder(known.fitted_parts()):
-        what = "must be a file of `postil pretrain`; to go on from a model, use a warm start"
-        raise ConfigurationError("pretrained", expected=what, got=f"a trained {known.KIND}", where=path)
-    return known
+    With the mean of the scores, a hard task with little held-out data would choose the epoch by its chance alone.
+    """
+    if len(scores) == 1:
+        return scores[0]
+    return float(1 - np.exp(np.mean(np.log(np.maximum(1 - np.asarray(scores), LEAST_ERROR)))))
 
 
-class _Start(NamedTuple):
-    """What a training begins with: a model of one task, or only its words and its encoder."""
-
-    known: Parts[Any, Any]
-    with_labels: bool
+LEAST_ERROR = 1e-4
+"""A task without any error must not decide alone."""
 
 
-def _start(estimator: SentenceTrainee, warm_start: FittedTrainee, y: Sequence[Sequence[str]]) -> _Start:
-    """Of a model of several tasks, the task that has a class of the data; if none has, words and encoder alone."""
-    known = warm_start.fitted_parts()
-    if warm_start.KIND == estimator.KIND:
-        estimator._check_warm_start(known)
-        return _Start(known, with_labels=not is_encoder(known))
-    if not known.heads or estimator.KIND != "tagger":
-        raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
-    labelling = estimator._labels_of(y)
-    for head in known.heads.values():
-        if head.labelling.has_spans == labelling.has_spans and {*head.labelling.classes} & {*labelling.classes}:
-            return _Start(head, with_labels=True)
-    return _Start(next(iter(known.heads.values())), with_labels=False)
+def batches_by_task(lengths: Mapping[str, Array], size: int, rng: np.random.Generator) -> list[tuple[str, Array]]:
+    """The batches of an epoch: the task of each, and which of its sentences (b,) it has.
+
+    ``lengths`` are those of the sentences of each task.
+    """
+    shares = batch_shares({task: len(of_task) for task, of_task in lengths.items()}, size)
+    found = []
+    for task, of_task in lengths.items():
+        coming = _endless(of_task, size, rng)
+        found += [(task, next(coming)) for _ in range(shares[task])]
+    return [found[i] for i in rng.permutation(len(found))] if len(lengths) > 1 else found
 
 
-def _new_parts(
-    estimator: SentenceTrainee,
-    config: TaggerConfig,
-    X: Sequence[Sequence[Token]],
-    y: Sequence[Sequence[str]],
-    start: _Start | None,
-) -> Parts[Any, Any]:
-    known, with_labels = start or (None, False)
-    if known is not None:
-        config = continued(known.config, config, with_labels=with_labels)
-    features, vectors = new_features(estimator, config, X, known)
-    labelling = known.labelling.extended(y) if known is not None and with_labels else estimator._labels_of(y)
-    network = estimator._network(config, features, labelling, vectors, np.random.default_rng(estimator.seed))
-    parts: Parts[Any, Any] = Parts(config=config, labelling=labelling, features=features, network=network)
-    if known is not None:
-        (take_over if with_labels else take_over_encoder)(known, parts)
-    return parts
+def batch_shares(sentences: Mapping[str, int], size: int) -> dict[str, int]:
+    """The number of batches of each task in an epoch: in proportion to the square root of its number of sentences."""
+    total = sum(-(-count // size) for count in sentences.values())
+    roots = {task: float(np.sqrt(count)) for task, count in sentences.items()}
+    return {task: max(1, round(total * root / sum(roots.values()))) for task, root in roots.items()}
 
 
-def new_features(
-    estimator: WordTrainee, config: TaggerConfig, X: Sequence[Sequence[Token]], known: Parts[Any, Any] | None
-) -> tuple[InputFeatures, Array | None]:
-    """The features of the sentences, after those of a ``known`` model, and the fixed vectors."""
-    sources, clusters = with_pretrained(estimator.vectors, estimator.clusters, estimator.pretrained)
-    vectors = _vectors(sources, config, known)
-    named = [source for source in estimator.gazetteers if source in NAMED_LISTS]
-    files = [Path(source) for source in estimator.gazetteers if source not in NAMED_LISTS]
-    lexicons = {"clusters": load_clusters(clusters)} if clusters is not None else {}
-    lexicons |= {"names": load_names(named)} if named else {}
-    if known is None and vectors is not None:  # a known model has its own
-        made = vector_clusters(vectors, config.vector_clusters)
-        lexicons |= {"vector clusters": made} if made is not None else {}
-    features = InputFeatures.build(
-        WordFeatureConfig.of(config),
-        X,
-        vectors=vectors,
-        gazetteer=Gazetteer.load(files) if files else None,
-        lexicons=lexicons,
-        named=_named_features(config, X),
-    )
-    if known is not None:
-        _check_lexicons(lexicons, known)
-        features = extended_features(known.features, features)
-    return features, vectors.matrix if vectors is not None else None
+def _endless(lengths: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:
+    while True:
+        yield from batches_of_similar_length(lengths, size, rng)
 
 
-def _check_lexicons(lexicons: Mapping[str, Lexicon], known: Parts[Any, Any]) -> None:
-    """A known model has the clusters and lists that it has: its encoder cannot read others."""
-    new = [name for name in lexicons if name not in known.features.words.lexicons]
-    if new:
-        expected = "must be those of the model that the training starts from"
-        raise ConfigurationError(f"lexicons of words ({', '.join(new)})", expected=expected, got="new ones")
+# ------------------------------------------------------------------------------------------------ data
 
 
-def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> NamedFeatures | None:
-    if config.word_key is None:
-        return None
-    return NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)
+def _checked_corpora(estimator: WordEstimator[Any, Any], data: FitData, word_key: str | None) -> dict[str, _Corpus]:
+    """The data of each task."""
+    if not estimator._HAS_TASKS:
+        checked = checked_labelled(data.X, data.y, word_key=word_key)
+        of_one: Any = data  # nothing is given by task
+        X, y, annotates = checked_training_data(*checked, data.partial, of_one.annotates)
+        if word_key is not None:
+            _warn_of_lower_case(word_key, X)
+        raw = checked_lesson(estimator, of_one.unlabelled, of_one.teachers, word_key)
+        return {MAIN: _Corpus(X, y, annotates, raw, of_one.teachers)}
+    if not isinstance(data.y, Mapping):
+        raise DataError("y", expected="must be a dict: the labels of each task", got=described(data.y))
+    all_annotates: Any = data.annotates or {}
+    all_teachers: Any = data.teachers or {}
+    tasks = checked_tasks(data.y)
+    sentences = by_task(data.X, tasks)
+    _refuse_others("annotates", all_annotates, tasks)
+    corpora = {}
+    for task in tasks:
+        names = f"X of {task!r}", f"y of {task!r}"
+        checked = checked_labelled(sentences[task], data.y[task], names)
+        of_task = checked_training_data(*checked, data.partial, all_annotates.get(task), names[1])
+        corpora[task] = _Corpus(*of_task, (), ())
+    _refuse_others("teachers", all_teachers, tasks)
+    if data.unlabelled is None and not all_teachers:
+        return corpora
+    if data.unlabelled is None or not all_teachers or not all(all_teachers.values()):
+        raise missing_half("unlabelled" if data.unlabelled is None else "teachers")
+    all_raw = by_task(data.unlabelled, [*all_teachers], "unlabelled", "those of teachers")
+    for task, teachers in all_teachers.items():
+        raw = checked_lesson(estimator, all_raw[task], teachers)
+        corpora[task] = corpora[task]._replace(raw=raw, teachers=teachers)
+    return corpora
 
 
-def _vectors(sources: VectorSources | None, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
-    """Fixed vectors in the scale of the config; those of a known model stay unless a file has them for other words."""
-    before = None
-    if known is not None and known.network.vectors is not None:
-        before = WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
-    if sources is None:
-        return before
-    vectors = scaled_vectors(sources, config.vector_scale)
-    return vectors if before is None else in_scale_of(before, vectors)
+def by_task(X: Corpora, tasks: Sequence[str], what: str = "X", which: str = "the tasks of y") -> dict[str, Any]:
+    """The sentences of each task."""
+    if not isinstance(X, Mapping):
+        return dict.fromkeys(tasks, X)
+    if set(X) != set(tasks):
+        raise DataError(what, expected=f"{which}: " + ", ".join(tasks), got=", ".join(map(str, X)) or "none")
+    return {task: X[task] for task in tasks}
+
+
+def _refuse_others(what: str, of_tasks: Any, tasks: Sequence[str]) -> None:
+    if not isinstance(of_tasks, Mapping):
+        raise DataError(what, expected="must be a dict by task", got=described(of_tasks))
+    for task in of_tasks:
+        if task not in tasks:
+            raise DataError(what, expected="the tasks " + ", ".join(tasks), got=repr(task)[:80])
+
+
+def _widened(corpus: _Corpus, labelling: Any) -> Sequence[Sequence[str]]:
+    """The labels, where an O may be a label of a class that is not annotated."""
+    if corpus.annotates is None:
+        return corpus.y
+    widened: Sequence[Sequence[str]] = labelling.widened(corpus.y, corpus.annotates)
+    return widened
+
+
+def _checked_held_out(
+    estimator: WordEstimator[Any, Any], dev: Any, heads: Mapping[str, Parts[Any, Any]], partial: bool | None
+) -> dict[str, Data]:
+    """Held-out data of tasks, which may be tasks that only a warm start knows."""
+    _refuse_others("dev", dev, list(heads))
+    held_out: dict[str, Data] = {}
+    for task, head in heads.items():
+        checked = checked_dev(dev.get(task)) if estimator._HAS_TASKS else dev[task]
+        if checked is not None:
+            name = f"dev of {task!r}" if estimator._HAS_TASKS else "y_dev"
+            held_out[task] = checked_held_out(checked, head.labelling, partial, name)
+            estimator._check_dev(held_out[task][1])
+    return held_out
 
 
 def sentences_with_words(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> Data:
@@ -342,3 +350,167 @@ def data_digest(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> str
     for tokens, labels in zip(X, y, strict=True):
         digest.update(repr((list(tokens), list(labels))).encode("utf8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def _counts(X: Sequence[Sequence[Token]], y: Sequence[Sequence[str]]) -> dict[str, Any]:
+    counts: dict[str, Any] = {"sentences": len(X), "tokens": sum(map(len, X))}
+    return counts | ({"partial": count_marks(y)} if any(map(is_partial, y)) else {})
+
+
+# ------------------------------------------------------------------------------------------------ parts
+
+
+class _Start(NamedTuple):
+    """What a training begins with: the words and the encoder of a model, and the heads ``before``, by task."""
+
+    known: Parts[Any, Any]
+    before: dict[str, Parts[Any, Any]]
+
+
+def _start(estimator: WordEstimator[Any, Any], data: FitData, corpora: Mapping[str, _Corpus]) -> _Start | None:
+    if data.freeze_encoder and not estimator._HAS_TASKS:
+        raise ConfigurationError("freeze_encoder", expected="a model of several tasks", got=f"a {estimator.KIND}")
+    warm_start = pretrained_encoder(estimator, data.warm_start) or data.warm_start
+    if warm_start is None:
+        if data.freeze_encoder:
+            raise ConfigurationError("freeze_encoder", expected="needs a model to start from (warm_start)", got="none")
+        return None
+    known = warm_start.fitted_parts()
+    if not estimator._HAS_TASKS:
+        return _start_of_one(estimator, warm_start, corpora[MAIN].y)
+    if not all(isinstance(head.labelling, Labelling) for head in heads_of(known).values()):
+        raise ConfigurationError("warm start", expected="a tagger", got=f"a {warm_start.KIND}")
+    if is_encoder(known):
+        return _Start(known, {})
+    if known.config.ensemble > 1:  # of an encoder, one member is enough
+        raise ConfigurationError("warm start of several tasks", expected="a tagger", got="an ensemble")
+    forgotten = [task for task in heads_of(known) if task not in corpora]
+    if forgotten and not data.freeze_encoder:
+        names = ", ".join("the tagger's own task, main" if task == MAIN else task for task in forgotten)
+        what = f"no data for {names}: its answers change with the encoder; freezing the encoder keeps them"
+        warn_caller(what, ForgettingWarning)
+    return _Start(known, heads_of(known))
+
+
+def _start_of_one(
+    estimator: WordEstimator[Any, Any], warm_start: Estimator[Any, Any], y: Sequence[Sequence[str]]
+) -> _Start:
+    """Of a model of several tasks, the task that has a class of the data; if none has, words and encoder alone."""
+    known = warm_start.fitted_parts()
+    if warm_start.KIND == estimator.KIND:
+        estimator._check_warm_start(known)
+        return _Start(known, {} if is_encoder(known) else {MAIN: known})
+    if not known.heads or estimator.KIND != "tagger":
+        raise ConfigurationError("warm start", expected=f"a {estimator.KIND}", got=f"a {warm_start.KIND}")
+    labelling = estimator._labels_of(y)
+    for head in known.heads.values():
+        if head.labelling.has_spans == labelling.has_spans and {*head.labelling.classes} & {*labelling.classes}:
+            return _Start(head, {MAIN: head})
+    return _Start(next(iter(known.heads.values())), {})
+
+
+def _new_parts(
+    estimator: WordEstimator[Any, Any],
+    config: TaggerConfig,
+    corpora: Mapping[str, _Corpus],
+    sentences: Sequence[Sequence[Token]],
+    start: _Start | None,
+    is_frozen: bool,
+) -> Parts[Any, Any]:
+    """Heads for the tasks of the corpora, after those of a known model: its tasks stay."""
+    known, before = start or (None, {})
+    tasks = checked_tasks([*before, *(task for task in corpora if task not in before)])
+    if known is not None:
+        config = continued(known.config, config, with_labels=bool(before))
+    if known is not None and is_frozen:
+        features, vectors = known.features, known.network.vectors
+    else:
+        features, vectors = new_features(estimator, config, sentences, known)
+    labellings = {task: _labelling(estimator, before.get(task), corpora.get(task)) for task in tasks}
+    decodings = {task: head.decoding for task, head in before.items()} if estimator._HAS_TASKS else {}
+    rng = np.random.default_rng(estimator.seed)
+    parts = new_parts(type(estimator), config, labellings, features, vectors, rng, decodings)
+    heads = heads_of(parts)
+    if known is not None and not before:
+        take_over_encoder(known, heads[tasks[0]])  # all heads share it
+    for task, head in before.items():  # a new task begins fresh, with the tables and the encoder of the others
+        take_over(head, heads[task])
+    return parts
+
+
+def _labelling(estimator: WordEstimator[Any, Any], before: Parts[Any, Any] | None, corpus: _Corpus | None) -> Any:
+    if before is None:
+        assert corpus is not None, "a task has data or is known"
+        return estimator._labels_of(corpus.y)
+    return before.labelling if corpus is None else before.labelling.extended(corpus.y)
+
+
+def pretrained_encoder(estimator: WordEstimator[Any, Any], warm_start: object = None) -> Estimator[Any, Any] | None:
+    """The tagger in the estimator's pretrained file, which has learnt from raw text alone; None where it has none."""
+    path = estimator.pretrained
+    if path is None or not is_model_file(path) or not holds_model(path):
+        return None
+    if warm_start is not None:
+        raise ConfigurationError("warm start", expected="must not be given with a pretrained encoder", where=path)
+    from postil.models.storage import load  # which knows the classes of all models
+
+    known: Estimator[Any, Any] = load(path)
+    if not is_encoder(known.fitted_parts()):
+        what = "must be a file of `postil pretrain`; to go on from a model, use a warm start"
+        raise ConfigurationError("pretrained", expected=what, got=f"a trained {known.KIND}", where=path)
+    return known
+
+
+def new_features(
+    estimator: WordEstimator[Any, Any],
+    config: TaggerConfig,
+    X: Sequence[Sequence[Token]],
+    known: Parts[Any, Any] | None,
+) -> tuple[InputFeatures, Array | None]:
+    """The features of the sentences, after those of a ``known`` model, and the fixed vectors."""
+    sources, clusters = with_pretrained(estimator.vectors, estimator.clusters, estimator.pretrained)
+    vectors = _vectors(sources, config, known)
+    named = [source for source in estimator.gazetteers if source in NAMED_LISTS]
+    files = [Path(source) for source in estimator.gazetteers if source not in NAMED_LISTS]
+    lexicons = {"clusters": load_clusters(clusters)} if clusters is not None else {}
+    lexicons |= {"names": load_names(named)} if named else {}
+    if known is None and vectors is not None:  # a known model has its own
+        made = vector_clusters(vectors, config.vector_clusters)
+        lexicons |= {"vector clusters": made} if made is not None else {}
+    features = InputFeatures.build(
+        WordFeatureConfig.of(config),
+        X,
+        vectors=vectors,
+        gazetteer=Gazetteer.load(files) if files else None,
+        lexicons=lexicons,
+        named=_named_features(config, X),
+    )
+    if known is not None:
+        _check_lexicons(lexicons, known)
+        features = extended_features(known.features, features)
+    return features, vectors.matrix if vectors is not None else None
+
+
+def _check_lexicons(lexicons: Mapping[str, Lexicon], known: Parts[Any, Any]) -> None:
+    """A known model has the clusters and lists that it has: its encoder cannot read others."""
+    new = [name for name in lexicons if name not in known.features.words.lexicons]
+    if new:
+        expected = "must be those of the model that the training starts from"
+        raise ConfigurationError(f"lexicons of words ({', '.join(new)})", expected=expected, got="new ones")
+
+
+def _named_features(config: TaggerConfig, X: Sequence[Sequence[Token]]) -> NamedFeatures | None:
+    if config.word_key is None:
+        return None
+    return NamedFeatures.build(X, min_count=config.min_feature_count, buckets=config.feature_buckets)
+
+
+def _vectors(sources: VectorSources | None, config: TaggerConfig, known: Parts[Any, Any] | None) -> WordVectors | None:
+    """Fixed vectors in the scale of the config; those of a known model stay unless a file has them for other words."""
+    before = None
+    if known is not None and known.network.vectors is not None:
+        before = WordVectors(known.features.words.vocabularies["vector"], known.network.vectors)
+    if sources is None:
+        return before
+    vectors = scaled_vectors(sources, config.vector_scale)
+    return vectors if before is None else in_scale_of(before, vectors)

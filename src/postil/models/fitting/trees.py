@@ -13,7 +13,8 @@ from postil.features.batching import batches_of_similar_length
 from postil.features.inputs import InputFeatures
 from postil.features.words import WordFeatureConfig
 from postil.models.answers.tree_labels import NO_LABEL, TreeLabels, balanced_weights, named_weights
-from postil.models.fitting.fitting import Batches, Fitting, Trainee, about, scaled_vectors
+from postil.models.estimator import Estimator
+from postil.models.fitting.fitting import Batches, Fitting, about, scaled_vectors
 from postil.models.parts import Parts
 from postil.models.scoring.tree_network import TreeExample, TreeInputs
 from postil.models.tree_config import BALANCED, UNWEIGHTED, TreeConfig, adapted_tree, explicit_weights
@@ -27,7 +28,7 @@ class TreeFitting(Fitting):
 
     def __init__(
         self,
-        estimator: Trainee,
+        estimator: Estimator[Any, Any],
         trees: Sequence[Tree],
         dev: Sequence[Tree] | None = None,
         *,
@@ -42,7 +43,8 @@ class TreeFitting(Fitting):
         self._inputs = TreeInputs.of(trees, parts.features.words)
         self._gold = _gold(config, parts.labelling, trees)
         self._weights = _class_weights(config, parts.labelling, self._gold)
-        self._judge, self._dev = estimator._with_parts(parts), dev
+        self._judge: Any = estimator._with_parts(parts)
+        self._dev = dev
         parts.about |= {"composition": config.composition}
         parts.about |= about(estimator, [tree.tokens for tree in trees], _digest(trees))
         digests = [_digest(data) for data in (trees, dev or ())] if checkpoint is not None else []
@@ -74,7 +76,7 @@ class TreeFitting(Fitting):
         return float(self._judge.score(self._dev or ()))
 
 
-def _new_parts(estimator: Trainee, config: TreeConfig, trees: Sequence[Tree]) -> Parts[Any, Any]:
+def _new_parts(estimator: Estimator[Any, Any], config: TreeConfig, trees: Sequence[Tree]) -> Parts[Any, Any]:
     vectors = scaled_vectors(estimator.vectors, config.vector_scale) if estimator.vectors is not None else None
     features = InputFeatures.build(WordFeatureConfig.of(config), [tree.tokens for tree in trees], vectors=vectors)
     labels = TreeLabels.of(trees, config.loss)

@@ -4,7 +4,6 @@ Strings keep their ids and new ones come after them, and so do the classes of la
 value of a column keeps its row, and a label its row of the output maps and its transitions.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import cycle
 from typing import Any
@@ -141,12 +140,6 @@ def take_over_encoder(old: Parts[Any, Any], new: Parts[Any, Any]) -> None:
     """
     for before, after in zip(cycle(members_of(old.network)), members_of(new.network), strict=False):
         _take_over(before, after, {name: () for name in after.parameters() if name.startswith(_OF_LABELS)})
-
-
-def take_over_heads(old: Mapping[str, Parts[Any, Any]], new: Mapping[str, Parts[Any, Any]]) -> None:
-    """The same for the heads of tasks. A new task begins fresh, with the tables and the encoder of the others."""
-    for task, head in old.items():
-        take_over(head, new[task])
 
 
 def _take_over(old: Any, new: Any, places_of_labels: dict[str, Any]) -> None:
