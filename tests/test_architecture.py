@@ -343,6 +343,7 @@ TESTED_ELSEWHERE = {
     "models/fitting/training_set.py": "models/fitting/test_sentences.py",
     "models/scoring/task_network.py": "models/test_multi_task_tagger.py",
     "models/task_parts.py": "models/test_multi_task_tagger.py",
+    "models/trainee.py": "models/test_estimator.py",
     "commands/check.py": "commands/test_main.py",
     "commands/options/curating.py": "commands/test_doctor.py",
     "commands/terminal/diagnosis.py": "commands/test_doctor.py",

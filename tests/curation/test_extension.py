@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(data, tagg
 def test_the_old_model_fills_in_what_the_new_data_do_not_annotate(data, tagger):
     _, (X, y), _ = data
     extending = Extending(tagger, X, y)
-    learnt = extending.fitting._gold
+    learnt = extending.fitting._gold["main"]
     labels = extending.fitting.parts.labelling.labels
     person = np.array([label.endswith("PER") for label in labels])
     known = tagger.predict(X)
@@ -76,7 +76,7 @@ def test_in_old_data_the_new_class_is_unknown(data, tagger):
     extending = Extending(tagger, [["they", "saw", "Quito"]], [["O", "O", "B-LOC"]], old=old)
     labels = extending.fitting.parts.labelling.labels
     place = np.array([label.endswith("LOC") for label in labels])
-    for numbers, given in zip(extending.fitting._gold[1:], old[1], strict=True):
+    for numbers, given in zip(extending.fitting._gold["main"][1:], old[1], strict=True):
         allowed = numbers if numbers.ndim == 2 else np.eye(len(labels), dtype=bool)[numbers]
         assert [bool((row & place).any()) for row in allowed] == [label == "O" for label in given]
 
@@ -89,12 +89,14 @@ def test_a_sentence_of_old_and_new_data_has_the_labels_of_both():
     tagger = postil.Tagger(hidden=8, epochs=2).fit(X, only(y, "PER"))
     extending = Extending(tagger, X, only(y, "LOC"), old=(X, only(y, "PER")))
     labelling = extending.fitting.parts.labelling
-    assert [numbers.tolist() for numbers in extending.fitting._gold] == [n.tolist() for n in labelling.numbers(y)]
+    assert [numbers.tolist() for numbers in extending.fitting._gold["main"]] == [
+        n.tolist() for n in labelling.numbers(y)
+    ]
     # Where the two contradict each other, both are learnt, each with what it does not know.
     wrong = [[label.replace("PER", "LOC") for label in labels] for labels in y]
     extending = Extending(tagger, X, wrong, old=(X, only(y, "PER")))
     contradicted = sum("PER" in str(labels) for labels in y)
-    assert contradicted > 0 and len(extending.fitting._gold) == len(X) + contradicted
+    assert contradicted > 0 and len(extending.fitting._gold["main"]) == len(X) + contradicted
 
 
 def test_raw_text_is_labelled_by_the_old_model(data, tagger):
@@ -222,7 +224,7 @@ def test_annotates_for_each_sentence(data, tagger):
     X = [["Anna", "left", "Oslo"], [], ["Anna", "left", "Rome"]]
     y = [["O", "O", "B-LOC"], [], ["B-PER", "O", "B-LOC"]]
     extending = Extending(tagger, X, y, annotates=[["LOC"], None, ["LOC", "PER"]])
-    assert len(extending.fitting._gold) == 2
+    assert len(extending.fitting._gold["main"]) == 2
     with pytest.raises(DataError, match="a label of a class that is not annotated there"):
         postil.extend(tagger, X, y, annotates=["PER"])
 
@@ -239,7 +241,7 @@ def test_labels_without_a_scheme():
 
 def test_users_marks_are_kept(tagger):
     extending = Extending(tagger, [["Anna", "left", "Oslo"]], [["?", "O", "B-LOC"]])
-    allowed, labels = extending.fitting._gold[0][0], extending.fitting.parts.labelling.labels
+    allowed, labels = extending.fitting._gold["main"][0][0], extending.fitting.parts.labelling.labels
     assert {labels[number] for number in np.flatnonzero(allowed)} == {"O", "S-PER", "S-LOC"}
 
 

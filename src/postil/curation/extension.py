@@ -22,8 +22,8 @@ from postil.models.config import adapted
 from postil.models.fitting.running import run
 from postil.models.fitting.sentences import SentenceFitting, sentences_with_words
 from postil.models.inputs import checked_dev, checked_labelled, checked_sentences, listed_sentences
-from postil.models.sentence_estimator import FitData
 from postil.models.tagger import Tagger
+from postil.models.trainee import FitData
 from postil.text.labels.partial import Annotates, classes_of, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.labels.partial_label import SEPARATOR, PartialLabel
 from postil.text.labels.schemes import convert, recognise

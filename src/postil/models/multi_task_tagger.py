@@ -20,10 +20,11 @@ from postil.models.parts import Parts
 from postil.models.scoring.network import feature_sizes
 from postil.models.scoring.tagger_network import TaggerNetwork
 from postil.models.scoring.task_network import TaskNetwork
-from postil.models.sentence_estimator import Corpora, WordEstimator
+from postil.models.sentence_estimator import WordEstimator
 from postil.models.sentences import listed_texts, sentences_of, takes_characters, tokens_of, warn_of_unspaced
 from postil.models.settings import UNSET, takes
 from postil.models.tagger import Tagger
+from postil.models.trainee import Corpora
 from postil.text import Document, Entity, Sentence
 from postil.text.later import LaterItems
 from postil.text.output import is_utf8

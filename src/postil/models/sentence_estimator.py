@@ -1,82 +1,25 @@
 """What the estimators of words share: learning from sentences, and for one task the tagging of raw text."""
 
-import os
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from postil.errors import ConfigurationError
 from postil.features.inputs import Token
-from postil.models.config import TaggerConfig
-from postil.models.estimator import Estimator
 from postil.models.parts import LearntLabels, Parts, TrainedNetwork
 from postil.models.sentences import listed_texts, sentences_of, takes_characters
 from postil.models.settings import takes
+from postil.models.trainee import FitData, Trainee
 from postil.text import Document, Entity, Sentence
-from postil.text.labels.partial import Annotates
 
 if TYPE_CHECKING:
     from postil.models.fitting.sentences import SentenceFitting
-    from postil.models.fitting.teaching import Teacher
 
 Labels = TypeVar("Labels", bound=LearntLabels)
 Network = TypeVar("Network", bound=TrainedNetwork)
 
 
-Corpora: TypeAlias = Mapping[str, Sequence[Sequence[Token]]] | Sequence[Sequence[Token]]
-"""Sentences; for several tasks those of each task, or the same for all."""
-Data: TypeAlias = tuple[Sequence[Sequence[Token]], Sequence[Sequence[str]]]
-
-
-@dataclass(frozen=True)
-class FitData:
-    """The arguments of ``fit``: see there."""
-
-    X: Corpora
-    y: Sequence[Sequence[str]] | Mapping[str, Sequence[Sequence[str]]]
-    dev: Data | Mapping[str, Data] | None = None
-    _: KW_ONLY
-    warm_start: Estimator[Any, Any] | None = None
-    freeze_encoder: bool = False
-    partial: bool | None = None
-    annotates: Annotates | Mapping[str, Annotates] = None
-    unlabelled: Corpora | None = None
-    teachers: "Sequence[Teacher] | Mapping[str, Sequence[Teacher]]" = ()
-    checkpoint: Path | None = None
-    resume: bool = False
-    verbose: bool = False
-
-
-class WordEstimator(Estimator[Labels, Network]):
-    """An estimator that learns from sentences; its ``settings`` are fields of TaggerConfig on top of a preset."""
-
-    _CONFIG: ClassVar[type] = TaggerConfig
-    _ROW: ClassVar[str] = "preset"
-    clusters: str | os.PathLike[str] | None
-    gazetteers: Sequence[str | os.PathLike[str]]
-    pretrained: str | os.PathLike[str] | None
-    preset: str
-
-    @abstractmethod
-    def _labels_of(self, y: Sequence[Sequence[str]]) -> Any:
-        """What is to be learnt from the training labels of a task."""
-
-    def _check_dev(self, y: Sequence[Sequence[str]]) -> None:
-        """Refuse held-out labels by which a model of this kind cannot be judged."""
-
-    def _check_warm_start(self, known: Parts[Any, Any]) -> None:
-        """Refuse to go on from a model that has learnt something else."""
-
-    def _head(self, parts: Parts[Any, Any]) -> "SentenceEstimator[Any, Any]":
-        """The estimator of one task, which answers with these parts."""
-        raise NotImplementedError
-
-    def check(self) -> None:
-        super().check()
-        if isinstance(self.gazetteers, str | os.PathLike):
-            raise ConfigurationError("gazetteers", expected="a list of files", got=repr(self.gazetteers))
+class WordEstimator(Trainee[Labels, Network]):
+    """An estimator that is fitted to sentences, for one task or several."""
 
     @takes(FitData)
     def fit(self, *arguments: Any, **options: Any) -> Self:

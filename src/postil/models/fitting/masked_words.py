@@ -29,7 +29,7 @@ from postil.models.inputs import checked_sentences, listed_sentences
 from postil.models.parts import Parts
 from postil.models.scoring.ensemble_network import members_of
 from postil.models.scoring.tagger_network import TaggerNetwork
-from postil.models.sentence_estimator import SentenceEstimator
+from postil.models.trainee import Trainee
 from postil.network import INITIALISERS, Linear
 from postil.objectives import softmax_cross_entropy
 from postil.training.loop import Batch
@@ -150,7 +150,7 @@ class EncoderFitting(Fitting):
 
     def __init__(
         self,
-        estimator: SentenceEstimator[Any, Any],
+        estimator: Trainee[Any, Any],
         sentences: Sequence[Sequence[Token]],
         *,
         checkpoint: Path | None = None,

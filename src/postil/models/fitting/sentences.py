@@ -38,9 +38,9 @@ from postil.models.inputs import checked_dev, checked_labelled, described
 from postil.models.parts import LABELS, LEARNT_FROM, MAIN, Parts, heads_of, is_encoder
 from postil.models.scoring.network import Example
 from postil.models.scoring.pieces import warn_of_long_sentences
-from postil.models.sentence_estimator import Corpora, Data, FitData, WordEstimator
 from postil.models.sentences import CHARACTERS, INPUT
 from postil.models.task_parts import new_parts
+from postil.models.trainee import Corpora, Data, FitData, Trainee
 from postil.text.labels import scheme_checks
 from postil.text.labels.partial import Annotates, count_marks, is_partial, is_unknown, per_sentence, with_marks
 from postil.text.labels.partial_label import UNKNOWN
@@ -70,7 +70,7 @@ class SentenceFitting(Fitting):
 
     def __init__(
         self,
-        estimator: WordEstimator[Any, Any],
+        estimator: Trainee[Any, Any],
         data: FitData,
         *,
         completed_by: Teacher | None = None,
@@ -221,7 +221,7 @@ def _endless(lengths: Array, size: int, rng: np.random.Generator) -> Iterator[Ar
 # ------------------------------------------------------------------------------------------------ data
 
 
-def _checked_corpora(estimator: WordEstimator[Any, Any], data: FitData, word_key: str | None) -> dict[str, _Corpus]:
+def _checked_corpora(estimator: Trainee[Any, Any], data: FitData, word_key: str | None) -> dict[str, _Corpus]:
     """The data of each task."""
     if not estimator._HAS_TASKS:
         checked = checked_labelled(data.X, data.y, word_key=word_key)
@@ -282,7 +282,7 @@ def _widened(corpus: _Corpus, labelling: Any) -> Sequence[Sequence[str]]:
 
 
 def _checked_held_out(
-    estimator: WordEstimator[Any, Any], dev: Any, heads: Mapping[str, Parts[Any, Any]], partial: bool | None
+    estimator: Trainee[Any, Any], dev: Any, heads: Mapping[str, Parts[Any, Any]], partial: bool | None
 ) -> dict[str, Data]:
     """Held-out data of tasks, which may be tasks that only a warm start knows."""
     _refuse_others("dev", dev, list(heads))
@@ -367,7 +367,7 @@ class _Start(NamedTuple):
     before: dict[str, Parts[Any, Any]]
 
 
-def _start(estimator: WordEstimator[Any, Any], data: FitData, corpora: Mapping[str, _Corpus]) -> _Start | None:
+def _start(estimator: Trainee[Any, Any], data: FitData, corpora: Mapping[str, _Corpus]) -> _Start | None:
     if data.freeze_encoder and not estimator._HAS_TASKS:
         raise ConfigurationError("freeze_encoder", expected="a model of several tasks", got=f"a {estimator.KIND}")
     warm_start = pretrained_encoder(estimator, data.warm_start) or data.warm_start
@@ -392,9 +392,7 @@ def _start(estimator: WordEstimator[Any, Any], data: FitData, corpora: Mapping[s
     return _Start(known, heads_of(known))
 
 
-def _start_of_one(
-    estimator: WordEstimator[Any, Any], warm_start: Estimator[Any, Any], y: Sequence[Sequence[str]]
-) -> _Start:
+def _start_of_one(estimator: Trainee[Any, Any], warm_start: Estimator[Any, Any], y: Sequence[Sequence[str]]) -> _Start:
     """Of a model of several tasks, the task that has a class of the data; if none has, words and encoder alone."""
     known = warm_start.fitted_parts()
     if warm_start.KIND == estimator.KIND:
@@ -410,7 +408,7 @@ def _start_of_one(
 
 
 def _new_parts(
-    estimator: WordEstimator[Any, Any],
+    estimator: Trainee[Any, Any],
     config: TaggerConfig,
     corpora: Mapping[str, _Corpus],
     sentences: Sequence[Sequence[Token]],
@@ -438,14 +436,14 @@ def _new_parts(
     return parts
 
 
-def _labelling(estimator: WordEstimator[Any, Any], before: Parts[Any, Any] | None, corpus: _Corpus | None) -> Any:
+def _labelling(estimator: Trainee[Any, Any], before: Parts[Any, Any] | None, corpus: _Corpus | None) -> Any:
     if before is None:
         assert corpus is not None, "a task has data or is known"
         return estimator._labels_of(corpus.y)
     return before.labelling if corpus is None else before.labelling.extended(corpus.y)
 
 
-def pretrained_encoder(estimator: WordEstimator[Any, Any], warm_start: object = None) -> Estimator[Any, Any] | None:
+def pretrained_encoder(estimator: Trainee[Any, Any], warm_start: object = None) -> Estimator[Any, Any] | None:
     """The tagger in the estimator's pretrained file, which has learnt from raw text alone; None where it has none."""
     path = estimator.pretrained
     if path is None or not is_model_file(path) or not holds_model(path):
@@ -462,7 +460,7 @@ def pretrained_encoder(estimator: WordEstimator[Any, Any], warm_start: object = 
 
 
 def new_features(
-    estimator: WordEstimator[Any, Any],
+    estimator: Trainee[Any, Any],
     config: TaggerConfig,
     X: Sequence[Sequence[Token]],
     known: Parts[Any, Any] | None,
