@@ -210,7 +210,7 @@ class TaggerConfig:
 _PRESET = "The kind of model: a row of ``postil.models.PRESETS``, listed by ``postil presets``."
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TaggerParameters(CommonParameters, TaggerConfig):
     """The parameters of a Tagger: its settings, and those below, which the config of a fitted model does not have."""
 
@@ -230,7 +230,7 @@ class TaggerParameters(CommonParameters, TaggerConfig):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DetectorParameters(TaggerParameters):
     """The parameters of a Detector."""
 

@@ -214,7 +214,7 @@ def spelt(config: type, name: str, value: Any) -> str:
 # ------------------------------------------------------------------------------------------------ estimators
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CommonParameters:
     """The parameters that every estimator has beside its settings."""
 
@@ -239,10 +239,11 @@ def takes(declared: Callable[P, object]) -> Callable[[Callable[..., R]], Callabl
     """
 
     def of(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
-        arguments = inspect.signature(declared).parameters.values()
-        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        untyped = [one.replace(annotation=one.empty) for one in arguments]
-        method.__dict__.update(declared=declared, __signature__=inspect.Signature([own, *untyped]))
+        method.__dict__["declared"] = declared
+        if method.__name__ != "__init__":
+            own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            arguments = [one.replace(annotation=one.empty) for one in inspect.signature(declared).parameters.values()]
+            method.__dict__["__signature__"] = inspect.Signature([own, *arguments])
         return method
 
     return of

@@ -100,7 +100,7 @@ class TreeConfig:
             explicit_weights(self)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TreeParameters(CommonParameters, TreeConfig):
     """The parameters of a TreeClassifier."""
 
