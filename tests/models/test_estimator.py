@@ -260,3 +260,30 @@ def _answers(model, text, words):
     document = model.tag(text)
     entities = [(entity.text, entity.label, entity.probability) for entity in document.entities]
     return entities, model.predict([words]), model.marginals(words), model.nbest(words, 2)
+
+
+@pytest.mark.parametrize("kind", [postil.Tagger, postil.Detector, postil.MultiTaskTagger])
+def test_fit_and_fitting_take_the_same_arguments(kind):
+    """They are declared once, and shown by help."""
+    parameters = inspect.signature(kind.fit).parameters
+    assert (
+        list(parameters)[:4] == ["self", "X", "y", "dev"] and "warm_start" in parameters and "options" not in parameters
+    )
+    assert parameters == inspect.signature(kind.fitting).parameters
+
+
+def test_an_unknown_argument_of_fit_is_refused():
+    with pytest.raises(TypeError, match="epoch"):
+        postil.Tagger().fit([["a"]], [["O"]], epoch=3)
+
+
+def test_the_encoder_of_one_task_cannot_be_frozen():
+    with pytest.raises(ConfigurationError, match=r"freeze_encoder needs a MultiTaskTagger.*a tagger"):
+        postil.Tagger(**SMALL).fit([["a"]], [["O"]], freeze_encoder=True)
+
+
+def test_fit_goes_on_from_a_checkpoint(tmp_path):
+    data = [["Anna", "left"], ["Oslo"]] * 4, [["B-PER", "O"], ["B-LOC"]] * 4
+    whole = postil.Tagger(**{**SMALL, "epochs": 3}).fit(*data, checkpoint=tmp_path / "state")
+    again = postil.Tagger(**{**SMALL, "epochs": 3}).fit(*data, checkpoint=tmp_path / "state", resume=True)
+    assert again.history_ == whole.history_ and again.predict(data[0]) == whole.predict(data[0])

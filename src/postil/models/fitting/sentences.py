@@ -369,7 +369,7 @@ class _Start(NamedTuple):
 
 def _start(estimator: Trainee[Any, Any], data: FitData, corpora: Mapping[str, _Corpus]) -> _Start | None:
     if data.freeze_encoder and not estimator._HAS_TASKS:
-        raise ConfigurationError("freeze_encoder", expected="a model of several tasks", got=f"a {estimator.KIND}")
+        raise ConfigurationError("freeze_encoder needs a MultiTaskTagger", got=f"a {estimator.KIND}")
     warm_start = pretrained_encoder(estimator, data.warm_start) or data.warm_start
     if warm_start is None:
         if data.freeze_encoder:
