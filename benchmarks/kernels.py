@@ -174,20 +174,14 @@ def column_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     drawn = [words[i] for i in np.minimum(rng.zipf(1.3, tokens), VOCABULARY - 1)]
     sentences = [drawn[first : first + SENTENCE] for first in range(0, tokens, SENTENCE)]
     rows = "\n".join("".join(f"{word}\tO\n" for word in sentence) for sentence in sentences).encode()
-    lines, columns = "\n".join(map(" ".join, sentences)).encode(), Columns(True, 2, 0, 1)
-    found = compiled_columns.token_cells(rows, columns)
+    found = compiled_columns.token_cells(rows, Columns(True, 2, 0, 1))
     assert found is not None
-    yield Case("token_cells", "rows of 8 bytes", lambda m: m.token_cells(rows, columns), tokens, COLUMNS)
-    yield Case("line_cells", "tokens of 5 bytes", lambda m: m.line_cells(lines), tokens, COLUMNS)
     known = {}
     for module in COLUMNS:
         table = Words.room_for(2 * tokens, 10 * tokens)
         known[module] = table, module.number_words(rows, found.tokens, table, 0)[1]
     number = lambda m: m.number_words(rows, found.tokens, *known[m])  # noqa: E731
     yield Case("number_words", f"{VOCABULARY} words", number, tokens, COLUMNS)
-    labels, names = rng.integers(0, 9, tokens), [f"B-X{label}".encode() for label in range(9)]
-    written = rows, found.tokens, found.offsets, labels, names
-    yield Case("write_rows", "9 labels", lambda m: m.write_rows(*written), tokens, COLUMNS)
 
 
 def text_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:

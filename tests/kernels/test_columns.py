@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import columns as plain
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels import Columns, Words
-from postil.kernels import plain_columns as plain
 
 compiled = pytest.importorskip("postil.kernels.compiled_columns", reason="the kernels were not compiled here")
 

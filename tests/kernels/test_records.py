@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import columns as plain_columns
+from oracles import records as plain
 from postil.errors import IndexRangeError, ShapeError
-from postil.kernels import Records, plain_columns
-from postil.kernels import plain_records as plain
+from postil.kernels import Records
+from postil.kernels.plain_records import UNITS
 from postil.text.splitting.segmenter import Segmenter
 
 compiled = pytest.importorskip("postil.kernels.compiled_records", reason="the kernels were not compiled here")
@@ -55,7 +57,7 @@ def records(draw):
         names=names,
         whole=figures(B) if probable else None,
         fields=fields if draw(st.booleans()) else None,
-        units=draw(st.sampled_from(plain.UNITS)),
+        units=draw(st.sampled_from(UNITS)),
         **answers,
     )
 

@@ -3,7 +3,8 @@
 The environment variable POSTIL_KERNELS chooses: ``auto`` (the default) takes the compiled ones if they are there,
 ``plain`` takes NumPy, ``compiled`` insists. A new kernel is a prototype in kernels.h, its C beside it, its twin in
 plain_x.py, its wrapper in compiled_x.py, and its name here, twice: for the type checker and for `twins`. Modules are
-imported when one of their names is first used.
+imported when one of their names is first used. Readers and writers of bytes have no twin here: without a compiler the
+general readers and writers do their work.
 """
 
 import typing
@@ -14,19 +15,13 @@ from postil.kernels import choice
 if typing.TYPE_CHECKING:
     from postil.kernels.checking import ACTIVATIONS
     from postil.kernels.choice import IN_USE
+    from postil.kernels.compiled_columns import line_cells, token_cells, write_rows
+    from postil.kernels.compiled_records import write_records
     from postil.kernels.plain import chain_messages, chain_moments, ranked_paths, viterbi
     from postil.kernels.plain_answers import Answers, Question, chain_answers
     from postil.kernels.plain_brown import Bigrams, brown_merges
     from postil.kernels.plain_characters import character_offsets, lower_case
-    from postil.kernels.plain_columns import (
-        Columns,
-        TokenCells,
-        Words,
-        line_cells,
-        number_words,
-        token_cells,
-        write_rows,
-    )
+    from postil.kernels.plain_columns import Columns, TokenCells, Words, number_words
     from postil.kernels.plain_layers import (
         AdamMemory,
         AdamSettings,
@@ -60,7 +55,7 @@ if typing.TYPE_CHECKING:
         RankingText,
         ranking_shard,
     )
-    from postil.kernels.plain_records import Records, write_records
+    from postil.kernels.plain_records import Records
     from postil.kernels.plain_sentences import SentencePatterns, split_sentences
     from postil.kernels.plain_skipgram import (
         RowChanges,
@@ -118,6 +113,12 @@ else:
         {
             ".checking": ["ACTIVATIONS"],
             ".choice": ["IN_USE"],
+            ".compiled_columns": [
+                "line_cells",
+                "token_cells",
+                "write_rows",
+            ],  # only with a compiler
+            ".compiled_records": ["write_records"],
             ".plain_answers": ["Answers", "Question"],
             ".plain_brown": ["Bigrams"],
             ".plain_columns": ["Columns", "TokenCells", "Words"],
@@ -159,8 +160,7 @@ else:
                         "settle_rows",
                     ],
                     ".plain_trees": ["binary_shape", "leaf_cells_up", "cells_up", "cells_down", "leaf_cells_down"],
-                    ".plain_columns": ["token_cells", "line_cells", "number_words", "write_rows"],
-                    ".plain_records": ["write_records"],
+                    ".plain_columns": ["number_words"],
                     ".plain_phrases": ["composed_phrases"],
                     ".plain_quadratic": [
                         "bilinear_forms",

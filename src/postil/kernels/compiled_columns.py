@@ -1,4 +1,7 @@
-"""The kernels of columns.c under the names and arguments of ``plain_columns.py``."""
+"""The kernels of columns.c: CoNLL columns and lines of tokens as places among bytes, and rows written from them.
+
+Their oracles are in tests/oracles/columns.py.
+"""
 
 import numpy as np
 
@@ -13,7 +16,11 @@ _LONGEST_DECIMAL = 16  # as in decimals.h
 
 
 def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
-    """See ``plain_columns.token_cells``."""
+    """The tokens of CoNLL columns in UTF-8 whose lines end in "\\n"; None where a reader must look at lines.
+
+    Plain are blank lines, and rows with all their cells; a label is not empty, a token is not a document mark. Lines
+    before a sentence that may be comments, and document marks, are left to the reader of heads.
+    """
     lines = int(np.count_nonzero(_characters(text) == ord("\n"))) + 1  # much faster than bytes.count
     tokens, offsets = np.empty((lines, 2), np.int64), np.empty(lines + 1, np.int64)
     heads, counts = np.empty((lines, 3), np.int64), np.zeros(3, np.int64)
@@ -27,7 +34,7 @@ def token_cells(text: bytes, columns: Columns) -> TokenCells | None:
 
 
 def line_cells(text: bytes) -> TokenCells | None:
-    """See ``plain_columns.line_cells``."""
+    """The tokens of lines in UTF-8, each a sentence, spaces and tabs between its tokens; None if one is a mark."""
     room = int(np.count_nonzero(_characters(text) <= ord(" "))) + 1  # no two tokens without a blank or a line end
     tokens, offsets, counts = np.empty((room, 2), np.int64), np.empty(room + 1, np.int64), np.zeros(2, np.int64)
     outputs = [pointer(array, INTEGERS) for array in (tokens, offsets, counts)]
@@ -65,7 +72,10 @@ def number_words(text: bytes, cells: Array, words: Words, known: int) -> tuple[A
 def write_rows(
     text: bytes, cells: Array, offsets: Array, labels: Array, names: list[bytes], figures: Array | None = None
 ) -> tuple[bytes, Array]:
-    """See ``plain_columns.write_rows``."""
+    """Sentences as rows of token, tab and label, a blank line after each; and where they begin, (B + 1,) with the end.
+
+    labels (N,) are places in ``names``; figures (N,) are probabilities, a column before the label.
+    """
     cells = checked_cells(text, cells)
     labels = contiguous(labels, np.int64, (len(cells),), where="labels")
     if figures is not None:

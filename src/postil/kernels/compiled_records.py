@@ -1,4 +1,4 @@
-"""The kernel of records.c under the names and arguments of ``plain_records.py``."""
+"""The kernel of records.c: labelled texts as JSON Lines. Its oracle is tests/oracles/records.py."""
 
 from functools import lru_cache
 from typing import Any
@@ -14,7 +14,10 @@ _ROOM = 1 << 12  # bytes at least that are allocated at once
 
 
 def write_records(records: Records) -> bytes:
-    """See ``plain_records.write_records``. The bytes come in blocks: how many there are is not known before."""
+    """A line for each text, with its spans; or, where ``labels`` are given, its labels and tokens.
+
+    The bytes come in blocks: how many there are is not known before.
+    """
     r = records.checked()
     assert r.spans is not None, "checked"
     state = np.zeros(4, np.int64)

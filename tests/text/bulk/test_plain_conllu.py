@@ -10,6 +10,8 @@ from postil.errors import DataError
 from postil.text import read
 from postil.text.bulk.plain_conllu import word_cells
 
+pytest.importorskip("postil.kernels.compiled_columns", reason="the kernels were not compiled here")
+
 
 def row(identity, form="x"):
     return "\t".join([identity, form, *"_" * 8]) + "\n"

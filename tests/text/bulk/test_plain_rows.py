@@ -15,6 +15,8 @@ from postil.text.columns.conll_writer import write_conll
 from postil.text.formats import FORMATS
 from postil.text.options import ReadOptions, WriteOptions
 
+pytest.importorskip("postil.kernels.compiled_columns", reason="the kernels were not compiled here")
+
 NAMES = ["O", "B-X", "é"]
 TABS = ["a\tO", "bb\tB-X", "é\tO", "\tO", "#\tO", "#x\tO", "-\tO", "  a\tO", "a b\tO ", "a\u2028b\tO", "-DOCSTART-x\tO"]
 SPACES = ["a O", "bb  B-X", " é O ", "a \t O", "- O", "#x O", "#1 O"]
