@@ -77,8 +77,8 @@ docs: .venv/installed-docs  ## the documentation site, in build/site
 pages: .venv/installed-dev .venv/english  ## run the code and commands of the pages, and rewrite what they print
 	$(BIN)/python docs/run_pages.py --write
 
-rules: .venv/installed-dev  ## compile the default rules of tokeniser and sentence splitter again, after a change of them
-	$(BIN)/python -m postil.text.splitting.freeze_rules
+rules: .venv/installed-dev  ## compile the rules of tokeniser and sentence splitter again, after a change of them
+	$(BIN)/python -m tools.freeze_rules
 
 bench: .venv/installed-dev  ## benchmarks (minutes; peers get environments of their own)
 	$(BIN)/python -m benchmarks

@@ -402,8 +402,6 @@ TESTED_ELSEWHERE = {
     "kernels/plain_words.py": "kernels/test_words.py",
     "kernels/compiled_windows.py": "kernels/test_windows.py",
     "kernels/forward_backward.py": "objectives/test_crf.py",
-    "kernels/matcher.py": "kernels/test_programs.py",
-    "kernels/freeze_characters.py": "kernels/test_characters.py",
     "kernels/plain.py": "kernels/test_chain.py",
     "kernels/plain_brown.py": "kernels/test_brown.py",
     "kernels/plain_characters.py": "kernels/test_characters.py",
@@ -454,7 +452,6 @@ TESTED_ELSEWHERE = {
     "text/trees/bracket_reader.py": "text/trees/test_treebank.py",
     "text/columns/conll_writer.py": "text/columns/test_conll.py",
     "text/columns/conllu_writer.py": "text/columns/test_conllu.py",
-    "text/splitting/freeze_rules.py": "kernels/test_programs.py",
     "text/bulk/plain_writers.py": "serving/test_fast_path.py",
     "text/splitting/sentence_rules.py": "text/splitting/test_sentences.py",
 }

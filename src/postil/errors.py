@@ -197,7 +197,7 @@ class SlowKernelsWarning(UserWarning):
 
 
 class SlowRulesWarning(UserWarning):
-    """Rules of a tokeniser use what the compiled kernel does not support, so Python runs them."""
+    """A tokeniser has other rules than those that come compiled with the package, so Python runs them."""
 
 
 class UnspacedTextWarning(UserWarning):

@@ -53,7 +53,7 @@ def test_categories_and_lower_case():
 @same_version
 def test_the_file_is_what_the_script_writes():
     """On some blocks: the whole file takes seconds."""
-    from postil.kernels.freeze_characters import extra_cases
+    from tools.freeze_characters import extra_cases
 
     codes = np.concatenate([np.arange(0x800), np.arange(0x1E00, 0x2200), np.arange(0x10400, 0x10500)])
     flags, lower = observed(codes)

@@ -1,15 +1,20 @@
-"""Programs that come with the package are those that compiling yields."""
+"""Programs that come with the package are those that compiling yields; other rules run in Python."""
+
+import warnings
 
 import pytest
 
-import postil.text.splitting.freeze_rules as freeze_rules
-from postil.kernels import patterns, programs
+from postil import kernels
+from postil.errors import SlowRulesWarning
 from postil.kernels.characters import frozen
-from postil.kernels.programs import FILE, content, program_of
+from postil.kernels.programs import FILE, program_of
 from postil.text import Segmenter
-from postil.text.splitting import token_rules
+from postil.text.splitting.sentence_rules import SentenceRules
+from postil.text.splitting.token_rules import Rules
+from tools import freeze_rules, patterns
 
 FIELDS = ("code", "sets", "index", "pages")
+EXPRESSIONS = freeze_rules.expressions()
 
 
 def same(one, other):
@@ -22,40 +27,34 @@ def same(one, other):
     return arrays and all(getattr(one, name) == getattr(other, name) for name in ("entries", "widths", "firsts"))
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["tokens", "sentences"])
-def test_the_file_holds_what_compiling_yields(place, monkeypatch):
+@pytest.mark.parametrize("expressions", EXPRESSIONS, ids=["tokens", "hyphens kept", "blank", "every", "never"])
+def test_the_file_holds_what_compiling_yields(expressions):
     """If this fails, the rules have changed: ``make rules`` writes the file again."""
-    expressions = freeze_rules.expressions()[place]
-    expected = patterns.compiled(expressions, frozen())
-    monkeypatch.setattr(programs, "compiled", None)
     found = program_of(expressions, frozen())
-    assert same(found, expected)
+    assert same(found, patterns.compiled(expressions, frozen()))
     for name in FIELDS:
         assert getattr(found, name).flags.c_contiguous
 
 
-def test_the_default_rules_are_not_compiled(monkeypatch):
-    monkeypatch.setattr(programs, "compiled", None)
-    segmenter = Segmenter()
-    assert segmenter._tokens.program is not None and len(segmenter.cells(b"Anna left. She ran.").offsets) == 3
-
-
-def test_other_expressions_are_compiled():
-    found = program_of(["a+b"], frozen())
-    assert same(found, patterns.compiled(["a+b"], frozen()))
-    segmenter = Segmenter(token_rules.Rules(extra_patterns=("q-q",)))
-    assert [b"q-q a"[first:end] for first, end in segmenter.cells(b"q-q a").cells.tolist()] == [b"q-q", b"a"]
-
-
-def test_a_missing_file_costs_time_and_nothing_else(tmp_path, monkeypatch):
-    expressions = freeze_rules.expressions()[1]
-    monkeypatch.setattr(programs, "FILE", tmp_path / "none.bin")
-    programs._stored.cache_clear()
-    try:
-        assert same(program_of(expressions, frozen()), patterns.compiled(expressions, frozen()))
-    finally:
-        programs._stored.cache_clear()
-
-
 def test_the_file_is_what_the_script_writes():
-    assert FILE.read_bytes() == content(freeze_rules.expressions())
+    assert FILE.read_bytes() == freeze_rules.content(EXPRESSIONS)
+
+
+@pytest.mark.parametrize("breaks", ["blank", "every", "never"])
+@pytest.mark.parametrize("hyphens", ["split", "keep"])
+def test_the_usual_rules_need_no_compiler(hyphens, breaks):
+    segmenter = Segmenter(Rules(hyphens=hyphens), SentenceRules(line_breaks=breaks, starters=("so",)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(segmenter.cells(b"Anna left. She ran.").offsets) == 3
+
+
+def test_other_rules_run_in_python_with_a_warning():
+    segmenter, text = Segmenter(Rules(extra_patterns=("q-q",))), b"q-q a. B"
+    if kernels.IN_USE.startswith("plain"):  # which says on its own that it is slow
+        segments = segmenter.cells(text)
+    else:
+        with pytest.warns(SlowRulesWarning, match="Python's expressions run these rules"):
+            segments = segmenter.cells(text)
+    assert [text[first:end] for first, end in segments.cells.tolist()] == [b"q-q", b"a", b".", b"B"]
+    assert program_of(["a+b"], frozen()) is None

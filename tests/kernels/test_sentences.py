@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles.programs import with_program
 from oracles.texts import HOSTILE, SENTENCE_PIECES, SPACES, TEXTS
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels import ChunkCache, SentencePatterns, TokenPatterns
@@ -165,13 +166,15 @@ def test_both_twins_follow_the_tables_and_not_the_running_python(pieces):
     assert np.array_equal(*answers)
 
 
-OTHER_TOKENS = TokenPatterns(TOKENS.token, TOKENS.depends, OTHER)
-OTHER_RULES = SentencePatterns(
-    RULES["blank"].sources[0],
-    RULES["blank"].sources[1].removesuffix(r"\Z"),
-    RULES["blank"].sources[2],
-    RULES["blank"].words,
-    OTHER,
+OTHER_TOKENS = with_program(TokenPatterns(TOKENS.token, TOKENS.depends, OTHER))
+OTHER_RULES = with_program(
+    SentencePatterns(
+        RULES["blank"].sources[0],
+        RULES["blank"].sources[1].removesuffix(r"\Z"),
+        RULES["blank"].sources[2],
+        RULES["blank"].words,
+        OTHER,
+    )
 )
 
 

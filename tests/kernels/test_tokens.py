@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles.programs import with_program
 from oracles.texts import FRAGMENTS, HOSTILE, MADE, TEXTS
 from postil.errors import DataError, IndexRangeError, ShapeError, SlowRulesWarning
 from postil.kernels import ChunkCache, TokenPatterns
@@ -27,7 +28,7 @@ RULES = {
         extra_patterns=(r"\[\w+\]", r"\ba++\b", r"(?s:C.{2,3}?)$", r"(?i:[α-ω]{2})(?<!ας)", r"(?:x|yy)*?z\B")
     ),
 }
-PATTERNS = {name: token_patterns(rules) for name, rules in RULES.items()}
+PATTERNS = {name: with_program(token_patterns(rules)) for name, rules in RULES.items()}
 CACHES = {name: ChunkCache(patterns) for name, patterns in PATTERNS.items()}
 
 
@@ -120,8 +121,11 @@ def test_every_alternative_is_taken(name):
     if name == "one character":  # without it, characters would be lost
         return
     full = compiled.tokenise_text
-    without = TokenPatterns("(?:" + "|".join(p for n, p in alternatives.items() if p and n != name) + ")", r"x\.\Z")
-    whole = TokenPatterns("(?:" + "|".join(p for p in alternatives.values() if p) + ")", r"x\.\Z")
+    others = [p for n, p in alternatives.items() if p and n != name]
+    whole, without = (
+        with_program(TokenPatterns(f"(?:{'|'.join(some)})", r"x\.\Z"))
+        for some in ([p for p in alternatives.values() if p], others)
+    )
     text = "  ".join(FRAGMENTS[name]).encode()
     cells = [full(text, documents(text), patterns, ChunkCache(patterns)).cells for patterns in (whole, without)]
     assert not np.array_equal(*cells)
@@ -149,7 +153,7 @@ def test_more_tokens_than_there_was_room_for():
 
 def test_a_chunk_that_is_too_hard_goes_to_the_twin(monkeypatch):
     """Nested repetitions take exponential time; the kernel gives up, and here the twin is a quick one."""
-    patterns = TokenPatterns(r"(?:(?:a|aa)+b|\S)", r"[A-Z]\.\Z")
+    patterns = with_program(TokenPatterns(r"(?:(?:a|aa)+b|\S)", r"[A-Z]\.\Z"))
     text = b"xx " + b"a" * 22 + b"A.  K. " + b"a" * 17 + b"\xc3\xa9b yy"
     asked = []
     cut_chunk = compiled.cut_chunk
@@ -161,17 +165,17 @@ def test_a_chunk_that_is_too_hard_goes_to_the_twin(monkeypatch):
 
 
 def test_a_match_does_not_leave_its_chunk():
-    patterns = TokenPatterns(r"(?:J\. ?K?|\S)", r"[A-Z]\.\Z")
+    patterns = with_program(TokenPatterns(r"(?:J\. ?K?|\S)", r"[A-Z]\.\Z"))
     text = b"J. K J. x J."
     for module in (plain, compiled):
         cells = module.tokenise_text(text, documents(text), patterns, ChunkCache(patterns)).cells
         assert [text[first:end] for first, end in cells] == [b"J.", b"K", b"J.", b"x", b"J."]
 
 
-def test_rules_that_the_matcher_does_not_know_are_reported_once():
+def test_rules_without_a_program_are_reported_once():
     patterns = TokenPatterns(r"(?:(?P<x>a)(?P=x)|\S)", r"[A-Z]\.\Z")
     text = "aaab é".encode()
-    with pytest.warns(SlowRulesWarning, match="groupref|capturing group"):
+    with pytest.warns(SlowRulesWarning, match="the default rules"):
         first = compiled.tokenise_text(text, documents(text), patterns, ChunkCache(patterns))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -12,8 +12,8 @@ import postil
 from postil.arrays import Array
 from postil.export.flat_file import strings
 from postil.kernels.characters import frozen
-from postil.kernels.matcher import Program
 from postil.kernels.plain_sentences import Kind
+from postil.kernels.programs import Program
 from postil.models.answers.posteriors import Posteriors
 from postil.models.engine import Sections, engine_sections, integers, refused
 from postil.models.parts import Parts, heads_of
@@ -76,7 +76,7 @@ def text_sections() -> Sections:
     """The programs of the default tokeniser and sentence splitter."""
     tokens = token_patterns(token_rules.DEFAULT).program
     sentences = sentence_patterns(sentence_rules.DEFAULT)
-    assert tokens is not None, "the default rules"
+    assert tokens is not None and sentences.program is not None, "the default rules"
     words = sorted((word.encode("utf-8", "surrogatepass"), kind) for word, kind in sentences.words.items())
     final_bytes = np.zeros(256, np.uint8)
     final_bytes[[word[-1] for word, kind in words if kind & Kind.FINAL]] = 1

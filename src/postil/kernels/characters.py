@@ -1,8 +1,8 @@
 """What Postil knows of every character: category, case, digits, whitespace, frozen at one version of Unicode.
 
 Python's own tables change with its version, so tokens, and with them a model's labels, would change with it. The
-tables here are data of the package (``characters.bin``, written by ``freeze_characters.py``), and both twins follow
-them: C reads them, and the twins in Python exchange the few characters on which the running Python thinks otherwise.
+tables here are data of the package (``characters.bin``, written by ``tools/freeze_characters.py``), and both twins
+follow them: C reads them, and the twins in Python exchange the few characters on which the running Python thinks otherwise.
 
 A character's record is found in two steps: ``records[pages[index[code // BLOCK], code % BLOCK]]``.
 """

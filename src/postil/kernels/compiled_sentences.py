@@ -6,17 +6,19 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from postil.arrays import Array
+from postil.kernels import plain_sentences
 from postil.kernels.checking import contiguous
 from postil.kernels.compiled import BYTES, INT64, INTEGERS, bytes_of, finish, pointer, ready_offsets
 from postil.kernels.compiled_characters import tables
 from postil.kernels.compiled_tokens import program_arrays
 from postil.kernels.library import ffi, lib
 from postil.kernels.plain_sentences import Kind, SentencePatterns, checked_tokens
+from postil.kernels.programs import Program
 
 _known: WeakKeyDictionary[SentencePatterns, Any] = WeakKeyDictionary()
 
 
-def _rules(rules: SentencePatterns) -> Any:
+def _rules(rules: SentencePatterns, program: Program) -> Any:
     """Pointers to sentence_rules and character_tables, and what they point to, which lives as long as the rules do."""
     found = _known.get(rules)
     if found is None:
@@ -24,9 +26,9 @@ def _rules(rules: SentencePatterns) -> Any:
         final_bytes = np.zeros(256, np.uint8)
         final_bytes[[word[-1] for word, kind in words if kind & Kind.FINAL]] = 1
         fields = {
-            "program": program_arrays(rules.program),
-            **dict(zip(("line_break", "emoticon", "ellipsis"), rules.program.entries, strict=True)),
-            "line_bytes": pointer(rules.program.first_bytes(0), BYTES),
+            "program": program_arrays(program),
+            **dict(zip(("line_break", "emoticon", "ellipsis"), program.entries, strict=True)),
+            "line_bytes": pointer(program.first_bytes(0), BYTES),
             "final_bytes": pointer(final_bytes, BYTES),
             "words": ffi.from_buffer(BYTES, b"".join(word for word, _ in words)),
             "kinds": pointer(np.array([kind for _, kind in words], np.uint8), BYTES),
@@ -39,6 +41,9 @@ def _rules(rules: SentencePatterns) -> Any:
 
 def split_sentences(text: bytes, documents: Array, cells: Array, offsets: Array, rules: SentencePatterns) -> Array:
     """See ``plain_sentences.split_sentences``. C checks every place; Python says what is wrong."""
+    program = rules.program
+    if program is None:
+        return plain_sentences.split_sentences(text, documents, cells, offsets, rules)
     D, N = len(documents), len(cells)
     documents = contiguous(documents, np.int64, (D, 2), where="documents")
     cells = contiguous(cells, np.int64, (N, 2), where="cells")
@@ -51,7 +56,7 @@ def split_sentences(text: bytes, documents: Array, cells: Array, offsets: Array,
         *(bytes_of(text), len(text)),
         *(pointer(documents, INTEGERS), pointer(offsets, INTEGERS), D),
         *(pointer(cells, INTEGERS), N),
-        *_rules(rules),
+        *_rules(rules, program),
         *(places, places + (N + 1)),
     )
     if code:

@@ -11,9 +11,9 @@ from postil.kernels.checking import contiguous
 from postil.kernels.compiled import BYTES, INT64, INTEGERS, bytes_of, finish, pointer
 from postil.kernels.compiled_characters import tables
 from postil.kernels.library import ffi, lib
-from postil.kernels.matcher import Program
 from postil.kernels.plain_characters import character_places, decoded
 from postil.kernels.plain_tokens import ChunkCache, TokenisedText, TokenPatterns, checked_documents, cut_chunk
+from postil.kernels.programs import Program
 
 _KINDS = {"code": "int32_t[]", "sets": "uint64_t[]", "index": "uint16_t[]", "pages": "uint16_t[]"}
 _known: WeakKeyDictionary[TokenPatterns, Any] = WeakKeyDictionary()

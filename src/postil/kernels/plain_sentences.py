@@ -16,11 +16,10 @@ import numpy as np
 from postil.arrays import Array, checked_offsets, offsets_from_lengths
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels.characters import Characters, Flag, frozen
-from postil.kernels.matcher import Program
 from postil.kernels.plain_characters import character_offsets, decoded
 from postil.kernels.plain_columns import checked_cells
 from postil.kernels.plain_tokens import checked_documents
-from postil.kernels.programs import program_of
+from postil.kernels.programs import Program, program_of
 
 
 class Kind:
@@ -77,13 +76,14 @@ class SentencePatterns:
         return re.compile(self.sources[2])
 
     @functools.cached_property
-    def program(self) -> Program:
+    def program(self) -> Program | None:
+        """For the compiled kernel."""
         return program_of(self.sources, self.characters)
 
     @functools.cached_property
     def stand_ins(self) -> dict[int, int]:
         """What is exchanged before the running Python is asked; almost always nothing."""
-        if not len(self.characters.disputed):
+        if not len(self.characters.disputed) or self.program is None:
             return {}
         case_and_digits = self.characters.flags & (Flag.DIGIT | Flag.LOWER | Flag.UPPER | Flag.TITLE)
         return self.characters.stand_ins(self.program.classes().astype(np.int64) << 32 | case_and_digits)

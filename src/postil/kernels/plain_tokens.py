@@ -15,12 +15,11 @@ import numpy as np
 
 from postil.arrays import Array, offsets_from_lengths
 from postil.errors import SlowRulesWarning
-from postil.kernels import programs
 from postil.kernels.characters import Characters, frozen
 from postil.kernels.checking import contiguous
-from postil.kernels.matcher import Program, Unsupported
 from postil.kernels.plain_characters import character_places, decoded
 from postil.kernels.plain_columns import check_inside
+from postil.kernels.programs import Program, program_of
 
 
 @final
@@ -45,17 +44,16 @@ class TokenPatterns:
 
     @functools.cached_property
     def program(self) -> Program | None:
-        """For the compiled kernel; None, with a warning, where that does not know what an expression holds."""
-        try:
-            return programs.program_of([self.token, self.depends], self.characters)
-        except Unsupported as error:
+        """For the compiled kernel; None, with a warning, for rules that are not compiled with the package."""
+        program = program_of([self.token, self.depends], self.characters)
+        if program is None:
             warnings.warn(
-                f"the compiled tokeniser does not know a part of these rules ({error}): Python's expressions are used, "
-                "with the same tokens, at about a tenth of the speed",
+                "the compiled tokeniser supports the default rules and hyphens='keep' only: Python's expressions run "
+                "these rules, with the same tokens, at about a tenth of the speed",
                 SlowRulesWarning,
                 stacklevel=2,
             )
-            return None
+        return program
 
     @functools.cached_property
     def stand_ins(self) -> dict[int, int]:

@@ -1,78 +1,81 @@
-"""Programs of the usual expressions, compiled beforehand: to compile them takes longer than to start a process.
+"""The rules of the tokeniser and the sentence splitter as programs for the matcher of matcher.h.
 
-``programs.bin`` is written by ``python -m postil.text.splitting.freeze_rules``. Any other expressions are compiled when
-they are first used.
+``programs.bin`` holds those of the default rules and of the settings of ``line_breaks``; ``make rules`` writes it. The
+compiler is a tool of the sources (tools/patterns.py), not part of the package: expressions that the file does not hold
+are run by Python's ``re``.
 """
 
 import functools
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from postil.kernels.characters import Characters, frozen
-from postil.kernels.matcher import Program
+from postil.arrays import Array
+from postil.kernels.characters import BLOCK, Characters, frozen
 
 FILE = Path(__file__).with_name("programs.bin")
-_ARRAYS = {"code": "<i4", "sets": "<u8", "index": "<u2", "pages": "<u2"}
+ARRAYS = {"code": "<i4", "sets": "<u8", "index": "<u2", "pages": "<u2"}
+"""The arrays of a program, in the order of the file, and their types there."""
 
 
-def program_of(expressions: Sequence[str], characters: Characters) -> Program:
-    """The program of some expressions: that of the file if it holds them, else compiled here."""
+@final
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Expressions over one division of characters into classes."""
+
+    code: Array  # int32
+    sets: Array
+    """uint64; a set begins at the place that an operand names."""
+    index: Array  # uint16 (0x110000 // BLOCK,)
+    pages: Array  # uint16 (P, BLOCK)
+    entries: tuple[int, ...]
+    """Where the expressions begin in the code."""
+    widths: tuple[tuple[int, int], ...]
+    """The fewest and the most characters that they match."""
+    firsts: tuple[int, ...]
+    """The classes of characters with which they can begin, as bits."""
+
+    def first_bytes(self, place: int) -> Array:
+        """uint8 (256,): whether an expression's match can begin with a byte, in UTF-8."""
+        bits = self.firsts[place]
+        wanted = np.isin(self.pages, [number for number in range(bits.bit_length()) if bits >> number & 1])
+        blocks = np.flatnonzero(
+            np.asarray(wanted.any(axis=1))[self.index]
+        )  # much less than the classes of all characters
+        codes = (blocks[:, None] * BLOCK + np.arange(BLOCK))[wanted[self.index[blocks]]]
+        found = np.zeros(256, np.uint8)
+        found[[ord(character.encode("utf-8", "surrogatepass")[:1]) for character in map(chr, codes.tolist())]] = 1
+        return found
+
+    def classes(self) -> Array:
+        """uint16 (0x110000,)"""
+        classes: Array = self.pages[self.index].ravel()
+        return classes
+
+
+def program_of(expressions: Sequence[str], characters: Characters) -> Program | None:
+    """The stored program of some expressions; None if there is none."""
     stored = _stored().get(tuple(expressions)) if characters is frozen() else None
-    return compiled(expressions, characters) if stored is None else _read(stored)
-
-
-def compiled(expressions: Sequence[str], characters: Characters) -> Program:
-    from postil.kernels import patterns  # the compiler takes longer to import than all programs to read
-
-    return patterns.compiled(expressions, characters)
-
-
-@functools.cache
-def _stored() -> dict[tuple[str, ...], dict[str, Any]]:
-    """Expressions -> what is stored of their program; nothing where the file is missing."""
-    try:
-        content = FILE.read_bytes()
-    except OSError:
-        return {}
-    size = int.from_bytes(content[:4], "little")
-    programs: list[dict[str, Any]] = json.loads(content[4 : 4 + size])
-    return {tuple(fields["expressions"]): {**fields, "content": content[4 + size :]} for fields in programs}
-
-
-def _read(stored: dict[str, Any]) -> Program:
+    if stored is None:
+        return None
     arrays = {
         name: np.frombuffer(stored["content"], kind, int(np.prod(shape)), first).reshape(shape).astype(kind[1:])
-        for (name, kind), (first, *shape) in zip(_ARRAYS.items(), stored["arrays"], strict=True)
+        for (name, kind), (first, *shape) in zip(ARRAYS.items(), stored["arrays"], strict=True)
     }
     widths = tuple((low, high) for low, high in stored["widths"])
     firsts = tuple(int(bits, 16) for bits in stored["firsts"])
     return Program(**arrays, entries=tuple(stored["entries"]), widths=widths, firsts=firsts)
 
 
-def content(rows: Sequence[Sequence[str]]) -> bytes:
-    """What ``programs.bin`` holds for these lists of expressions."""
-    programs, body = [], b""
-    for expressions in rows:
-        program = compiled(expressions, frozen())
-        places = []
-        for name, kind in _ARRAYS.items():
-            array = getattr(program, name)
-            body += b"\0" * (-len(body) % 8)
-            places.append([len(body), *array.shape])
-            body += array.astype(kind).tobytes()
-        programs.append(
-            {
-                "expressions": list(expressions),
-                "arrays": places,
-                "entries": program.entries,
-                "widths": program.widths,
-                "firsts": [f"{bits:x}" for bits in program.firsts],
-            }
-        )
-    head = json.dumps(programs).encode()
-    head += b" " * (-(4 + len(head)) % 8)
-    return len(head).to_bytes(4, "little") + head + body
+@functools.cache
+def _stored() -> dict[tuple[str, ...], dict[str, Any]]:
+    """Expressions -> what is stored of their program."""
+    content = FILE.read_bytes()
+    size = int.from_bytes(content[:4], "little")
+    programs: list[dict[str, Any]] = json.loads(content[4 : 4 + size])
+    body = memoryview(content)[4 + size :]
+    return {tuple(fields["expressions"]): {**fields, "content": body} for fields in programs}

@@ -1,8 +1,8 @@
 """Writes ``characters.bin``, what Postil knows of every Unicode character, from the Python that runs it.
 
-    python -m postil.kernels.freeze_characters
+    python -m tools.freeze_characters
 
-Run once, when Postil moves on to a newer version of Unicode; never imported by the package. `characters.py` reads
+Run once, when Postil moves on to a newer version of Unicode. `characters.py` reads
 the file and says what is in it.
 """
 

@@ -20,7 +20,12 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.kernels.characters import BLOCK, LAST, Characters, Flag
-from postil.kernels.matcher import Program, Unsupported
+from postil.kernels.programs import Program
+
+
+class Unsupported(Exception):
+    """An expression holds something that the matcher does not support."""
+
 
 EDGE = 1
 """The bit of class 0."""

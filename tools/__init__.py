@@ -1,0 +1,1 @@
+"""What writes the tables of the package: run from a checkout, not installed."""
