@@ -2,7 +2,8 @@
 
 Python's own tables change with its version, so tokens, and with them a model's labels, would change with it. The
 tables here are data of the package (``characters.bin``, written by ``tools/freeze_characters.py``), and both twins
-follow them: C reads them, and the twins in Python exchange the few characters on which the running Python thinks otherwise.
+follow them: C reads them, and the twins in Python exchange the few characters on which the running Python thinks
+otherwise.
 
 A character's record is found in two steps: ``records[pages[index[code // BLOCK], code % BLOCK]]``.
 """

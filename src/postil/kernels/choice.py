@@ -3,7 +3,6 @@
 import importlib
 import os
 import warnings
-from collections.abc import Mapping
 from types import ModuleType
 
 from postil.errors import ConfigurationError, SlowKernelsWarning
@@ -39,13 +38,9 @@ def _description() -> str:
     return f"compiled ({_MODULE.instruction_set()})"
 
 
-def twins(modules: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Functions by the module they are taken from: ``plain_x`` itself, or its twin ``compiled_x``, if those are in use.
-
-    Both may be in one mapping with what only the plain module has: the key of the plain one is written differently.
-    """
-    replacement = "plain" if _MODULE is plain else "compiled"
-    return {f"postil.kernels{module.replace('plain', replacement)}": names for module, names in modules.items()}
+def twin(module: str) -> str:
+    """The module that a kernel is taken from: ``plain_x``, or its twin ``compiled_x`` if those are in use."""
+    return module if _MODULE is plain else module.replace("plain", "compiled")
 
 
 _MODULE = _chosen_module()

@@ -19,7 +19,7 @@ from postil.kernels.checking import contiguous
 from postil.kernels.plain_skipgram import LANES, RowChanges, ShardRoom
 
 GROUP = 16
-UNITS = 16
+UNIT_LANES = 16
 """The hidden layer has a multiple of this many units."""
 
 
@@ -91,8 +91,8 @@ def ranking_losses(X: Array, C: Array, layers: RankingLayers, margin: float) -> 
 def checked_ranking(table: Array, layers: RankingLayers, text: RankingText) -> RankingText:
     """The arrays as C expects them. Ids are checked where they are used."""
     N, (S, P, H) = len(text.ids), layers.W.shape
-    if table.ndim != 2 or table.shape[1] != P or P % LANES or H % UNITS or not H or not S % 2:
-        expected = f"W (S, P, H) for a table (R, P), S odd, P a multiple of {LANES}, H of {UNITS}"
+    if table.ndim != 2 or table.shape[1] != P or P % LANES or H % UNIT_LANES or not H or not S % 2:
+        expected = f"W (S, P, H) for a table (R, P), S odd, P a multiple of {LANES}, H of {UNIT_LANES}"
         raise ShapeError("wrong shape", expected=expected, got=(table.shape, layers.W.shape), where="ranking")
     if not 0 < text.V < len(table):
         raise IndexRangeError("an index points outside its table", where="ranking")
