@@ -65,7 +65,7 @@ def test_a_maximum_that_is_not_a_number_has_no_row():
         assert module.first_maxima(X, np.array([0, 2, 3]))[1].tolist() == [[3, 1], [2, 2]]
     with pytest.raises(ShapeError, match="offsets"):
         compiled.first_maxima(X, np.array([0, 2, 4]))
-    with pytest.raises(IndexError, match="max over time"):
+    with pytest.raises(IndexError, match="first_maxima"):
         compiled.first_maxima(X, np.array([0, 2, 2, 3]))
 
 
@@ -90,7 +90,7 @@ def test_windows_that_do_not_fit_are_refused():
             compiled.windows_back(np.zeros((3, 6)), np.array(wrong), 3)
     with pytest.raises(ShapeError, match="padding"):
         compiled.windows(X, np.zeros(3), [0, 3], 3)
-    with pytest.raises(ShapeError, match="a multiple of 3 columns"):
+    with pytest.raises(ShapeError, match=r"dY of windows_back: wrong shape: expected \(3, 6\)"):
         compiled.windows_back(np.zeros((3, 7)), [0, 3], 3)
     with pytest.raises(DtypeError):
         compiled.windows(X.astype(int), padding, [0, 3], 3)
@@ -205,9 +205,9 @@ def test_sums_of_awkward_occurrences():
     values = np.arange(12, dtype=np.float32).reshape(2, 6)[:, ::2].T  # strided, columns first
     rows, sums = compiled.sums_of_occurrences(np.array([2, 0, 2], np.int16), values)
     assert rows.tolist() == [0, 2] and sums.tolist() == [[2, 8], [4, 16]]
-    with pytest.raises(IndexRangeError, match="ids of rows"):
+    with pytest.raises(IndexRangeError, match="sums_of_occurrences"):
         compiled.sums_of_occurrences(np.array([0, -1, 2]), values)
-    with pytest.raises(ShapeError, match="ids of rows"):
+    with pytest.raises(ShapeError, match="values of sums_of_occurrences"):
         compiled.sums_of_occurrences(np.array([0, 1]), values)
 
 

@@ -102,18 +102,18 @@ def test_wrong_arguments():
     case = drawn(0, 4, 6, 3, np.float32)
     C, V, W, b, dZ = case.values()
     U, out = compiled.sums_of_pairs(V), np.empty((4, 3), np.float32)
-    with pytest.raises(ShapeError, match=r"one matrix a unit: wrong shape: expected \(6, 3, 6\)"):
+    with pytest.raises(ShapeError, match=r"U of quadratic_forms: wrong shape: expected \(6, 3, 6\)"):
         compiled.quadratic_forms(C, U[:5], W, b, out=out)
-    with pytest.raises(ShapeError, match=r"rows: wrong shape: expected \(4, 6\)"):
+    with pytest.raises(ShapeError, match=r"U of quadratic_forms: wrong shape: expected \(5, 3, 5\)"):
         compiled.quadratic_forms(C[:, :5], U, W, b, out=out)
     with pytest.raises(ShapeError, match="an array that is changed"):
         compiled.quadratic_forms(C, U, W, b, out=out[:, ::-1])
-    with pytest.raises(ShapeError, match="gradient of forms"):
+    with pytest.raises(ShapeError, match="C of quadratic_weights"):
         compiled.quadratic_weights(dZ[:3], C)
-    with pytest.raises(ShapeError, match="one matrix a unit"):
+    with pytest.raises(ShapeError, match="V of sums_of_pairs"):
         compiled.sums_of_pairs(V[:5])
-    with pytest.raises(DtypeError, match="quadratic forms"):
-        compiled.quadratic_weights(dZ, C.astype(np.int32))
+    with pytest.raises(DtypeError, match="dZ of quadratic_weights"):
+        compiled.quadratic_weights(dZ.astype(np.int32), C)
 
 
 def test_overflow_is_heard():

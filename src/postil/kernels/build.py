@@ -6,6 +6,7 @@ nothing of Python: what describes them to cffi is written beside them, as a modu
 
 import os
 import platform
+import runpy
 import sys
 import zlib
 from pathlib import Path
@@ -39,11 +40,11 @@ def declarations() -> str:
 
 def interface() -> int:
     """A checksum by which a library compiled from other sources is told from the right one."""
-    return zlib.crc32((HERE / "kernels.h").read_bytes())
+    return zlib.crc32((HERE / "kernels.h").read_bytes() + (HERE / "table.py").read_bytes())
 
 
 def write_declarations(folder: Path) -> Path:
-    """Write the module through which cffi knows the library, so that no process has to parse C."""
+    """Write the module through which cffi knows the library, so that no process has to parse C, and the wrappers."""
     ffi = FFI()
     ffi.cdef(declarations())
     ffi.set_source(DECLARATIONS, None)
@@ -51,6 +52,7 @@ def write_declarations(folder: Path) -> Path:
     ffi.emit_python_code(os.fspath(path))
     with path.open("a", encoding="utf-8") as module:
         module.write(f"INTERFACE = {interface()}\n")
+        module.write(runpy.run_path(os.fspath(HERE / "table.py"))["source"]())
     return path
 
 
@@ -82,7 +84,7 @@ def extensions() -> list[Any]:
         Extension(
             f"{PACKAGE}.{level}",
             sources=sources(),
-            depends=[path.as_posix() for path in sorted([*HERE.glob("*.h"), *HERE.glob("engine/*")])],
+            depends=[path.as_posix() for path in sorted([*HERE.glob("*.h"), *HERE.glob("engine/*"), HERE / "table.py"])],
             include_dirs=[HERE.as_posix()],
             define_macros=[("POSTIL_INTERFACE", str(interface()))],
             extra_compile_args=([] if os.name == "nt" else FLAGS) + flags + SANITISED * SANITISE,

@@ -5,6 +5,7 @@ A wrapper costs a few microseconds: what is laid out as C expects it is recognis
 Importing this module fails where nothing was compiled.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import numpy as np
 from postil.arrays import Array, checked_offsets
 from postil.errors import IndexRangeError, ShapeError
 from postil.kernels import plain
-from postil.kernels.checking import contiguous, label_scores
+from postil.kernels.checking import contiguous, floats, label_scores
 from postil.kernels.forward_backward import ChainMessages
-from postil.kernels.library import ffi, lib
+from postil.kernels.library import ffi, lib, wrappers
 
 INT64 = np.dtype(np.int64)
 _from_buffer = ffi.from_buffer
@@ -105,58 +106,52 @@ def ready_offsets(offsets: Any, rows: int) -> Array:
     return np.ascontiguousarray(checked_offsets(offsets, rows))
 
 
-def viterbi(unary: Array, offsets: Array, transitions: Array, start: Array, end: Array) -> tuple[Array, Array]:
-    """See ``plain.viterbi``."""
-    unary = label_scores(unary)
-    offsets = ready_offsets(offsets, len(unary))
-    N, B = len(unary), len(offsets) - 1
-    labels, scores = np.empty(N, INT64), np.empty(B)
-    outputs = pointer(labels, INTEGERS), pointer(scores, DOUBLES)
-    code = lib.viterbi(*on_chain(unary, offsets, transitions, start, end), *outputs)
-    finish(code, "chain", offsets, N)
-    return labels, scores
+def _shape_of(array: Any, dimensions: int, where: str) -> tuple[int, ...]:
+    shape: tuple[int, ...] = np.shape(array)
+    if len(shape) != dimensions:
+        raise ShapeError("wrong shape", expected=f"{dimensions} dimensions", got=shape, where=where)
+    return shape
 
 
-def ranked_paths(
-    unary: Array, offsets: Array, transitions: Array, start: Array, end: Array, k: int
-) -> tuple[Array, Array]:
-    """See ``plain.ranked_paths``."""
-    unary = label_scores(unary)
-    offsets = ready_offsets(offsets, len(unary))
-    N, B = len(unary), len(offsets) - 1
-    paths, scores = np.empty((N, k), INT64), np.empty((B, k))
-    outputs = [k, pointer(paths, INTEGERS), pointer(scores, DOUBLES)]
-    code = lib.ranked_paths(*on_chain(unary, offsets, transitions, start, end), *outputs)
-    finish(code, "chain", offsets, N)
-    return paths, scores
+def _wrong(array: Array, expected: tuple[int, ...], where: str) -> None:
+    raise ShapeError("wrong shape", expected=expected, got=array.shape, where=where)
+
+
+_C = ("float[]", "double[]", "int32_t[]", "int64_t[]", "uint64_t[]", "uint8_t[]")
+_TYPES = {name: np.dtype(name) for name in ("float32", "float64", "int32", "int64", "uint64", "uint8", "bool")}
+call = SimpleNamespace(
+    **wrappers(
+        lib,
+        _from_buffer,
+        np.empty,
+        {"NULL": ffi.NULL, **_TYPES, **{name: ffi.typeof(name) for name in _C}},
+        _shape_of,
+        floats,
+        label_scores,
+        contiguous,
+        ready_offsets,
+        _steps,
+        finish,
+        _wrong,
+    )
+)
+"""The wrappers that the build has made of table.py, by name."""
+
+viterbi, ranked_paths = call.viterbi, call.ranked_paths
 
 
 def chain_messages(unary: Array, offsets: Array, transitions: Array, start: Array, end: Array) -> ChainMessages:
     """See ``plain.chain_messages``."""
-    unary = label_scores(unary)
-    offsets = ready_offsets(offsets, len(unary))
-    (N, L), B = unary.shape, len(offsets) - 1
-    if L > MOST_LABELS and B > 1:
+    if np.shape(unary)[-1] > MOST_LABELS and len(offsets) > 2:
         return plain.chain_messages(unary, offsets, transitions, start, end)
-    shapes = ((N, L), (L, L), (N, L), (N, 1), (N, L), (N, L), (N, 1), (B,))
-    arrays, exact = [np.empty(shape) for shape in shapes], np.empty(B, np.bool_)
-    outputs = [*(pointer(array, DOUBLES) for array in arrays), pointer(exact, BYTES)]
-    code = lib.chain_messages(*on_chain(unary, offsets, transitions, start, end), *outputs)
-    finish(code, "chain", offsets, N)
-    return ChainMessages._make([*arrays, exact])
+    return ChainMessages._make(call.chain_messages(unary, offsets, transitions, start, end))
 
 
 def chain_moments(
     unary: Array, offsets: Array, transitions: Array, start: Array, end: Array
 ) -> tuple[Array, Array, Array, Array]:
     """See ``plain.chain_moments``."""
-    unary = label_scores(unary)
-    offsets = ready_offsets(offsets, len(unary))
-    (N, L), B = unary.shape, len(offsets) - 1
-    if L > MOST_LABELS and B > 1:
+    if np.shape(unary)[-1] > MOST_LABELS and len(offsets) > 2:
         return plain.chain_moments(unary, offsets, transitions, start, end)
-    log_partition, marginals, counts, exact = np.empty(B), np.empty((N, L)), np.empty((L, L)), np.empty(B, np.bool_)
-    outputs = [*(pointer(array, DOUBLES) for array in (log_partition, marginals, counts)), pointer(exact, BYTES)]
-    code = lib.chain_moments(*on_chain(unary, offsets, transitions, start, end), *outputs)
-    finish(code, "chain", offsets, N)
-    return log_partition, marginals, counts, exact
+    moments: tuple[Array, Array, Array, Array] = call.chain_moments(unary, offsets, transitions, start, end)
+    return moments

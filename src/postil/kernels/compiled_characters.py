@@ -5,10 +5,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from postil.arrays import Array
 from postil.kernels.characters import Characters
-from postil.kernels.checking import contiguous
-from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer
+from postil.kernels.compiled import BYTES, INTEGERS, call, finish, pointer
 from postil.kernels.library import ffi, lib
 from postil.kernels.plain_characters import decoded
 
@@ -40,11 +38,4 @@ def lower_case(word: bytes, characters: Characters) -> bytes:
     return out[: found[0]].tobytes()
 
 
-def character_offsets(text: bytes, offsets: Array) -> Array:
-    """See ``plain_characters.character_offsets``."""
-    offsets = contiguous(offsets, np.int64, (len(offsets),), where="offsets")
-    out = np.empty(len(offsets), np.int64)
-    source = ffi.from_buffer(BYTES, text), len(text)
-    code = lib.character_offsets(*source, pointer(offsets, INTEGERS), len(offsets), pointer(out, INTEGERS))
-    finish(code, "offsets")
-    return out
+character_offsets = call.character_offsets

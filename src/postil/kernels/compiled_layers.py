@@ -1,99 +1,35 @@
 """The kernels of layers.c under the names and arguments of ``plain_layers.py``; float32 and float64."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from postil.arrays import FLOATS, Array
-from postil.errors import ShapeError
 from postil.kernels import plain_layers
-from postil.kernels.checking import ACTIVATIONS, check_activation, contiguous, floats
-from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, finish, is_ready, pointer, ready_offsets, reals
+from postil.kernels.checking import ACTIVATIONS, check_activation, contiguous
+from postil.kernels.compiled import BYTES, DOUBLES, INT64, INTEGERS, call, finish, is_ready, pointer, reals
 from postil.kernels.library import ffi, lib
 from postil.kernels.plain_layers import AdamMemory, AdamSettings, Noise, Part, Totals
 
 DOUBLE = np.dtype(np.float64)
 
 
-def windows(X: Array, padding: Array, offsets: Array, size: int) -> Array:
-    """See ``plain_layers.windows``."""
-    X = floats(X, 2, where="rows of windows")
-    offsets = ready_offsets(offsets, len(X))
-    (N, D), B = X.shape, len(offsets) - 1
-    Y = np.empty((N, size * D), X.dtype)
-    start = reals(padding, X.dtype, (D,), "padding"), pointer(offsets, INTEGERS)
-    code = lib.windows(pointer(X, BYTES), X.itemsize == 4, *start, N, B, D, size, pointer(Y, BYTES))
-    finish(code, "windows", offsets, N)
-    return Y
-
-
-def windows_back(dY: Array, offsets: Array, size: int) -> tuple[Array, Array]:
-    """See ``plain_layers.windows_back``."""
-    dY = floats(dY, 2, where="gradient of windows")
-    offsets = ready_offsets(offsets, len(dY))
-    N, B, D = len(dY), len(offsets) - 1, dY.shape[1] // size
-    if dY.shape[1] != size * D:
-        raise ShapeError("gradient of windows", expected=f"a multiple of {size} columns", got=dY.shape)
-    dX, dpadding = np.empty((N, D), dY.dtype), np.empty(D, dY.dtype)
-    outputs = pointer(dX, BYTES), pointer(dpadding, BYTES)
-    code = lib.windows_back(pointer(dY, BYTES), dY.itemsize == 4, pointer(offsets, INTEGERS), N, B, D, size, *outputs)
-    finish(code, "windows_back", offsets, N)
-    return dX, dpadding
+windows, windows_back = call.windows, call.windows_back
+normalise_rows, normalise_rows_back = call.normalise_rows, call.normalise_rows_back
 
 
 def first_maxima(X: Array, offsets: Array) -> tuple[Array, Array]:
     """See ``plain_layers.first_maxima``."""
-    X = floats(X, 2, where="max over time")
-    offsets = ready_offsets(offsets, len(X))
-    (N, D), B = X.shape, len(offsets) - 1
-    Y, winners = np.empty((B, D), X.dtype), np.empty((B, D), np.int64)
-    outputs = pointer(Y, BYTES), pointer(winners, INTEGERS)
-    code = lib.first_maxima(pointer(X, BYTES), X.itemsize == 4, pointer(offsets, INTEGERS), N, B, D, *outputs)
-    if code == lib.NOT_FINITE:  # the twin says which maxima are not numbers
-        return plain_layers.first_maxima(X, offsets)
-    finish(code, "max over time", offsets, N)
-    return Y, winners
-
-
-def normalise_rows(X: Array, gain: Array, bias: Array, epsilon: float) -> tuple[Array, Array, Array]:
-    """See ``plain_layers.normalise_rows``."""
-    X = floats(X, 2, where="layer norm")
-    N, D = X.shape
-    Y, Z, deviation = np.empty_like(X), np.empty_like(X), np.empty((N, 1), X.dtype)
-    learnt = reals(gain, X.dtype, (D,), "gain"), reals(bias, X.dtype, (D,), "bias")
-    outputs = (pointer(array, BYTES) for array in (Y, Z, deviation))
-    code = lib.normalise_rows(pointer(X, BYTES), X.itemsize == 4, *learnt, epsilon, N, D, *outputs)
-    finish(code, "layer norm")
-    return Y, Z, deviation
-
-
-def normalise_rows_back(dY: Array, Z: Array, deviation: Array, gain: Array) -> tuple[Array, Array, Array]:
-    """See ``plain_layers.normalise_rows_back``."""
-    dY = floats(dY, 2, where="layer norm")
-    (N, D), kind = dY.shape, dY.dtype
-    dX, dgain, dbias = np.empty_like(dY), np.empty(D, kind), np.empty(D, kind)
-    inputs = (
-        reals(Z, kind, (N, D), "Z"),
-        reals(deviation, kind, (N, 1), "deviation"),
-        reals(gain, kind, (D,), "gain"),
-    )
-    outputs = (pointer(array, BYTES) for array in (dX, dgain, dbias))
-    finish(lib.normalise_rows_back(pointer(dY, BYTES), dY.itemsize == 4, *inputs, N, D, *outputs), "layer norm")
-    return dX, dgain, dbias
+    maxima: tuple[Array, Array] | None = call.first_maxima(X, offsets)
+    return maxima or plain_layers.first_maxima(X, offsets)  # the twin says which maxima are not numbers
 
 
 def activate(Z: Array, bias: Array | None, activation: str, noise: Noise, out: Array) -> Array:
     """See ``plain_layers.activate``."""
     check_activation(activation)
-    Z = floats(Z, 2, where="activation")
     if not _in_place(Z.dtype, Z.shape, out):
         return plain_layers.activate(Z, bias, activation, noise, out)
-    slopes = np.empty_like(Z)
-    added = ffi.NULL if bias is None else reals(bias, Z.dtype, Z.shape[1:], "bias")
-    outputs = pointer(out, BYTES), pointer(slopes, BYTES)
-    how = added, ACTIVATIONS.index(activation), *noise
-    finish(lib.activate(pointer(Z, BYTES), Z.itemsize == 4, *how, *Z.shape, *outputs), "activation")
-    return slopes
+    return cast(Array, call.activate(Z, bias, ACTIVATIONS.index(activation), *noise, out))
 
 
 def sum_of_squares(array: Array) -> float:
@@ -105,13 +41,8 @@ def sum_of_squares(array: Array) -> float:
 
 def sums_of_occurrences(ids: Array, values: Array) -> tuple[Array, Array]:
     """See ``plain_layers.sums_of_occurrences``."""
-    values = floats(values, 2, where="rows")
-    ids = contiguous(ids, np.int64, values.shape[:1], where="ids of rows")
-    rows, sums, count = np.empty_like(ids), np.empty_like(values), ffi.new("int64_t *")
-    inputs = pointer(ids, INTEGERS), len(ids), pointer(values, BYTES), values.itemsize == 4, values.shape[1]
-    code = lib.sums_of_occurrences(*inputs, pointer(rows, INTEGERS), pointer(sums, BYTES), count)
-    finish(code, "ids of rows")
-    return rows[: count[0]], sums[: count[0]]
+    rows, sums, (found,) = call.sums_of_occurrences(ids, values)
+    return rows[:found], sums[:found]
 
 
 def _in_place(dtype: Any, shape: tuple[int, ...], *arrays: Array) -> bool:

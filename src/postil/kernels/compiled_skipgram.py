@@ -6,7 +6,7 @@ import numpy as np
 
 from postil.arrays import Array
 from postil.kernels.checking import contiguous
-from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, finish, pointer
+from postil.kernels.compiled import BYTES, DOUBLES, INTEGERS, call, finish, pointer
 from postil.kernels.library import ffi, lib
 from postil.kernels.plain_skipgram import RowChanges, ShardRoom, SkipgramChanges, SkipgramText, checked_text
 
@@ -59,11 +59,4 @@ def skipgram_shard(
 
 def merge_rows(table: Array, changes: RowChanges, scales: Array) -> None:
     """See ``plain_skipgram.merge_rows``."""
-    (V, P), n = table.shape, len(changes.rows)
-    code = lib.merge_rows(
-        *(table_pointer(table, (V, P), "table of words", changed=True), V, P),
-        *(pointer(contiguous(changes.rows, np.int64, (n,), "rows"), INTEGERS), n),
-        pointer(contiguous(changes.values, np.float32, (n, P), "changes"), FLOATS),
-        pointer(contiguous(scales, np.float32, (n,), "scales"), FLOATS),
-    )
-    finish(code, "rows of a table")
+    call.merge_rows(table, changes.rows, changes.values, scales)

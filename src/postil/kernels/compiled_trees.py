@@ -7,23 +7,17 @@ import numpy as np
 from postil.arrays import Array
 from postil.errors import IndexRangeError
 from postil.kernels.checking import contiguous, floats
-from postil.kernels.compiled import BYTES, INTEGERS, finish, pointer, ready_offsets, reals
+from postil.kernels.compiled import BYTES, INTEGERS, call, finish, pointer, reals
 from postil.kernels.library import ffi, lib
 from postil.kernels.plain_trees import Level, TreeCells
-
-_SMALL_INTEGERS = ffi.typeof("int32_t[]")
 
 
 def binary_shape(widths: Array, offsets: Array) -> tuple[Array, Array]:
     """See ``plain_trees.binary_shape``."""
-    widths = contiguous(widths, np.uint8, (len(widths),), where="widths of nodes")
-    offsets = ready_offsets(offsets, len(widths))
-    back, heights = np.empty((len(widths), 2), np.int64), np.empty(len(widths), np.int32)
-    given = pointer(widths, BYTES), pointer(offsets, INTEGERS), len(offsets) - 1, len(widths)
-    code = lib.binary_shape(*given, pointer(back, INTEGERS), pointer(heights, _SMALL_INTEGERS))
-    if code == lib.WRONG_INDEX:
-        raise IndexRangeError("not a binary tree in post-order", where="trees")
-    finish(code, "trees", offsets, len(widths))
+    try:
+        back, heights = call.binary_shape(widths, offsets)
+    except IndexRangeError:
+        raise IndexRangeError("not a binary tree in post-order", where="trees") from None
     return back, heights
 
 

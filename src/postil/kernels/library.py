@@ -8,6 +8,7 @@ Importing this module fails where nothing was compiled.
 
 import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ NOT_COMPILED = "they were not compiled when Postil was installed"
 
 try:
     from postil.kernels._declarations import INTERFACE, ffi
+    from postil.kernels._declarations import wrappers as _wrappers
 except ModuleNotFoundError as error:
     raise ImportError(NOT_COMPILED if "_declarations" in str(error) else str(error)) from None
 
@@ -31,8 +33,8 @@ def _opened(path: Path) -> Any:
         checksum = library.interface()
     except (OSError, AttributeError) as error:
         raise ImportError(str(error)) from None
-    header = path.with_name("kernels.h")  # in a folder of sources the library may be older than they are
-    expected = zlib.crc32(header.read_bytes()) if header.exists() else INTERFACE
+    header, table = path.with_name("kernels.h"), path.with_name("table.py")  # newer than the library, perhaps
+    expected = zlib.crc32(header.read_bytes() + table.read_bytes()) if header.exists() else INTERFACE
     if checksum != expected or expected != INTERFACE:
         raise ImportError("the compiled kernels are older than their sources: pip install -e . builds them again")
     return library
@@ -54,5 +56,6 @@ def _best() -> Any:
 
 
 lib = _best()
+wrappers: Callable[..., dict[str, Callable[..., Any]]] = _wrappers
 
-__all__ = ["LEVELS", "ffi", "lib"]
+__all__ = ["LEVELS", "ffi", "lib", "wrappers"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from postil.errors import ConfigurationError
-from postil.kernels.plain_ranking import UNITS
+from postil.kernels.plain_ranking import UNIT_LANES
 from postil.kernels.plain_skipgram import MOST_NEGATIVES, MOST_REACH
 
 METHODS = ("skipgram", "ranking")
@@ -59,8 +59,8 @@ class PretrainingConfig:
         _at_least(2, dimensions=self.dimensions)
         _at_least(1, epochs=self.epochs, negatives=self.negatives, hidden=self.hidden)
         _at_least(0, seed=self.seed)
-        if self.hidden % UNITS:
-            raise ConfigurationError("hidden", expected=f"must be a multiple of {UNITS}", got=self.hidden)
+        if self.hidden % UNIT_LANES:
+            raise ConfigurationError("hidden", expected=f"must be a multiple of {UNIT_LANES}", got=self.hidden)
         for name, value, most in (("window", self.window, MOST_REACH), ("negatives", self.negatives, MOST_NEGATIVES)):
             if value is not None and not 1 <= value <= most:
                 raise ConfigurationError(name, expected=f"1 to {most}", got=value)
