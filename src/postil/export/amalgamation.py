@@ -18,8 +18,8 @@ from postil import kernels
 KERNELS = Path(kernels.__file__).parent
 RUNTIME = KERNELS / "engine"
 KERNEL_FILES = (
-    *("kernels.h", "portable.h", "characters.h", "matcher.h", "shared.h", "viterbi_body.h"),
-    *("forward_backward_body.h", "characters.c", "words.c", "tokens.c", "sentences.c", "windows.c", "answers.c"),
+    *("kernels.h", "portable.h", "characters.h", "matcher.h", "shared.h", "viterbi.h"),
+    *("forward_backward.h", "characters.c", "words.c", "tokens.c", "sentences.c", "windows.c", "answers.c"),
 )
 """The files that exported models need, in an order in which each comes after those that it includes."""
 RUNTIME_FILES = ("memory.c", "model.c", "tagging.c", "trees.c")

@@ -7,8 +7,8 @@
 
        v_s = α_s(y_s),   v_t = v_t-1 E(y_t-1, y_t) ψ_t(y_t) / scale_t,   p = v_e-1 β_e-1(y_e-1) / Z. */
 
-#include "forward_backward_body.h"
-#include "viterbi_body.h"
+#include "forward_backward.h"
+#include "viterbi.h"
 
 /* What the caller asks for; the fields are those of kernels.h. */
 typedef struct {

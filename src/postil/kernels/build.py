@@ -84,7 +84,9 @@ def extensions() -> list[Any]:
         Extension(
             f"{PACKAGE}.{level}",
             sources=sources(),
-            depends=[path.as_posix() for path in sorted([*HERE.glob("*.h"), *HERE.glob("engine/*"), HERE / "table.py"])],
+            depends=[
+                path.as_posix() for path in sorted([*HERE.glob("*.h"), *HERE.glob("engine/*"), HERE / "table.py"])
+            ],
             include_dirs=[HERE.as_posix()],
             define_macros=[("POSTIL_INTERFACE", str(interface()))],
             extra_compile_args=([] if os.name == "nt" else FLAGS) + flags + SANITISED * SANITISE,

@@ -2,7 +2,7 @@
 
    Rows of labels are padded to P = whole vectors with -inf, which never wins: no loop asks where a row ends. */
 
-#include "viterbi_body.h"
+#include "viterbi.h"
 
 /* δ_1 = start + u_1,  δ_t(j) = u_t(j) + max_i (δ_t-1(i) + A_ij). On the way back y_t = argmax_i (δ_t(i) + A_i,y_t+1) is
    asked for the one best path only, so no pointers are kept. The end is one more label, number L, after the last. */

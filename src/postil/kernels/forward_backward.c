@@ -1,6 +1,6 @@
-/* Expected counts and messages of a linear chain: see forward_backward_body.h for the recursions. */
+/* Expected counts and messages of a linear chain: see forward_backward.h for the recursions. */
 
-#include "forward_backward_body.h"
+#include "forward_backward.h"
 
 /* Sentence b, which may be empty: gives how many tokens it has. */
 INLINED int64_t solve_next(Chain *c, const void *unary, int single, const int64_t *offsets, int64_t b,

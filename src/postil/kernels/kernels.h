@@ -322,7 +322,7 @@ typedef struct {
 int word_features(const uint8_t *text, int64_t size, const int64_t *cells, int64_t U, const word_rules *rules,
                   const character_tables *known, int32_t *ids);
 
-/* tokens.c: a program is what patterns.py writes, see there. Entries are places in its code. */
+/* tokens.c: a program is what tools/patterns.py writes, see there. Entries are places in its code. */
 typedef struct {
     const int32_t *code;
     const uint64_t *sets;

@@ -21,7 +21,7 @@ INLINED uint32_t random_bits(uint64_t key, uint32_t i) {
 INLINED float root_single(float x) { return sqrtf(x); }
 INLINED double root_double(double x) { return sqrt(x); }
 
-#define BODY "layers_body.h"
+#define BODY "layers.inc.h"
 #include "both_types.h"
 
 int windows(const void *X, int single, const void *padding, const int64_t *offsets, int64_t tokens,

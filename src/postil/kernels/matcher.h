@@ -1,15 +1,15 @@
-/* The matcher of regular expressions: it runs what patterns.py writes.
+/* The matcher of regular expressions: it runs what tools/patterns.py writes.
 
    A text is a row of classes with an edge (class 0) before and after it. Matching is backtracking with a stack of its
    own: no recursion, and an end to it, for whoever calls gives a number of steps. Expressions that are exact about what
-   may come next (patterns.py works that out) leave little to go back to. */
+   may come next (tools/patterns.py works that out) leave little to go back to. */
 
 #ifndef POSTIL_MATCHER_H
 #define POSTIL_MATCHER_H
 
 #include "characters.h"
 
-/* In the order of patterns.py. */
+/* In the order of tools/patterns.py. */
 enum {
     OP_MATCH,
     OP_FAIL,

@@ -28,7 +28,7 @@ static int are_levels(const int64_t *cuts, int64_t levels, const int64_t *childr
     return 1;
 }
 
-#define VERSIONED_BODY "phrases_body.h"
+#define VERSIONED_BODY "phrases.inc.h"
 #include "versions.h"
 
 int composed_phrases(int how, int single, const void *states, int64_t U, const int64_t *forms, const int64_t *children,

@@ -17,7 +17,7 @@
 #include "kernels.h"
 #include "portable.h"
 
-#define VERSIONED_BODY "quadratic_body.h"
+#define VERSIONED_BODY "quadratic.inc.h"
 #include "versions.h"
 
 int quadratic_forms(const void *C, int single, const void *U, const void *W, const void *b, int64_t N, int64_t K,

@@ -5,7 +5,7 @@
 #include "portable.h"
 #include "squash.h"
 
-#define BODY "trees_body.h"
+#define BODY "trees.inc.h"
 #include "both_types.h"
 
 /* A post-order says where the children of a binary node stand: the right one just before it, the left one before all that

@@ -1,4 +1,4 @@
-/* The body of trees.c for one element type; see layers_body.h. The maps of a phrase stand in the order o, f_1, f_2, i, u,
+/* The body of trees.c for one element type; see layers.inc.h. The maps of a phrase stand in the order o, f_1, f_2, i, u,
    those of a word in the order o, i, u: gates first. M nodes, n of them words, P = M - n phrases. */
 
 /* Everything that cells of a batch of trees remember, as plain_trees.TreeCells. */
