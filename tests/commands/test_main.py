@@ -74,9 +74,7 @@ def test_a_wrong_command_line_is_told_in_one_line(capsys):
         with pytest.raises(SystemExit):
             main(words)
         # Whether choices stand in quotation marks depends on the version of Python.
-        printed = re.sub(
-            r"(?<=choose from )[^)]*", lambda found: found[0].replace("'", ""), capsys.readouterr().err
-        )
+        printed = re.sub(r"(?<=choose from )[^)]*", lambda found: found[0].replace("'", ""), capsys.readouterr().err)
         assert printed == f"{line} (see {line.split(':')[0]} --help)\n"
 
 
