@@ -21,6 +21,11 @@ for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Without a compiler every process would say that it is slow, among the lines that tests expect.
+_package = importlib.util.find_spec("postil")
+if _package is not None and not list(Path(str(_package.origin)).parent.glob("kernels/libkernels-*")):
+    os.environ.setdefault("POSTIL_KERNELS", "plain")
+
 # A time limit per example, or for making examples, says something about the machine, not about the code.
 settings.register_profile("postil", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 # The same examples in every run: what is red there is red because of the change.

@@ -180,6 +180,8 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     "environment", [ASCII, {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}], ids=str
 )
 def test_a_locale_without_letters_stops_no_command(names_model, environment, tmp_path):
+    if environment is ASCII and not postil.__file__.isascii():
+        pytest.skip("Python itself cannot start from such a folder in this locale")
     text = "Zoë left São Paulo 😀."
     for words in (["explain", text], ["explain", text, "--json"], ["explain", text, "--entity", "Zoë"], ["tag", text]):
         done = run([words[0], names_model, *words[1:]], **environment)
