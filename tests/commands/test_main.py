@@ -222,7 +222,9 @@ def test_the_version_warns_of_slow_kernels_in_one_line(tmp_path):
     """As where nothing was compiled: the library has another place."""
     hidden = "import sys; sys.modules['postil.kernels.library'] = None\n"
     program = f"{hidden}from postil.commands.main import main\nmain(['--version'])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    environment = os.environ | {"POSTIL_KERNELS": "auto"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.stdout.startswith("postil ") and "plain" in done.stdout
     assert done.stderr.startswith("postil: the compiled kernels cannot be used")
     assert done.stderr.count("\n") == 1
