@@ -46,12 +46,12 @@ def test_no_test_reads_what_stands_beside_the_repository():
 @pytest.mark.parametrize(
     ("root", "elsewhere", "refused", "allowed"),
     [
-        ("/work/postil", ["/tmp"], ["/work/corpora/x"], ["/tmp/a", "/etc/fstab", "/work/.cache/x", "/work/postil/a"]),
-        ("/work/my postil", ["/tmp"], ["/work/my corpora"], ["/tmp/a", "/work/my postil/a"]),
-        ("/work/postil", ["/work/tmp"], ["/work/corpora/x"], ["/work/tmp/a"]),
+        ("/srv/postil", ["/tmp"], ["/srv/corpora/x"], ["/tmp/a", "/etc/fstab", "/srv/.cache/x", "/srv/postil/a"]),
+        ("/srv/my postil", ["/tmp"], ["/srv/my corpora"], ["/tmp/a", "/srv/my postil/a"]),
+        ("/srv/postil", ["/srv/tmp"], ["/srv/corpora/x"], ["/srv/tmp/a"]),
         ("/tmp/a/postil", ["/tmp"], [], ["/tmp/pytest-of-anna/0", "/tmp/a/corpora"]),
         ("/tmp/postil", ["/tmp"], [], ["/tmp/pytest-of-anna/0"]),
-        ("/postil", ["/tmp"], [], ["/tmp/a", "/etc/fstab", "/work/corpora/x"]),
+        ("/postil", ["/tmp"], [], ["/tmp/a", "/etc/fstab", "/srv/corpora/x"]),
         ("/usr/src/postil", ["/usr"], [], ["/usr/src/corpora", "/usr/lib/x.so"]),
         ("/home/anna/postil", ["/tmp"], [], ["/home/anna/miniconda3/ssl/cert.pem", "/home/anna/.config/x"]),
         ("/home/anna/src/postil", ["/tmp"], ["/home/anna/src/corpora/x"], ["/home/anna/x"]),
