@@ -94,7 +94,7 @@ def main() -> None:
             str(pool),
             "--labels",
             "PER,LOC,ORG",
-            "--input",
+            "--from",
             "tokens",
             "-o",
             f"{folder}/answers.jsonl",

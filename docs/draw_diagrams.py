@@ -4,6 +4,7 @@ python docs/draw_diagrams.py
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -13,8 +14,24 @@ import numpy as np
 from postil.objectives import ChainScores, Lattice, Posterior, viterbi
 
 IMAGES = Path(__file__).parent / "images"
-COLOURS = {"plain": ("#eef6ec", "#5d9a57"), "data": ("#e8f1fb", "#4a7fb5"), "later": ("#f4f4f4", "#9a9a9a")}
-INK, FAINT = "#1b2a3a", "#8a97a5"
+# Drawings follow the reader's light or dark mode by themselves: colours are rules of a style sheet inside the picture.
+STYLE_SHEET = """
+text { fill: #1b2a3a } .note { fill: #51606e } .ground { fill: #fffdf8 } rect { stroke-width: 1.2 }
+.plain { fill: #eef3ea; stroke: #6f9468 } .data { fill: #e7eef5; stroke: #4f7da3 }
+.accent { fill: #fbeae3; stroke: #b5482a }
+.thin { stroke: #8a97a5; fill: none } .thick { stroke: #1b2a3a; fill: none }
+.up { stroke: #4f7da3 } .down { stroke: #b5482a }
+.tip-thin { fill: #8a97a5 } .tip-thick { fill: #1b2a3a } .tip-up { fill: #4f7da3 } .tip-down { fill: #b5482a }
+.ink-up { fill: #3a678c } .ink-down { fill: #a03d22 }
+@media (prefers-color-scheme: dark) {
+text { fill: #e4e9f0 } .note { fill: #aab6c2 } .ground { fill: #1a232c }
+.plain { fill: #24332a; stroke: #86ad7e } .data { fill: #20303f; stroke: #7aa7cc }
+.accent { fill: #3b2820; stroke: #eb9a7c }
+.thin { stroke: #76838f } .thick { stroke: #e4e9f0 } .tip-thin { fill: #76838f } .tip-thick { fill: #e4e9f0 }
+.up { stroke: #7aa7cc } .down { stroke: #eb9a7c } .tip-up { fill: #7aa7cc } .tip-down { fill: #eb9a7c }
+.ink-up { fill: #9cc3e2 } .ink-down { fill: #f0a385 }
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -32,10 +49,9 @@ class Box:
         return 16 + 16 * len(self.lines)
 
     def svg(self) -> str:
-        fill, stroke = COLOURS[self.style]
         left, top = self.x - self.width / 2, self.y - self.height / 2
         shape = f'<rect x="{left:g}" y="{top:g}" width="{self.width:g}" height="{self.height:g}" rx="6"'
-        parts = [f'{shape} fill="{fill}" stroke="{stroke}"/>']
+        parts = [f'{shape} class="{self.style}"/>']
         for row, line in enumerate(self.lines):
             weight = ' font-weight="600"' if row == 0 else ""
             parts.append(_text(self.x, top + 21 + 16 * row, line, extra=weight))
@@ -60,33 +76,34 @@ class Arrow:
 
     def svg(self) -> str:
         (x1, y1), (x2, y2) = self.start.edge(self.end), self.end.edge(self.start)
-        colour, width = (INK, 2.6) if self.thick else (FAINT, 1.2)
+        kind, width = ("thick", 2.6) if self.thick else ("thin", 1.2)
         parts = [
-            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-width="{width}" '
-            f'marker-end="url(#{"thick" if self.thick else "thin"})"/>'
+            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}" stroke-width="{width}" '
+            f'marker-end="url(#{kind})"/>'
         ]
         lines = self.label.split("\n") if self.label else []
         for row, line in enumerate(lines):
             y = (y1 + y2) / 2 - 7 - 14 * (len(lines) - 1 - row)
-            parts.append(_text((x1 + x2) / 2, y, line, size=12, colour="#51606e"))
+            parts.append(_text((x1 + x2) / 2, y, line, size=12, extra=' class="note"'))
         return "".join(parts)
 
 
-def _text(x: float, y: float, text: str, *, size: int = 13, colour: str = INK, extra: str = "") -> str:
-    place = f'x="{x:g}" y="{y:g}" font-size="{size}" fill="{colour}" text-anchor="middle"{extra}'
+def _text(x: float, y: float, text: str, *, size: int = 13, extra: str = "") -> str:
+    place = f'x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="middle"{extra}'
     return f"<text {place}>{escape(text)}</text>"
 
 
-def _picture(width: int, height: int, title: str, parts: list[Box | Arrow]) -> str:
+def _picture(width: int, height: int, title: str, parts: "Sequence[Box | Arrow | Both]") -> str:
     tips = "".join(
         f'<marker id="{name}" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="{size}" markerHeight="{size}" '
-        f'orient="auto" markerUnits="userSpaceOnUse"><path d="M0 0L8 4L0 8z" fill="{colour}"/></marker>'
-        for name, size, colour in (("thin", 9, FAINT), ("thick", 12, INK))
+        f'orient="auto" markerUnits="userSpaceOnUse"><path d="M0 0L8 4L0 8z" class="tip-{name}"/></marker>'
+        for name, size in (("thin", 9), ("thick", 12), ("up", 9), ("down", 9))
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" font-family="system-ui, sans-serif"><title>{escape(title)}</title><defs>{tips}</defs>'
-        f'<rect width="{width}" height="{height}" rx="8" fill="#ffffff"/>\n'
+        f'role="img" font-family="system-ui, sans-serif"><title>{escape(title)}</title>'
+        f"<style>{STYLE_SHEET}</style><defs>{tips}</defs>"
+        f'<rect width="{width}" height="{height}" rx="8" class="ground"/>\n'
         + "\n".join(part.svg() for part in parts)
         + "\n</svg>\n"
     )
@@ -148,20 +165,6 @@ def tagging() -> str:
     )
 
 
-def fast_path() -> str:
-    return chain(
-        "The fast path of postil tag, from bytes to bytes",
-        [
-            (("bytes",), ""),
-            (("cells", "(N, 2)"), "token_cells:\nwhere tokens are"),
-            (("row numbers", "(N,)"), "engine:\na hash table"),
-            (("label numbers", "(N,)"), "network, Viterbi"),
-            (("labelled bytes",), "write_rows"),
-        ],
-        width=112,
-    )
-
-
 def workers() -> str:
     source, cut = Box(70, 100, ("file",), 90, "data"), Box(290, 100, ("passages",), 110)
     first, second = (
@@ -183,27 +186,71 @@ def workers() -> str:
     )
 
 
-STREAM = ("text", "features", "network", "objectives", "metrics", "training", "pretraining", "models",
-          "curation", "reports", "export", "serving", "integrations", "server", "commands")  # fmt: skip
-LATER = {"curation", "export"}
+@dataclass(frozen=True)
+class Both:
+    """Two arrows between a child and its parent: a value goes up, a gradient comes down."""
+
+    child: Box
+    parent: Box
+    down: str
+
+    def svg(self) -> str:
+        side = 1 if self.child.x > self.parent.x else -1
+        x1, y1 = self.child.x, self.child.y - self.child.height / 2
+        x2, y2 = self.parent.x + side * self.parent.width / 4, self.parent.y + self.parent.height / 2
+        lines = [
+            f'<line x1="{ax:.1f}" y1="{ay:.1f}" x2="{bx:.1f}" y2="{by:.1f}" class="{kind}" stroke-width="1.6" '
+            f'marker-end="url(#{kind})"/>'
+            for kind, ax, ay, bx, by in (("up", x1 - 7, y1, x2 - 7, y2), ("down", x2 + 7, y2, x1 + 7, y1))
+        ]
+        place = ((x1 + x2) / 2 + 32, (y1 + y2) / 2 + (14 if side < 0 else -4))
+        return "".join([*lines, _text(*place, self.down, size=12, extra=' class="ink-down"')])
+
+
+def through_structure() -> str:
+    """The tree of the page about recursive networks: vectors of one number, W = 1.2, J is the value of the root."""
+    W, words = 1.2, {"not": -0.8, "very": 0.5, "bad": -0.9}
+    very_bad = float(np.tanh(W * (words["very"] + words["bad"])))
+    root = float(np.tanh(W * (words["not"] + very_bad)))
+    delta = 1 - root**2
+    inner = W * delta
+    leaves = W * inner * (1 - very_bad**2)
+    boxes = {
+        "root": Box(300, 50, ("not very bad", f"{root:.3f}"), 130, "accent"),
+        "inner": Box(440, 165, ("very bad", f"{very_bad:.3f}"), 110),
+        "not": Box(160, 280, ("not", f"{words['not']:g}"), 90, "data"),
+        "very": Box(350, 280, ("very", f"{words['very']:g}"), 90, "data"),
+        "bad": Box(530, 280, ("bad", f"{words['bad']:g}"), 90, "data"),
+    }
+    links = [
+        Both(boxes["not"], boxes["root"], f"{inner:.3f}"),
+        Both(boxes["inner"], boxes["root"], f"{inner:.3f}"),
+        Both(boxes["very"], boxes["inner"], f"{leaves:.3f}"),
+        Both(boxes["bad"], boxes["inner"], f"{leaves:.3f}"),
+    ]
+    title = "The tree of 'not very bad': values go up (blue), gradients come down (red)"
+    return _picture(620, 330, title, [*links, *boxes.values()])
+
+
+RINGS = {
+    "applications": ("commands", "server", "annotation", "quality", "reports", "export", "integrations"),
+    "library": ("text", "features", "metrics", "pretraining", "models", "tagging"),
+    "mathematics": ("kernels", "graph", "network", "objectives", "optimisation", "gradcheck"),
+}
 
 
 def stream() -> str:
-    """The folders of the package, in the order in which data passes through them: to the right, then back."""
-    half = (len(STREAM) + 1) // 2
-    columns = [*range(half), *reversed(range(half))]
-    boxes = [
-        Box(75 + 130 * columns[place], 40 + 80 * (place // half), (name,), 104, "later" if name in LATER else "plain")
-        for place, name in enumerate(STREAM)
-    ]
-    arrows = [Arrow(a, b) for a, b in itertools.pairwise(boxes)]
-    return _picture(
-        150 + 130 * (half - 1), 160, "The folders of the package, in the order of the data", [*arrows, *boxes]
-    )
+    """The three rings of the package: a ring imports only from the rings below it."""
+    parts: list[Box | Arrow] = []
+    for row, (ring, rooms) in enumerate(RINGS.items()):
+        parts.append(Box(75, 45 + 80 * row, (ring,), 112, "accent"))
+        parts += [Box(210 + 112 * place, 45 + 80 * row, (room,), 100) for place, room in enumerate(rooms)]
+    arrows = [Arrow(upper, lower) for upper, lower in itertools.pairwise(box for box in parts if box.style == "accent")]
+    return _picture(950, 250, "The three rings of the package; a ring uses only the rings below it", [*arrows, *parts])
 
 
 def network() -> str:
-    """What ``postil draw`` writes about the English model of this repository."""
+    """Draw the network of the English model of this repository."""
     import postil
     from postil.reports import drawn_network
 
@@ -214,9 +261,9 @@ def network() -> str:
 DIAGRAMS = {
     "lattice": lattice,
     "tagging": tagging,
-    "fast-path": fast_path,
     "workers": workers,
     "stream": stream,
+    "through-structure": through_structure,
     "network": network,
 }
 

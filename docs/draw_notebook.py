@@ -95,7 +95,7 @@ def _convert(arguments: list[str], folder: Path, environment: dict[str, str]) ->
 
 
 def browser(folder: Path, *arguments: str) -> bytes:
-    """What Chromium prints, with a profile of its own."""
+    """Return the output of Chromium, run with a new profile."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         raise RuntimeError(f"needs {' or '.join(BROWSERS)}")

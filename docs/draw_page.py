@@ -21,7 +21,7 @@ import numpy as np
 IMAGES = Path(__file__).parent / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDTH = 1100
-TEXT = "Victoria Stone of the Nordic Council flew to Florence. Museums in Paris are amazing."
+TEXT = "Victoria Stone flew to Florence. Museums in Paris are amazing."
 
 
 def trained(folder: Path) -> list[Path]:
@@ -42,7 +42,7 @@ def trained(folder: Path) -> list[Path]:
 
 
 def use_tag(page: Any) -> None:
-    page.click("[data-place='10']")
+    page.click("[data-place='4']")
     page.wait_for_selector(".menu")
 
 
@@ -52,11 +52,6 @@ def use_lattice(page: Any) -> None:
 
 def use_why(page: Any) -> None:
     page.wait_for_selector(".effect")
-
-
-def use_lab(page: Any) -> None:
-    page.wait_for_selector(".node.chosen")
-    page.click("text='Check numerically'")
 
 
 def use_served_lab(page: Any) -> None:
@@ -80,7 +75,6 @@ PICTURES: dict[str, tuple[str, Callable[[Any], None], int]] = {
     "page-tag": (f"tag?text={quote(TEXT)}", use_tag, 760),
     "page-why": (f"why?text={quote('Museums in Paris are amazing.')}", use_why, 900),
     "page-lattice": (f"lattice?text={quote('Victoria Stone flew to Paris .')}&paths=3", use_lattice, 960),
-    "page-gradients": ("gradients?tour=delta&step=1", use_lab, 960),
     "page-served-gradients": ("gradients?tour=model&text=Museums%20in%20Paris&gold=O%20O%20O", use_served_lab, 1000),
     "page-train": ("train?run={run}", use_train, 860),
 }

@@ -61,9 +61,8 @@ class Mismatch:
 
 def pages() -> list[Path]:
     """Every page that has something to run."""
-    return sorted(
-        page for page in DOCS.rglob("*.md") if re.search(r"^```(python|pycon|console)", page.read_text("utf-8"), re.M)
-    )
+    candidates = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+    return [page for page in candidates if re.search(r"^```(python|pycon|console)", page.read_text("utf-8"), re.M)]
 
 
 def needs(page: Path) -> list[str]:
@@ -189,7 +188,7 @@ def _prepare(command: str) -> None:
 
 
 def _shell(command: str) -> str:
-    """What a command prints to a terminal: standard output and standard error in the order in which they come."""
+    """Return the output of a command on a terminal: standard output and standard error, in order."""
     with _environment():
         plain = command.startswith("postil ") and not re.search(r"[|<>;&$\\]", command)
         printed = _in_process(shlex.split(command)[1:]) if plain else _in_a_shell(command)
@@ -264,7 +263,7 @@ def _figures(line: str) -> list[float]:
 
 
 def _elided(shown: str, printed: str) -> str:
-    """What was printed, with the elisions of the page: of the lines that the page keeps, today's version."""
+    """Return the output with the elisions of the page; lines that the page shows are those of this run."""
     if ELISION not in shown.splitlines():
         return printed
     rest, kept = printed.splitlines(), []

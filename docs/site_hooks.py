@@ -1,0 +1,31 @@
+"""Hooks of the site's build: formulas become MathML, and numbers of equations in the reference become links."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from mathml import mathml
+
+BLOCK = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"\$`([^`]+)`\$")
+NUMBER = re.compile(r"(?<![\w#&;./-])([A-E]\d{1,2})(?=[\s,.;:)]|$)")
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    markdown = BLOCK.sub(lambda found: f'<div class="formula">{mathml(found[1], display=True)}</div>', markdown)
+    return INLINE.sub(lambda found: mathml(found[1]), markdown)
+
+
+def on_page_content(html: str, *, page: Any, **_: Any) -> str:
+    """Link equation numbers of docstrings, such as (A3), to their formulas; code and headings stay as they are."""
+    if not page.file.src_uri.startswith("reference/"):
+        return html
+    pieces = re.split(r"(<pre.*?</pre>|<code.*?</code>|<h\d.*?</h\d>|<a .*?</a>|<[^>]+>)", html, flags=re.DOTALL)
+    return "".join(piece if piece.startswith("<") else NUMBER.sub(_link, piece) for piece in pieces)
+
+
+def _link(found: re.Match[str]) -> str:
+    return f'<a href="../machinery/equations.html#{found[1].lower()}">{found[1]}</a>'

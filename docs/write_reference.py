@@ -1,0 +1,134 @@
+"""Write the reference pages that the code already knows: the command line and the settings.
+
+    python docs/write_reference.py            rewrite docs/reference/commands.md and docs/reference/settings.md
+
+A test compares the pages with what this script writes.
+"""
+
+import argparse
+import dataclasses
+from collections import Counter
+from pathlib import Path
+
+from postil.commands.parser import GROUPS, command_parser
+from postil.models.config import configured, configured_tree
+from postil.models.settings import rules
+
+REFERENCE = Path(__file__).parent / "reference"
+
+COMMANDS_HEAD = """# Commands
+
+This page is written from the parsers of the commands. `postil COMMAND --help` prints the common options of a command,
+`--help-all` all of them. One name means the same everywhere:
+
+| option | meaning |
+|---|---|
+| `-o PATH` | where to write; the extension decides the format unless `--to` names it |
+| `--from FORMAT`, `--to FORMAT` | the [format](formats.md) of the input and of the output |
+| `--overwrite` | replace an output that is read-only or of another kind; ordinary outputs are replaced anyway |
+| `--json` | print one JSON object on standard output and nothing else |
+| `--threads N`, `--seed N`, `--minutes M` | the number of threads (never changes the result), the seed, a time limit |
+| MODEL | the path of a model file, else the name of an installed model; if it can be left out, the English model |
+
+Results go to standard output, everything else to standard error. See [exit codes](troubleshooting.md#exit-codes).
+"""
+
+SETTINGS_HEAD = """# Settings
+
+Pass settings as `Tagger(name=value)` or `postil train --set name=value`. A setting that you do not pass has the value
+of the preset. A misspelt name is an error that suggests the right one. If the description says so, None adapts to the
+training data. This page is written from the code.
+
+## Taggers and detectors
+
+"""
+
+TREES_HEAD = """
+## Tree classifiers
+
+The columns show the default composition and `tensor`; `postil info --presets sum` and the like list others.
+
+"""
+
+
+def settings_table(**columns: object) -> str:
+    """The settings as a table: name, value in each column (``a_b`` is headed `a-b`), and the description."""
+    config = type(next(iter(columns.values())))
+    names = [name.replace("_", "-") for name in columns]
+    rows = [f"| setting | {' | '.join(f'`{name}`' for name in names)} | |"]
+    rows += ["|---|" + "---|" * len(columns) + "---|"]
+    for field in dataclasses.fields(config):  # type: ignore[arg-type]
+        values = " | ".join(f"`{getattr(values, field.name)!r}`" for values in columns.values())
+        rows.append(f"| `{field.name}` | {values} | {rules(config)[field.name].text.replace('``', '`')} |")
+    return "\n".join(rows) + "\n"
+
+
+def settings_page() -> str:
+    taggers = settings_table(fast=configured("fast", {}), accurate=configured("accurate", {}))
+    trees = settings_table(tree_lstm=configured_tree("tree-lstm", {}), tensor=configured_tree("tensor", {}))
+    return SETTINGS_HEAD + taggers + TREES_HEAD + trees
+
+
+def commands_page() -> str:
+    names = [name for group in GROUPS.values() for name in group]
+    tables = {name: {_label(action): _help(action) for action in _actions(name)} for name in names}
+    counts = Counter((label, text) for table in tables.values() for label, text in table.items())
+    shared = {label: text for (label, text), count in counts.items() if count >= SHARED}
+    parts = [COMMANDS_HEAD, "## Shared options\n", "These mean the same in every command that has them.\n"]
+    parts += [_table(shared)]
+    for group, commands in GROUPS.items():
+        parts.append(f"## {group}\n")
+        parts += [_command(name, text, tables[name], shared) for name, text in commands.items()]
+    return "\n".join(parts)
+
+
+SHARED = 3
+"""An option that as many commands describe in the same words is described once."""
+
+
+def _command(name: str, summary: str, table: dict[str, str], shared: dict[str, str]) -> str:
+    own = {label: text for label, text in table.items() if shared.get(label) != text}
+    others = [f"`{label.split()[0].rstrip(',')}`" for label in table if label not in own]
+    lines = [f"### postil {name}\n", f"{summary[0].upper()}{summary[1:]}.\n"]
+    lines += ["```text", command_parser(name).usage or "", "```\n", _table(own) if own else ""]
+    return "\n".join([*lines, *([f"Shared: {' '.join(others)}\n"] if others else [])])
+
+
+def _actions(name: str) -> list[argparse.Action]:
+    hidden = {"--help", "--help-all"}
+    actions = [action for action in command_parser(name)._actions if not hidden & {*action.option_strings}]
+    return [action for action in actions if action.help != argparse.SUPPRESS]
+
+
+def _table(rows: dict[str, str]) -> str:
+    return "\n".join(["| argument | |", "|---|---|", *[f"| `{label}` | {text} |" for label, text in rows.items()], ""])
+
+
+def _label(action: argparse.Action) -> str:
+    value = ""
+    if action.choices is not None and action.metavar is None:
+        value = "{" + ",".join(map(str, action.choices)) + "}"
+    elif action.nargs != 0:
+        value = str(action.metavar or action.dest.upper().replace("_", "-"))
+    return f"{', '.join(action.option_strings)} {value}".strip().replace("|", "\\|")
+
+
+def _help(action: argparse.Action) -> str:
+    return _markdown(" ".join(((action.help or "") % {**vars(action), "prog": "postil"}).split()))
+
+
+def _markdown(text: str) -> str:
+    """Help for a terminal as Markdown: angle brackets and asterisks stay what they are."""
+    return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_").replace("|", "\\|")
+
+
+PAGES = {"commands.md": commands_page, "settings.md": settings_page}
+
+
+def main() -> None:
+    for name, page in PAGES.items():
+        (REFERENCE / name).write_text(page(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
